@@ -1,0 +1,110 @@
+"""What passes between a generator and an oracle: a query and its answer, a cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A query point plus wishes the oracle may ignore.
+
+    Parameters
+    ----------
+    point : ndarray of shape (n,)
+        Where the oracle is asked.
+    accuracy : float, optional
+        Relative error wanted in the value; `None` asks for the oracle's own best.
+    curvature : bool
+        Whether second-order information is wanted.
+    """
+
+    point: Vector
+    accuracy: float | None = None
+    curvature: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectiveCut:
+    """Value and subgradient at a point of the domain.
+
+    Every z of the domain has ``f(z) >= value + subgradient @ (z - point)``.
+
+    Parameters
+    ----------
+    point : ndarray of shape (n,)
+        The query point answered.
+    value : float
+        A lower estimate of f(point), exact when `error` is 0.
+    subgradient : ndarray of shape (n,)
+        Slope of the minorant.
+    error : float
+        f(point) lies in [value, value + error]. The minorant stays valid whatever the error.
+    lower_bound : float
+        A bound on the minimum of f that the oracle proves by itself.
+    parts : tuple of ObjectiveCut
+        Cuts of the summands of f, which add up to this one.
+    curvature : ndarray of shape (r, n), optional
+        A factor R with Hessian ``R.T @ R`` at the point.
+    extras : mapping
+        What the user wants back at the best point: names to arrays or numbers.
+    """
+
+    point: Vector
+    value: float
+    subgradient: Vector
+    error: float = 0.0
+    lower_bound: float = -np.inf
+    parts: tuple[ObjectiveCut, ...] = ()
+    curvature: Vector | None = None
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def upper(self) -> float:
+        """Proven upper estimate of f(point): value + error."""
+        return self.value + self.error
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibilityCut:
+    """A half-space that holds every feasible point and not the query point.
+
+    Every feasible z has ``violation + normal @ (z - point) <= 0``.
+
+    Parameters
+    ----------
+    point : ndarray of shape (n,)
+        The query point answered, infeasible.
+    violation : float
+        By how much the constraint is violated at the point, > 0.
+    normal : ndarray of shape (n,)
+        Normal of the half-space, not zero.
+    parts : tuple of FeasibilityCut
+        Further cuts of the same call.
+    extras : mapping
+        Names to arrays or numbers.
+    """
+
+    point: Vector
+    violation: float
+    normal: Vector
+    parts: tuple[FeasibilityCut, ...] = ()
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+
+Cut = ObjectiveCut | FeasibilityCut
+
+
+@dataclass(frozen=True, eq=False)
+class Minorant:
+    """The affine function ``constant + slope @ z``, proven to lie below f on the feasible set."""
+
+    constant: float
+    slope: Vector

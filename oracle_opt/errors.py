@@ -1,0 +1,33 @@
+"""Every error the library raises on its own account."""
+
+
+class OracleOptError(Exception):
+    """Base of the library's errors."""
+
+
+class InvalidArgument(OracleOptError, ValueError):
+    """An argument the user passed cannot be used."""
+
+
+class CapabilityMismatch(OracleOptError, ValueError):
+    """This generator cannot serve this oracle; found before the first call."""
+
+
+class InvalidCut(OracleOptError, ValueError):
+    """An oracle answered something that is not a cut of its query point."""
+
+
+class JournalMismatch(OracleOptError, ValueError):
+    """A journal belongs to another problem, generator or seed."""
+
+
+class Exhausted(OracleOptError):
+    """Raised by `ask` when a generator has nothing left to ask."""
+
+
+class EmptyLocalizationSet(Exhausted):
+    """Raised by `ask` when the cuts leave no point that could be better."""
+
+
+class JournalWarning(UserWarning):
+    """A journal was repaired: its torn last record was dropped."""

@@ -1,0 +1,125 @@
+"""The query-point generator contract, and the adapter for methods written as coroutines."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from enum import Enum
+
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, Vector
+from oracle_opt.domain import Domain
+from oracle_opt.errors import Exhausted, InvalidArgument
+
+
+class Step(Enum):
+    """What a generator did with a cut."""
+
+    SERIOUS = "serious"
+    NULL = "null"
+    FEASIBILITY = "feasibility"
+
+
+class QueryPointGenerator(ABC):
+    """Proposes query points and learns from cuts.
+
+    The constructor only stores its parameters, under their own names; `reset` builds all state. A subclass
+    defines `reset`, `ask` and `tell`, and overrides the rest where it has more to say.
+
+    Attributes
+    ----------
+    needs_convexity : bool
+        Whether the method is meaningless on an oracle that is not convex (cutting planes are).
+    takes_feasibility_cuts : bool
+        Whether `tell` understands a `FeasibilityCut`.
+    """
+
+    needs_convexity: bool = False
+    takes_feasibility_cuts: bool = False
+
+    @abstractmethod
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Build all state for a new run that starts at `point`."""
+
+    @abstractmethod
+    def ask(self) -> Vector | Query:
+        """Return the next query point; asking twice gives the same point.
+
+        Raises
+        ------
+        Exhausted
+            The method has nothing left to ask.
+        """
+
+    @abstractmethod
+    def tell(self, cut: Cut) -> Step:
+        """Take up the answer. The first objective cut is a serious step."""
+
+    def minorant(self) -> Minorant | None:
+        """Return an affine function that the method's model proves below f on the feasible set, if it has one."""
+        return None
+
+    def weight(self) -> float:
+        """Weight of the last cut in the averaged certificate; 0 leaves it out."""
+        return 0.0
+
+    def refusal(self, domain: Domain) -> str | None:
+        """Say in a few words why this method cannot serve the domain; `None` if it can."""
+        return None
+
+    def parameters(self) -> dict[str, object]:
+        """Return the constructor's arguments."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __repr__(self) -> str:
+        """Class and parameters: with these a run can be repeated."""
+        words = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        return f"{type(self).__name__}({words})"
+
+
+class SequentialGenerator(QueryPointGenerator):
+    """A method written as a coroutine: `queries` yields points and receives cuts.
+
+    For line-search methods, which read like their papers this way. A step is serious if the coroutine replaced
+    `center` since the last answer. State is in the coroutine, so such a method can be neither copied nor pickled
+    during a run.
+
+    Attributes
+    ----------
+    center : ObjectiveCut or None
+        The current accepted answer, set by `queries`.
+    """
+
+    center: ObjectiveCut | None = None
+
+    @abstractmethod
+    def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
+        """Yield query points, receive their cuts: ``cut = yield point``; return when there is nothing left to ask."""
+
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Start the coroutine."""
+        self.center = None
+        self._coroutine = self.queries(domain, point)
+        self._pending: Vector | Query | None = next(self._coroutine, None)
+
+    def ask(self) -> Vector | Query:
+        """Return the point the coroutine waits at."""
+        if self._pending is None:
+            raise Exhausted(f"{type(self).__name__} has finished")
+        return self._pending
+
+    def tell(self, cut: Cut) -> Step:
+        """Send the cut to the coroutine."""
+        if isinstance(cut, FeasibilityCut):
+            raise InvalidArgument(f"`cut` must be an objective cut: {type(self).__name__} takes no feasibility cuts")
+        pending = self._pending.point if isinstance(self._pending, Query) else self._pending
+        if pending is None or not (cut.point == pending).all():
+            raise InvalidArgument(
+                f"`cut` must answer the pending query of {type(self).__name__}: a coroutine cannot take up old cuts"
+            )
+        before = self.center
+        try:
+            self._pending = self._coroutine.send(cut)
+        except StopIteration:
+            self._pending = None
+        return Step.NULL if self.center is before else Step.SERIOUS

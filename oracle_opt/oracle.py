@@ -1,0 +1,105 @@
+"""The oracle contract, and the adapter that makes an oracle of a function."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
+from oracle_opt.domain import Domain
+from oracle_opt.errors import InvalidCut
+
+
+class Oracle(ABC):
+    """Answers a query point with a cut.
+
+    A subclass sets `domain` (in its constructor) and defines `query`; the rest has defaults.
+
+    Attributes
+    ----------
+    domain : Domain
+        The simple set every query point lies in.
+    convex : bool
+        `False` if f is not convex: bounds are then no proofs and the driver reports none.
+    gives_feasibility_cuts : bool
+        Whether `query` may answer with a `FeasibilityCut`.
+    """
+
+    domain: Domain
+    convex: bool = True
+    gives_feasibility_cuts: bool = False
+
+    @abstractmethod
+    def query(self, query: Query) -> Cut:
+        """Answer one query; called by the driver alone, so every call is counted."""
+
+    def reset(self) -> None:  # noqa: B027 - an oracle without state has nothing to forget
+        """Forget warm starts: the next answers are those of a new oracle."""
+
+    def recall(self, cut: Cut) -> None:  # noqa: B027 - as above
+        """Take up the warm start that answering `cut` left behind (a journal is being replayed)."""
+
+    def identity(self) -> str:
+        """Words that tell this problem from others; a journal of another identity is refused."""
+        return f"{type(self).__module__}.{type(self).__qualname__} on {self.domain!r}"
+
+
+class FunctionOracle(Oracle):
+    """An oracle made of a function.
+
+    Parameters
+    ----------
+    function : callable
+        Maps a point, an ndarray of shape (n,), to ``(value, subgradient)`` or to a cut.
+    domain : Domain
+        Where the function is minimised.
+    gives_feasibility_cuts : bool
+        Whether the function may return a `FeasibilityCut`.
+    convex : bool
+        Whether the function is convex.
+    name : str, optional
+        Tells this problem from others in a journal; default is the function's name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import FunctionOracle, Query, Simplex
+    >>> oracle = FunctionOracle(lambda z: (z @ z, 2 * z), Simplex(2))
+    >>> oracle.query(Query(np.array([0.5, 0.5]))).value
+    0.5
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Vector], tuple[Any, Any] | Cut],
+        domain: Domain,
+        *,
+        gives_feasibility_cuts: bool = False,
+        convex: bool = True,
+        name: str | None = None,
+    ) -> None:
+        self.function = function
+        self.domain = domain
+        self.gives_feasibility_cuts = gives_feasibility_cuts
+        self.convex = convex
+        self.name = getattr(function, "__qualname__", repr(function)) if name is None else name
+
+    def query(self, query: Query) -> Cut:
+        """Evaluate the function at the query point."""
+        answer = self.function(query.point)
+        if isinstance(answer, ObjectiveCut | FeasibilityCut):
+            return answer
+        try:
+            value, subgradient = answer
+            return ObjectiveCut(query.point, float(value), np.asarray(subgradient, dtype=float))
+        except (TypeError, ValueError) as problem:
+            raise InvalidCut(
+                f"`function` must return (value, subgradient) or a cut, got {answer!r}: {problem}"
+            ) from problem
+
+    def identity(self) -> str:
+        """Name of the function and the domain."""
+        return f"FunctionOracle {self.name} on {self.domain!r}"
