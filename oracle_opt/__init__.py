@@ -1,7 +1,73 @@
 """Convex optimization through oracles, in one loop, with a proven duality gap."""
 
+from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
-from oracle_opt.domain import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, ProductOfSimplices, Simplex
-from oracle_opt.errors import Exhausted, InvalidArgument, InvalidCut
+from oracle_opt.domain import (
+    Ball,
+    Box,
+    Domain,
+    FreeSpace,
+    LinearConstraints,
+    NonnegativeOrthant,
+    ProductOfSimplices,
+    Simplex,
+)
+from oracle_opt.driver import minimize
+from oracle_opt.errors import (
+    CapabilityMismatch,
+    EmptyLocalizationSet,
+    Exhausted,
+    InvalidArgument,
+    InvalidCut,
+    JournalMismatch,
+    JournalWarning,
+    OracleOptError,
+)
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.oracle import FunctionOracle, Oracle
+from oracle_opt.result import History, Record, Result, Status
+
+__all__ = [
+    "Ball",
+    "BoundSource",
+    "BoundTracker",
+    "Box",
+    "CapabilityMismatch",
+    "Cut",
+    "Domain",
+    "EmptyLocalizationSet",
+    "Exhausted",
+    "FeasibilityCut",
+    "FreeSpace",
+    "FunctionOracle",
+    "History",
+    "InvalidArgument",
+    "InvalidCut",
+    "JournalMismatch",
+    "JournalWarning",
+    "LinearConstraints",
+    "Minorant",
+    "NonnegativeOrthant",
+    "ObjectiveCut",
+    "Oracle",
+    "OracleOptError",
+    "ProductOfSimplices",
+    "Query",
+    "QueryPointGenerator",
+    "Record",
+    "Result",
+    "SequentialGenerator",
+    "Simplex",
+    "Status",
+    "Step",
+    "__version__",
+    "minimize",
+]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("oracle-opt")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

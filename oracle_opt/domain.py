@@ -84,7 +84,8 @@ def _project_on_simplices(t: NDArray[np.float64], w: NDArray[np.float64], radius
     positive = (sorted_t * sorted_w > total / inverse) & ~padded
     last = np.maximum(positive.sum(axis=1) - 1, 0)[:, None]
     nu = np.take_along_axis(total, last, axis=1) / np.take_along_axis(inverse, last, axis=1)
-    return np.maximum(t - nu / w, 0.0)
+    result: NDArray[np.float64] = np.maximum(t - nu / w, 0.0)
+    return result
 
 
 class ProductOfSimplices(Domain):

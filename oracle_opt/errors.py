@@ -10,7 +10,7 @@ class InvalidArgument(OracleOptError, ValueError):
 
 
 class CapabilityMismatch(OracleOptError, ValueError):
-    """This generator cannot serve this oracle; found before the first call."""
+    """A generator cannot serve an oracle; found before the first call."""
 
 
 class InvalidCut(OracleOptError, ValueError):

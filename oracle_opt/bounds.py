@@ -1,0 +1,115 @@
+"""Upper bound, lower bound, duality gap: the best value seen against the best of four proofs."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, Vector
+from oracle_opt.domain import Domain
+
+
+class BoundSource(Enum):
+    """Which proof gave the lower bound."""
+
+    NONE = "none"
+    ORACLE = "oracle"
+    CUT = "cut"
+    MODEL = "model"
+    AVERAGE = "average"
+
+
+def relative_gap(upper: float, lower: float) -> float:
+    """``(upper - lower) / max(1e-12, abs(upper))``, never negative; infinite while a bound is."""
+    if not (np.isfinite(upper) and np.isfinite(lower)):
+        return float("inf")
+    return max(0.0, upper - lower) / max(1e-12, abs(upper))
+
+
+class BoundTracker:
+    """Keeps the incumbent and the four lower bounds.
+
+    An affine function below f, minimised over the domain, bounds the minimum of f from below. The four proofs are
+
+    1. oracle: the bound an oracle proves by itself,
+    2. cut: the last objective cut minimised over the domain,
+    3. model: the generator's minorant minimised over the domain,
+    4. average: the objective cuts averaged with the generator's weights, minimised over the domain.
+
+    Each is kept at its best so far. With feasibility cuts the domain is larger than the feasible set, so 2 and 4
+    stay valid and only 3 can see the constraints.
+
+    Parameters
+    ----------
+    domain : Domain
+        The set the bounds are taken over.
+    convex : bool
+        `False` turns the lower bounds off: without convexity they prove nothing.
+    """
+
+    def __init__(self, domain: Domain, convex: bool = True) -> None:
+        self._domain = domain
+        self._convex = convex
+        self._weight = 0.0
+        self._constant = 0.0
+        self._slope: Vector | None = None
+        self.incumbent: ObjectiveCut | None = None
+        self.upper = np.inf
+        self.proofs = dict.fromkeys(
+            (BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -np.inf
+        )
+
+    @property
+    def lower(self) -> float:
+        """The best proven lower bound."""
+        return max(self.proofs.values())
+
+    @property
+    def source(self) -> BoundSource:
+        """The proof that gives the best lower bound."""
+        best = max(self.proofs, key=lambda source: self.proofs[source])
+        return best if self.proofs[best] > -np.inf else BoundSource.NONE
+
+    @property
+    def gap(self) -> float:
+        """Upper minus lower bound."""
+        return self.upper - self.lower
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap relative to the upper bound."""
+        return relative_gap(self.upper, self.lower)
+
+    def contradiction(self) -> bool:
+        """Whether the lower bound passed the upper by more than rounding: some cut is not a minorant."""
+        return self.lower - self.upper > 1e-8 * max(1.0, abs(self.upper))
+
+    def update(self, cut: Cut, minorant: Minorant | None, weight: float) -> None:
+        """Take up one answer, the model's minorant after it, and its weight in the average."""
+        if isinstance(cut, ObjectiveCut):
+            if cut.upper < self.upper:
+                self.upper, self.incumbent = cut.upper, cut
+            if self._convex:
+                self._raise(BoundSource.ORACLE, cut.lower_bound)
+                constant = cut.value - float(cut.subgradient @ cut.point)
+                self._raise(BoundSource.CUT, self._minimum(constant, cut.subgradient))
+                if weight > 0:
+                    self._average(constant, cut.subgradient, weight)
+        if self._convex and minorant is not None:
+            self._raise(BoundSource.MODEL, self._minimum(minorant.constant, minorant.slope))
+
+    def _average(self, constant: float, slope: Vector, weight: float) -> None:
+        """Running convex combination: a <- a + (w / sum w) (new - a)."""
+        self._weight += weight
+        share = weight / self._weight
+        self._constant += share * (constant - self._constant)
+        self._slope = slope.copy() if self._slope is None else self._slope + share * (slope - self._slope)
+        self._raise(BoundSource.AVERAGE, self._minimum(self._constant, self._slope))
+
+    def _minimum(self, constant: float, slope: Vector) -> float:
+        return constant + self._domain.minimize_linear(slope)[0]
+
+    def _raise(self, source: BoundSource, bound: float) -> None:
+        if bound > self.proofs[source]:
+            self.proofs[source] = float(bound)

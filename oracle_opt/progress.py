@@ -1,0 +1,35 @@
+"""A live line on the terminal: calls, bounds, relative gap. Silent where there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from oracle_opt.result import Record
+
+
+@contextmanager
+def progress_display(wanted: bool, description: str, max_calls: int) -> Iterator[Callable[[Record], None]]:
+    """Give a function to be called with every record."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda record: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("upper {task.fields[upper]:.8g}  lower {task.fields[lower]:.8g}  gap {task.fields[gap]:.1e}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task(description, total=max_calls, upper=float("inf"), lower=-float("inf"), gap=float("inf"))
+
+        def show(record: Record) -> None:
+            bounds = {"upper": record.upper_bound, "lower": record.lower_bound, "gap": record.relative_gap}
+            display.update(task, completed=record.call, **bounds)  # type: ignore[arg-type]
+
+        yield show

@@ -1,0 +1,278 @@
+"""What a run gives back: status, result, history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.bounds import BoundSource, BoundTracker
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Vector
+from oracle_opt.generator import Step
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+class Status(Enum):
+    """Why a run stopped; the value is the sentence to print."""
+
+    CONVERGED = "The proven duality gap is within the tolerance."
+    GRADIENT = "The norm of the projected gradient is within `gtol`."
+    MAX_CALLS = "The limit of oracle calls was reached."
+    MAX_SECONDS = "The time limit was reached."
+    EXHAUSTED = "The generator has nothing left to ask."
+    EMPTY = "The localization set is empty: no point of the domain satisfies every cut."
+    STALLED = "The generator asked the same question twice in a row: it cannot make progress."
+    CONTRADICTION = (
+        "The lower bound passed the upper bound: the oracle's cuts are not minorants of one convex function, "
+        "or the stated radius of the domain is too small."
+    )
+    STOPPED = "The callback asked to stop."
+    INTERRUPTED = "Interrupted from the keyboard."
+    FAILED = "An exception ended the run."
+
+    @property
+    def success(self) -> bool:
+        """Whether the run reached what was asked of it."""
+        return self in (Status.CONVERGED, Status.GRADIENT)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One answered call, as a callback sees it."""
+
+    call: int
+    step: Step
+    cut: Cut
+    upper_bound: float
+    lower_bound: float
+    relative_gap: float
+    bound_source: BoundSource
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """One row a call, by column; arrays of shape (n_calls,).
+
+    Attributes
+    ----------
+    call : ndarray of int
+        1, 2, ...
+    step : ndarray of str
+        'serious', 'null' or 'feasibility'.
+    value, error : ndarray of float
+        The cut's value and its stated error; nan for a feasibility cut.
+    upper_bound, lower_bound : ndarray of float
+        Best so far.
+    bound_source : ndarray of str
+        The proof behind `lower_bound`: 'oracle', 'cut', 'model', 'average' or 'none'.
+    oracle_bound, cut_bound, model_bound, average_bound : ndarray of float
+        Each of the four lower bounds, best so far.
+    oracle_seconds, generator_seconds : ndarray of float
+        Seconds this call took in the oracle and in the generator.
+    cuts : tuple of cuts
+        The cuts, with ``keep_cuts=True``.
+    """
+
+    call: NDArray[np.int64]
+    step: NDArray[np.str_]
+    value: Vector
+    error: Vector
+    upper_bound: Vector
+    lower_bound: Vector
+    bound_source: NDArray[np.str_]
+    oracle_bound: Vector
+    cut_bound: Vector
+    model_bound: Vector
+    average_bound: Vector
+    oracle_seconds: Vector
+    generator_seconds: Vector
+    cuts: tuple[Cut, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.call)
+
+    @property
+    def relative_gap(self) -> Vector:
+        """Relative gap after each call, by the best of the four proofs."""
+        return _relative_gaps(self.upper_bound, self.lower_bound)
+
+    @property
+    def single_cut_gap(self) -> Vector:
+        """Relative gap after each call by the best single cut alone (Wulff & Ong 2014, (17) - (18))."""
+        return _relative_gaps(self.upper_bound, self.cut_bound)
+
+    def calls_to(self, rtol: float) -> int | None:
+        """Calls until the relative gap was at most `rtol`; `None` if it never was."""
+        reached = np.flatnonzero(self.relative_gap <= rtol)
+        return int(self.call[reached[0]]) if reached.size else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the columns as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame({name: getattr(self, name) for name in COLUMNS} | {"relative_gap": self.relative_gap})
+
+
+COLUMNS = tuple(column.name for column in fields(History) if column.name != "cuts")
+_PROOFS = (BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE)
+
+
+def _relative_gaps(upper: Vector, lower: Vector) -> Vector:
+    with np.errstate(invalid="ignore"):
+        gaps: Vector = np.maximum(0.0, upper - lower) / np.maximum(1e-12, np.abs(upper))
+    gaps[~(np.isfinite(upper) & np.isfinite(lower))] = np.inf
+    return gaps
+
+
+class HistoryRecorder:
+    """Collects rows while a run goes on."""
+
+    def __init__(self, keep_cuts: bool) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._cuts: list[Cut] = []
+        self._keep_cuts = keep_cuts
+        self.n_serious = 0
+        self.oracle_seconds = 0.0
+        self.generator_seconds = 0.0
+
+    @property
+    def n_calls(self) -> int:
+        """Calls recorded so far."""
+        return len(self._rows)
+
+    def append(self, cut: Cut, step: Step, bounds: BoundTracker, oracle: float, generator: float) -> Record:
+        """Add one call's row; the seconds are those of this call."""
+        self.n_serious += step is Step.SERIOUS
+        self.oracle_seconds += oracle
+        self.generator_seconds += generator
+        if self._keep_cuts:
+            self._cuts.append(cut)
+        value, error = (np.nan, np.nan) if isinstance(cut, FeasibilityCut) else (cut.value, cut.error)
+        call, lower, source = len(self._rows) + 1, bounds.lower, bounds.source
+        proofs = (bounds.proofs[proof] for proof in _PROOFS)
+        self._rows.append(
+            (call, step.value, value, error, bounds.upper, lower, source.value, *proofs, oracle, generator)
+        )
+        return Record(call, step, cut, bounds.upper, lower, bounds.relative_gap, source)
+
+    def freeze(self) -> History:
+        """Make the arrays."""
+        columns = list(zip(*self._rows, strict=True)) if self._rows else [()] * len(COLUMNS)
+        kinds = {"call": np.int64, "step": np.str_, "bound_source": np.str_}
+        arrays: dict[str, Any] = {
+            name: np.array(column, dtype=kinds.get(name, np.float64))
+            for name, column in zip(COLUMNS, columns, strict=True)
+        }
+        return History(**arrays, cuts=tuple(self._cuts))
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Outcome of `minimize`.
+
+    Attributes
+    ----------
+    point : ndarray of shape (n,) or None
+        Best point seen; `None` if no objective cut was seen.
+    cut : ObjectiveCut or None
+        The oracle's answer there, with its `extras`.
+    upper_bound, lower_bound : float
+        The minimum is proven to lie between them.
+    gap, relative_gap : float
+        Their difference, and the same over ``max(1e-12, abs(upper_bound))``.
+    status : Status
+        Why the run stopped.
+    success : bool
+        Whether the run reached what was asked of it.
+    message : str
+        The same in a sentence.
+    n_calls, n_serious : int
+        Oracle calls, and those that were serious steps.
+    oracle_seconds, generator_seconds : float
+        Time spent in each; bounds, journal and callbacks are charged to neither.
+    history : History
+        One row a call.
+    """
+
+    point: Vector | None
+    cut: ObjectiveCut | None
+    upper_bound: float
+    lower_bound: float
+    gap: float
+    relative_gap: float
+    status: Status
+    success: bool
+    message: str
+    n_calls: int
+    n_serious: int
+    oracle_seconds: float
+    generator_seconds: float
+    history: History = field(repr=False)
+
+    def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
+        """Draw the relative gap against oracle calls.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; default is a new figure.
+        label : str, optional
+            Name of the curve in the legend.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from matplotlib import pyplot
+
+        if ax is None:
+            ax = pyplot.subplots()[1]
+        gaps = np.where(self.history.relative_gap > 0, self.history.relative_gap, np.nan)
+        ax.semilogy(self.history.call, np.where(np.isfinite(gaps), gaps, np.nan), label=label)
+        ax.set_xlabel("oracle calls")
+        ax.set_ylabel("relative gap")
+        if label is not None:
+            ax.legend()
+        return ax
+
+    def _repr_html_(self) -> str:
+        """Show a small table in a notebook."""
+        rows = {
+            "status": f"{self.status.name}: {self.message}",
+            "upper bound": f"{self.upper_bound:.10g}",
+            "lower bound": f"{self.lower_bound:.10g}",
+            "relative gap": f"{self.relative_gap:.2e}",
+            "oracle calls": f"{self.n_calls} ({self.n_serious} serious)",
+            "seconds": f"{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator",
+        }
+        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table>{cells}</table>"
+
+
+def make_result(status: Status, bounds: BoundTracker, recorder: HistoryRecorder) -> Result:
+    """Freeze the state of a run."""
+    message = status.value
+    if bounds.incumbent is None and recorder.n_calls:
+        message += " No feasible point was seen."
+    return Result(
+        point=None if bounds.incumbent is None else bounds.incumbent.point,
+        cut=bounds.incumbent,
+        upper_bound=bounds.upper,
+        lower_bound=bounds.lower,
+        gap=bounds.gap,
+        relative_gap=bounds.relative_gap,
+        status=status,
+        success=status.success,
+        message=message,
+        n_calls=recorder.n_calls,
+        n_serious=recorder.n_serious,
+        oracle_seconds=recorder.oracle_seconds,
+        generator_seconds=recorder.generator_seconds,
+        history=recorder.freeze(),
+    )
