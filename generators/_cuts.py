@@ -16,14 +16,15 @@ class Rows:
     ----------
     matrix : ndarray of shape (m, n)
     constant : ndarray of shape (m,)
+    value : ndarray of shape (m,)
+        The cut's value, or violation, at the point it came from.
     count : ndarray of shape (m,)
         How often each row was added.
     """
 
     def __init__(self, dimension: int) -> None:
         self._matrix = np.empty((16, dimension))
-        self._constant = np.empty(16)
-        self._count = np.empty(16)
+        self._sides = np.empty((3, 16))
         self._size = 0
 
     def __len__(self) -> int:
@@ -37,35 +38,37 @@ class Rows:
     @property
     def constant(self) -> Vector:
         """Constants, a view."""
-        return self._constant[: self._size]
+        return self._sides[0, : self._size]
+
+    @property
+    def value(self) -> Vector:
+        """Values, a view."""
+        return self._sides[1, : self._size]
 
     @property
     def count(self) -> Vector:
         """Multiplicities, a view."""
-        return self._count[: self._size]
+        return self._sides[2, : self._size]
 
-    def add(self, row: Vector, constant: float) -> bool:
-        """Add one row; `False` if it stood there already, up to rounding, and was only counted."""
-        if self._size:
-            near = np.abs(self.constant - constant) <= 1e-13 * (1e-300 + abs(constant))
-            for i in np.flatnonzero(near):
-                if np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
-                    self._count[i] += 1
-                    return False
+    def add(self, row: Vector, constant: float, value: float) -> None:
+        """Add one row, or count it once more if it stands there already, up to rounding."""
+        for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
+            if np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
+                self._sides[2, i] += 1
+                return
         if self._size == len(self._matrix):
             self._matrix = np.concatenate([self._matrix, np.empty_like(self._matrix)])
-            self._constant = np.concatenate([self._constant, np.empty_like(self._constant)])
-            self._count = np.concatenate([self._count, np.empty_like(self._count)])
-        self._matrix[self._size], self._constant[self._size], self._count[self._size] = row, constant, 1
+            self._sides = np.concatenate([self._sides, np.empty_like(self._sides)], axis=1)
+        self._matrix[self._size] = row
+        self._sides[:, self._size] = constant, value, 1
         self._size += 1
-        return True
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows outside the mask."""
-        self._size, kept = int(mask.sum()), np.flatnonzero(mask)
+        kept = np.flatnonzero(mask)
+        self._size = len(kept)
         self._matrix[: self._size] = self._matrix[kept]
-        self._constant[: self._size] = self._constant[kept]
-        self._count[: self._size] = self._count[kept]
+        self._sides[:, : self._size] = self._sides[:, kept]
 
 
 class CutPool:
@@ -95,12 +98,13 @@ class CutPool:
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> None:
         """Take up a cut, and the further feasibility cuts of the same call."""
         if isinstance(cut, ObjectiveCut):
-            self.objective.add(cut.subgradient, cut.value - float(cut.subgradient @ cut.point))
+            self.objective.add(cut.subgradient, cut.value - float(cut.subgradient @ cut.point), cut.value)
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
         else:
             for part in (cut, *cut.parts):
-                self.feasibility.add(part.normal, part.violation - float(part.normal @ part.point))
+                constant = part.violation - float(part.normal @ part.point)
+                self.feasibility.add(part.normal, constant, part.violation)
 
     def minorant(self, objective: Vector, feasibility: Vector) -> Minorant | None:
         """Convex combination of objective cuts plus nonnegative multiples of feasibility cuts.
@@ -131,5 +135,5 @@ class CutPool:
         mask[order[-max(1, cap // 2) :]] = True
         self.objective.keep(mask)
         if aggregate is not None:
-            self.objective.add(aggregate.slope, aggregate.constant)
+            self.objective.add(aggregate.slope, aggregate.constant, self.upper)
         return mask

@@ -1,0 +1,181 @@
+"""The analytic center cutting plane method (ACCPM)."""
+
+from __future__ import annotations
+
+import numpy as np
+from oracle_opt.generators._barrier import Polytope, analytic_center
+from oracle_opt.generators._chebyshev import ChebyshevLP
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._lp import ModelLP, ModelMinimum
+from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
+
+from oracle_opt import (
+    Domain,
+    EmptyLocalizationSet,
+    FeasibilityCut,
+    InvalidArgument,
+    Minorant,
+    ObjectiveCut,
+    QueryPointGenerator,
+    Step,
+)
+from oracle_opt.cuts import Vector
+
+
+class AnalyticCenter(QueryPointGenerator):
+    """Ask at the analytic center of the localization set.
+
+    In the epigraph form that set is ``{(z, theta) : constant_i + slope_i @ z <= theta <= upper bound}`` over the
+    domain and the feasibility cuts; in the objective-cut form it is ``{z : slope_i @ (z - point_i) <= 0}``. Its
+    analytic center maximises the weighted sum of the logarithms of all slacks.
+
+    Parameters
+    ----------
+    epigraph : bool
+        `True` for the epigraph form, `False` for the objective-cut form.
+    upper_weight : float, optional
+        Barrier weight of ``theta <= upper bound``; default is the number of cuts, so that it holds its own.
+    domain_weight : float
+        Barrier weight of each bound of the domain. On a simplex with hundreds of variables weight 1 drowns the cuts.
+    proximal : float
+        Weight of the proximal term ``1/2 |z - best point|^2`` added to the barrier.
+    max_cuts : int
+        Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
+
+    Notes
+    -----
+    The center is found by Newton's method from a strictly feasible point: the best one on the segment from the last
+    center to the minimiser of the cutting-plane model, or, should feasibility cuts leave none there, the center of
+    the largest ball. The linear program that gives the minimiser also gives the multipliers of the proven bound;
+    those of the center, weight over slack, prove less. If the Newton iteration fails, the strictly feasible point
+    itself is asked: it is in the localization set, so the run always goes on.
+
+    References
+    ----------
+    Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
+    plane method"; Wulff & Ong (2014), Algorithm 2 and (11); Babonneau et al. (2007), "Proximal-ACCPM".
+    """
+
+    needs_convexity = True
+    takes_feasibility_cuts = True
+
+    def __init__(
+        self,
+        epigraph: bool = True,
+        upper_weight: float | None = None,
+        domain_weight: float = 0.1,
+        proximal: float = 0.0,
+        max_cuts: int = 1000,
+    ) -> None:
+        self.epigraph = epigraph
+        self.upper_weight = upper_weight
+        self.domain_weight = domain_weight
+        self.proximal = proximal
+        self.max_cuts = max_cuts
+
+    def refusal(self, domain: Domain) -> str | None:
+        """Refuse a domain without bounded linear constraints."""
+        return polyhedral_refusal(domain)
+
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Start at `point`, without cuts."""
+        for name in ("domain_weight", "upper_weight"):
+            weight = getattr(self, name)
+            if weight is not None and not weight > 0:
+                raise InvalidArgument(f"`{name}` must be positive, got {weight!r}")
+        if not self.proximal >= 0:
+            raise InvalidArgument(f"`proximal` must be at least 0, got {self.proximal!r}")
+        self._domain = working_polyhedron(domain)
+        constraints = self._domain.linear_constraints()
+        assert constraints is not None
+        self._constraints = constraints
+        self._pool = CutPool(domain.dimension)
+        self._lp = ModelLP(self._domain)
+        self._point = point
+        self._center = self._domain.interior_point()
+        self._empty = False
+        self._minorant: Minorant | None = None
+
+    def ask(self) -> Vector:
+        """Return the analytic center."""
+        if self._empty:
+            raise EmptyLocalizationSet("the cuts leave no interior point")
+        return self._point
+
+    def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
+        """Add the cut and recentre; every objective cut moves the center."""
+        self._pool.add(cut)
+        minimum = self._lp.solve(self._pool)
+        self._empty = minimum is None
+        if minimum is not None:
+            if len(self._pool.objective):
+                self._minorant = self._pool.minorant(minimum.objective, minimum.feasibility)
+            self._recentre(minimum)
+            mask = self._pool.shrink(self.max_cuts, minimum.objective, minimum.feasibility)
+            if mask is not None:
+                self._lp.keep(mask)
+        return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
+
+    def minorant(self) -> Minorant | None:
+        """Return the combination of cuts by the linear program's multipliers."""
+        return self._minorant
+
+    def _recentre(self, minimum: ModelMinimum) -> None:
+        polytope = self._polytope()
+        start = self._best_on_segment(polytope, minimum.point)
+        if start is None:
+            ball = ChebyshevLP(self._domain).solve(self._pool)
+            start = None if ball is None else self._best_on_segment(polytope, ball.point)
+        if start is None:
+            # the set has no interior left at this precision: its best known point is the model's minimiser
+            self._empty = not len(self._pool.objective)
+            self._point = minimum.point
+            return
+        center = analytic_center(polytope, start)[0]
+        self._center = center[: self._domain.dimension]
+        self._point = self._domain.project(self._center)
+
+    def _polytope(self) -> Polytope:
+        """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable."""
+        pool, n, box = self._pool, self._domain.dimension, self._constraints
+        slopes, normals = pool.objective.matrix, pool.feasibility.matrix
+        values = pool.upper - pool.objective.constant
+        below, above = np.isfinite(box.lower), np.isfinite(box.upper)
+        sides = [box.lower, self.domain_weight * below, box.upper, self.domain_weight * above]
+        equalities = box.equality_matrix
+        anchor = np.zeros(n) if pool.best is None else pool.best.point
+        proximal = np.full(n, self.proximal)
+        if self.epigraph and len(slopes):
+            unit = float(np.abs(slopes).max()) or 1.0
+            weight = float(pool.objective.count.sum()) if self.upper_weight is None else self.upper_weight
+            slopes = np.column_stack([slopes / unit, -np.ones(len(slopes))])
+            values = values / unit
+            normals = np.column_stack([normals, np.zeros(len(normals))])
+            sides = [np.r_[a, b] for a, b in zip(sides, (-np.inf, 0.0, 0.0, weight), strict=True)]
+            equalities = np.column_stack([equalities, np.zeros(len(equalities))])
+            anchor, proximal = np.r_[anchor, 0.0], np.r_[proximal, 0.0]
+        elif len(slopes):
+            # constant_i + slope_i @ z <= value_i is (12), slope_i @ (z - point_i) <= 0
+            unit = float(np.abs(slopes).max()) or 1.0
+            slopes, values = slopes / unit, (pool.objective.value - pool.objective.constant) / unit
+        scale = np.abs(normals).max(axis=1, initial=0.0)
+        rhs = np.r_[values, -pool.feasibility.constant / scale]
+        matrix = np.vstack([slopes, normals / scale[:, None]])
+        weights = np.r_[pool.objective.count, pool.feasibility.count]
+        return Polytope(matrix, rhs, weights, *sides, equalities, proximal, anchor)
+
+    def _best_on_segment(self, polytope: Polytope, inner: Vector) -> Vector | None:
+        """The point of least barrier among some between the last center and `inner`; `None` if none is inside."""
+        n = self._domain.dimension
+        middle = self._domain.interior_point()
+        best, least = None, np.inf
+        for share in (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0):
+            for lift in (1e-2, 1e-4, 1e-7):
+                x = (1 - lift) * ((1 - share) * self._center + share * inner) + lift * middle
+                if len(polytope.lower) > n:  # theta half way between the model's value and the upper bound
+                    model = (polytope.matrix[:, :n] @ x - polytope.rhs)[polytope.matrix[:, n] != 0].max()
+                    x = np.r_[x, 0.5 * model]
+                value = polytope.barrier(x)
+                if value < least:
+                    best, least = x, value
+        return best
