@@ -1,0 +1,116 @@
+"""The reduced gradient method of SimpleMKL."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from oracle_opt import Domain, ObjectiveCut, SequentialGenerator, Simplex
+from oracle_opt.cuts import Vector
+
+
+class ReducedGradient(SequentialGenerator):
+    """SimpleMKL: reduced gradient on the simplex, longest step while the function falls, then a line search.
+
+    The equality is eliminated through the largest weight mu: every other weight moves against its reduced gradient
+    ``g_k - g_mu``, unless it is zero and would become negative, and mu takes up the rest (12). The direction is
+    followed to the boundary, where the weight that arrived is fixed at zero, as long as the function falls there
+    (Algorithm 1); between the last two points a golden section search follows.
+
+    Parameters
+    ----------
+    line_tolerance : float
+        The line search stops when its bracket is shorter than this fraction of the step, default 1e-2.
+
+    Notes
+    -----
+    Algorithm 1 of the paper updates the direction at the boundary without the sign rule, so that a weight already
+    zero can be pushed below zero (its line 9). Here the longest step keeps all weights nonnegative, the direction of
+    a weight that arrived at zero is set to zero and that of mu is restored from the sum, and the line search runs
+    inside. A step that does not gain ends the run: the method has nothing left to ask.
+
+    References
+    ----------
+    Rakotomamonjy, Bach, Canu & Grandvalet (2008), "SimpleMKL", Algorithm 1 and (12).
+    """
+
+    def __init__(self, line_tolerance: float = 1e-2) -> None:
+        self.line_tolerance = line_tolerance
+
+    def refusal(self, domain: Domain) -> str | None:
+        """Refuse everything but a simplex."""
+        return None if isinstance(domain, Simplex) else "it needs a Simplex"
+
+    def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
+        """Run Algorithm 1."""
+        cut = yield point
+        self.center = cut
+        while True:
+            start, lead = cut, int(np.argmax(cut.point))
+            direction = _reduced_direction(cut, lead)
+            if not direction.any():
+                return
+            # Follow the direction to the boundary while the function falls.
+            longest = 0.0
+            while direction.any():
+                longest, arriving = _to_boundary(cut.point, direction)
+                edge = cut.point + longest * direction
+                edge[arriving] = 0.0
+                trial = yield domain.project(edge)
+                if trial.value >= cut.value:
+                    break
+                self.center = cut = trial
+                direction = np.where(arriving, 0.0, direction)
+                direction[lead] = 0.0
+                direction[lead] = -direction.sum()
+                longest = 0.0
+            if longest > 0:
+                cut = yield from self._golden_section(domain, cut, direction, longest)
+            if cut is start or not cut.value < start.value:
+                return
+
+    def _golden_section(
+        self, domain: Domain, cut: ObjectiveCut, direction: Vector, longest: float
+    ) -> Generator[Vector, ObjectiveCut, ObjectiveCut]:
+        """Return the best cut found on ``cut.point + [0, longest] * direction``."""
+        ratio = 0.5 * (np.sqrt(5.0) - 1.0)
+        low, high = 0.0, longest
+        best = cut
+        inner, outer = high - ratio * (high - low), low + ratio * (high - low)
+        at_inner = yield domain.project(cut.point + inner * direction)
+        at_outer = yield domain.project(cut.point + outer * direction)
+        while True:
+            for trial in (at_inner, at_outer):
+                if trial.value < best.value:
+                    self.center = best = trial
+            if high - low <= self.line_tolerance * longest and best is not cut:
+                return best
+            if high - low <= 1e-12 * longest:
+                return best
+            if at_inner.value <= at_outer.value:
+                high, outer, at_outer = outer, inner, at_inner
+                inner = high - ratio * (high - low)
+                at_inner = yield domain.project(cut.point + inner * direction)
+            else:
+                low, inner, at_inner = inner, outer, at_outer
+                outer = low + ratio * (high - low)
+                at_outer = yield domain.project(cut.point + outer * direction)
+
+
+def _reduced_direction(cut: ObjectiveCut, lead: int) -> Vector:
+    """(12): minus the reduced gradient, zero where a zero weight would become negative; adds up to zero."""
+    reduced = cut.subgradient - cut.subgradient[lead]
+    direction = np.where((cut.point <= 0) & (reduced > 0), 0.0, -reduced)
+    direction[lead] = 0.0
+    direction[lead] = -direction.sum()
+    return direction
+
+
+def _to_boundary(point: Vector, direction: Vector) -> tuple[float, Vector]:
+    """Longest step that keeps every weight nonnegative, and which weights arrive at zero."""
+    falling = direction < 0
+    lengths = np.full(len(point), np.inf)
+    lengths[falling] = -point[falling] / direction[falling]
+    longest = float(lengths.min())
+    return longest, lengths <= longest

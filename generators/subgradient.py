@@ -1,0 +1,113 @@
+"""The projected subgradient method."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt import (
+    Domain,
+    Exhausted,
+    FeasibilityCut,
+    InvalidArgument,
+    Minorant,
+    ObjectiveCut,
+    QueryPointGenerator,
+    Step,
+)
+from oracle_opt.cuts import Vector
+
+
+class Subgradient(QueryPointGenerator):
+    """Step against the subgradient, project on the domain.
+
+    The k-th objective step has length ``scale * size / sqrt(k)``, size being that of the domain where it has one; or,
+    by Polyak's rule, ``scale * (f - proven lower bound) / norm(subgradient)``. The averaged certificate weighs each
+    cut with its step over the norm of its subgradient, for which the average's bound converges to the minimum.
+
+    Parameters
+    ----------
+    polyak : bool
+        Use Polyak's rule against the method's own proven bound; diminishing steps until there is one.
+    scale : float
+        Factor on the step length, default 1.
+
+    Notes
+    -----
+    At a feasibility cut the step is Polyak's towards its half-space, ``violation / norm(normal)**2 * normal``.
+
+    References
+    ----------
+    Shor (1985), "Minimization methods for non-differentiable functions"; Polyak (1969), "Minimization of unsmooth
+    functionals"; Nesterov (2009), "Primal-dual subgradient methods for convex problems", for the certificate.
+    """
+
+    takes_feasibility_cuts = True
+
+    def __init__(self, polyak: bool = False, scale: float = 1.0) -> None:
+        self.polyak = polyak
+        self.scale = scale
+
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Start at `point`."""
+        if not self.scale > 0:
+            raise InvalidArgument(f"`scale` must be positive, got {self.scale!r}")
+        self._domain = domain
+        self._point: Vector | None = point
+        self._size: float | None = None
+        self._steps = 0
+        self._weight = 0.0
+        self._total = 0.0
+        self._average = Minorant(0.0, np.zeros(domain.dimension))
+        self._lower = -np.inf
+
+    def ask(self) -> Vector:
+        """Return the current point."""
+        if self._point is None:
+            raise Exhausted("the subgradient is zero: the point is a minimiser")
+        return self._point
+
+    def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
+        """Step and project."""
+        self._weight = 0.0
+        if isinstance(cut, FeasibilityCut):
+            step = cut.violation / float(cut.normal @ cut.normal) * cut.normal
+            self._point = self._domain.project(cut.point - step)
+            return Step.FEASIBILITY
+        norm = float(np.linalg.norm(cut.subgradient))
+        if norm == 0:
+            self._point = None
+            return Step.SERIOUS
+        self._steps += 1
+        length = self._length(cut, norm)
+        self._weight = length / norm
+        if self.polyak:
+            self._prove(cut)
+        self._point = self._domain.project(cut.point - self._weight * cut.subgradient)
+        return Step.SERIOUS
+
+    def weight(self) -> float:
+        """Step over the norm of the last subgradient."""
+        return self._weight
+
+    def _length(self, cut: ObjectiveCut, norm: float) -> float:
+        if self.polyak and np.isfinite(self._lower) and cut.upper > self._lower:
+            return self.scale * (cut.upper - self._lower) / norm
+        if self._size is None:
+            # how far the minimiser of the first cut lies: the diameter for a simplex, a box or a ball
+            away = self._domain.minimize_linear(cut.subgradient)[1] - cut.point
+            size = float(np.linalg.norm(away))
+            self._size = size if np.isfinite(size) and size > 0 else 1.0
+        return self.scale * self._size / np.sqrt(self._steps)
+
+    def _prove(self, cut: ObjectiveCut) -> None:
+        """Raise the bound by the last cut and by the average of all."""
+        constant = cut.value - float(cut.subgradient @ cut.point)
+        self._total += self._weight
+        share = self._weight / self._total
+        average = Minorant(
+            self._average.constant + share * (constant - self._average.constant),
+            self._average.slope + share * (cut.subgradient - self._average.slope),
+        )
+        self._average = average
+        for minorant in (Minorant(constant, cut.subgradient), average):
+            self._lower = max(self._lower, minorant.constant + self._domain.minimize_linear(minorant.slope)[0])
