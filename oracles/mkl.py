@@ -22,8 +22,8 @@ class MKLOracle(Oracle):
 
     ``S_k(a) = (y*a) @ K_k @ (y*a)``. A query solves one SVM on the combined kernel, from where the last one ended. For
     any feasible a, optimal or not, the function of b inside the maximum lies below f: that is the cut, and a loose SVM
-    costs only `error`, its duality gap. Its least value over the simplex, ``sum(a) - 1/2 max_k S_k``, is the cut's lower
-    bound: the dual objective of l1-MKL at a.
+    costs only `error`, its duality gap. Its least value over the simplex, ``sum(a) - 1/2 max_k S_k``, is the cut's
+    lower bound: the dual objective of l1-MKL at a.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class MKLOracle(Oracle):
 
     References
     ----------
-    .. [1] Wulff, Ong (2014), "Analytic center cutting plane method for multiple kernel learning", equations 9, 10 and 18
-       (which drops the factor 1/2 that 7 has).
+    .. [1] Wulff, Ong (2014), "Analytic center cutting plane method for multiple kernel learning", equations 9, 10 and
+       18 (which drops the factor 1/2 that 7 has).
 
     Examples
     --------

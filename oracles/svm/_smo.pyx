@@ -172,10 +172,11 @@ cdef Py_ssize_t take_steps(
 
 
 # Put entries within rounding of a bound exactly on it, then spread the excess sum(b) over the entries that can take it,
-# free ones first: bound ones stay on their bound as long as possible.
+# free ones first. Bound ones leave their bound only for an excess beyond rounding: a speck of room would make a large
+# violation of nothing.
 cdef void settle(Py_ssize_t n, const double* lower, const double* upper, double* b) noexcept nogil:
     cdef Py_ssize_t i, attempt
-    cdef double excess = 0.0, room, largest = 0.0
+    cdef double excess = 0.0, room, largest = 0.0, size = 0.0
     cdef bint free
     for i in range(n):
         b[i] = min(max(b[i], lower[i]), upper[i])
@@ -188,7 +189,10 @@ cdef void settle(Py_ssize_t n, const double* lower, const double* upper, double*
         elif upper[i] - b[i] <= 4.0 * EPS * upper[i]:
             b[i] = upper[i]
         excess += b[i]
+        size += fabs(b[i])
     for attempt in range(2):
+        if attempt == 1 and fabs(excess) <= 4.0 * EPS * size:
+            return
         for i in range(n):
             free = lower[i] < b[i] < upper[i]
             if free or attempt == 1:

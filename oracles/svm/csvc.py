@@ -44,8 +44,8 @@ class SVMSolution:
     bias : float
         The constant of the decision function that makes the primal objective least.
     violation : float
-        Maximal violation of the optimality conditions: largest gradient of an entry that can rise minus least gradient of
-        one that can fall, in units of the margin.
+        Maximal violation of the optimality conditions: largest gradient of an entry that can rise minus least gradient
+        of one that can fall, in units of the margin.
     n_steps : int
         Two-variable steps taken.
     status : SVMStatus
@@ -113,14 +113,14 @@ def solve_csvc(
 ) -> SVMSolution:
     """Solve ``max sum(a) - 1/2 (y*a) @ K @ (y*a)`` over ``0 <= a <= C``, ``y @ a == 0``.
 
-    Sequential minimal optimization [1]_ with the second-order working set [2]_, run in signed variables ``b = y*a``. The
-    best primal point of a dual one needs no search: its bias is a weighted order statistic of the gradient.
+    Sequential minimal optimization [1]_ with the second-order working set [2]_, run in signed variables ``b = y*a``.
+    The best primal point of a dual one needs no search: its bias is a weighted order statistic of the gradient.
 
     Parameters
     ----------
     K : array_like of shape (n, n)
-        Kernel: finite, symmetric, positive semidefinite (not checked: on an indefinite kernel the solve ends, and its gap
-        certifies nothing). A float32 array is used as it is; everything else is computed in float64.
+        Kernel: finite, symmetric, positive semidefinite (not checked: on an indefinite kernel the solve ends, and its
+        gap certifies nothing). A float32 array is used as it is; everything else is computed in float64.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
     C : float or array_like of shape (n,)
