@@ -3,7 +3,7 @@
 
 A half is the vector of length m = n (n + 1) / 2 with entry (i, j), j <= i, at ``i (i + 1) / 2 + j``. The stack is held
 kernel-major, ``packed[k, entry]``, and perhaps also pair-major, ``pairs[entry, k]``. Stores are float32 or float64,
-sums are always float64. NaN keeps its meaning here: sums may be reordered, but nothing else of fast-math is switched on.
+sums are always float64. NaN keeps its meaning here: sums may be reordered, nothing else of fast-math is switched on.
 """
 
 from cython cimport floating

@@ -15,7 +15,8 @@ def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:
     Raises
     ------
     InvalidArgument
-        The kernel is not square, not finite, or not symmetric up to rounding: 1e-8 of the largest entry, 1e-5 in float32.
+        The kernel is not square, not finite, or not symmetric up to rounding (1e-8 of the largest entry, 1e-5 in
+        float32).
     """
     matrix = np.asarray(kernel)
     matrix = np.ascontiguousarray(matrix, dtype=np.float32 if matrix.dtype == np.float32 else np.float64)
