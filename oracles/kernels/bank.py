@@ -9,8 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-
-from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import (
     pack,
     packed_forms,
@@ -20,6 +18,8 @@ from oracle_opt.oracles.kernels._packed import (
     weighted_rows,
 )
 from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
+
+from oracle_opt.errors import InvalidArgument
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
