@@ -1,0 +1,286 @@
+"""A family of p kernels on n points, held in memory in the layouts its two operations want."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from oracle_opt.oracles.kernels._packed import (
+    pack,
+    packed_forms,
+    support_pairs,
+    transpose,
+    unpack,
+    weighted_rows,
+)
+from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
+
+from oracle_opt.errors import InvalidArgument
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class CrossKernels(Protocol):
+    """Knows the kernels of a bank between new points and those of the bank."""
+
+    def cross(self, new: Any, which: NDArray[np.intp], weights: Vector) -> Matrix:
+        """Sum of ``weights[i]`` times kernel ``which[i]``, shape (number of new points, n), before any scaling."""
+
+
+class GivenCrossKernels:
+    """Cross-kernels the user evaluated: `new` is an array of shape (p, m, n), or p arrays of shape (m, n).
+
+    Entries of weight zero are not looked at and may be None.
+    """
+
+    def __init__(self, n_kernels: int, n_points: int) -> None:
+        self.n_kernels = n_kernels
+        self.n_points = n_points
+
+    def cross(self, new: Sequence[ArrayLike | None], which: NDArray[np.intp], weights: Vector) -> Matrix:
+        """Add them up."""
+        if len(new) != self.n_kernels:
+            raise InvalidArgument(f"`new` must hold {self.n_kernels} cross-kernels, got {len(new)}")
+        total: Matrix | None = None
+        for k, weight in zip(which.tolist(), weights.tolist(), strict=True):
+            term = np.asarray(new[k], dtype=float)
+            shape = (term.shape[0] if total is None else total.shape[0], self.n_points) if term.ndim else None
+            if term.shape != shape:
+                raise InvalidArgument(f"kernel {k} of `new` must have shape (m, {self.n_points}), got {term.shape}")
+            total = weight * term if total is None else total + weight * term
+        if total is None:
+            raise InvalidArgument("`weights` must not be all zero")
+        return total
+
+
+class GramBank:
+    """Precomputed kernels K_1 .. K_p on n points.
+
+    Every kernel is stored as its lower half, twice: kernel by kernel for `combine`, which reads the halves of the
+    kernels of non-zero weight, and pair of points by pair of points for `quadratic_forms`, which reads the pairs of
+    non-zero entries. Each copy takes ``p * n * (n + 1) / 2`` entries of 8 bytes, or 4 in float32: both together are as
+    large as the full matrices. The arrays passed in are not kept.
+
+    Parameters
+    ----------
+    kernels : array_like of shape (p, n, n), or sequence of p array_like of shape (n, n)
+        The kernels: finite, symmetric, positive semidefinite up to rounding, of positive trace.
+    normalise : bool
+        Whether each kernel is scaled to unit trace; cross-kernels are then scaled alike. Default: kernels mean what
+        they say.
+    dtype : float64 or float32
+        Of the stores. The sums over float32 stores are still made in float64, so the bank is exactly a bank of slightly
+        rounded kernels; the SVM objective moves by about 1e-8 relative at C = 100 with unit trace, 1e-5 at C = 1e6.
+    memory_limit : int, optional
+        Bytes the stores may take. If only one copy fits, the second is left out and `quadratic_forms` is several times
+        slower; if none fits, the bank is refused. Default: both copies.
+    check : bool
+        Whether the kernels are checked; a Cholesky factorization of each is the largest part of it.
+
+    Attributes
+    ----------
+    n_kernels, n_points : int
+        p and n.
+    scales : ndarray of shape (p,)
+        What the kernels passed in were multiplied by: 1, or one over the trace.
+
+    Raises
+    ------
+    InvalidArgument
+        A kernel cannot be used (the message has its index), or `memory_limit` is too small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bank = GramBank([np.eye(2), np.ones((2, 2))])
+    >>> bank.combine([0.5, 0.5]).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    >>> bank.quadratic_forms([1.0, -1.0]).tolist()
+    [2.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        kernels: ArrayLike | Sequence[ArrayLike],
+        *,
+        normalise: bool = False,
+        dtype: DTypeLike = np.float64,
+        memory_limit: int | None = None,
+        check: bool = True,
+    ) -> None:
+        if np.ndim(kernels[0] if len(kernels) else ()) != 2:  # type: ignore[arg-type,index]
+            raise InvalidArgument(f"`kernels` must have shape (p, n, n) with p >= 1, got {np.shape(kernels)}")
+        p, n = len(kernels), len(kernels[0])  # type: ignore[arg-type,index]
+        packed = empty_store(p, n, dtype, memory_limit)
+        scales = np.ones(p)
+        for k in range(p):
+            name = f"kernel {k} of `kernels`"
+            matrix = checked_kernel(kernels[k], name)  # type: ignore[index]
+            if matrix.shape != (n, n):
+                raise InvalidArgument(f"{name} must have shape {(n, n)} like kernel 0, got {matrix.shape}")
+            if check:
+                check_positive_semidefinite(matrix, name)
+            if normalise:
+                scales[k] = 1.0 / np.trace(matrix, dtype=float)
+            pack(matrix, scales[k], packed[k])
+        self._take(packed, scales, GivenCrossKernels(p, n), memory_limit)
+
+    @classmethod
+    def from_packed(
+        cls,
+        packed: NDArray[np.floating],
+        scales: Vector,
+        cross_kernels: CrossKernels,
+        *,
+        memory_limit: int | None = None,
+    ) -> GramBank:
+        """Make a bank of halves that are known to be good.
+
+        Parameters
+        ----------
+        packed : ndarray of shape (p, n (n + 1) / 2)
+            Lower halves, float32 or float64, scaled already; kept, not copied.
+        scales : ndarray of shape (p,)
+            What they were scaled by, hence what cross-kernels are to be scaled by.
+        cross_kernels : CrossKernels
+            Evaluates the kernels at new points.
+        memory_limit : int, optional
+            As for the class.
+
+        Returns
+        -------
+        GramBank
+            The bank.
+        """
+        bank = cls.__new__(cls)
+        bank._take(packed, scales, cross_kernels, memory_limit)
+        return bank
+
+    def _take(
+        self, packed: NDArray[np.floating], scales: Vector, cross_kernels: CrossKernels, memory_limit: int | None
+    ) -> None:
+        self.n_kernels, size = packed.shape
+        self.n_points = (int(np.sqrt(8 * size + 1)) - 1) // 2
+        self.scales = scales
+        self._cross_kernels = cross_kernels
+        self._packed = packed
+        self._half = np.empty(size)
+        self._pairs = None
+        if memory_limit is None or 2 * packed.nbytes <= memory_limit:
+            self._pairs = np.empty((size, self.n_kernels), packed.dtype)
+            transpose(packed, self._pairs)
+
+    def __repr__(self) -> str:
+        return f"GramBank(n_kernels={self.n_kernels}, n_points={self.n_points}, dtype={self._packed.dtype})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the stores take."""
+        return self._packed.nbytes + (0 if self._pairs is None else self._pairs.nbytes)
+
+    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
+        """Weighted sum of the kernels.
+
+        The cost is proportional to the number of non-zero weights.
+
+        Parameters
+        ----------
+        weights : array_like of shape (p,)
+            Weights of the kernels.
+        out : ndarray of shape (n, n), optional
+            Where to write the sum, C-contiguous float64; default: a new array.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            ``sum(weights[k] * K_k)``, float64 whatever the store.
+        """
+        d = _checked_vector(weights, self.n_kernels, "weights")
+        K = np.empty((self.n_points, self.n_points)) if out is None else out
+        which = np.flatnonzero(d)
+        weighted_rows(self._packed, which, d[which], self._half)
+        unpack(self._half, K)
+        return K
+
+    def quadratic_forms(self, v: ArrayLike) -> Vector:
+        """Quadratic form of every kernel at one vector.
+
+        The cost is proportional to the square of the number of non-zero entries.
+
+        Parameters
+        ----------
+        v : array_like of shape (n,)
+            The vector; for an SVM its signed dual variables.
+
+        Returns
+        -------
+        ndarray of shape (p,)
+            ``v @ K_k @ v``, summed in float64.
+        """
+        x = _checked_vector(v, self.n_points, "v")
+        support = np.flatnonzero(x)
+        forms = np.empty(self.n_kernels)
+        if self._pairs is None:
+            packed_forms(self._packed, support, x, forms)
+            return forms
+        n_pairs = support.size * (support.size + 1) // 2
+        entries, weights = np.empty(n_pairs, np.intp), np.empty(n_pairs)
+        support_pairs(support, x, entries, weights)
+        weighted_rows(self._pairs, entries, weights, forms)
+        return forms
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels between new points and those of the bank.
+
+        Parameters
+        ----------
+        new : array_like
+            For a bank of given kernels, the p cross-kernels, shape (p, m, n), those of weight zero perhaps None. For a
+            bank made from points (`uci_bank`), m new points, shape (m, d).
+        weights : array_like of shape (p,)
+            Weights of the kernels; only kernels of non-zero weight are evaluated.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            The sum, each kernel scaled as on the points of the bank.
+        """
+        d = _checked_vector(weights, self.n_kernels, "weights")
+        which = np.flatnonzero(d)
+        return self._cross_kernels.cross(new, which, d[which] * self.scales[which])
+
+    @cached_property
+    def _digest(self) -> str:
+        content = hashlib.blake2b(f"{self._packed.shape} {self._packed.dtype}".encode(), digest_size=8)
+        content.update(self._packed)
+        return content.hexdigest()
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell these kernels from others; reads the whole store the first time."""
+        return self._digest
+
+
+def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: int | None) -> NDArray[np.floating]:
+    """Return an uninitialised array of p halves, or raise `InvalidArgument` if it cannot be."""
+    kind = np.dtype(dtype)
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidArgument(f"`dtype` must be float32 or float64, got {kind}")
+    size = n_points * (n_points + 1) // 2
+    if memory_limit is not None and n_kernels * size * kind.itemsize > memory_limit:
+        raise InvalidArgument(
+            f"`memory_limit` must be at least {n_kernels * size * kind.itemsize} bytes for {n_kernels} kernels on "
+            f"{n_points} points in {kind}, got {memory_limit}"
+        )
+    return np.empty((n_kernels, size), kind)
+
+
+def _checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
+    vector = np.ascontiguousarray(values, dtype=float)
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got shape {vector.shape}")
+    return vector

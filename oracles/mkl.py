@@ -1,0 +1,177 @@
+"""l1 multiple kernel learning as a convex problem over the simplex, seen through an SVM."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, decision_values, solve_checked
+
+from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
+from oracle_opt.domain import Simplex
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import Oracle
+
+
+class MKLOracle(Oracle):
+    """``f(b) = max over a of sum(a) - 1/2 sum_k b_k S_k(a)``, b in the simplex, a in the box of the C-SVC dual.
+
+    ``S_k(a) = (y*a) @ K_k @ (y*a)``. A query solves one SVM on the combined kernel, from where the last one ended. For
+    any feasible a, optimal or not, the function of b inside the maximum lies below f: that is the cut, and a loose SVM
+    costs only `error`, its duality gap. Its least value over the simplex, ``sum(a) - 1/2 max_k S_k``, is the cut's
+    lower bound: the dual objective of l1-MKL at a.
+
+    Parameters
+    ----------
+    bank : GramBank
+        p kernels on n points.
+    y : array_like of shape (n,)
+        Labels, -1 and +1, both present.
+    C : float or array_like of shape (n,)
+        Upper bound of each dual variable, positive. Mind the scale: with kernels of unit trace 100 is moderate.
+    class_weight : mapping, optional
+        Factors on C for the labels -1 and 1; default 1.
+    accuracy : float
+        Relative gap of the SVM where a query wishes for none. The default, 1e-8, lets outer gaps of 1e-6 be certified.
+    max_steps : int
+        Limit on the steps of one SVM; what it leaves open shows in the cut's `error`.
+
+    Attributes
+    ----------
+    domain : Simplex
+        Of dimension p.
+
+    Raises
+    ------
+    InvalidArgument
+        Labels, C or weights that cannot be used.
+
+    References
+    ----------
+    .. [1] Wulff, Ong (2014), "Analytic center cutting plane method for multiple kernel learning", equations 9, 10 and
+       18 (which drops the factor 1/2 that 7 has).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Query
+    >>> from oracle_opt.oracles import GramBank, MKLOracle
+    >>> oracle = MKLOracle(GramBank([np.eye(2), 2 * np.eye(2)]), [1, -1])
+    >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
+    >>> cut.value, cut.subgradient.tolist(), cut.lower_bound
+    (1.0, [-1.0, -2.0], 0.0)
+    """
+
+    def __init__(
+        self,
+        bank: GramBank,
+        y: ArrayLike,
+        C: float | ArrayLike = 100.0,
+        *,
+        class_weight: Mapping[int, float] | None = None,
+        accuracy: float = 1e-8,
+        max_steps: int = 10_000_000,
+    ) -> None:
+        self.bank = bank
+        self.y = checked_labels(y)
+        if self.y.size != bank.n_points:
+            raise InvalidArgument(f"`y` must have {bank.n_points} labels, one a point of the bank, got {self.y.size}")
+        self.C = checked_box(C, self.y, class_weight)
+        if not 0.0 <= accuracy < np.inf:
+            raise InvalidArgument(f"`accuracy` must be a number >= 0, got {accuracy!r}")
+        self.accuracy = accuracy
+        self.max_steps = max_steps
+        self.domain = Simplex(bank.n_kernels)
+        self._kernel = np.empty((bank.n_points, bank.n_points))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last SVM solution."""
+        self._alpha: Vector | None = None
+
+    def recall(self, cut: Cut) -> None:
+        """Take the SVM solution of a cut as the next starting point: all this oracle remembers between queries."""
+        self._alpha = np.array(cut.extras["alpha"], dtype=float)
+
+    def query(self, query: Query) -> ObjectiveCut:
+        """Solve the SVM on the combined kernel.
+
+        Parameters
+        ----------
+        query : Query
+            A point of the simplex; its `accuracy`, if any, is the relative gap asked of the SVM.
+
+        Returns
+        -------
+        ObjectiveCut
+            Its `extras`: `alpha`, the dual variables, shape (n,); `bias`; `quadratic_forms`, S, shape (p,); `n_steps`.
+
+        Raises
+        ------
+        InvalidArgument
+            The point is not in the simplex.
+        """
+        point = np.array(query.point, dtype=float)
+        self._check_point(point)
+        svm = solve_checked(
+            self.bank.combine(point, out=self._kernel),
+            self.y,
+            self.C,
+            start=None if self._alpha is None else self.y * self._alpha,
+            accuracy=self.accuracy if query.accuracy is None else query.accuracy,
+            max_steps=self.max_steps,
+        )
+        alpha = svm.alpha
+        S = self.bank.quadratic_forms(svm.signed_dual)
+        self._alpha = alpha
+        total = float(alpha.sum())
+        value = total - 0.5 * float(point @ S)
+        return ObjectiveCut(
+            point=point,
+            value=value,
+            subgradient=-0.5 * S,
+            error=max(svm.primal_objective - value, 0.0),
+            lower_bound=total - 0.5 * float(S.max()),
+            extras={"alpha": alpha, "bias": svm.bias, "quadratic_forms": S, "n_steps": svm.n_steps},
+        )
+
+    def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Decision values of new points, for the SVM that answered a cut of this oracle.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            Say the best one of a run.
+        new : array_like
+            New points as `GramBank.cross` takes them: m raw points, or p cross-kernels of shape (m, n).
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive for the class +1.
+        """
+        cross = self.bank.cross(new, cut.point)
+        return decision_values(cross, self.y * cut.extras["alpha"], cut.extras["bias"])
+
+    def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Labels -1 or +1 of new points, ndarray of shape (m,): the signs of `decision_function`, 0 counting as +1."""
+        return np.where(self.decision_function(cut, new) >= 0, 1.0, -1.0)
+
+    def identity(self) -> str:
+        """Kernels, labels, C and accuracy."""
+        data = f"y #{zlib.crc32(self.y.tobytes()):08x}, C #{zlib.crc32(self.C.tobytes()):08x}"
+        return f"{super().identity()}, kernels {self.bank.digest()}, {data}, accuracy {self.accuracy:g}"
+
+    def _check_point(self, point: Vector) -> None:
+        shape = (self.domain.dimension,)
+        if point.shape != shape or not np.isfinite(point).all():
+            raise InvalidArgument(f"`query.point` must be {shape[0]} finite weights, got shape {point.shape}")
+        if not self.domain.contains(point):
+            raise InvalidArgument(
+                f"`query.point` must be in {self.domain}, got the sum {point.sum():.12g} and the least entry "
+                f"{point.min():.3g}; project it first"
+            )
