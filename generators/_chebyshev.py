@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._highs import WarmLP
-from oracle_opt.generators._lp import ModelMinimum
 
 from oracle_opt import Domain
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._highs import WarmLP
+from oracle_opt.generators._lp import ModelMinimum
 
 
 class ChebyshevLP:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._highs import WarmLP
 
 from oracle_opt import Domain
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._highs import WarmLP
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from oracle_opt.generators._barrier import Polytope, analytic_center
-from oracle_opt.generators._chebyshev import ChebyshevLP
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._lp import ModelLP, ModelMinimum
-from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
 from oracle_opt import (
     Domain,
@@ -20,6 +15,11 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._barrier import Polytope, analytic_center
+from oracle_opt.generators._chebyshev import ChebyshevLP
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._lp import ModelLP, ModelMinimum
+from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
 
 class AnalyticCenter(QueryPointGenerator):

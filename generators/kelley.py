@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from oracle_opt.generators._chebyshev import ChebyshevLP
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._lp import ModelLP
-from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
-
 from oracle_opt import (
     Domain,
     EmptyLocalizationSet,
@@ -17,6 +12,10 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._chebyshev import ChebyshevLP
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._lp import ModelLP
+from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
 
 class Kelley(QueryPointGenerator):

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._lp import ModelLP, ModelMinimum
-from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
-from oracle_opt.generators._projection import project_on_cuts
 
 from oracle_opt import (
     Domain,
@@ -19,6 +15,10 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._lp import ModelLP, ModelMinimum
+from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
+from oracle_opt.generators._projection import project_on_cuts
 
 
 class LevelSet(QueryPointGenerator):

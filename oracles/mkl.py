@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from oracle_opt.oracles.kernels import GramBank
-from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, decision_values, solve_checked
 
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, decision_values, solve_checked
 
 
 class MKLOracle(Oracle):

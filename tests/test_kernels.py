@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles import GramBank, uci_bank
 from oracle_opt.oracles.kernels import KernelKind, KernelSpec
 from oracle_opt.oracles.kernels._packed import asymmetry
-
-from oracle_opt.errors import InvalidArgument
 
 
 def stack(p=7, n=33, rank=5, seed=0):

@@ -5,11 +5,11 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
-from oracle_opt.oracles.svm import SVMStatus, solve_csvc
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.svm import SVMStatus, solve_csvc
 
 
 def labels(rng, n):

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import (
     pack,
     packed_forms,
@@ -18,8 +20,6 @@ from oracle_opt.oracles.kernels._packed import (
     weighted_rows,
 )
 from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
-
-from oracle_opt.errors import InvalidArgument
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

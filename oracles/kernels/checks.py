@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from oracle_opt.oracles.kernels._packed import asymmetry
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels._packed import asymmetry
 
 
 def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:

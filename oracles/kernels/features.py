@@ -8,9 +8,9 @@ from enum import Enum
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from oracle_opt.oracles.kernels.bank import GramBank, empty_store
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank import GramBank, empty_store
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -8,10 +8,10 @@ from enum import Enum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from oracle_opt.oracles.kernels.checks import checked_kernel
-from oracle_opt.oracles.svm._smo import solve_signed
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.checks import checked_kernel
+from oracle_opt.oracles.svm._smo import solve_signed
 
 Vector = NDArray[np.float64]
 
