@@ -57,7 +57,7 @@ class ReducedGradient(SequentialGenerator):
                 longest, arriving = _to_boundary(cut.point, direction)
                 edge = cut.point + longest * direction
                 edge[arriving] = 0.0
-                trial = yield domain.project(edge)
+                trial = yield _scaled(edge, cut)
                 if trial.value >= cut.value:
                     break
                 self.center = cut = trial
@@ -66,20 +66,20 @@ class ReducedGradient(SequentialGenerator):
                 direction[lead] = -direction.sum()
                 longest = 0.0
             if longest > 0:
-                cut = yield from self._golden_section(domain, cut, direction, longest)
+                cut = yield from self._golden_section(cut, direction, longest)
             if cut is start or not cut.value < start.value:
                 return
 
     def _golden_section(
-        self, domain: Domain, cut: ObjectiveCut, direction: Vector, longest: float
+        self, cut: ObjectiveCut, direction: Vector, longest: float
     ) -> Generator[Vector, ObjectiveCut, ObjectiveCut]:
         """Return the best cut found on ``cut.point + [0, longest] * direction``."""
         ratio = 0.5 * (np.sqrt(5.0) - 1.0)
         low, high = 0.0, longest
         best = cut
         inner, outer = high - ratio * (high - low), low + ratio * (high - low)
-        at_inner = yield domain.project(cut.point + inner * direction)
-        at_outer = yield domain.project(cut.point + outer * direction)
+        at_inner = yield _scaled(cut.point + inner * direction, cut)
+        at_outer = yield _scaled(cut.point + outer * direction, cut)
         while True:
             for trial in (at_inner, at_outer):
                 if trial.value < best.value:
@@ -91,11 +91,17 @@ class ReducedGradient(SequentialGenerator):
             if at_inner.value <= at_outer.value:
                 high, outer, at_outer = outer, inner, at_inner
                 inner = high - ratio * (high - low)
-                at_inner = yield domain.project(cut.point + inner * direction)
+                at_inner = yield _scaled(cut.point + inner * direction, cut)
             else:
                 low, inner, at_inner = inner, outer, at_outer
                 outer = low + ratio * (high - low)
-                at_outer = yield domain.project(cut.point + outer * direction)
+                at_outer = yield _scaled(cut.point + outer * direction, cut)
+
+
+def _scaled(point: Vector, cut: ObjectiveCut) -> Vector:
+    """Undo rounding in the sum and below zero; weights that are zero stay zero, which a projection would not keep."""
+    point = np.maximum(point, 0.0)
+    return point * (cut.point.sum() / point.sum())
 
 
 def _reduced_direction(cut: ObjectiveCut, lead: int) -> Vector:
@@ -108,9 +114,9 @@ def _reduced_direction(cut: ObjectiveCut, lead: int) -> Vector:
 
 
 def _to_boundary(point: Vector, direction: Vector) -> tuple[float, Vector]:
-    """Longest step that keeps every weight nonnegative, and which weights arrive at zero."""
+    """Longest step that keeps every weight nonnegative, and which weights arrive at zero, up to rounding."""
     falling = direction < 0
     lengths = np.full(len(point), np.inf)
     lengths[falling] = -point[falling] / direction[falling]
     longest = float(lengths.min())
-    return longest, lengths <= longest
+    return longest, falling & (point + longest * direction <= 1e-10 * point.max())
