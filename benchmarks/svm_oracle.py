@@ -10,6 +10,7 @@ Queries: combined kernel, solve, quadratic forms, medians over the run's query p
 
 import os
 import warnings
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -29,9 +30,10 @@ ROUNDS = 7
 ACCURACY = 1e-8  # relative gap; SVC's tolerance is the violation
 
 
-def milliseconds(call, *arguments):
+def milliseconds(call):
+    """Time of one call, and its answer."""
     start = perf_counter()
-    answer = call(*arguments)
+    answer = call()
     return 1e3 * (perf_counter() - start), answer
 
 
@@ -42,69 +44,77 @@ def in_turn(*calls):
 
 
 def fit_svc(K, y, C):
+    """Fit the peer; the limit is there because some low-rank kernels cost it minutes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return SVC(C=C, kernel="precomputed", tol=1e-5, max_iter=5_000_000).fit(K, y)
 
 
 def solve(K, y, C, start=None):
+    """Solve with ours; the kernels of a bank need no check."""
     return solve_csvc(K, y, C, start=start, accuracy=ACCURACY, check=False)
 
 
-def warm_solves(kernels, y, C):
-    last = None
-    steps = 0
+def solve_in_a_row(kernels, y, C):
+    """Solve for each kernel from the last solution; return the steps."""
+    last, steps = None, 0
     for K in kernels:
         last = solve(K, y, C, None if last is None else last.signed_dual)
         steps += last.n_steps
     return steps
 
 
+def solve_rows(name, kernels, y, C):
+    """Rows of the first table."""
+
+    def row(label, ours, peer, words):
+        return f"{name:11s}{len(y):4d} {C:7g} {label:16s}{ours:9.3f}{peer:9.2f}{peer / ours:8.1f}{words}"
+
+    for label, K in (("uniform", kernels[0]), ("last", kernels[-1])):
+        ours, peer = in_turn(partial(solve, K, y, C), partial(fit_svc, K, y, C))
+        solution = solve(K, y, C)
+        yield row(label, ours, peer, f"{solution.n_steps:8d}{solution.relative_gap:10.1e}")
+    warm, cold, peer = in_turn(
+        partial(solve_in_a_row, kernels, y, C),
+        lambda: [solve(K, y, C) for K in kernels],
+        lambda: [fit_svc(K, y, C) for K in kernels],
+    )
+    yield row(f"{len(kernels)} in a row", warm, peer, f"{solve_in_a_row(kernels, y, C):8d}")
+    yield row("the same, cold", cold, peer, "")
+
+
+def query_row(name, store, bank, points, y):
+    """One row of the second table."""
+    times, last, out = [], None, np.empty((len(y), len(y)))
+    for point in points:
+        forming, K = milliseconds(partial(bank.combine, point, out=out))
+        solving, last = milliseconds(partial(solve, K, y, 100.0, None if last is None else last.signed_dual))
+        scoring, _ = milliseconds(partial(bank.quadratic_forms, last.signed_dual))
+        times.append((forming, solving, scoring, forming + solving + scoring))
+    parts = "".join(f"{value:8.2f}" for value in np.median(times, axis=0))
+    kept = median(np.count_nonzero(point) for point in points)
+    return f"{name:11s}{bank.n_kernels:4d}{len(y):5d} {store:8s}{bank.nbytes / 1e6:6.0f}{kept:10.0f}{parts}"
+
+
 def main():
+    """Print both tables."""
     folder = Path(os.environ["ORACLE_OPT_DATA"])
     solves, queries = [], []
     for name in NAMES:
         table = np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1)
         chosen = np.random.default_rng(0).permutation(len(table))[: int(0.7 * len(table))]
         X, y = table[chosen, :-1], table[chosen, -1]
-        build, bank = milliseconds(uci_bank, X)
-        single = uci_bank(X, dtype=np.float32)
+        build, bank = milliseconds(partial(uci_bank, X))
         run = minimize(MKLOracle(bank, y), LevelSet(), rtol=1e-4, keep_cuts=True)
         points = [cut.point for cut in run.history.cuts]
         kernels = [bank.combine(point) for point in points]
         for C in (100.0, 1e4):
-            for label, K in (("uniform", kernels[0]), ("last", kernels[-1])):
-                ours, peer = in_turn(lambda K=K, C=C: solve(K, y, C), lambda K=K, C=C: fit_svc(K, y, C))
-                solution = solve(K, y, C)
-                words = f"{solution.n_steps:8d} {solution.relative_gap:9.1e}"
-                solves.append(
-                    f"{name:11s}{len(y):4d} {C:7g} {label:14s}{ours:9.3f}{peer:9.2f}{peer / ours:8.1f}{words}"
-                )
-            warm, cold, peer = in_turn(
-                lambda C=C: warm_solves(kernels, y, C),
-                lambda C=C: [solve(K, y, C) for K in kernels],
-                lambda C=C: [fit_svc(K, y, C) for K in kernels],
-            )
-            words = f"{warm_solves(kernels, y, C):8d}"
-            label = f"{len(kernels)} in a row"
-            solves.append(f"{name:11s}{len(y):4d} {C:7g} {label:14s}{warm:9.3f}{peer:9.2f}{peer / warm:8.1f}{words}")
-            solves.append(f"{'':24s}{'same, cold':14s}{cold:9.3f}{peer:9.2f}{peer / cold:8.1f}")
-        for store in (bank, single):
-            times, last, out = [], None, np.empty((len(y), len(y)))
-            for point in points:
-                forming, K = milliseconds(lambda point=point, store=store: store.combine(point, out=out))
-                start = None if last is None else last.signed_dual
-                solving, last = milliseconds(lambda K=K, start=start: solve(K, y, 100.0, start))
-                scoring, _ = milliseconds(lambda last=last, store=store: store.quadratic_forms(last.signed_dual))
-                times.append((forming, solving, scoring, forming + solving + scoring))
-            parts = "".join(f"{value:9.2f}" for value in np.median(times, axis=0))
-            size = f"{store.nbytes / 1e6:8.0f}"
-            kept = f"{median(np.count_nonzero(point) for point in points):8.0f}"
-            kind = store.combine(points[0]).dtype if store is bank else "float32"
-            queries.append(f"{name:11s}{bank.n_kernels:4d} {kind!s:8s}{size}{build / 1e3:9.2f}{kept}{parts}")
-    print("set           n       C kernel           ours      SVC   ratio   steps       gap")
+            solves += solve_rows(name, kernels, y, C)
+        queries.append(query_row(name, "float64", bank, points, y) + f"{build:11.0f}")
+        queries.append(query_row(name, "float32", uci_bank(X, dtype=np.float32), points, y))
+    print("set           n       C kernel             ours      SVC   ratio   steps       gap")
     print("\n".join(solves))
-    print("\nset           p store        MB  build s  non-zero  K      solve    forms    query")
+    print("\nset           p    n store        MB  non-zero       K   solve   forms   query  build bank")
     print("\n".join(queries))
 
 

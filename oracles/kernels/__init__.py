@@ -1,6 +1,7 @@
 """Banks of kernels: many kernels on the same points, and the sums and quadratic forms of them that oracles need."""
 
-from oracle_opt.oracles.kernels.bank import CrossKernels, GramBank
+from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, uci_bank
 
 __all__ = ["CrossKernels", "GramBank", "KernelKind", "KernelSpec", "uci_bank"]

@@ -1,0 +1,47 @@
+"""Kernels between new points and those of a bank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.errors import InvalidArgument
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class CrossKernels(Protocol):
+    """Knows the kernels of a bank between new points and those of the bank."""
+
+    def cross(self, new: Any, which: NDArray[np.intp], weights: Vector) -> Matrix:
+        """Sum of ``weights[i]`` times kernel ``which[i]``, shape (number of new points, n), before any scaling."""
+
+
+class GivenCrossKernels:
+    """Cross-kernels the user evaluated: `new` is an array of shape (p, m, n), or p arrays of shape (m, n).
+
+    Entries of weight zero are not looked at and may be None.
+    """
+
+    def __init__(self, n_kernels: int, n_points: int) -> None:
+        self.n_kernels = n_kernels
+        self.n_points = n_points
+
+    def cross(self, new: Sequence[ArrayLike | None], which: NDArray[np.intp], weights: Vector) -> Matrix:
+        """Add them up."""
+        if len(new) != self.n_kernels:
+            raise InvalidArgument(f"`new` must hold {self.n_kernels} cross-kernels, got {len(new)}")
+        total: Matrix | None = None
+        for k, weight in zip(which.tolist(), weights.tolist(), strict=True):
+            term = np.asarray(new[k], dtype=float)
+            shape = (term.shape[0] if total is None else total.shape[0], self.n_points) if term.ndim else None
+            if term.shape != shape:
+                raise InvalidArgument(f"kernel {k} of `new` must have shape (m, {self.n_points}), got {term.shape}")
+            total = weight * term if total is None else total + weight * term
+        if total is None:
+            raise InvalidArgument("`weights` must not be all zero")
+        return total
