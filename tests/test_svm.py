@@ -246,6 +246,14 @@ def test_all_that_rounding_allows_is_reported_as_such(C):
     assert solution.relative_gap <= max(1e-13, 1e-16 * len(y) * C)
 
 
+def test_slow_progress_is_not_taken_for_the_rounding_floor():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(80, 40))
+    solution = solve_csvc(Z @ Z.T, np.where(rng.random(80) < 0.5, 1, -1), 3.0)
+    assert solution.status is SVMStatus.CONVERGED
+    assert solution.n_steps > 10_000 + 2 * 80
+
+
 def test_indefinite_kernel_ends():
     K = np.random.default_rng(0).normal(size=(40, 40))
     y = np.where(np.arange(40) % 2, 1, -1)

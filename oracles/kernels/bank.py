@@ -74,21 +74,25 @@ class GramBank:
 
     def __init__(
         self,
-        kernels: ArrayLike | Sequence[ArrayLike],
+        kernels: Sequence[ArrayLike] | NDArray[np.floating],
         *,
         normalise: bool = False,
         dtype: DTypeLike = np.float64,
         memory_limit: int | None = None,
         check: bool = True,
     ) -> None:
-        if np.ndim(kernels[0] if len(kernels) else ()) != 2:  # type: ignore[arg-type,index]
-            raise InvalidArgument(f"`kernels` must have shape (p, n, n) with p >= 1, got {np.shape(kernels)}")
-        p, n = len(kernels), len(kernels[0])  # type: ignore[arg-type,index]
+        p = len(kernels)
+        first = np.shape(kernels[0]) if p else ()
+        if len(first) != 2:
+            raise InvalidArgument(
+                f"`kernels` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
+            )
+        n = first[0]
         packed = empty_store(p, n, dtype, memory_limit)
         scales = np.ones(p)
         for k in range(p):
             name = f"kernel {k} of `kernels`"
-            matrix = checked_kernel(kernels[k], name)  # type: ignore[index]
+            matrix = checked_kernel(kernels[k], name)
             if matrix.shape != (n, n):
                 raise InvalidArgument(f"{name} must have shape {(n, n)} like kernel 0, got {matrix.shape}")
             if check:

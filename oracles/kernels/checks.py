@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dpotrf
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import asymmetry
@@ -44,13 +45,12 @@ def check_positive_semidefinite(kernel: NDArray[np.floating], name: str) -> None
     if not trace > 0:
         raise InvalidArgument(f"{name} must have a positive trace, got {trace}; leave out kernels that are zero")
     shift = (1e-6 if kernel.dtype == np.float32 else 1e-8) * trace
-    shifted = np.array(kernel, dtype=float)
+    shifted = np.array(kernel, dtype=float, order="F")
     shifted.flat[:: kernel.shape[0] + 1] += shift
-    try:
-        np.linalg.cholesky(shifted)
-    except np.linalg.LinAlgError:
-        least = float(np.linalg.eigvalsh(shifted)[0]) - shift
+    _, failed = dpotrf(shifted, clean=0)
+    if failed:
+        least = float(np.linalg.eigvalsh(kernel.astype(float))[0])
         raise InvalidArgument(
             f"{name} must be positive semidefinite, got the eigenvalue {least:g} at trace {trace:g}; "
             "add -that to its diagonal, or leave it out"
-        ) from None
+        )

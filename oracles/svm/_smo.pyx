@@ -303,7 +303,8 @@ def solve_signed(
         gradient, dual objective, gap, bias, violation, number of steps, status code.
     """
     cdef Py_ssize_t n = K.shape[0], i, limit, taken, steps = 0, progress = 0, status = -1
-    cdef double mean = 0.0, flat, target = tolerance, lowest_gap = FAR, lowest_violation = FAR, relative, floor
+    cdef double mean = 0.0, flat, target = tolerance, relative, floor
+    cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
     cdef double out[5]
     gradient = np.empty(n)
     workspace = np.empty((WORK_ROWS, n))
@@ -327,10 +328,11 @@ def solve_signed(
             certify(n, &y[0], &C[0], &b[0], &g[0], w, out)
             relative = out[1] / max(out[0] + out[1], 1e-300)
             floor = out[4]
-            if out[1] < 0.9 * lowest_gap or out[3] < 0.9 * lowest_violation:
+            if out[1] < 0.9 * lowest_gap or out[3] < 0.9 * lowest_violation or out[0] - highest_dual > 1e-13 * fabs(out[0]):
+                lowest_gap = min(lowest_gap, out[1])
+                lowest_violation = min(lowest_violation, out[3])
+                highest_dual = out[0]
                 progress = steps
-            lowest_gap = min(lowest_gap, out[1])
-            lowest_violation = min(lowest_violation, out[3])
             if relative <= accuracy and out[3] <= tolerance:
                 status = CONVERGED
             elif out[3] <= floor or taken == 0 or steps - progress > 200 * n + 100_000:
