@@ -328,7 +328,11 @@ def solve_signed(
             certify(n, &y[0], &C[0], &b[0], &g[0], w, out)
             relative = out[1] / max(out[0] + out[1], 1e-300)
             floor = out[4]
-            if out[1] < 0.9 * lowest_gap or out[3] < 0.9 * lowest_violation or out[0] - highest_dual > 1e-13 * fabs(out[0]):
+            if (
+                out[1] < 0.9 * lowest_gap
+                or out[3] < 0.9 * lowest_violation
+                or out[0] - highest_dual > 1e-13 * fabs(out[0])
+            ):
                 lowest_gap = min(lowest_gap, out[1])
                 lowest_violation = min(lowest_violation, out[3])
                 highest_dual = out[0]
