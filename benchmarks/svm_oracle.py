@@ -16,14 +16,14 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
-from oracle_opt.generators import LevelSet
-from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.oracles.svm import solve_csvc
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import minimize
+from oracle_opt.generators import LevelSet
+from oracle_opt.oracles import MKLOracle, uci_bank
+from oracle_opt.oracles.svm import solve_csvc
 
 NAMES = ("sonar", "ionosphere", "wdbc", "pima")
 ROUNDS = 7

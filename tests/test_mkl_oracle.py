@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
-from oracle_opt.oracles.svm import solve_csvc
 
 from oracle_opt import InvalidArgument, Query
+from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
+from oracle_opt.oracles.svm import solve_csvc
 
 # Certified optima at C = 100, default_rng(0).permutation, first 70 %: no more than the second, no less than the first.
 OPTIMA = {
