@@ -17,7 +17,7 @@ class Rows:
     matrix : ndarray of shape (m, n)
     constant : ndarray of shape (m,)
     value : ndarray of shape (m,)
-        The cut's value, or violation, at the point it came from.
+        The cut's value, or violation, at the point it came from; the least of equal rows.
     count : ndarray of shape (m,)
         How often each row was added.
     """
@@ -54,6 +54,7 @@ class Rows:
         """Add one row, or count it once more if it stands there already, up to rounding."""
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
             if np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
+                self._sides[1, i] = min(self._sides[1, i], value)
                 self._sides[2, i] += 1
                 return
         if self._size == len(self._matrix):

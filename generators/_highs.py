@@ -10,6 +10,16 @@ from numpy.typing import NDArray
 
 from oracle_opt.cuts import Vector
 
+_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_LOOSE = {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7}
+# A proof never rests on the solver's tolerance (see CutPool.minorant), so looser ones cost only tightness.
+_ATTEMPTS = (
+    {"solver": "simplex", **_TIGHT},
+    {"solver": "simplex", **_TIGHT},
+    {"solver": "simplex", **_LOOSE},
+    {"solver": "ipm", **_LOOSE},
+)
+
 
 class WarmLP:
     """``min cost @ x`` subject to ``lower <= x <= upper`` and rows that are added one by one.
@@ -57,16 +67,18 @@ class WarmLP:
         Raises
         ------
         RuntimeError
-            HiGHS neither solved the program nor proved it infeasible, from the warm basis or from none.
+            HiGHS neither solved the program nor proved it infeasible: warm, cold, with looser tolerances, by its
+            interior point method.
         """
-        # The simplex method's inner state is made anew from the basis, so that a copy goes on identically.
-        self._model.setBasis(self._model.getBasis())
-        self._model.run()
-        status = self._model.getModelStatus()
-        if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible):
-            self._model.clearSolver()
+        for options in _ATTEMPTS:
+            if options is not _ATTEMPTS[0]:
+                self._model.clearSolver()
+            for name, value in options.items():
+                self._model.setOptionValue(name, value)
             self._model.run()
             status = self._model.getModelStatus()
+            if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible):
+                break
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
@@ -85,14 +97,6 @@ class WarmLP:
 
 def _new_model() -> highspy.Highs:
     model = highspy.Highs()
-    options = {
-        "output_flag": False,
-        "presolve": "off",
-        "solver": "simplex",
-        "threads": 1,
-        "primal_feasibility_tolerance": 1e-10,
-        "dual_feasibility_tolerance": 1e-10,
-    }
-    for name, value in options.items():
+    for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
         model.setOptionValue(name, value)
     return model

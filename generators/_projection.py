@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from oracle_opt import Domain, LinearConstraints
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._nonnegative import nonnegative_quadratic
 
 Matrix = NDArray[np.float64]
+
+RIDGE = 1e-15  # relative to the largest row: near-parallel cuts make the Hessian singular up to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +32,15 @@ def project_on_cuts(
     matrix: Matrix,
     rhs: Vector,
     start: Vector,
-    tolerance: float = 1e-9,
-    max_steps: int = 200,
+    tolerance: float = 1e-6,
+    max_steps: int = 100,
 ) -> Projection:
     """``min 1/2 sum(metric * (z - center)**2)`` over the domain with ``matrix @ z <= rhs``.
 
     The dual function ``d(u) = min over z of 1/2 |z - center|^2 + u @ (matrix @ z - rhs)``, u >= 0, is concave with
     gradient ``matrix @ z(u) - rhs``, where z(u) is the projection of ``center - matrix.T @ u / metric`` on the domain
-    alone. It is maximised by Newton's method projected on u >= 0; the generalised Hessian is that of the face z(u)
-    lies on.
+    alone. It is maximised by Newton's method: the generalised Hessian is that of the face z(u) lies on, each local
+    model is maximised over u >= 0 by an active-set method, and a line search follows.
 
     Parameters
     ----------
@@ -47,40 +49,38 @@ def project_on_cuts(
     center, metric : ndarray of shape (n,)
         The point to project, and the positive diagonal of the norm.
     matrix, rhs : ndarray of shape (m, n) and (m,)
-        The half-spaces; scaled so that violations near 1 are large.
+        The half-spaces, scaled so that a violation of 1 is large.
     start : ndarray of shape (m,)
         Multipliers to start from.
     tolerance : float
-        On the violation of each half-space and on complementarity.
+        On the violation of each half-space, and on complementarity relative to the squared distance.
     max_steps : int
         Limit on Newton steps.
 
     References
     ----------
-    Bertsekas (1982), "Projected Newton methods for optimization problems with simple constraints"; the dual of the
-    level projection, Lemarechal, Nemirovskii & Nesterov (1995), "New variants of bundle methods".
+    Qi & Sun (1993), "A nonsmooth version of Newton's method"; Lemarechal, Nemirovskii & Nesterov (1995), "New variants
+    of bundle methods", for the projection.
     """
     constraints = domain.linear_constraints()
     assert constraints is not None
+    ridge = RIDGE * max(float((matrix**2 @ (1.0 / metric)).max(initial=0.0)), 1e-300)
     u = np.maximum(start, 0.0)
     z, value = _dual(domain, center, metric, matrix, rhs, u)
     for _ in range(max_steps):
         gradient = matrix @ z - rhs
-        if gradient.max(initial=0.0) <= tolerance and np.abs(u * gradient).max(initial=0.0) <= tolerance:
+        slack = float(np.abs(u * gradient).max(initial=0.0))
+        if gradient.max(initial=0.0) <= tolerance and slack <= tolerance * max(abs(value), 1e-300):
             return Projection(z, u, True)
-        free = (u > 0) | (gradient > 0)
-        direction = np.zeros_like(u)
-        hessian = _face_hessian(constraints, metric, matrix[free], z)
-        direction[free] = _ascent(hessian, gradient[free])
-        moved = _arc_search(domain, center, metric, matrix, rhs, u, direction, gradient, value)
-        if moved is None:
-            direction = np.where(free, gradient, 0.0) / max(1e-300, float(np.trace(hessian)))
-            moved = _arc_search(domain, center, metric, matrix, rhs, u, direction, gradient, value)
+        # The local model of the dual, with just as much ridge as keeps it definite, maximised over u >= 0 exactly.
+        hessian = _face_hessian(constraints, metric, matrix, z)
+        hessian[np.diag_indices(len(u))] += ridge
+        model = nonnegative_quadratic(hessian, gradient + hessian @ u, u, 0.1 * tolerance)
+        moved = _line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, value)
         if moved is None:
             break
         u, z, value = moved
-    gradient = matrix @ z - rhs
-    return Projection(z, u, bool(gradient.max(initial=0.0) <= 1e3 * tolerance))
+    return Projection(z, u, bool((matrix @ z - rhs).max(initial=0.0) <= 1e3 * tolerance))
 
 
 def _dual(
@@ -106,21 +106,7 @@ def _face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix
     return hessian
 
 
-def _ascent(hessian: Matrix, gradient: Vector) -> Vector:
-    """Newton's direction, with just as much ridge as makes the factorisation succeed."""
-    ridge = 1e-13 * max(float(np.trace(hessian)), 1e-300)
-    for _ in range(12):
-        try:
-            factor = scipy.linalg.cho_factor(hessian + ridge * np.eye(len(hessian)), check_finite=False)
-        except scipy.linalg.LinAlgError:
-            ridge *= 100.0
-            continue
-        direction: Vector = scipy.linalg.cho_solve(factor, gradient, check_finite=False)
-        return direction
-    return gradient
-
-
-def _arc_search(
+def _line_search(
     domain: Domain,
     center: Vector,
     metric: Vector,
@@ -131,13 +117,14 @@ def _arc_search(
     gradient: Vector,
     value: float,
 ) -> tuple[Vector, Vector, float] | None:
-    """Armijo's rule along ``max(0, u + t * direction)``; `None` if no step gains."""
-    step = 1.0
-    for _ in range(40):
-        trial = np.maximum(u + step * direction, 0.0)
+    """Armijo's rule along the segment to the model's maximiser; `None` if no step gains."""
+    slope, step = float(gradient @ direction), 1.0
+    if not slope > 0:
+        return None
+    for _ in range(60):
+        trial = u + step * direction
         z, trial_value = _dual(domain, center, metric, matrix, rhs, trial)
-        gain = float(gradient @ (trial - u))
-        if trial_value >= value + 1e-4 * max(gain, 0.0) - 1e-15 * abs(value) and (trial != u).any():
+        if trial_value >= value + 1e-4 * step * slope:
             return trial, z, trial_value
         step *= 0.5
     return None

@@ -109,28 +109,30 @@ class LevelSet(QueryPointGenerator):
         return self._minorant.constant + self._domain.minimize_linear(self._minorant.slope)[0]
 
     def _project(self, minimum: ModelMinimum) -> Vector:
-        """Rows are divided by the largest slope and the gap, so that the projection's tolerance is relative to it."""
+        """Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it."""
         pool, gap = self._pool, self._pool.upper - self._lower
-        level = self._lower + self.level * gap if gap > 0 else minimum.value
+        if not gap > 0:
+            return minimum.point
         slopes, normals = pool.objective.matrix, pool.feasibility.matrix
-        scale = np.r_[np.abs(slopes).max(axis=1), np.abs(normals).max(axis=1, initial=0.0)]
-        scale[scale == 0] = 1.0
+        scale = np.r_[np.full(len(slopes), gap), 1e-3 * np.abs(normals).max(axis=1, initial=0.0)]
+        level = self._lower + self.level * gap
         matrix = np.vstack([slopes, normals]) / scale[:, None]
         rhs = np.r_[level - pool.objective.constant, -pool.feasibility.constant] / scale
+        rhs[len(slopes) :] -= 3e-6  # three times the projection's tolerance: stay inside the feasibility cuts
         metric = None if self.entropic is False else self._domain.entropic_metric(self._point)
         if metric is None:
             metric = np.ones(self._domain.dimension)
-        start = np.zeros(len(rhs))
         m = len(pool.objective)
-        start[: min(m, len(self._multipliers))] = self._multipliers[:m]
+        start = np.zeros(len(rhs))
+        start[: min(m, len(self._multipliers))] = self._multipliers[:m] * gap
         done = project_on_cuts(self._domain, self._point, metric, matrix, rhs, start)
-        self._multipliers = done.multipliers[:m]
+        self._multipliers = done.multipliers[:m] / gap
         if done.converged:
             return done.point
-        violation, slack = (matrix @ self._point - rhs), (rhs - matrix @ minimum.point)
+        violation, slack = matrix @ self._point - rhs, rhs - matrix @ minimum.point
         share = np.divide(violation, violation + slack, out=np.zeros_like(rhs), where=violation > 0)
-        share = float(np.clip(share, 0.0, 1.0).max())
-        return self._domain.project(self._point + share * (minimum.point - self._point))
+        entered = float(np.clip(share, 0.0, 1.0).max())
+        return self._domain.project(self._point + entered * (minimum.point - self._point))
 
     def _forget(self, minimum: ModelMinimum) -> None:
         mask = self._pool.shrink(self.max_cuts, minimum.objective, minimum.feasibility)

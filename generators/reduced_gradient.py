@@ -61,10 +61,12 @@ class ReducedGradient(SequentialGenerator):
                 if trial.value >= cut.value:
                     break
                 self.center = cut = trial
+                longest = 0.0
+                if arriving[lead]:  # nothing is left to take up the rest: a new lead is needed
+                    break
                 direction = np.where(arriving, 0.0, direction)
                 direction[lead] = 0.0
                 direction[lead] = -direction.sum()
-                longest = 0.0
             if longest > 0:
                 cut = yield from self._golden_section(cut, direction, longest)
             if cut is start or not cut.value < start.value:

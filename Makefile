@@ -1,0 +1,37 @@
+# make demo   the main job on real data, in a virtual environment of its own
+# make test   lint, types and all tests
+# make clean  remove the environment and what was built
+
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+# What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
+BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
+
+.PHONY: demo test clean
+
+demo: $(VENV)/.installed
+	$(BIN)/oracle-opt compare wdbc --splits 3 --jobs 2 --out demo-report
+
+test: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/cython-lint oracles
+	$(BIN)/mypy
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
+
+$(VENV)/.ready: tools/make_venv.sh
+	sh tools/make_venv.sh $(PYTHON) $(VENV)
+	$(BIN)/python -m pip install --quiet "meson-python>=0.17" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0"
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) build demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
