@@ -327,7 +327,7 @@ class FreeSpace(Domain):
         if length == 0:
             return 0.0, self.center.copy()
         if np.isinf(self.radius):
-            return -np.inf, np.where(slope == 0, self.center, -np.inf * np.sign(slope))
+            return -np.inf, np.where(slope == 0, self.center, -np.copysign(np.inf, slope))
         return float(slope @ self.center) - self.radius * length, self.center - (self.radius / length) * slope
 
     def interior_point(self) -> Vector:

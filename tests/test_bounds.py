@@ -1,0 +1,143 @@
+"""The four proofs one by one, the cut pool's minorants, and the tracker's bookkeeping."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle_opt import BoundSource, BoundTracker, FeasibilityCut, Minorant, ObjectiveCut, Simplex
+from oracle_opt.bounds import relative_gap
+from oracle_opt.generators._cuts import CutPool
+
+DOMAIN = Simplex(4)
+
+
+def random_problem(seed: int):
+    """max of affine functions on the simplex with one half-space, with its optimum by HiGHS through scipy."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    slopes, constants, normal = rng.normal(size=(8, 4)), rng.normal(size=8), rng.normal(size=4)
+    side = normal @ DOMAIN.interior_point() + 0.05
+    solved = linprog(
+        np.r_[np.zeros(4), 1.0],
+        A_ub=np.vstack([np.c_[slopes, -np.ones(8)], np.r_[normal, 0.0]]),
+        b_ub=np.r_[-constants, side],
+        A_eq=[[1, 1, 1, 1, 0]],
+        b_eq=[1],
+        bounds=[(0, None)] * 4 + [(None, None)],
+    )
+    return slopes, constants, normal, side, float(solved.fun)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_any_nonnegative_multipliers_prove_a_bound(seed) -> None:
+    slopes, constants, normal, side, optimum = random_problem(seed)
+    rng = np.random.default_rng(seed)
+    pool, tracker = CutPool(4), BoundTracker(DOMAIN)
+    for _ in range(6):
+        z = DOMAIN.project(rng.normal(size=4))
+        violation = float(normal @ z - side)
+        if violation > 0:
+            pool.add(FeasibilityCut(z, violation, normal))
+        else:
+            values = slopes @ z + constants
+            i = int(values.argmax())
+            cut = ObjectiveCut(z, float(values[i]), slopes[i])
+            pool.add(cut)
+            tracker.update(cut, None, float(rng.uniform()))
+    if not len(pool.objective):
+        return
+    multipliers = rng.exponential(size=len(pool.objective)), rng.exponential(size=len(pool.feasibility))
+    minorant = pool.minorant(*multipliers)
+    bound = minorant.constant + DOMAIN.minimize_linear(minorant.slope)[0]
+    assert bound <= optimum + 1e-9
+    assert tracker.lower <= optimum + 1e-9
+    assert tracker.proofs[BoundSource.CUT] <= optimum + 1e-9
+    assert tracker.proofs[BoundSource.AVERAGE] <= optimum + 1e-9
+    assert tracker.upper >= optimum - 1e-9
+
+
+def test_each_proof_can_be_the_best_one() -> None:
+    z = DOMAIN.interior_point()
+    tracker = BoundTracker(DOMAIN)
+    assert tracker.source is BoundSource.NONE
+    tracker.update(ObjectiveCut(z, 1.0, np.array([1.0, 0, 0, 0])), None, 0.0)
+    assert tracker.source is BoundSource.CUT
+    assert tracker.lower == 0.75
+    tracker.update(ObjectiveCut(z, 1.0, np.array([1.0, 0, 0, 0]), lower_bound=0.8), None, 0.0)
+    assert tracker.source is BoundSource.ORACLE
+    tracker.update(ObjectiveCut(z, 1.0, np.array([0, 1.0, 0, 0])), Minorant(0.9, np.zeros(4)), 0.0)
+    assert tracker.source is BoundSource.MODEL
+    assert tracker.gap == pytest.approx(0.1)
+    assert tracker.relative_gap == pytest.approx(0.1)
+
+
+def test_the_average_proves_what_no_single_cut_does() -> None:
+    """|z1 - z2| on the simplex of two: each cut alone proves -1, their mean 0."""
+    domain = Simplex(2)
+    tracker = BoundTracker(domain)
+    for z, slope in ((np.array([0.6, 0.4]), np.array([1.0, -1.0])), (np.array([0.4, 0.6]), np.array([-1.0, 1.0]))):
+        tracker.update(ObjectiveCut(z, 0.2, slope), None, 0.5)
+    assert tracker.proofs[BoundSource.CUT] == pytest.approx(-1.0)
+    assert tracker.lower == pytest.approx(0.0, abs=1e-15)
+    assert tracker.source is BoundSource.AVERAGE
+
+
+def test_upper_bound_counts_the_stated_error() -> None:
+    tracker = BoundTracker(DOMAIN)
+    z = DOMAIN.interior_point()
+    tracker.update(ObjectiveCut(z, 1.0, np.zeros(4), error=0.5), None, 0.0)
+    tracker.update(ObjectiveCut(z, 1.2, np.zeros(4), error=0.1), None, 0.0)
+    assert tracker.upper == 1.3
+    assert tracker.incumbent.value == 1.2
+
+
+def test_without_convexity_nothing_is_proven() -> None:
+    tracker = BoundTracker(DOMAIN, convex=False)
+    tracker.update(
+        ObjectiveCut(DOMAIN.interior_point(), 1.0, np.ones(4), lower_bound=0.9), Minorant(0.5, np.zeros(4)), 1.0
+    )
+    assert tracker.lower == -np.inf
+    assert tracker.source is BoundSource.NONE
+
+
+def test_relative_gap() -> None:
+    assert relative_gap(2.0, 1.0) == 0.5
+    assert relative_gap(-2.0, -3.0) == 0.5
+    assert relative_gap(0.0, -1e-12) == pytest.approx(1.0)
+    assert relative_gap(np.inf, 1.0) == np.inf
+    assert relative_gap(1.0, 1.0 + 1e-15) == 0.0
+
+
+def test_pool_merges_equal_cuts_and_keeps_the_least_value() -> None:
+    pool = CutPool(2)
+    slope = np.array([1.0, 2.0])
+    for z in (np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])):
+        pool.add(ObjectiveCut(z, float(slope @ z), slope))
+    assert len(pool.objective) == 1
+    assert pool.objective.count.tolist() == [3]
+    assert pool.objective.value.tolist() == [1.0]
+    assert pool.upper == 1.0
+
+
+def test_dropping_cuts_keeps_the_bound() -> None:
+    rng = np.random.default_rng(1)
+    pool = CutPool(4)
+    for _ in range(60):
+        z = rng.dirichlet(np.ones(4))
+        pool.add(ObjectiveCut(z, float(z @ z), 2 * z))
+    multipliers = rng.exponential(size=60)
+    before = pool.minorant(multipliers, np.zeros(0))
+    mask = pool.shrink(20, multipliers, np.zeros(0))
+    assert mask.sum() == 10
+    assert len(pool.objective) == 11
+    last = np.zeros(11)
+    last[-1] = 1.0
+    after = pool.minorant(last, np.zeros(0))
+    assert after.constant == pytest.approx(before.constant)
+    np.testing.assert_allclose(after.slope, before.slope)
+    assert pool.shrink(20, last, np.zeros(0)) is None

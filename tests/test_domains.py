@@ -1,0 +1,128 @@
+"""Domains: projections against a QP solver and by hypothesis, linear minimisation, containment, misuse."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from oracle_opt import Ball, Box, FreeSpace, InvalidArgument, NonnegativeOrthant, ProductOfSimplices, Simplex
+
+finite = st.floats(-100, 100, allow_nan=False, width=32)
+points = arrays(np.float64, 6, elements=finite)
+metrics = arrays(np.float64, 6, elements=st.floats(0.015625, 64, width=32))
+DOMAINS = [
+    Simplex(6),
+    Simplex(6, 3.5),
+    ProductOfSimplices([1, 3, 2]),
+    ProductOfSimplices([2, 2, 2], radius=0.5),
+    Box(-np.ones(6), np.arange(1.0, 7.0)),
+    NonnegativeOrthant(6, radius=200.0),
+    Ball(6, 2.0, np.arange(6.0)),
+    FreeSpace(6, radius=1000.0),
+]
+EUCLIDEAN_ONLY = (Ball,)
+each_domain = pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+
+
+@each_domain
+@settings(max_examples=60, deadline=None)
+@given(point=points, other=points)
+def test_projection_is_the_nearest_point(domain, point, other) -> None:
+    """Kolmogorov's criterion against other points of the set, and idempotence."""
+    nearest = domain.project(point)
+    assert domain.contains(nearest, 1e-12)
+    np.testing.assert_allclose(domain.project(nearest), nearest, atol=1e-10)
+    inside = domain.project(other)
+    assert (point - nearest) @ (inside - nearest) <= 1e-8 * (1 + np.abs(point).max()) ** 2
+
+
+@each_domain
+@settings(max_examples=40, deadline=None)
+@given(point=points, other=points, metric=metrics)
+def test_projection_in_a_diagonal_metric(domain, point, other, metric) -> None:
+    if isinstance(domain, EUCLIDEAN_ONLY):
+        with pytest.raises(InvalidArgument, match="Euclidean only"):
+            domain.project(point, metric)
+        return
+    nearest = domain.project(point, metric)
+    assert domain.contains(nearest, 1e-11)
+    inside = domain.project(other)
+    assert (metric * (point - nearest)) @ (inside - nearest) <= 1e-7 * metric.max() * (1 + np.abs(point).max()) ** 2
+
+
+@each_domain
+@settings(max_examples=60, deadline=None)
+@given(slope=points, other=points)
+def test_linear_minimum_is_below_every_point_and_attained(domain, slope, other) -> None:
+    value, point = domain.minimize_linear(slope)
+    scale = 1e-9 * (1 + np.abs(slope).max()) * 1e4
+    assert slope @ point == pytest.approx(value, abs=scale)
+    inside = domain.project(other)
+    if isinstance(domain, NonnegativeOrthant):
+        inside = np.minimum(inside, domain.radius)
+    assert value <= slope @ inside + scale
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weighted_simplex_projection_agrees_with_clarabel(seed) -> None:
+    rng = np.random.default_rng(seed)
+    point, metric = 3 * rng.normal(size=9), rng.uniform(0.1, 10, 9)
+    domain = ProductOfSimplices([4, 5], radius=2.0)
+    z = cp.Variable(9, nonneg=True)
+    distance = cp.sum_squares(cp.multiply(np.sqrt(metric), z - point))
+    cp.Problem(cp.Minimize(distance), [cp.sum(z[:4]) == 2, cp.sum(z[4:]) == 2]).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(domain.project(point, metric), z.value, atol=1e-6)
+
+
+@each_domain
+def test_interior_point_is_inside_and_linear_constraints_describe_the_set(domain) -> None:
+    middle = domain.interior_point()
+    assert domain.contains(middle)
+    constraints = domain.linear_constraints()
+    if constraints is None:
+        assert isinstance(domain, Ball)
+        return
+    np.testing.assert_allclose(constraints.equality_matrix @ middle, constraints.equality_rhs)
+    assert (middle > constraints.lower).all()
+    assert (middle < constraints.upper).all() or isinstance(domain, ProductOfSimplices)
+
+
+def test_unbounded_directions_have_minimum_minus_infinity() -> None:
+    assert NonnegativeOrthant(2).minimize_linear(np.array([1.0, -1.0]))[0] == -np.inf
+    assert NonnegativeOrthant(2).minimize_linear(np.array([1.0, 0.0]))[0] == 0.0
+    assert FreeSpace(2, radius=np.inf).minimize_linear(np.array([1.0, 0.0]))[0] == -np.inf
+    assert FreeSpace(2, radius=np.inf).minimize_linear(np.zeros(2))[0] == 0.0
+
+
+def test_tied_slopes_put_the_whole_block_on_one_variable() -> None:
+    value, point = ProductOfSimplices([2, 3]).minimize_linear(np.array([1.0, 1.0, 5.0, 2.0, 2.0]))
+    assert value == 3.0
+    np.testing.assert_array_equal(point, [1, 0, 0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Simplex(0), "`dimension` must be a positive integer, got 0"),
+        (lambda: Simplex(3, -1.0), "`radius` must be positive"),
+        (lambda: Simplex(3, np.inf), "positive and finite"),
+        (lambda: ProductOfSimplices([]), "`sizes` must name at least one block"),
+        (lambda: Box([0.0, 1.0], [1.0, 1.0]), "`lower` must be below `upper`, got 1.0 and 1.0 at index 1"),
+        (lambda: Box([[0.0]], [[1.0]]), "must have shape"),
+        (lambda: Ball(2, center=[1.0]), "`center` must be 2 finite numbers"),
+        (lambda: FreeSpace(2, radius=0.0), "`radius` must be positive"),
+    ],
+)
+def test_misuse_is_named(make, message) -> None:
+    with pytest.raises(InvalidArgument, match=message.replace("(", r"\(")):
+        make()
+
+
+def test_repr_tells_domains_apart() -> None:
+    one, other = Box(np.zeros(2000), np.arange(1.0, 2001.0)), Box(np.zeros(2000), np.arange(2.0, 2002.0))
+    assert repr(one) != repr(other)
+    assert repr(Simplex(3)) == "Simplex(3, radius=1)"

@@ -1,0 +1,83 @@
+"""The layout's promises: import arrows, build lists, one version, quick import."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import oracle_opt
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("oracle_opt", "oracles", "generators")
+OUTER = {"study", "learn", "cli.py"}
+
+
+def _sources(folder: str) -> list[Path]:
+    return [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".pyx", ".pxd", ".pxi", ".h")]
+
+
+def _imports(path: Path) -> set[str]:
+    """Modules imported anywhere in a file."""
+    if path.suffix != ".py":
+        return set(re.findall(r"^\s*(?:from|c?import)\s+([\w.]+)", path.read_text(), re.M))
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", [p for f in FOLDERS for p in _sources(f)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_arrows_point_to_the_core(path: Path) -> None:
+    folder, *inside = path.relative_to(ROOT).parts
+    imports = _imports(path)
+    assert not any(name.split(".")[0] in ("oracles", "generators", "tests") for name in imports)
+    forbidden = {"oracles": ["generators"], "generators": ["oracles"], "oracle_opt": ["oracles", "generators"]}[folder]
+    if folder == "oracle_opt" and inside[0] in OUTER:
+        return
+    outer = ["study", "learn", "cli"]
+    for name in imports:
+        for other in forbidden + outer:
+            assert not (name + ".").startswith(f"oracle_opt.{other}."), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_source_file_is_listed_for_the_build(folder: str) -> None:
+    for path in _sources(folder):
+        build = (path.parent / "meson.build").read_text()
+        assert f"'{path.name}'" in build, f"{path.relative_to(ROOT)} is missing in {path.parent.name}/meson.build"
+
+
+def test_installed_files_include_the_type_marker() -> None:
+    assert "py.typed" in (ROOT / "oracle_opt" / "meson.build").read_text()
+
+
+def test_version_comes_from_the_build_file() -> None:
+    stated = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())
+    assert stated is not None
+    assert oracle_opt.__version__ == stated.group(1)
+
+
+def test_import_leaves_heavy_libraries_alone() -> None:
+    code = (
+        "import sys, oracle_opt, oracle_opt.oracles, oracle_opt.generators;"
+        "print([m for m in ('cvxpy', 'sklearn', 'matplotlib', 'pandas', 'rich', 'typer') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_exist_and_have_docstrings() -> None:
+    from oracle_opt import generators, oracles
+
+    for module in (oracle_opt, generators, oracles):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            assert name.startswith("__") or name == "Cut" or (thing.__doc__ or "").strip(), name
