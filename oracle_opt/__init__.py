@@ -15,13 +15,16 @@ from oracle_opt.domain import (
 from oracle_opt.driver import minimize
 from oracle_opt.errors import (
     CapabilityMismatch,
+    DataUnavailable,
     EmptyLocalizationSet,
     Exhausted,
     InvalidArgument,
     InvalidCut,
+    InvalidData,
     JournalMismatch,
     JournalWarning,
     OracleOptError,
+    StoreMismatch,
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.oracle import FunctionOracle, Oracle
@@ -34,6 +37,7 @@ __all__ = [
     "Box",
     "CapabilityMismatch",
     "Cut",
+    "DataUnavailable",
     "Domain",
     "EmptyLocalizationSet",
     "Exhausted",
@@ -43,6 +47,7 @@ __all__ = [
     "History",
     "InvalidArgument",
     "InvalidCut",
+    "InvalidData",
     "JournalMismatch",
     "JournalWarning",
     "LinearConstraints",
@@ -60,6 +65,7 @@ __all__ = [
     "Simplex",
     "Status",
     "Step",
+    "StoreMismatch",
     "__version__",
     "minimize",
 ]

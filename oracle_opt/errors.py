@@ -21,6 +21,18 @@ class JournalMismatch(OracleOptError, ValueError):
     """A journal belongs to another problem, generator or seed."""
 
 
+class InvalidData(OracleOptError, ValueError):
+    """A data file is missing, unreadable, not a binary classification set, or not the set its name says."""
+
+
+class DataUnavailable(OracleOptError, LookupError):
+    """A known data set is neither on this machine nor to be fetched."""
+
+
+class StoreMismatch(OracleOptError, ValueError):
+    """A folder of runs belongs to other settings, other data or another method."""
+
+
 class Exhausted(OracleOptError):
     """Raised by `ask` when a generator has nothing left to ask."""
 

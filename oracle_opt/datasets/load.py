@@ -1,0 +1,189 @@
+"""Finding a data set: a folder of yours, the cache, scikit-learn, OpenML; or a file by its path."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from oracle_opt.datasets.catalogue import CATALOGUE, Entry, names
+from oracle_opt.datasets.dataset import Dataset
+from oracle_opt.datasets.files import is_data_file, read_file
+from oracle_opt.datasets.openml import check, fetch
+from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData
+from oracle_opt.files import atomic_text
+
+FOLDER_VARIABLE = "ORACLE_OPT_DATA"
+CACHE_VARIABLE = "ORACLE_OPT_CACHE"
+
+
+def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
+    """Load a data set.
+
+    A known name is looked for in the folder the environment variable ORACLE_OPT_DATA names, then in the cache, then
+    fetched from OpenML and put into the cache. Files found in either place must have the known SHA-256. `wdbc` and
+    `digits` come with scikit-learn and need no file.
+
+    The cache is the folder the environment variable ORACLE_OPT_CACHE names, by default `oracle_opt` in XDG_CACHE_HOME
+    or ~/.cache.
+
+    Parameters
+    ----------
+    name : str or path-like
+        One of `names()`, or the path of a CSV or LIBSVM file (`.csv`, `.svm`, `.libsvm`, `.txt`, each also with `.gz`
+        behind). A CSV file has a header line; its label is the one column called label, class, target or y, else the
+        last. There are exactly two labels: the smaller becomes -1, the larger 1.
+    download : bool
+        Whether OpenML may be asked; default True.
+
+    Returns
+    -------
+    Dataset
+        Points and labels.
+
+    Raises
+    ------
+    InvalidArgument
+        The name is not known; the message has the nearest ones.
+    InvalidData
+        A file cannot be used, or is not the set its name says.
+    DataUnavailable
+        The set is nowhere to be had; the message says what was tried and what to do.
+
+    Examples
+    --------
+    >>> from oracle_opt.datasets import load
+    >>> load("wdbc").shape
+    (569, 30)
+    """
+    text = os.fspath(name)
+    entry = CATALOGUE.get(text)
+    if entry is not None:
+        return _load_known(text, entry, download)
+    if Path(text).is_file() or Path(text).name != text or is_data_file(text):
+        return read_file(Path(text))
+    near = difflib.get_close_matches(text, names(), n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names())}."
+    raise InvalidArgument(f"there is no data set {text!r}: {hint} A file is given by its path, such as ./{text}.csv")
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Where a known set would come from: name, size, place, and whether it is there without a download."""
+
+    name: str
+    n: int
+    d: int
+    n_positive: int
+    description: str
+    place: str
+    here: bool
+
+
+def available() -> tuple[Availability, ...]:
+    """List the known sets, with where `load` would take each from; reads and fetches nothing."""
+    return tuple(
+        Availability(name, entry.n, entry.d, entry.n_positive, entry.description, *_place(name, entry))
+        for name, entry in CATALOGUE.items()
+    )
+
+
+def cache_folder() -> Path:
+    """Return the folder where fetched sets are kept; it need not exist."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "oracle_opt"
+
+
+def _candidates(entry: Entry) -> list[Path]:
+    """Where the file of a set may be, best first."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    folders = [Path(folder).expanduser()] if folder else []
+    return [place / str(entry.file) for place in (*folders, cache_folder())]
+
+
+def _fetched_file(name: str) -> Path:
+    return cache_folder() / f"{name}.openml.csv"
+
+
+def _place(name: str, entry: Entry) -> tuple[str, bool]:
+    if entry.file is None:
+        return "scikit-learn", True
+    for path in (*_candidates(entry), _fetched_file(name)):
+        if path.is_file():
+            return str(path), True
+    return (f"OpenML {entry.openml.data_id}" if entry.openml else f"needs the file {entry.file}"), False
+
+
+def _load_known(name: str, entry: Entry, download: bool) -> Dataset:
+    if entry.file is None:
+        return _from_sklearn(name, entry)
+    for path in _candidates(entry):
+        if path.is_file():
+            _verify(path, name, str(entry.sha256))
+            return replace(read_file(path, entry.d), name=name, description=entry.description)
+    if entry.openml is not None:
+        fetched = _fetched_file(name)
+        if fetched.is_file():
+            dataset = replace(read_file(fetched), name=name, description=entry.description)
+            check(dataset, entry, entry.openml)
+            return dataset
+        if download:
+            try:
+                dataset = fetch(name, entry, entry.openml)
+            except DataUnavailable as problem:
+                raise DataUnavailable(_nowhere(name, entry, f"{problem}")) from problem
+            _keep(dataset, fetched)
+            return dataset
+        raise DataUnavailable(_nowhere(name, entry, "OpenML: not asked, as `download` is False"))
+    raise DataUnavailable(_nowhere(name, entry, "OpenML: it has no copy known to hold the same points"))
+
+
+def _nowhere(name: str, entry: Entry, openml: str) -> str:
+    tried = [f"  {path}: no such file" for path in _candidates(entry)]
+    if not os.environ.get(FOLDER_VARIABLE):
+        tried.insert(0, f"  {FOLDER_VARIABLE} is not set")
+    return "\n".join(
+        (
+            f"the data set {name!r} is not here. Tried:",
+            *tried,
+            f"  {openml}",
+            f"Put {entry.file} (SHA-256 {entry.sha256}) into a folder and set {FOLDER_VARIABLE} to it.",
+        )
+    )
+
+
+def _verify(path: Path, name: str, sha256: str) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != sha256:
+        raise InvalidData(
+            f"{path} is not the file known as {name!r}: its SHA-256 is {found} instead of {sha256}. "
+            "Remove it, or load it under another name by its path"
+        )
+
+
+def _keep(dataset: Dataset, path: Path) -> None:
+    """Write a fetched set in our CSV form."""
+    import pandas as pd
+
+    frame = pd.DataFrame(dataset.dense(), columns=list(dataset.feature_names))
+    frame["label"] = dataset.y.astype(int)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    atomic_text(path, frame.to_csv(index=False))
+
+
+def _from_sklearn(name: str, entry: Entry) -> Dataset:
+    from sklearn.datasets import load_breast_cancer, load_digits
+
+    bunch = load_breast_cancer() if name == "wdbc" else load_digits()
+    # wdbc: scikit-learn's target is 0 = malignant.
+    positive = bunch.target == 0 if name == "wdbc" else bunch.target <= 4
+    X = np.ascontiguousarray(bunch.data, dtype=float)
+    y = np.where(positive, 1.0, -1.0)
+    return Dataset(name, X, y, tuple(map(str, bunch.feature_names)), entry.description, "scikit-learn")
