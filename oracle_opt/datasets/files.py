@@ -139,7 +139,8 @@ def binary_labels(values: Sequence[Any], where: str) -> tuple[Vector, str]:
     missing = [i for i, value in enumerate(values) if isinstance(value, float) and np.isnan(value)]
     if missing:
         raise InvalidData(f"{where}: the label of row {missing[0] + 1} is missing")
-    labels = [float(value) for value in values] if all(map(_is_number, values)) else [str(value) for value in values]
+    as_number = all(map(_is_number, values))
+    labels: list[Any] = [float(value) if as_number else str(value) for value in values]
     kinds = sorted(set(labels))
     if len(kinds) != 2:
         shown = ", ".join(map(_word, kinds[:5])) + (", ..." if len(kinds) > 5 else "")

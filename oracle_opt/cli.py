@@ -1,0 +1,221 @@
+"""The command oracle-opt."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from oracle_opt.datasets import Dataset
+    from oracle_opt.generator import QueryPointGenerator
+
+main = typer.Typer(
+    help="Compare query-point generators on multiple kernel learning, by oracle calls and proven gaps.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+REFUSED, INTERRUPTED = 2, 130
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import oracle_opt
+
+        _console().print(f"oracle-opt {oracle_opt.__version__}", highlight=False)
+        raise typer.Exit
+
+
+@main.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@main.command()
+def compare(
+    datasets: Annotated[
+        list[str], typer.Argument(metavar="DATASET...", help="Names (see `oracle-opt datasets`) or CSV/LIBSVM files.")
+    ],
+    generators: Annotated[
+        str | None, typer.Option(help="Names with commas between (see `oracle-opt generators`).", show_default="all")
+    ] = None,
+    rtol: Annotated[float, typer.Option(help="Relative gap at which a run has converged.")] = 5e-3,
+    splits: Annotated[int, typer.Option(help="Random splits of each data set.")] = 20,
+    train: Annotated[float, typer.Option(help="Share of the points that train; the rest test.")] = 0.7,
+    C: Annotated[float, typer.Option("--C", help="SVM constant C; kernels have unit trace.")] = 100.0,
+    max_calls: Annotated[int, typer.Option(help="Limit on the oracle calls of a run.")] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of the first split; the others count up from it.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder of the runs, tables and curves.")] = Path("oracle-opt-report"),
+) -> None:
+    """Compare generators on the MKL problems of random splits (Wulff & Ong 2014, Tables 1 and 2, Figure 1).
+
+    Finished runs are kept in the folder: the same command again continues with what is missing. Ctrl-C is safe.
+    """
+    console = _console()
+    with _refusals():
+        from oracle_opt.study import Settings
+        from oracle_opt.study import compare as compare_generators
+
+        settings = Settings(rtol, train, C, max_calls, seed)
+        chosen = _generators(generators)
+        loaded = _datasets(datasets)
+    try:
+        with _refusals(), _Progress() as progress:
+            outcome = compare_generators(
+                loaded,
+                chosen,
+                out,
+                settings,
+                splits=splits,
+                jobs=jobs,
+                on_start=progress.start,
+                on_run=progress.advance,
+            )
+    except KeyboardInterrupt:  # while the tables were being written, or before the first run
+        _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
+        raise typer.Exit(INTERRUPTED) from None
+
+    from oracle_opt.study.display import table_of_results
+
+    for dataset in loaded:
+        group = [run for run in outcome.runs if run.dataset == dataset.name and run.generator in chosen]
+        if group:
+            console.print()
+            console.print(table_of_results(dataset, group, settings))
+    if outcome.runs:
+        console.print(
+            "\nmean ± standard deviation over the splits. calls: until the proven relative gap is at most "
+            f"{settings.rtol:g}; by the single-cut gap of the paper: until that is, in the runs that got there. "
+            "kernels: of weight above 1e-5 of the largest. fixed-point is the average kernel, the baseline. "
+            f"Files: {out / 'summary.csv'}, {out / 'history.parquet'}, {out / 'curves.png'}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    for failure in outcome.failures[:20]:
+        _say(f"failed: {failure.dataset}, {failure.generator}, split {failure.split}: {failure.message}")
+    if outcome.failures:
+        _say(f"{len(outcome.failures)} runs failed; tracebacks are in {out / 'failures.txt'}")
+    if outcome.interrupted:
+        kept = outcome.n_found + outcome.n_done
+        _say(f"interrupted: kept {kept} finished runs in {out}; run the same command again to continue")
+        raise typer.Exit(INTERRUPTED)
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+@main.command(name="generators")
+def list_generators() -> None:
+    """List the query-point generators."""
+    from rich.table import Table
+
+    from oracle_opt.study import GENERATORS
+
+    table = Table("name", "class", "what it is", box=None, pad_edge=False)
+    for name, kind in GENERATORS.items():
+        table.add_row(name, kind.__name__, (kind.__doc__ or "").strip().split("\n")[0])
+    _console().print(table, highlight=False)
+
+
+@main.command(name="datasets")
+def list_datasets() -> None:
+    """List the data sets known by name, and where each would come from."""
+    from rich.table import Table
+
+    from oracle_opt.datasets import available
+
+    table = Table("name", "points", "features", "+1 / -1", "from", "what it is", box=None, pad_edge=False)
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for row in available():
+        classes = f"{row.n_positive} / {row.n - row.n_positive}"
+        table.add_row(row.name, str(row.n), str(row.d), classes, row.place, row.description)
+    _console(180).print(table, highlight=False)
+
+
+class _Progress:
+    """A bar over the runs on standard error; nothing but the first line where that is no terminal."""
+
+    def __enter__(self) -> _Progress:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("runs {task.description}"), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", total=None)
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+    def start(self, n_found: int, n_missing: int) -> None:
+        """Say what there is to do."""
+        self._bar.update(self._task, total=n_missing)
+        _say(f"{n_found} runs found finished, {n_missing} to do" if n_found else f"{n_missing} runs to do")
+
+    def advance(self, outcome: object) -> None:
+        """Count a run."""
+        name = f"{getattr(outcome, 'dataset', '')} {getattr(outcome, 'generator', '')}"
+        self._bar.update(self._task, advance=1, description=f"(last: {name})")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn the library's refusals into a message and exit code 2."""
+    from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData, StoreMismatch
+
+    try:
+        yield
+    except (DataUnavailable, InvalidArgument, InvalidData, StoreMismatch, OSError) as problem:
+        _say(f"error: {problem}")
+        raise typer.Exit(REFUSED) from None
+
+
+def _generators(wanted: str | None) -> dict[str, QueryPointGenerator]:
+    from oracle_opt.errors import InvalidArgument
+    from oracle_opt.study import GENERATORS
+
+    names = list(GENERATORS) if wanted is None else [name.strip() for name in wanted.split(",") if name.strip()]
+    if not names:
+        raise InvalidArgument("--generators names none")
+    for name in names:
+        if name not in GENERATORS:
+            near = difflib.get_close_matches(name, GENERATORS, n=2, cutoff=0.4)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(GENERATORS)}"
+            raise InvalidArgument(f"there is no generator {name!r}: {hint}")
+    return {name: GENERATORS[name]() for name in names}
+
+
+def _datasets(wanted: list[str]) -> list[Dataset]:
+    from oracle_opt.datasets import load
+    from oracle_opt.errors import InvalidArgument
+
+    loaded = [load(name) for name in dict.fromkeys(wanted)]
+    names = [dataset.name for dataset in loaded]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidArgument(f"two of the data sets are called {name}; rename a file")
+    return loaded
+
+
+def _console(width: int = 130) -> Console:
+    """Standard output; tables do not fold where it is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=max(width, console.width))
+
+
+def _say(message: str) -> None:
+    """Print a line on standard error."""
+    Console(stderr=True).print(message, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,176 @@
+"""One run of the protocol of Wulff & Ong (2014), section 4: a random split, the kernel bank, one generator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.cuts import ObjectiveCut, Vector
+from oracle_opt.datasets import Dataset
+from oracle_opt.driver import minimize
+from oracle_opt.errors import InvalidData
+from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.result import Record, Status
+from oracle_opt.study.records import Failure, Run, Settings
+
+if TYPE_CHECKING:
+    from oracle_opt.oracles import MKLOracle
+
+# A kernel counts as used if its weight exceeds this share of the largest weight.
+VANISHING_WEIGHT = 1e-5
+
+
+def split_points(y: Vector, settings: Settings, split: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Draw the training and the test points of a split.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels; while the training part holds one class alone, the permutation is drawn again.
+    settings : Settings
+        Share and seed.
+    split : int
+        Number of the split.
+
+    Returns
+    -------
+    train, test : ndarray of int
+        Row numbers.
+
+    Raises
+    ------
+    InvalidData
+        There are too few points for both parts.
+    """
+    n_train = int(settings.train * y.size)
+    if not 2 <= n_train < y.size:
+        raise InvalidData(f"{y.size} points are too few: {n_train} would train and {y.size - n_train} test")
+    rng = np.random.default_rng(settings.seed + split)
+    for _ in range(1000):
+        order = rng.permutation(y.size)
+        if abs(y[order[:n_train]].sum()) < n_train:
+            return order[:n_train], order[n_train:]
+    raise InvalidData(f"no split out of 1000 has both classes among its {n_train} training points")
+
+
+def run_split(
+    dataset: Dataset,
+    generators: Mapping[str, QueryPointGenerator],
+    split: int,
+    settings: Settings,
+    memory_limit: int | None = None,
+) -> Iterator[Run | Failure]:
+    """Run generators one after the other on one split; they share the kernels.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        All points.
+    generators : mapping
+        Names to generators.
+    split : int
+        Number of the split.
+    settings : Settings
+        The protocol's numbers.
+    memory_limit : int, optional
+        Bytes the kernels may take; default is a share of the machine's memory.
+
+    Yields
+    ------
+    Run or Failure
+        One a generator, in their order. If the split or its kernels cannot be made, all are failures.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C, also during an oracle call; the run under way is lost.
+    """
+    from oracle_opt.oracles import MKLOracle, uci_bank
+
+    try:
+        X, digest = dataset.dense(), dataset.digest()
+        train, test = split_points(dataset.y, settings, split)
+        bank = uci_bank(X[train], memory_limit=default_memory() if memory_limit is None else memory_limit)
+        oracle = MKLOracle(bank, dataset.y[train], C=settings.C)
+    except Exception as problem:
+        yield from (Failure.of(dataset.name, name, split, problem) for name in generators)
+        return
+    for name, generator in generators.items():
+        try:
+            key = (dataset.name, name, split, digest, repr(generator))
+            yield _run(key, oracle, generator, X[test], dataset.y[test], settings)
+        except Exception as problem:
+            yield Failure.of(dataset.name, name, split, problem)
+
+
+def default_memory(share: float = 0.7) -> int | None:
+    """Bytes that are this share of the machine's memory; None where the system does not tell."""
+    try:
+        return int(share * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+class _Watch:
+    """Callback that remembers where the run converged, and lets it go on until the single-cut gap has, too."""
+
+    def __init__(self, rtol: float) -> None:
+        self.rtol = rtol
+        self.best: ObjectiveCut | None = None
+        self.converged_at: int | None = None
+        self.single_cut_at: int | None = None
+        self._upper, self._single = np.inf, -np.inf
+
+    def __call__(self, record: Record) -> bool:
+        cut = record.cut
+        if isinstance(cut, ObjectiveCut):
+            self._single = max(self._single, cut.lower_bound)
+            if self.converged_at is None and record.upper_bound < self._upper:
+                self.best = cut
+        self._upper = record.upper_bound
+        if self.converged_at is None and record.relative_gap <= self.rtol:
+            self.converged_at = record.call
+        if self.single_cut_at is None and self._upper - self._single <= self.rtol * abs(self._upper):
+            self.single_cut_at = record.call
+        return self.converged_at is not None and self.single_cut_at is not None
+
+
+def _run(
+    key: tuple[str, str, int, str, str],
+    oracle: MKLOracle,
+    generator: QueryPointGenerator,
+    X_test: NDArray[np.float64],
+    y_test: Vector,
+    settings: Settings,
+) -> Run:
+    watch = _Watch(settings.rtol)
+    result = minimize(oracle, generator, rtol=0.0, max_calls=settings.max_calls, callback=watch)
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    n_calls = watch.converged_at or result.n_calls
+    status = result.status
+    if watch.converged_at and status is not Status.CONTRADICTION:
+        status = Status.CONVERGED
+    rows = result.history.to_frame()
+    rows["single_cut_gap"] = result.history.single_cut_gap
+    rows = rows.iloc[:n_calls]
+    assert watch.best is not None  # the oracle answers every point of the simplex
+    weights = watch.best.point
+    return Run(
+        *key,
+        status=status.name,
+        n_calls=n_calls,
+        single_cut_calls=watch.single_cut_at,
+        oracle_seconds=float(rows["oracle_seconds"].sum()),
+        generator_seconds=float(rows["generator_seconds"].sum()),
+        n_kernels=int((weights > VANISHING_WEIGHT * weights.max()).sum()),
+        accuracy=float((oracle.predict(watch.best, X_test) == y_test).mean()),
+        upper_bound=float(rows["upper_bound"].iloc[-1]),
+        lower_bound=float(rows["lower_bound"].iloc[-1]),
+        relative_gap=float(rows["relative_gap"].iloc[-1]),
+        history=rows,
+    )
