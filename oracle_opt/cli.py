@@ -98,7 +98,7 @@ def compare(
         console.print(
             "\nmean ± standard deviation over the splits. calls: until the proven relative gap is at most "
             f"{settings.rtol:g}; by the single-cut gap of the paper: until that is, in the runs that got there. "
-            "kernels: of weight above 1e-5 of the largest. fixed-point is the average kernel, the baseline. "
+            "kernels: of weight above 1e-3 of the largest. fixed-point is the average kernel, the baseline. "
             f"Files: {out / 'summary.csv'}, {out / 'history.parquet'}, {out / 'curves.png'}",
             highlight=False,
             soft_wrap=True,
@@ -210,7 +210,7 @@ def _datasets(wanted: list[str]) -> list[Dataset]:
     return loaded
 
 
-def _console(width: int = 130) -> Console:
+def _console(width: int = 150) -> Console:
     """Standard output; tables do not fold where it is no terminal."""
     console = Console()
     return console if console.is_terminal else Console(width=max(width, console.width))

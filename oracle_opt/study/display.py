@@ -32,23 +32,24 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
     rich.table.Table
         One row a generator: means and standard deviations over the splits.
     """
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     n, d = dataset.shape
     title = f"{dataset.name}: {n} points, {int(settings.train * n)} of them train, {d} features, C = {settings.C:g}"
-    table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("generator", no_wrap=True)
     for heading in (
         "calls",
-        "calls by the\nsingle-cut gap",
-        "seconds in\nthe oracle",
-        "seconds in\nthe generator",
+        "by the single-\ncut gap",
+        "oracle\nseconds",
+        "generator\nseconds",
         "kernels",
-        "accuracy %",
-        "relative gap",
-        "converged",
+        "accuracy\n%",
+        "final\nrelative gap",
+        "con-\nverged",
     ):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for (_, generator), group in groups(runs).items():
         reached = [run.single_cut_calls for run in group if run.single_cut_calls is not None]
         share = "" if len(reached) == len(group) else f" ({len(reached)}/{len(group)})"

@@ -58,13 +58,21 @@ def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
         threshold = panel.axhline(rtol, color="0.45", linewidth=0.9, zorder=1)
         legend[f"threshold {rtol:g}"] = threshold
         panel.set(title=f"{dataset} ({table['split'].nunique()} splits)", xscale="log", yscale="log")
-        panel.set(xlabel="oracle calls", ylabel="relative gap")
+        panel.set_xlabel("oracle calls")
         panel.xaxis.set_major_formatter("{x:g}")
         panel.grid(which="major", color="0.9", linewidth=0.7)
         panel.spines[["top", "right"]].set_visible(False)
+    for panel in panels[:, 0]:
+        panel.set_ylabel("relative gap")
     for panel in panels.flat[len(datasets) :]:
         panel.set_visible(False)
-    figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=min(4, len(legend)), frameon=False)
+    figure.legend(
+        *(legend.values(), legend.keys()),
+        loc="outside lower center",
+        ncols=4 if columns > 1 else 3,
+        frameon=False,
+        handlelength=3.0,
+    )
     figure.savefig(path, dpi=150)
 
 

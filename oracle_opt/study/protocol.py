@@ -20,8 +20,9 @@ from oracle_opt.study.records import Failure, Run, Settings
 if TYPE_CHECKING:
     from oracle_opt.oracles import MKLOracle
 
-# A kernel counts as used if its weight exceeds this share of the largest weight.
-VANISHING_WEIGHT = 1e-5
+# A kernel counts as used if its weight exceeds this share of the largest weight. Interior methods leave every weight
+# positive: at 1e-5 an analytic center would still count all kernels, while methods with sparse points hardly change.
+VANISHING_WEIGHT = 1e-3
 
 
 def split_points(y: Vector, settings: Settings, split: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -79,7 +79,7 @@ class Run:
     oracle_seconds, generator_seconds : float
         Seconds spent in each, all calls together.
     n_kernels : int
-        Kernels of non-vanishing weight at the best point: more than 1e-5 times the largest.
+        Kernels of non-vanishing weight at the best point: more than 1e-3 times the largest.
     accuracy : float
         Share of the test points classified correctly.
     upper_bound, lower_bound, relative_gap : float
