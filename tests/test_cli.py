@@ -136,7 +136,7 @@ def test_real_process(table, tmp_path):
     assert (tmp_path / "report" / "curves.png").exists()
 
 
-GRID = ("--splits", "6", "--generators", "level-set,subgradient", "--max-calls", "100", "--rtol", "1e-5")
+GRID = ("--splits", "6", "--generators", "level-set,subgradient", "--max-calls", "150", "--rtol", "1e-3")
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_interrupted_and_continued(uninterrupted, tmp_path, jobs):
     assert "Traceback" not in stderr
     assert "parabola: 60 points" in stdout
     assert 2 <= kept < 12
-    again = run(*words)
+    again = run("compare", table, *GRID, "--out", tmp_path)  # jobs may change
     assert again.exit_code == 0
     assert f"{kept} runs found finished, {12 - kept} to do" in again.stderr
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "summary.csv").drop(columns=SECONDS), summary)

@@ -318,6 +318,25 @@ def test_split_0_is_the_problem_of_known_optimum(name, optimum):
     assert run.relative_gap <= 5e-3
 
 
+class BreaksLate(Kelley):
+    """Fails at its twenty-fifth question."""
+
+    def ask(self):
+        if len(self._pool.objective) == 24:
+            raise ArithmeticError("no further")
+        return super().ask()
+
+
+def test_breaking_down_after_convergence_costs_the_single_cut_count_alone():
+    whole, broken = run_split(made_up(), {"kelley": Kelley(), "late": BreaksLate()}, 0, Settings(rtol=0.1))
+    assert whole.n_calls < 24 < whole.single_cut_calls
+    assert broken.converged
+    assert broken.single_cut_calls is None
+    assert (broken.n_calls, broken.upper_bound, broken.accuracy) == (whole.n_calls, whole.upper_bound, whole.accuracy)
+    (failure,) = run_split(made_up(), {"late": BreaksLate()}, 0, Settings(rtol=1e-6))
+    assert failure.message == "ArithmeticError: no further"
+
+
 def test_subgradient_that_does_not_converge_is_said_so():
     (run,) = run_split(made_up(), {"subgradient": Subgradient()}, 0, Settings(rtol=1e-9, max_calls=5))
     assert run.status == "MAX_CALLS"

@@ -149,7 +149,12 @@ def _run(
     settings: Settings,
 ) -> Run:
     watch = _Watch(settings.rtol)
-    result = minimize(oracle, generator, rtol=0.0, max_calls=settings.max_calls, callback=watch)
+    try:
+        result = minimize(oracle, generator, rtol=0.0, max_calls=settings.max_calls, callback=watch)
+    except Exception as problem:
+        if watch.converged_at is None:
+            raise
+        result = problem.result  # type: ignore[attr-defined]  # it had converged: what came after is no part of the run
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     n_calls = watch.converged_at or result.n_calls
