@@ -41,8 +41,7 @@ def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
     from matplotlib.figure import Figure
 
     datasets = list(dict.fromkeys(history["dataset"]))
-    order = [*GENERATORS, *dict.fromkeys(history["generator"])]
-    generators = [name for name in dict.fromkeys(order) if (history["generator"] == name).any()]
+    order = list(dict.fromkeys((*GENERATORS, *history["generator"])))  # gives every name its colour
     columns = min(len(datasets), 4 if len(datasets) > 6 else 3 if len(datasets) > 4 else 2)
     rows = -(-len(datasets) // columns)
     figure = Figure(figsize=(max(6.4, 4.2 * columns), 3.3 * rows + 1.1), layout="constrained")
@@ -51,10 +50,10 @@ def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
     legend: dict[str, Line2D] = {}
     for panel, dataset in zip(panels.flat, datasets, strict=False):
         table = history[history["dataset"] == dataset]
-        for name in generators:
+        for name in order:
             part = table[table["generator"] == name]
             if len(part):
-                legend.setdefault(name, _draw(panel, gap_matrix(part), generators.index(name)))
+                legend.setdefault(name, _draw(panel, gap_matrix(part), order.index(name)))
         threshold = panel.axhline(rtol, color="0.45", linewidth=0.9, zorder=1)
         legend[f"threshold {rtol:g}"] = threshold
         panel.set(title=f"{dataset} ({table['split'].nunique()} splits)", xscale="log", yscale="log")

@@ -75,8 +75,8 @@ class Run:
         Oracle calls until the run stopped.
     single_cut_calls : int or None
         Calls until the gap by the best single cut alone, the one of the paper, was at most `rtol`. For its sake a
-        run goes on after it has converged; these further calls count nowhere else. None if it never was within `max_calls`, or
-        the generator broke down before.
+        run goes on after it has converged; these further calls count nowhere else. None if it never was within
+        `max_calls`, or the generator broke down before.
     oracle_seconds, generator_seconds : float
         Seconds spent in each, all calls together.
     n_kernels : int
