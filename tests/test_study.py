@@ -61,6 +61,7 @@ def test_files(comparison):
         "C": 100.0,
         "max_calls": 500,
         "seed": 0,
+        "single_cut": False,
     }
     assert len(list(folder.glob("runs/*/*/*.parquet"))) == 9
     assert not list(folder.rglob(f"{TEMPORARY}*"))
@@ -104,7 +105,9 @@ def test_a_run_is_what_minimize_gives(comparison):
     train, test = split_points(dataset.y, settings, 1)
     oracle = MKLOracle(uci_bank(dataset.X[train]), dataset.y[train], C=100.0)
     result = minimize(oracle, LevelSet(), rtol=settings.rtol, max_calls=500)
-    run = next(run for run in comparison.runs if run.key == ("moons", "level-set", 1))
+    (run,) = run_split(dataset, {"level-set": LevelSet()}, 1, Settings(single_cut=True))
+    stored = next(run for run in comparison.runs if run.key == ("moons", "level-set", 1))
+    assert stored.n_calls == run.n_calls
     assert run.n_calls == result.n_calls
     assert run.relative_gap == pytest.approx(result.relative_gap)
     assert run.upper_bound == pytest.approx(result.upper_bound)
@@ -328,7 +331,9 @@ class BreaksLate(Kelley):
 
 
 def test_breaking_down_after_convergence_costs_the_single_cut_count_alone():
-    whole, broken = run_split(made_up(), {"kelley": Kelley(), "late": BreaksLate()}, 0, Settings(rtol=0.1))
+    whole, broken = run_split(
+        made_up(), {"kelley": Kelley(), "late": BreaksLate()}, 0, Settings(rtol=0.1, single_cut=True)
+    )
     assert whole.n_calls < 24 < whole.single_cut_calls
     assert broken.converged
     assert broken.single_cut_calls is None

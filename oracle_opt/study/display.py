@@ -41,7 +41,7 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
     table.add_column("generator", no_wrap=True)
     for heading in (
         "calls",
-        "by the single-\ncut gap",
+        *(["by the single-\ncut gap"] if settings.single_cut else []),
         "oracle\nseconds",
         "generator\nseconds",
         "kernels",
@@ -56,7 +56,7 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
         table.add_row(
             generator,
             spread([run.n_calls for run in group], "{:.1f}"),
-            spread(reached, "{:.1f}") + share if reached else "-",
+            *([spread(reached, "{:.1f}") + share if reached else "-"] if settings.single_cut else []),
             spread([run.oracle_seconds for run in group], "{:.3f}"),
             spread([run.generator_seconds for run in group], "{:.3f}"),
             spread([run.n_kernels for run in group], "{:.1f}"),

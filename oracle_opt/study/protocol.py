@@ -117,10 +117,11 @@ def default_memory(share: float = 0.7) -> int | None:
 
 
 class _Watch:
-    """Callback that remembers where the run converged, and lets it go on until the single-cut gap has, too."""
+    """Callback that remembers where the run converged, and may let it go on until the single-cut gap has, too."""
 
-    def __init__(self, rtol: float) -> None:
+    def __init__(self, rtol: float, single_cut: bool) -> None:
         self.rtol = rtol
+        self.single_cut = single_cut
         self.best: ObjectiveCut | None = None
         self.converged_at: int | None = None
         self.single_cut_at: int | None = None
@@ -137,7 +138,7 @@ class _Watch:
             self.converged_at = record.call
         if self.single_cut_at is None and self._upper - self._single <= self.rtol * abs(self._upper):
             self.single_cut_at = record.call
-        return self.converged_at is not None and self.single_cut_at is not None
+        return self.converged_at is not None and (self.single_cut_at is not None or not self.single_cut)
 
 
 def _run(
@@ -148,7 +149,7 @@ def _run(
     y_test: Vector,
     settings: Settings,
 ) -> Run:
-    watch = _Watch(settings.rtol)
+    watch = _Watch(settings.rtol, settings.single_cut)
     try:
         result = minimize(oracle, generator, rtol=0.0, max_calls=settings.max_calls, callback=watch)
     except Exception as problem:
