@@ -11,7 +11,7 @@ BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.bui
 .PHONY: demo test clean
 
 demo: $(VENV)/.installed
-	$(BIN)/oracle-opt compare wdbc --splits 3 --jobs 2 --out demo-report
+	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --out demo-report
 
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
