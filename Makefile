@@ -5,6 +5,8 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+# The build finds meson and ninja, and an editable install its own ninja later, in the environment.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
