@@ -1,0 +1,120 @@
+"""The documentation is true: examples run, quotations are the source, the API page is complete, links hold."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import runpy
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+import oracle_opt
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+QUOTED = re.compile(r"<!-- source: [^\n]* -->\n\Z")
+FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+REQUIRED = ("oracle_opt", "oracle_opt.generators", "oracle_opt.oracles")
+
+
+def examples(page):
+    """Python blocks of a page but for quotations of source files, each with the number of its first line."""
+    text = page.read_text()
+    return [
+        (text.count("\n", 0, block.start(1)) + 1, block[1])
+        for block in BLOCK.finditer(text)
+        if not QUOTED.search(text, 0, block.start())
+    ]
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=name) for page, name in zip(PAGES, IDS, strict=True) if examples(page)]
+)
+def test_examples_run(page, tmp_path, monkeypatch):
+    """The blocks of a page run one after the other in one namespace, with warnings as errors."""
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    namespace = {"__name__": "example"}
+    for line, source in examples(page):
+        # empty lines before the block make line numbers of a traceback those of the page
+        exec(compile("\n" * (line - 1) + source, str(page), "exec"), namespace)
+
+
+def test_readme_has_its_three_examples():
+    assert len(examples(ROOT / "README.md")) >= 3
+
+
+MODULES = [
+    name
+    for _, name, _ in pkgutil.walk_packages(oracle_opt.__path__, "oracle_opt.")
+    if not name.startswith("oracle_opt.cli")
+]
+
+
+@pytest.mark.parametrize("name", ["oracle_opt", *MODULES])
+def test_docstrings(name):
+    """The examples in the docstrings of the installed modules."""
+    module = importlib.import_module(name)
+    outcome = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert outcome.failed == 0
+
+
+def test_the_installed_modules_are_found():
+    assert {f"oracle_opt.{name}" for name in ("driver", "generators.level_set", "oracles.mkl")} <= set(MODULES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_quotations_are_the_source(page):
+    tool = runpy.run_path(str(ROOT / "docs" / "update_quotes.py"))
+    text = page.read_text()
+    assert tool["with_quotes"](text) == text, "run: python docs/update_quotes.py"
+
+
+def api_sections():
+    """Names on the API page, by the module in whose section they stand."""
+    sections = {}
+    for line in (ROOT / "docs" / "api.md").read_text().splitlines():
+        if heading := re.fullmatch(r"## `([\w.]+)`", line):
+            names = sections[heading[1]] = []
+        elif row := re.match(r"\| `(\w+)` \|", line):
+            names.append(row[1])
+    return sections
+
+
+def test_api_page_has_every_section():
+    assert set(REQUIRED) <= set(api_sections())
+
+
+@pytest.mark.parametrize("module", sorted(api_sections()))
+def test_api_page_is_complete(module):
+    names = api_sections()[module]
+    assert len(names) == len(set(names))
+    assert set(names) == set(importlib.import_module(module).__all__)
+
+
+def anchors(page):
+    """Anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(FENCED.sub("", page.read_text())):
+        if re.match(r"https?://", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page if not path else (page.parent / path).resolve()
+        assert target.exists(), f"{link} leads nowhere"
+        assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_index_leads_to_every_page():
+    index = (ROOT / "docs" / "index.md").read_text()
+    for page in ROOT.glob("docs/*.md"):
+        assert page.name == "index.md" or f"]({page.name})" in index
