@@ -15,7 +15,9 @@ from oracle_opt.generators._lp import ModelMinimum
 class ChebyshevLP:
     """``max r`` such that the ball of radius r around z fits: ``(constant_i + slope_i @ z - upper) / norm_i + r <= 0``.
 
-    Distances are taken inside the domain's affine hull: norm_i is that of the slope projected on it.
+    The ball has to fit between the cuts; its centre alone has to lie in the domain, whose many faces would else hold
+    it far from the optima that lie on them. Distances are taken inside the domain's affine hull: norm_i is that of the
+    slope projected on it.
 
     Parameters
     ----------
@@ -30,17 +32,11 @@ class ChebyshevLP:
         self._domain = domain
         # An orthonormal basis of the equalities' normals, to project slopes on the affine hull.
         self._normals = np.linalg.qr(constraints.equality_matrix.T)[0].T if len(constraints.equality_rhs) else None
-        self._lp = WarmLP(np.r_[np.zeros(n), -1.0], np.r_[constraints.lower, 0.0], np.r_[constraints.upper, np.inf])
+        largest = constraints.equality_rhs.max(initial=0.0) if len(constraints.equality_rhs) else np.inf
+        diameter = float(np.linalg.norm(np.minimum(constraints.upper, largest) - constraints.lower))
+        self._lp = WarmLP(np.r_[np.zeros(n), -1.0], np.r_[constraints.lower, 0.0], np.r_[constraints.upper, diameter])
         for row, rhs in zip(constraints.equality_matrix, constraints.equality_rhs, strict=True):
             self._lp.add_row(np.r_[row, 0.0], rhs, rhs)
-        for j in range(n):
-            face = np.zeros(n)
-            face[j] = 1.0
-            distance = self._norm(face)
-            if np.isfinite(constraints.lower[j]):
-                self._lp.add_row(np.r_[face, -distance], constraints.lower[j], np.inf)
-            if np.isfinite(constraints.upper[j]):
-                self._lp.add_row(np.r_[face, distance], -np.inf, constraints.upper[j])
         self._objective_rows = np.zeros(0, dtype=np.intp)
         self._feasibility_rows = np.zeros(0, dtype=np.intp)
         self._norms = np.zeros(0)

@@ -17,7 +17,7 @@ class Rows:
     matrix : ndarray of shape (m, n)
     constant : ndarray of shape (m,)
     value : ndarray of shape (m,)
-        The cut's value, or violation, at the point it came from; the least of equal rows.
+        The cut's value plus its error, or the violation, at the point it came from; the least of equal rows.
     count : ndarray of shape (m,)
         How often each row was added.
     """
@@ -99,7 +99,7 @@ class CutPool:
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> None:
         """Take up a cut, and the further feasibility cuts of the same call."""
         if isinstance(cut, ObjectiveCut):
-            self.objective.add(cut.subgradient, cut.value - float(cut.subgradient @ cut.point), cut.value)
+            self.objective.add(cut.subgradient, cut.value - float(cut.subgradient @ cut.point), cut.upper)
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
         else:

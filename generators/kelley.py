@@ -27,8 +27,8 @@ class Kelley(QueryPointGenerator):
     Parameters
     ----------
     chebyshev : bool
-        Ask at the centre of the largest ball in ``{z : constant_i + slope_i @ z <= upper bound}`` instead: the same
-        program with normalised gradients, and much better centred.
+        Ask at the centre of the largest ball between the cuts ``constant_i + slope_i @ z <= upper bound`` instead:
+        the same program with normalised gradients.
     max_cuts : int
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
 

@@ -127,8 +127,10 @@ class LevelSet(QueryPointGenerator):
         start[: min(m, len(self._multipliers))] = self._multipliers[:m] * gap
         done = project_on_cuts(self._domain, self._point, metric, matrix, rhs, start)
         self._multipliers = done.multipliers[:m] / gap
-        if done.converged:
+        if done.converged and (done.point != self._point).any():
             return done.point
+        if done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimiser
+            return minimum.point
         violation, slack = matrix @ self._point - rhs, rhs - matrix @ minimum.point
         share = np.divide(violation, violation + slack, out=np.zeros_like(rhs), where=violation > 0)
         entered = float(np.clip(share, 0.0, 1.0).max())

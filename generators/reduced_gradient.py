@@ -28,7 +28,8 @@ class ReducedGradient(SequentialGenerator):
     Algorithm 1 of the paper updates the direction at the boundary without the sign rule, so that a weight already
     zero can be pushed below zero (its line 9). Here the longest step keeps all weights nonnegative, the direction of
     a weight that arrived at zero is set to zero and that of mu is restored from the sum, and the line search runs
-    inside. A step that does not gain ends the run: the method has nothing left to ask.
+    inside. Values are compared up to the errors the oracle states. A step that neither gains nor empties a weight ends
+    the run: the method has nothing left to ask, which happens where the function has a kink.
 
     References
     ----------
@@ -58,7 +59,7 @@ class ReducedGradient(SequentialGenerator):
                 edge = cut.point + longest * direction
                 edge[arriving] = 0.0
                 trial = yield _scaled(edge, cut)
-                if trial.value >= cut.value:
+                if trial.value >= cut.value + trial.error + cut.error and trial.value > cut.value:
                     break
                 self.center = cut = trial
                 longest = 0.0
@@ -69,7 +70,8 @@ class ReducedGradient(SequentialGenerator):
                 direction[lead] = -direction.sum()
             if longest > 0:
                 cut = yield from self._golden_section(cut, direction, longest)
-            if cut is start or not cut.value < start.value:
+            emptied = (cut.point > 0).sum() < (start.point > 0).sum()
+            if cut is start or not (cut.value < start.value or emptied):
                 return
 
     def _golden_section(
@@ -88,7 +90,8 @@ class ReducedGradient(SequentialGenerator):
                     self.center = best = trial
             if high - low <= self.line_tolerance * longest and best is not cut:
                 return best
-            if high - low <= 1e-12 * longest:
+            noise = at_inner.error + at_outer.error
+            if high - low <= 1e-12 * longest or abs(at_inner.value - at_outer.value) <= noise:
                 return best
             if at_inner.value <= at_outer.value:
                 high, outer, at_outer = outer, inner, at_inner
