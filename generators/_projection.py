@@ -71,9 +71,10 @@ def project_on_cuts(
     for _ in range(max_steps):
         gradient = matrix @ z - rhs
         slack = float(np.abs(u * gradient).max(initial=0.0))
-        feasible += bool(gradient.max(initial=0.0) <= tolerance)
+        inside = bool(gradient.max(initial=0.0) <= tolerance)
+        feasible += inside
         # At the limit of precision the ridge slows the multipliers down; the point, long allowed, hardly moves then.
-        if feasible and (slack <= tolerance * abs(value) or feasible >= 8):
+        if inside and (slack <= tolerance * abs(value) or feasible >= 8):
             return Projection(z, u, True)
         # The local model of the dual, with just as much ridge as keeps it definite, maximised over u >= 0 exactly.
         hessian = _face_hessian(constraints, metric, matrix, z)

@@ -153,7 +153,7 @@ def minimize(
             return make_result(Status.INTERRUPTED, bounds, recorder)
         except Exception as problem:
             problem.result = make_result(Status.FAILED, bounds, recorder)  # type: ignore[attr-defined]
-            where = "before the first query" if query is None else f"at {query.point!r}"
+            where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
             problem.add_note(f"during oracle call {recorder.n_calls + 1}, {where}; `error.result` holds the run so far")
             raise
 

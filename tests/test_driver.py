@@ -142,7 +142,7 @@ def test_an_oracle_that_raises_at_call_7_keeps_the_run() -> None:
     assert result.status is Status.FAILED
     assert result.n_calls == 6
     assert np.isfinite(result.gap)
-    assert "during oracle call 7, at array(" in caught.value.__notes__[0]
+    assert "during oracle call 7, at [" in caught.value.__notes__[0]
 
 
 def test_ctrl_c_returns_the_run() -> None:
