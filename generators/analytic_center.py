@@ -17,8 +17,8 @@ from oracle_opt import (
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._lp import ModelLP, ModelMinimum
+from oracle_opt.generators._lp import ModelMinimum
+from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
 
@@ -89,12 +89,10 @@ class AnalyticCenter(QueryPointGenerator):
         constraints = self._domain.linear_constraints()
         assert constraints is not None
         self._constraints = constraints
-        self._pool = CutPool(domain.dimension)
-        self._lp = ModelLP(self._domain)
+        self._model = CuttingPlaneModel(self._domain, self.max_cuts)
         self._point = point
         self._center = self._domain.interior_point()
         self._empty = False
-        self._minorant: Minorant | None = None
 
     def ask(self) -> Vector:
         """Return the analytic center."""
@@ -104,31 +102,25 @@ class AnalyticCenter(QueryPointGenerator):
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut and recentre; every objective cut moves the center."""
-        self._pool.add(cut)
-        minimum = self._lp.solve(self._pool)
-        self._empty = minimum is None
-        if minimum is not None:
-            if len(self._pool.objective):
-                self._minorant = self._pool.minorant(minimum.objective, minimum.feasibility)
-            self._recentre(minimum)
-            mask = self._pool.shrink(self.max_cuts, minimum.objective, minimum.feasibility)
-            if mask is not None:
-                self._lp.keep(mask)
+        self._model.add(cut)
+        self._empty = self._model.minimum is None
+        if self._model.minimum is not None:
+            self._recentre(self._model.minimum)
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
-        return self._minorant
+        return self._model.minorant
 
     def _recentre(self, minimum: ModelMinimum) -> None:
         polytope = self._polytope()
         start = self._best_on_segment(polytope, minimum.point)
         if start is None:
-            ball = ChebyshevLP(self._domain).solve(self._pool)
+            ball = ChebyshevLP(self._domain).solve(self._model.pool)
             start = None if ball is None else self._best_on_segment(polytope, ball.point)
         if start is None:
             # the set has no interior left at this precision: its best known point is the model's minimiser
-            self._empty = not len(self._pool.objective)
+            self._empty = not len(self._model.pool.objective)
             self._point = minimum.point
             return
         center = analytic_center(polytope, start)[0]
@@ -137,7 +129,7 @@ class AnalyticCenter(QueryPointGenerator):
 
     def _polytope(self) -> Polytope:
         """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable."""
-        pool, n, box = self._pool, self._domain.dimension, self._constraints
+        pool, n, box = self._model.pool, self._domain.dimension, self._constraints
         slopes, normals = pool.objective.matrix, pool.feasibility.matrix
         values = pool.upper - pool.objective.constant
         below, above = np.isfinite(box.lower), np.isfinite(box.upper)

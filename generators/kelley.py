@@ -12,9 +12,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._chebyshev import ChebyshevLP
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._lp import ModelLP
+from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
 
@@ -51,11 +49,8 @@ class Kelley(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        polyhedron = working_polyhedron(domain)
-        self._pool = CutPool(domain.dimension)
-        self._lp = ChebyshevLP(polyhedron) if self.chebyshev else ModelLP(polyhedron)
+        self._model = CuttingPlaneModel(working_polyhedron(domain), self.max_cuts, self.chebyshev)
         self._point: Vector | None = point
-        self._minorant: Minorant | None = None
 
     def ask(self) -> Vector:
         """Return the model's minimiser."""
@@ -65,19 +60,10 @@ class Kelley(QueryPointGenerator):
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut and solve the linear program; every objective cut moves the point."""
-        self._pool.add(cut)
-        minimum = self._lp.solve(self._pool)
-        if minimum is None:
-            self._point = None
-        else:
-            self._point = minimum.point
-            if len(self._pool.objective):
-                self._minorant = self._pool.minorant(minimum.objective, minimum.feasibility)
-                mask = self._pool.shrink(self.max_cuts, minimum.objective, minimum.feasibility)
-                if mask is not None:
-                    self._lp.keep(mask)
+        self._model.add(cut)
+        self._point = None if self._model.minimum is None else self._model.minimum.point
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
-        return self._minorant
+        return self._model.minorant

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from oracle_opt import (
     Domain,
     EmptyLocalizationSet,
@@ -15,10 +13,9 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._lp import ModelLP, ModelMinimum
+from oracle_opt.generators._level import level_point
+from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
-from oracle_opt.generators._projection import project_on_cuts
 
 
 class LevelSet(QueryPointGenerator):
@@ -67,77 +64,28 @@ class LevelSet(QueryPointGenerator):
         """Start at `point`, without cuts."""
         if not 0 < self.level < 1:
             raise InvalidArgument(f"`level` must lie strictly between 0 and 1, got {self.level!r}")
-        self._domain = working_polyhedron(domain)
-        self._pool = CutPool(domain.dimension)
-        self._lp = ModelLP(self._domain)
-        self._point = point
-        self._empty = False
-        self._minorant: Minorant | None = None
-        self._lower = -np.inf
-        self._multipliers = np.zeros(0)
+        self._model = CuttingPlaneModel(working_polyhedron(domain), self.max_cuts)
+        self._point: Vector | None = point
 
     def ask(self) -> Vector:
         """Return the projection on the level set."""
-        if self._empty:
+        if self._point is None:
             raise EmptyLocalizationSet("the cuts leave no point")
         return self._point
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut, minimise the model, project on the new level set."""
-        before = self._pool.best
-        self._pool.add(cut)
-        minimum = self._lp.solve(self._pool)
-        self._empty = minimum is None
-        if minimum is not None and self._pool.best is None:
-            self._point = minimum.point
-        elif minimum is not None:
-            self._lower = max(self._lower, self._prove(minimum))
-            self._point = self._project(minimum)
-            self._forget(minimum)
+        better = self._model.add(cut)
+        if self._model.minimum is None:
+            self._point = None
+        elif self._model.pool.best is None:
+            self._point = self._model.minimum.point
+        else:
+            self._point = level_point(self._model, cut.point, self.level, self.entropic)
         if isinstance(cut, FeasibilityCut):
             return Step.FEASIBILITY
-        return Step.NULL if self._pool.best is before else Step.SERIOUS
+        return Step.SERIOUS if better else Step.NULL
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
-        return self._minorant
-
-    def _prove(self, minimum: ModelMinimum) -> float:
-        self._minorant = self._pool.minorant(minimum.objective, minimum.feasibility)
-        if self._minorant is None:
-            return -np.inf
-        return self._minorant.constant + self._domain.minimize_linear(self._minorant.slope)[0]
-
-    def _project(self, minimum: ModelMinimum) -> Vector:
-        """Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it."""
-        pool, gap = self._pool, self._pool.upper - self._lower
-        if not gap > 0:
-            return minimum.point
-        slopes, normals = pool.objective.matrix, pool.feasibility.matrix
-        scale = np.r_[np.full(len(slopes), gap), 1e-3 * np.abs(normals).max(axis=1, initial=0.0)]
-        level = self._lower + self.level * gap
-        matrix = np.vstack([slopes, normals]) / scale[:, None]
-        rhs = np.r_[level - pool.objective.constant, -pool.feasibility.constant] / scale
-        rhs[len(slopes) :] -= 3e-6  # three times the projection's tolerance: stay inside the feasibility cuts
-        metric = None if self.entropic is False else self._domain.entropic_metric(self._point)
-        if metric is None:
-            metric = np.ones(self._domain.dimension)
-        m = len(pool.objective)
-        start = np.zeros(len(rhs))
-        start[: min(m, len(self._multipliers))] = self._multipliers[:m] * gap
-        done = project_on_cuts(self._domain, self._point, metric, matrix, rhs, start)
-        self._multipliers = done.multipliers[:m] / gap
-        if done.converged and (done.point != self._point).any():
-            return done.point
-        if done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimiser
-            return minimum.point
-        violation, slack = matrix @ self._point - rhs, rhs - matrix @ minimum.point
-        share = np.divide(violation, violation + slack, out=np.zeros_like(rhs), where=violation > 0)
-        entered = float(np.clip(share, 0.0, 1.0).max())
-        return self._domain.project(self._point + entered * (minimum.point - self._point))
-
-    def _forget(self, minimum: ModelMinimum) -> None:
-        mask = self._pool.shrink(self.max_cuts, minimum.objective, minimum.feasibility)
-        if mask is not None:
-            self._lp.keep(mask)
-            self._multipliers = self._multipliers[mask]
+        return self._model.minorant

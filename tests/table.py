@@ -33,6 +33,7 @@ from oracle_opt.generators import (
     FixedPoint,
     Kelley,
     LevelSet,
+    NewtonBundle,
     ReducedGradient,
     Subgradient,
 )
@@ -86,6 +87,7 @@ GENERATORS = [
     Entry("level-set", LevelSet, EXACT),
     Entry("level-set euclidean", lambda: LevelSet(entropic=False), EXACT),
     Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED),
+    Entry("newton-bundle", NewtonBundle, EXACT),
     Entry("spg", SPG, SMOOTH),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
     Entry(
@@ -112,6 +114,34 @@ def _max_affine(domain: Domain, slopes: np.ndarray, constants: np.ndarray) -> Ca
         return float(values[i]), slopes[i].copy()
 
     return lambda: FunctionOracle(function, domain)
+
+
+def _with_curvature() -> Oracle:
+    """max of two quadratics whose oracle states its curvature; optimum by Clarabel."""
+    roots, targets = _curved_data()
+
+    def function(z: np.ndarray) -> ObjectiveCut:
+        values = [0.5 * float(np.sum((root @ (z - target)) ** 2)) for root, target in zip(roots, targets, strict=True)]
+        i = int(np.argmax(values))
+        slope = roots[i].T @ (roots[i] @ (z - targets[i]))
+        return ObjectiveCut(z, values[i], slope, curvature=roots[i])
+
+    return FunctionOracle(function, Simplex(8))
+
+
+def _curved_data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(11)
+    return rng.normal(size=(2, 6, 8)), rng.dirichlet(np.ones(8), size=2) + 0.3 * rng.normal(size=(2, 8))
+
+
+def _curved_optimum() -> float:
+    import cvxpy as cp
+
+    z, t = cp.Variable(8, nonneg=True), cp.Variable()
+    pieces = [0.5 * cp.sum_squares(root @ (z - target)) <= t for root, target in zip(*_curved_data(), strict=True)]
+    problem = cp.Problem(cp.Minimize(t), [cp.sum(z) == 1, *pieces])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(problem.value)
 
 
 def _affine_box() -> tuple[Callable[[], Oracle], float]:
@@ -237,6 +267,7 @@ def _problems() -> list[Problem]:
         ),
         problem("disc by cuts", _disc, 2 - np.sqrt(2), {"feasibility", "curved", *bounded}),
         problem("caps by cuts", _halfspaces_on_simplex, 0.735, {"feasibility", *bounded}, 1e-8),
+        problem("curved on simplex", _with_curvature, _curved_optimum(), smooth | on_simplex, 1e-8),
         problem("tiny mkl", tiny_mkl, _tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
         *_nonsmooth_set(),
     ]

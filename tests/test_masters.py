@@ -12,6 +12,7 @@ from oracle_opt import Box, FeasibilityCut, ObjectiveCut, ProductOfSimplices, Si
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._interior_point import minimize_epigraph
 from oracle_opt.generators._lp import ModelLP
 from oracle_opt.generators._nonnegative import nonnegative_quadratic
 from oracle_opt.generators._projection import project_on_cuts
@@ -137,3 +138,25 @@ def test_dropping_cuts_keeps_rows_in_step_with_the_pool(make) -> None:
         one, two = (pool.minorant(m.objective, m.feasibility) for m in (warm, other))
         bounds = [m.constant + domain.minimize_linear(m.slope)[0] for m in (one, two)]
         assert bounds[0] == pytest.approx(bounds[1], abs=1e-8)
+
+
+@pytest.mark.parametrize(("m", "rank"), [(1, 3), (7, 4), (30, 20)])
+def test_epigraph_program_agrees_with_clarabel(m, rank) -> None:
+    rng = np.random.default_rng(m)
+    root, linear = rng.normal(size=(rank, 12)), rng.normal(size=12)
+    slopes, constants = 50 * rng.normal(size=(m, 12)), rng.normal(size=m)
+    solved = minimize_epigraph(root.T @ root, linear, slopes, constants, total=2.0)
+    assert solved.converged
+    x, t = cp.Variable(12, nonneg=True), cp.Variable()
+    objective = 0.5 * cp.sum_squares(root @ x) + linear @ x + t
+    problem = cp.Problem(cp.Minimize(objective), [slopes @ x + constants <= t, cp.sum(x) == 2])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    value = 0.5 * np.sum((root @ solved.x) ** 2) + linear @ solved.x + (slopes @ solved.x + constants).max()
+    assert value == pytest.approx(problem.value, abs=1e-6)
+    assert (solved.x >= 0).all()
+    assert solved.x.sum() == pytest.approx(2.0)
+    assert solved.multipliers.sum() == pytest.approx(1.0)
+    # the multipliers prove it: the slope of the Lagrangian is nonnegative, and zero where x is positive
+    reduced = root.T @ (root @ solved.x) + linear + solved.multipliers @ slopes + solved.sum_multiplier
+    assert reduced.min() >= -1e-6
+    assert np.abs(reduced * solved.x).max() <= 1e-6

@@ -1,0 +1,50 @@
+"""The query point of the level method: the last one projected on a level set of the model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt.cuts import Vector
+from oracle_opt.generators._model import CuttingPlaneModel
+from oracle_opt.generators._projection import project_on_cuts
+
+
+def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
+    """Project on ``{z : model(z) <= lower + level * (upper - lower)}``.
+
+    Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Should the
+    projection fail numerically, the point is where the segment from the last query point to the model's minimiser
+    enters the level set.
+
+    Parameters
+    ----------
+    model : CuttingPlaneModel
+        With an objective cut and a minimum.
+    last : ndarray of shape (n,)
+        The last query point.
+    level : float
+        Between 0 and 1.
+    entropic : bool or None
+        Metric of the projection: entropic, Euclidean, or what the domain has.
+    """
+    assert model.minimum is not None
+    pool, gap, minimiser = model.pool, model.gap, model.minimum.point
+    if not gap > 0:
+        return minimiser
+    slopes, normals = pool.objective.matrix, pool.feasibility.matrix
+    scale = np.r_[np.full(len(slopes), gap), 1e-3 * np.abs(normals).max(axis=1, initial=0.0)]
+    matrix = np.vstack([slopes, normals]) / scale[:, None]
+    rhs = np.r_[model.lower + level * gap - pool.objective.constant, -pool.feasibility.constant] / scale
+    rhs[len(slopes) :] -= 3e-6  # three times the projection's tolerance: stay inside the feasibility cuts
+    metric = None if entropic is False else model.domain.entropic_metric(last)
+    if metric is None:
+        metric = np.ones(model.domain.dimension)
+    done = project_on_cuts(model.domain, last, metric, matrix, rhs, np.zeros(len(rhs)))
+    if done.converged and (done.point != last).any():
+        return done.point
+    if done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimiser
+        return minimiser
+    violation, slack = matrix @ last - rhs, rhs - matrix @ minimiser
+    length = violation + np.maximum(slack, 0.0)
+    share = np.divide(violation, length, out=np.zeros_like(rhs), where=violation > 0)
+    return model.domain.project(last + float(np.clip(share, 0.0, 1.0).max()) * (minimiser - last))

@@ -1,0 +1,64 @@
+"""The cutting-plane model every polyhedral method keeps: cuts, their linear program, and the proof it gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut
+from oracle_opt.generators._chebyshev import ChebyshevLP
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._lp import ModelLP, ModelMinimum
+
+
+class CuttingPlaneModel:
+    """Cuts, minimised after each by a linear program.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints.
+    max_cuts : int
+        Keep at most so many objective cuts; the proof of those dropped stays as one aggregate cut.
+    chebyshev : bool
+        Whether the linear program gives the centre of the largest ball instead of the minimum.
+
+    Attributes
+    ----------
+    pool : CutPool
+        The cuts.
+    minimum : ModelMinimum or None
+        Where the model is least; `None` if the feasibility cuts leave nothing.
+    minorant : Minorant or None
+        The combination of cuts by the linear program's multipliers.
+    lower : float
+        The best minimum of a minorant over the domain so far.
+    """
+
+    def __init__(self, domain: Domain, max_cuts: int, chebyshev: bool = False) -> None:
+        self.domain = domain
+        self.pool = CutPool(domain.dimension)
+        self.minimum: ModelMinimum | None = None
+        self.minorant: Minorant | None = None
+        self.lower = -np.inf
+        self._lp = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
+        self._max_cuts = max_cuts
+
+    @property
+    def gap(self) -> float:
+        """Best value seen, with its error, minus the proven bound."""
+        return self.pool.upper - self.lower
+
+    def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
+        """Take up a cut and minimise; whether the cut is the best seen so far."""
+        before = self.pool.best
+        self.pool.add(cut)
+        self.minimum = self._lp.solve(self.pool)
+        if self.minimum is not None and len(self.pool.objective):
+            self.minorant = self.pool.minorant(self.minimum.objective, self.minimum.feasibility)
+            if self.minorant is not None:
+                proven = self.minorant.constant + self.domain.minimize_linear(self.minorant.slope)[0]
+                self.lower = max(self.lower, proven)
+            mask = self.pool.shrink(self._max_cuts, self.minimum.objective, self.minimum.feasibility)
+            if mask is not None:
+                self._lp.keep(mask)
+        return self.pool.best is not before
