@@ -24,7 +24,7 @@ test: $(VENV)/.installed-dev
 
 $(VENV)/.ready: tools/make_venv.sh
 	sh tools/make_venv.sh $(PYTHON) $(VENV)
-	$(BIN)/python -m pip install --quiet "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0"
+	$(BIN)/python -m pip install --quiet "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)

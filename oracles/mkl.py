@@ -14,7 +14,9 @@ from oracle_opt.domain import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, decision_values, solve_checked
+from oracle_opt.oracles.svm.curvature import curvature_factor
 
 
 class MKLOracle(Oracle):
@@ -24,6 +26,10 @@ class MKLOracle(Oracle):
     any feasible a, optimal or not, the function of b inside the maximum lies below f: that is the cut, and a loose SVM
     costs only `error`, its duality gap. Its least value over the simplex, ``sum(a) - 1/2 max_k S_k``, is the cut's
     lower bound: the dual objective of l1-MKL at a.
+
+    Asked for curvature, a cut has the factor R of the Hessian of f, |free support vectors| x p. It belongs to the free
+    set at the a that was found, so a loose SVM gives a rough one; where that set changes f has no second derivative. None
+    if no support vector is free or the combined kernel is singular on the free ones.
 
     Parameters
     ----------
@@ -103,7 +109,8 @@ class MKLOracle(Oracle):
         Parameters
         ----------
         query : Query
-            A point of the simplex; its `accuracy`, if any, is the relative gap asked of the SVM.
+            A point of the simplex; its `accuracy`, if any, is the relative gap asked of the SVM; its `curvature`,
+            whether second derivatives are wanted.
 
         Returns
         -------
@@ -136,6 +143,7 @@ class MKLOracle(Oracle):
             subgradient=-0.5 * S,
             error=max(svm.primal_objective - value, 0.0),
             lower_bound=total - 0.5 * float(S.max()),
+            curvature=self._curvature(svm.signed_dual) if query.curvature else None,
             extras={"alpha": alpha, "bias": svm.bias, "quadratic_forms": S, "n_steps": svm.n_steps},
         )
 
@@ -165,6 +173,12 @@ class MKLOracle(Oracle):
         """Kernels, labels, C and accuracy."""
         data = f"y #{zlib.crc32(self.y.tobytes()):08x}, C #{zlib.crc32(self.C.tobytes()):08x}"
         return f"{super().identity()}, kernels {self.bank.digest()}, {data}, accuracy {self.accuracy:g}"
+
+    def _curvature(self, signed_dual: Vector) -> Matrix | None:
+        """Factor of the Hessian at the point whose combined kernel is in `_kernel`."""
+        alpha = np.abs(signed_dual)
+        free = np.flatnonzero((alpha > 0) & (alpha < self.C))
+        return curvature_factor(self._kernel[np.ix_(free, free)], self.bank.row_products(free, signed_dual))
 
     def _check_point(self, point: Vector) -> None:
         shape = (self.domain.dimension,)

@@ -63,6 +63,27 @@ def test_quadratic_forms_in_both_layouts(n, copies, dtype):
         np.testing.assert_allclose(bank.quadratic_forms(v), expected, rtol=0, atol=TOLERANCE[dtype] * 50 * scale)
 
 
+@pytest.mark.parametrize("n", [1, 2, 17, 70])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_row_products_in_both_layouts(n, copies, dtype):
+    kernels = stack(9, n)
+    bank = GramBank(kernels, dtype=dtype, memory_limit=copies * 9 * n * (n + 1) // 2 * np.dtype(dtype).itemsize)
+    for count in {0, 1, n // 2, n}:
+        v = sparse(n, count)
+        rows = np.random.default_rng(count).permutation(n)[: n // 2 + 1]
+        expected = (kernels @ v)[:, rows].T
+        scale = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(bank.row_products(rows, v), expected, rtol=0, atol=TOLERANCE[dtype] * 50 * scale)
+    assert bank.row_products([], v).shape == (0, 9)
+    np.testing.assert_allclose(v @ bank.row_products(np.arange(n), v), bank.quadratic_forms(v), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [[-1], [33], [[0, 1]]])
+def test_row_products_refuse_rows_that_are_none(rows):
+    with pytest.raises(InvalidArgument, match="`rows` must be indices from 0 to 32"):
+        GramBank(stack()).row_products(rows, np.ones(33))
+
+
 def test_more_columns_than_a_cache_block():
     kernels = np.random.default_rng(0).uniform(1, 2, size=(5000, 1, 1)) * np.eye(2)
     bank = GramBank(kernels)

@@ -89,36 +89,77 @@ def transpose(const stored[:, ::1] packed, stored[:, ::1] pairs):
                         pairs[e, k] = packed[k, e]
 
 
-def weighted_rows(const stored[:, ::1] rows, const Py_ssize_t[::1] which, const double[::1] weights, double[::1] out):
-    """Add up weighted rows of a matrix: the packed sum of kernels, or the sum over pairs of points for all kernels.
-
-    Four rows at a time, by blocks of columns whose sums stay in the first-level cache.
-
-    NumPy: out[:] = weights @ rows[which]
-    """
-    cdef Py_ssize_t c = rows.shape[1], start, stop = 0, r, last = which.shape[0] - 1, e
+# Four rows at a time, by blocks of columns whose sums stay in the first-level cache.
+cdef void add_up(
+    const stored* rows, Py_ssize_t c, const Py_ssize_t* which, const double* weights, Py_ssize_t count, double* out,
+) noexcept nogil:
+    cdef Py_ssize_t start, stop = 0, r, last = count - 1, e
     cdef const stored *r0
     cdef const stored *r1
     cdef const stored *r2
     cdef const stored *r3
     cdef double w0, w1, w2, w3
-    with nogil:
-        while stop < c:
-            start = stop
-            stop = min(start + COLUMNS, c)
+    while stop < c:
+        start = stop
+        stop = min(start + COLUMNS, c)
+        for e in range(start, stop):
+            out[e] = 0.0
+        for r in range(0, count, 4):
+            r0 = rows + which[r] * c
+            r1 = rows + which[min(r + 1, last)] * c
+            r2 = rows + which[min(r + 2, last)] * c
+            r3 = rows + which[min(r + 3, last)] * c
+            w0 = weights[r]
+            w1 = weights[r + 1] if r + 1 <= last else 0.0
+            w2 = weights[r + 2] if r + 2 <= last else 0.0
+            w3 = weights[r + 3] if r + 3 <= last else 0.0
             for e in range(start, stop):
-                out[e] = 0.0
-            for r in range(0, last + 1, 4):
-                r0 = &rows[which[r], 0]
-                r1 = &rows[which[min(r + 1, last)], 0]
-                r2 = &rows[which[min(r + 2, last)], 0]
-                r3 = &rows[which[min(r + 3, last)], 0]
-                w0 = weights[r]
-                w1 = weights[r + 1] if r + 1 <= last else 0.0
-                w2 = weights[r + 2] if r + 2 <= last else 0.0
-                w3 = weights[r + 3] if r + 3 <= last else 0.0
-                for e in range(start, stop):
-                    out[e] += (w0 * r0[e] + w1 * r1[e]) + (w2 * r2[e] + w3 * r3[e])
+                out[e] += (w0 * r0[e] + w1 * r1[e]) + (w2 * r2[e] + w3 * r3[e])
+
+
+def weighted_rows(const stored[:, ::1] rows, const Py_ssize_t[::1] which, const double[::1] weights, double[::1] out):
+    """Add up weighted rows of a matrix: the packed sum of kernels, or the sum over pairs of points for all kernels.
+
+    NumPy: out[:] = weights @ rows[which]
+    """
+    cdef Py_ssize_t count = which.shape[0]
+    if count == 0:
+        out[:] = 0.0
+        return
+    with nogil:
+        add_up(&rows[0, 0], rows.shape[1], &which[0], &weights[0], count, &out[0])
+
+
+def row_products(
+    const stored[:, ::1] store, bint pair_major, const Py_ssize_t[::1] rows, const Py_ssize_t[::1] support,
+    const double[::1] weights, Py_ssize_t[::1] entries, double[:, ::1] out,
+):
+    """Compute entries i in rows of ``K_k @ v`` for all k; weights are those of v on its support.
+
+    `entries` is room for as many numbers as the support has. The pair-major store is read row by row, the kernel-major
+    one entry by entry.
+
+    NumPy: for each k, out[:, k] = K_k[np.ix_(rows, support)] @ weights
+    """
+    cdef Py_ssize_t a, b, i, j, k, count = support.shape[0]
+    cdef double total
+    if count == 0:
+        out[:, :] = 0.0
+        return
+    with nogil:
+        for a in range(rows.shape[0]):
+            i = rows[a]
+            for b in range(count):
+                j = support[b]
+                entries[b] = i * (i + 1) // 2 + j if j <= i else j * (j + 1) // 2 + i
+            if pair_major:
+                add_up(&store[0, 0], store.shape[1], &entries[0], &weights[0], count, &out[a, 0])
+            else:
+                for k in range(store.shape[0]):
+                    total = 0.0
+                    for b in range(count):
+                        total += weights[b] * store[k, entries[b]]
+                    out[a, k] = total
 
 
 def support_pairs(

@@ -14,6 +14,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import (
     pack,
     packed_forms,
+    row_products,
     support_pairs,
     transpose,
     unpack,
@@ -205,6 +206,34 @@ class GramBank:
         support_pairs(support, x, entries, weights)
         weighted_rows(self._pairs, entries, weights, forms)
         return forms
+
+    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
+        """Some entries of every kernel times one vector.
+
+        The cost is proportional to the number of rows times that of non-zero entries.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (r,)
+            Indices of points.
+        v : array_like of shape (n,)
+            The vector.
+
+        Returns
+        -------
+        ndarray of shape (r, p)
+            Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64.
+        """
+        x = _checked_vector(v, self.n_points, "v")
+        which = np.ascontiguousarray(rows, dtype=np.intp)
+        if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < self.n_points):
+            raise InvalidArgument(f"`rows` must be indices from 0 to {self.n_points - 1}, got {rows!r}")
+        support = np.flatnonzero(x)
+        products = np.empty((which.size, self.n_kernels))
+        store = self._packed if self._pairs is None else self._pairs
+        room = np.empty(support.size, np.intp)
+        row_products(store, self._pairs is not None, which, support, x[support], room, products)
+        return products
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.

@@ -1,0 +1,134 @@
+# Newton's method on the free variables, once two-variable steps have told roughly which they are.
+
+
+# The Cholesky factor L of K_FF, plus a ridge on the diagonal if K_FF is singular to working precision: the step is then
+# one of iterative refinement, and repeated. Column-major, lower triangle. Returns whether there is a factor.
+# NumPy: L[:] = np.linalg.cholesky(K[np.ix_(free, free)] + ridge * np.eye(m))
+cdef bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int m, double* L) noexcept nogil:
+    cdef double largest = 0.0, ridge = 0.0
+    cdef Py_ssize_t attempt, r, c
+    cdef const floating* row
+    cdef int info
+    cdef bint sound
+    for attempt in range(2):
+        for c in range(m):
+            row = K + free[c] * n
+            for r in range(c, m):
+                L[c * m + r] = <double> row[free[r]]
+            largest = max(largest, L[c * m + c])
+            L[c * m + c] += ridge
+        dpotrf("L", &m, L, &m, &info)
+        sound = info == 0
+        for c in range(m):
+            sound = sound and L[c * m + c] * L[c * m + c] > SINGULAR * largest
+        if sound:
+            return True
+        ridge = 1e3 * SINGULAR * largest
+    return False
+
+
+# One Newton step over F = free: K_FF d = g_F - bias, sum(d) = -excess. `pair` has room for 2 m numbers and ends as d.
+# NumPy: u, w = solve(L, g[free]), solve(L, np.ones(m)); bias = (w @ u + excess) / (w @ w); d = solve(L.T, u - bias * w)
+cdef double newton_step(
+    int m, const Py_ssize_t* free, double* L, const double* g, double excess, double* pair,
+) noexcept nogil:
+    cdef double one = 1.0, wu = 0.0, ww = 0.0, bias
+    cdef int two = 2, step = 1
+    cdef Py_ssize_t c
+    for c in range(m):
+        pair[c] = g[free[c]]
+        pair[m + c] = 1.0
+    dtrsm("L", "L", "N", "N", &m, &two, &one, L, &m, pair, &m)
+    for c in range(m):
+        wu += pair[m + c] * pair[c]
+        ww += pair[m + c] * pair[m + c]
+    bias = (wu + excess) / ww
+    for c in range(m):
+        pair[c] -= bias * pair[m + c]
+    dtrsv("L", "T", "N", &m, L, &m, pair, &step)
+    return bias
+
+
+# Variables at a bound with a gradient on the wrong side of the bias join the free ones. Returns how many did, or -1 if
+# none did and the gradient of a free one is not the bias yet.
+cdef Py_ssize_t free_wrong(
+    Py_ssize_t n, const double* b, const double* g, const double* lower, const double* upper, double bias, double slack,
+    Py_ssize_t* free, Py_ssize_t* m,
+) noexcept nogil:
+    cdef Py_ssize_t i, wrong = 0
+    cdef bint exact = True
+    for i in range(n):
+        if lower[i] < b[i] < upper[i]:
+            exact = exact and fabs(g[i] - bias) <= slack
+        elif (g[i] - bias > slack) if b[i] <= lower[i] else (bias - g[i] > slack):
+            free[m[0]] = i
+            m[0] += 1
+            wrong += 1
+    return wrong if wrong > 0 or exact else -1
+
+
+# Active-set Newton from a feasible b with gradient g, both updated: solve for the free variables; those that leave the
+# box go to their bound; once none leaves, bound ones of the wrong sign are freed; until nothing changes, or the number
+# of wrong memberships has not fallen for PATIENCE rounds. sum(b) is repaired on the way. Returns whether the end was
+# reached; b is in the box in any case, but of any sum and value if it was not.
+cdef bint newton(
+    const floating* K, Py_ssize_t n, const double* work, double* b, double* g, Py_ssize_t* free, double* change,
+    Py_ssize_t* rounds,
+) noexcept nogil:
+    cdef const double* diagonal = work
+    cdef const double* lower = work + n
+    cdef const double* upper = work + 2 * n
+    cdef Py_ssize_t m = 0, room = 0, kept, i, c, wrong, fewest = n + 1, stale = 0
+    cdef double excess, bias, moved, largest = 0.0, spread = 0.0, slack
+    cdef double* store = NULL
+    cdef double* grown
+    cdef bint done = False
+    for i in range(n):
+        change[i] = 0.0
+        if lower[i] < b[i] < upper[i]:
+            free[m] = i
+            m += 1
+        largest = max(largest, diagonal[i])
+        spread += sqrt(max(diagonal[i], 0.0)) * fabs(b[i])
+    slack = 8.0 * EPS * (1.0 + sqrt(max(largest, 0.0)) * spread) + LEAST_SLACK
+    rounds[0] = 0
+    while rounds[0] < ROUNDS:
+        if m == 0 or m > MOST_FREE or stale > PATIENCE:
+            break
+        if m > room:
+            room = min(m + m // 4 + 8, n)
+            grown = <double*> realloc(store, (room * room + 2 * room) * sizeof(double))
+            if grown == NULL:
+                break
+            store = grown
+        rounds[0] += 1
+        if not factorize(K, n, free, m, store + 2 * room):
+            break
+        excess = 0.0
+        for i in range(n):
+            excess += b[i]
+        bias = newton_step(m, free, store + 2 * room, g, excess, store)
+        kept = 0
+        for c in range(m):
+            i = free[c]
+            moved = min(max(b[i] + store[c], lower[i]), upper[i])
+            change[i] = moved - b[i]
+            b[i] = moved
+            if lower[i] < moved < upper[i]:
+                free[kept] = i
+                kept += 1
+        subtract_columns(K, n, change, g)
+        for i in range(n):
+            change[i] = 0.0
+        wrong = m - kept
+        m = kept
+        if wrong == 0:
+            wrong = free_wrong(n, b, g, lower, upper, bias, slack, free, &m)
+            if wrong == 0:
+                done = True
+                break
+        stale = 0 if 0 <= wrong < fewest else stale + 1
+        if wrong >= 0:
+            fewest = min(fewest, wrong)
+    libc_free(store)
+    return done

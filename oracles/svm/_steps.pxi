@@ -1,0 +1,152 @@
+# Two-variable steps: the loose phase, and the last resort.
+
+
+# Columns of zero weight are skipped, four of the others are taken at a time.
+# NumPy: g -= K[:, s] @ weights[s] with s = np.flatnonzero(weights)
+cdef void subtract_columns(const floating* K, Py_ssize_t n, const double* weights, double* g) noexcept nogil:
+    cdef const floating* row[4]
+    cdef double weight[4]
+    cdef const floating *k0
+    cdef const floating *k1
+    cdef const floating *k2
+    cdef const floating *k3
+    cdef double w0, w1, w2, w3
+    cdef Py_ssize_t i, j, filled = 0
+    for j in range(n):
+        if weights[j] != 0.0:
+            row[filled] = K + j * n
+            weight[filled] = weights[j]
+            filled += 1
+        if filled == 4 or (filled > 0 and j == n - 1):
+            for i in range(filled, 4):
+                row[i] = K
+                weight[i] = 0.0
+            k0 = row[0]
+            k1 = row[1]
+            k2 = row[2]
+            k3 = row[3]
+            w0 = weight[0]
+            w1 = weight[1]
+            w2 = weight[2]
+            w3 = weight[3]
+            for i in range(n):
+                g[i] -= (w0 * k0[i] + w1 * k1[i]) + (w2 * k2[i] + w3 * k3[i])
+            filled = 0
+
+
+# NumPy: g[:] = y - K[:, s] @ b[s] with s = np.flatnonzero(b)
+cdef void residual(const floating* K, Py_ssize_t n, const double* y, const double* b, double* g) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        g[i] = y[i]
+    subtract_columns(K, n, b, g)
+
+
+# First pass of a step. `can_rise` is 0 where b < upper and -FAR elsewhere, `can_fall` 0 where b > lower, else FAR.
+# NumPy: g -= step * (row_i - row_j); top[0], bottom[0] = (g + can_rise).max(), (g + can_fall).min()
+#        return (g + can_rise).argmax()
+cdef inline Py_ssize_t update_and_pick(
+    const floating* row_i, const floating* row_j, double step, Py_ssize_t n, double* g,
+    const double* can_rise, const double* can_fall, double* top, double* bottom,
+) noexcept nogil:
+    cdef Py_ssize_t start, stop = 0, k, best = 0
+    cdef double value, high, low, highest = -FAR, lowest = FAR
+    while stop < n:
+        start = stop
+        stop = min(start + BLOCK, n)
+        high = -FAR
+        low = FAR
+        for k in range(start, stop):
+            value = g[k] - step * (<double> row_i[k] - <double> row_j[k])
+            g[k] = value
+            high = max(high, value + can_rise[k])
+            low = min(low, value + can_fall[k])
+        if high > highest:
+            highest = high
+            best = start
+        lowest = min(lowest, low)
+    top[0] = highest
+    bottom[0] = lowest
+    stop = min(best + BLOCK, n) - 1
+    while best < stop and g[best] + can_rise[best] != highest:
+        best += 1
+    return best
+
+
+# Second pass, Fan, Chen, Lin (2005), rule WSS 2: the partner with the largest gain of the unclipped step.
+# NumPy: lead = np.maximum(g_i - (g + can_fall), 0); curvature = np.maximum(k_ii + diagonal - 2 * row_i, flat)
+#        return (lead**2 / curvature).argmax()
+cdef inline Py_ssize_t best_partner(
+    const floating* row_i, Py_ssize_t n, const double* diagonal, const double* g, const double* can_fall,
+    double g_i, double k_ii, double flat, double* score,
+) noexcept nogil:
+    cdef Py_ssize_t start, stop = 0, k, best = 0
+    cdef double lead, curvature, gain, high, highest = -1.0
+    while stop < n:
+        start = stop
+        stop = min(start + BLOCK, n)
+        high = -1.0
+        for k in range(start, stop):
+            lead = max(g_i - (g[k] + can_fall[k]), 0.0)
+            curvature = max(k_ii + diagonal[k] - 2.0 * <double> row_i[k], flat)
+            gain = lead * lead / curvature
+            score[k] = gain     # stored, because a recomputed gain may round differently
+            high = max(high, gain)
+        if high > highest:
+            highest = high
+            best = start
+    stop = min(best + BLOCK, n) - 1
+    while best < stop and score[best] != highest:
+        best += 1
+    return best
+
+
+# SMO steps until max(g over b < upper) - min(g over b > lower) <= target, or the limit, or a step too small for b.
+# b must be in the box with sum(b) = 0 and g its gradient; both are updated. Returns the number of steps that moved b.
+cdef Py_ssize_t take_steps(
+    const floating* K, Py_ssize_t n, double target, Py_ssize_t limit, double flat, double* b, double* g, double* work,
+) noexcept nogil:
+    cdef double* diagonal = work
+    cdef double* lower = work + n
+    cdef double* upper = work + 2 * n
+    cdef double* can_rise = work + 3 * n
+    cdef double* can_fall = work + 4 * n
+    cdef double* score = work + 5 * n
+    cdef const floating* row_i = K
+    cdef const floating* row_j = K
+    cdef double step = 0.0, top, bottom, curvature, room_i, room_j, old_i, old_j
+    cdef Py_ssize_t i, j, k, taken = 0
+    for k in range(n):
+        can_rise[k] = 0.0 if b[k] < upper[k] else -FAR
+        can_fall[k] = 0.0 if b[k] > lower[k] else FAR
+    while True:
+        i = update_and_pick(row_i, row_j, step, n, g, can_rise, can_fall, &top, &bottom)
+        if top - bottom <= target or taken >= limit:
+            return taken
+        row_i = K + i * n
+        j = best_partner(row_i, n, diagonal, g, can_fall, top, diagonal[i], flat, score)
+        row_j = K + j * n
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * <double> row_i[j], flat)
+        step = (g[i] - g[j]) / curvature
+        room_i = upper[i] - b[i]
+        room_j = b[j] - lower[j]
+        old_i = b[i]
+        old_j = b[j]
+        if step < room_i and step < room_j:
+            b[i] += step
+            b[j] -= step
+        elif room_i <= room_j:
+            step = room_i
+            b[i] = upper[i]
+            b[j] = b[j] - step if room_i < room_j else lower[j]
+        else:
+            step = room_j
+            b[j] = lower[j]
+            b[i] += step
+        if b[i] == old_i and b[j] == old_j:
+            return taken
+        taken += 1
+        can_rise[i] = 0.0 if b[i] < upper[i] else -FAR
+        can_fall[i] = 0.0 if b[i] > lower[i] else FAR
+        can_rise[j] = 0.0 if b[j] < upper[j] else -FAR
+        can_fall[j] = 0.0 if b[j] > lower[j] else FAR

@@ -1,0 +1,48 @@
+"""Second derivatives of an SVM's optimal value in the weights of its kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+# Least squared pivot of the Cholesky factor, relative to the largest diagonal entry, that is more than rounding.
+SINGULAR = 1e-13
+
+
+def curvature_factor(K_FF: Matrix, U: Matrix) -> Matrix | None:
+    """Factor R of the Hessian of ``max over a of sum(a) - 1/2 sum_k b_k S_k(a)`` in b.
+
+    As long as the free support vectors F stay the same, their signed duals v_F and the bias solve a linear system in
+    which b stands in the matrix; its derivative gives, with ``K_FF = L L'`` and P the projection off ``L^-1 1``,
+
+        Hessian = U' (K_FF^-1 - K_FF^-1 1 1' K_FF^-1 / (1' K_FF^-1 1)) U = R'R,    R = P L^-1 U.
+
+    Parameters
+    ----------
+    K_FF : ndarray of shape (r, r)
+        Combined kernel on the free support vectors, those strictly inside the box.
+    U : ndarray of shape (r, p)
+        Its entry (i, k) is that of ``K_k @ v`` at the free support vector i, with v all signed duals.
+
+    Returns
+    -------
+    ndarray of shape (r, p), or None
+        None if no support vector is free or K_FF is singular: no second derivatives are known then.
+    """
+    if U.shape[0] == 0:
+        return None
+    try:
+        L = cholesky(K_FF, lower=True, check_finite=False)
+    except LinAlgError:
+        return None
+    if L.diagonal().min() ** 2 <= SINGULAR * K_FF.diagonal().max():
+        return None
+    R: Matrix = solve_triangular(L, U, lower=True, check_finite=False)
+    q = solve_triangular(L, np.ones(U.shape[0]), lower=True, check_finite=False)
+    q /= np.linalg.norm(q)
+    R -= np.outer(q, q @ R)
+    return R
