@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, ReducedGradient, Subgradient
+from oracle_opt.generators import (
+    SPG,
+    AnalyticCenter,
+    FixedPoint,
+    Kelley,
+    LevelSet,
+    NewtonBundle,
+    ReducedGradient,
+    Subgradient,
+)
 
 # In the order of tables and legends; the baseline, one call at the average kernel, comes last.
 GENERATORS: dict[str, type[QueryPointGenerator]] = {
     "analytic-center": AnalyticCenter,
     "level-set": LevelSet,
+    "newton-bundle": NewtonBundle,
     "kelley": Kelley,
     "reduced-gradient": ReducedGradient,
     "spg": SPG,
