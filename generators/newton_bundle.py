@@ -97,7 +97,8 @@ class NewtonBundle(QueryPointGenerator):
         root = np.sqrt(self._damping / gap) * best.curvature
         slopes, constants = pool.objective.matrix / gap, (pool.objective.constant - pool.upper) / gap
         target = root @ best.point
-        active = (best.point > 1e-3 * best.point.max()) | (self._model.minimum.point > 0)
+        lowest = self._model.minimum.point
+        active = (best.point > 1e-3 * best.point.max()) | (lowest > 1e-6 * lowest.max())
         while True:
             chosen = np.flatnonzero(active)
             part = root[:, chosen]
