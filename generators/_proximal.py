@@ -116,6 +116,8 @@ def _simplex_quadratic(
     ones[:count] = 1.0
     for _ in range(max_steps):
         e = ones[support]
+        if not e.any():  # rounding: the multipliers left add up to nothing
+            return start
         part = hessian[np.ix_(support, support)]
         rho = float(np.diag(part).mean())
         part += rho * np.outer(e, e)

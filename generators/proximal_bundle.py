@@ -8,7 +8,6 @@ from oracle_opt import (
     Box,
     Domain,
     EmptyLocalizationSet,
-    Exhausted,
     FeasibilityCut,
     FreeSpace,
     InvalidArgument,
@@ -50,7 +49,8 @@ class ProximalBundle(QueryPointGenerator):
     needs no bounded domain, the bound does. Where the proven gap is large against the predicted decrease the weight
     is halved: the proof then loses more to the quadratic than the step gains. Should the master fail numerically it
     is solved again with ten times the weight, a few times; then its last iterate is asked, which is a point of the
-    domain in any case. A center that can no longer be bettered to rounding ends the run.
+    domain in any case. A center that the model cannot better beyond rounding is asked
+    again, upon which the driver stops.
 
     References
     ----------
@@ -89,12 +89,12 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers = np.zeros(0)
         self._minorant: Minorant | None = None
         self._lower = -np.inf
-        self._end: Exhausted | None = None
+        self._empty = False
 
     def ask(self) -> Vector:
         """Return the minimiser of the proximal master."""
-        if self._end is not None:
-            raise self._end
+        if self._empty:
+            raise EmptyLocalizationSet("no point of the domain was found that satisfies the feasibility cuts")
         return self._point
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -122,6 +122,8 @@ class ProximalBundle(QueryPointGenerator):
             if cut.upper < center.upper:
                 self._center = cut
                 return Step.SERIOUS
+            return Step.NULL
+        if not self._decrease > 0:  # the center was asked again
             return Step.NULL
         gain, predicted, before = center.upper - cut.upper, self._decrease, self._weight
         # the weight for which the parabola through both values and the predicted slope has its minimum at the point
@@ -185,7 +187,7 @@ class ProximalBundle(QueryPointGenerator):
             else:
                 break
         if not moved:
-            self._end = Exhausted("the model has nothing left to gain at the center, up to rounding")
+            self._point, self._decrease = center.point, 0.0
         if np.isfinite(gap) and self._decrease < 0.1 * gap:
             self._weight = max(0.5 * self._weight, self._least_weight)
         a = np.maximum(done.multipliers[:m], 0.0)
@@ -210,8 +212,7 @@ class ProximalBundle(QueryPointGenerator):
         matrix, rhs = rows.matrix / scale[:, None], -rows.constant / scale - 3e-9
         ones = np.ones(self._domain.dimension)
         done = project_on_cuts(self._master, self._point, ones, matrix, rhs, np.zeros(len(rhs)), 1e-9)
-        if not done.converged or (done.point == self._point).all():
-            self._end = EmptyLocalizationSet("no point of the domain was found that satisfies the feasibility cuts")
+        self._empty = not done.converged or bool((done.point == self._point).all())
         self._point = done.point
 
 
