@@ -36,7 +36,7 @@ def proximal_point(
     tolerance: float = 1e-6,
     floor: float = 0.0,
     allowed: float = 0.0,
-    max_steps: int = 60,
+    max_steps: int = 25,
 ) -> ProximalPoint:
     """``min max_i r_i(z) + weight / 2 * |z - center|^2`` over the domain with ``r_j(z) <= 0``, r = matrix @ z - rhs.
 
