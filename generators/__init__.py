@@ -1,10 +1,12 @@
 """Query-point generators: one file, one class per method."""
 
 from oracle_opt.generators.analytic_center import AnalyticCenter
+from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.fixed_point import FixedPoint
 from oracle_opt.generators.kelley import Kelley
 from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.newton_bundle import NewtonBundle
+from oracle_opt.generators.proximal_bundle import ProximalBundle
 from oracle_opt.generators.reduced_gradient import ReducedGradient
 from oracle_opt.generators.spg import SPG
 from oracle_opt.generators.subgradient import Subgradient
@@ -12,10 +14,12 @@ from oracle_opt.generators.subgradient import Subgradient
 __all__ = [
     "SPG",
     "AnalyticCenter",
+    "Ellipsoid",
     "FixedPoint",
     "Kelley",
     "LevelSet",
     "NewtonBundle",
+    "ProximalBundle",
     "ReducedGradient",
     "Subgradient",
 ]

@@ -66,7 +66,7 @@ def project_on_cuts(
     assert constraints is not None
     ridge = RIDGE * max(float((matrix**2 @ (1.0 / metric)).max(initial=0.0)), 1e-300)
     u = np.maximum(start, 0.0)
-    z, value = _dual(domain, center, metric, matrix, rhs, u)
+    z, value = dual_function(domain, center, metric, matrix, rhs, u)
     feasible = 0
     for _ in range(max_steps):
         gradient = matrix @ z - rhs
@@ -77,17 +77,17 @@ def project_on_cuts(
         if inside and (slack <= tolerance * abs(value) or feasible >= 8):
             return Projection(z, u, True)
         # The local model of the dual, with just as much ridge as keeps it definite, maximised over u >= 0 exactly.
-        hessian = _face_hessian(constraints, metric, matrix, z)
+        hessian = face_hessian(constraints, metric, matrix, z)
         hessian[np.diag_indices(len(u))] += ridge
         model = nonnegative_quadratic(hessian, gradient + hessian @ u, u, 0.1 * tolerance)
-        moved = _line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, value)
+        moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, value)
         if moved is None:
             break
         u, z, value = moved
     return Projection(z, u, bool((matrix @ z - rhs).max(initial=0.0) <= 1e3 * tolerance))
 
 
-def _dual(
+def dual_function(
     domain: Domain, center: Vector, metric: Vector, matrix: Matrix, rhs: Vector, u: Vector
 ) -> tuple[Vector, float]:
     z = domain.project(center - (u @ matrix) / metric, metric)
@@ -95,7 +95,7 @@ def _dual(
     return z, float(0.5 * (metric * away) @ away + u @ (matrix @ z - rhs))
 
 
-def _face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix, z: Vector) -> Matrix:
+def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix, z: Vector) -> Matrix:
     """``G V G'`` with V the derivative of the projection on the face of z, the negative Hessian of the dual.
 
     On the free coordinates F with inverse metric D and equalities E, ``V = D - D E' (E D E')^-1 E D``.
@@ -110,7 +110,7 @@ def _face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix
     return hessian
 
 
-def _line_search(
+def line_search(
     domain: Domain,
     center: Vector,
     metric: Vector,
@@ -127,7 +127,7 @@ def _line_search(
         return None
     for _ in range(60):
         trial = u + step * direction
-        z, trial_value = _dual(domain, center, metric, matrix, rhs, trial)
+        z, trial_value = dual_function(domain, center, metric, matrix, rhs, trial)
         if trial_value >= value + 1e-4 * step * slope:
             return trial, z, trial_value
         step *= 0.5

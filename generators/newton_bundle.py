@@ -23,9 +23,10 @@ from oracle_opt.generators._model import CuttingPlaneModel
 class NewtonBundle(QueryPointGenerator):
     """Level steps far from the minimum, Newton steps on a model of cuts and curvature near it.
 
-    The Newton model is ``max_i (constant_i + slope_i @ z) + damping / 2 |R (z - best)|^2``, with ``R.T @ R`` the
-    Hessian that the oracle stated at the best point. It takes over when the relative gap is below `switch` and the
-    best cut has curvature; without curvature the method is `LevelSet`. The proven bound is that of the cuts alone.
+    The Newton model is ``max_i (constant_i + slope_i @ z) + damping / 2 |R (z - best)|^2 + trust / 2 |z - best|_M^2``,
+    with ``R.T @ R`` the Hessian that the oracle stated at the best point and M the entropic metric there. It takes
+    over when the relative gap is below `switch` and the best cut has curvature; without curvature the method is
+    `LevelSet`. The proven bound is that of the cuts alone.
 
     Parameters
     ----------
@@ -38,7 +39,9 @@ class NewtonBundle(QueryPointGenerator):
 
     Notes
     -----
-    Damping starts at 1, is multiplied by 10 at each null step and goes back to 1 at a serious step. The model is
+    A null step multiplies the damping by 3, a serious step sets it back to 1. The curvature of an SVM has the rank of
+    its free support vectors and says nothing of the directions in which these change, so a null Newton step also sets
+    the trust term to the gap at the point that failed, or triples it; a serious step multiplies it by 0.3. The model is
     minimised by an interior point method over the variables that matter: the support of the best point and of the
     linear program's minimiser, to which those with a negative reduced cost are added until there is none, which makes
     the solution exact. Should that fail numerically, a level step is taken.
@@ -70,6 +73,8 @@ class NewtonBundle(QueryPointGenerator):
         self._model = CuttingPlaneModel(domain, self.max_cuts)
         self._point = point
         self._damping = 1.0
+        self._trust = 0.0
+        self._is_newton = False
 
     def ask(self) -> Query:
         """Return the level or Newton point, with the wish for curvature."""
@@ -78,17 +83,30 @@ class NewtonBundle(QueryPointGenerator):
     def tell(self, cut: ObjectiveCut) -> Step:
         """Add the cut; step to the level set or to the minimiser of the second-order model."""
         better = self._model.add(cut)
-        self._damping = 1.0 if better else 10.0 * self._damping
         best, gap = self._model.pool.best, self._model.gap
+        if better:
+            self._damping, self._trust = 1.0, 0.3 * self._trust
+        else:
+            self._damping *= 3.0
+            if self._is_newton and best is not None:
+                away = cut.point - best.point
+                square = float((self._metric(best) * away) @ away)
+                self._trust = max(3.0 * self._trust, gap / max(square, 1e-300))
         newton = None
         if best is not None and best.curvature is not None and 0 < gap <= self.switch * abs(best.upper):
             newton = self._newton_point(best, gap)
+        self._is_newton = newton is not None
         self._point = level_point(self._model, cut.point, self.level, None) if newton is None else newton
         return Step.SERIOUS if better else Step.NULL
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
         return self._model.minorant
+
+    def _metric(self, best: ObjectiveCut) -> Vector:
+        metric = self._model.domain.entropic_metric(best.point)
+        assert metric is not None
+        return metric
 
     def _newton_point(self, best: ObjectiveCut, gap: float) -> Vector | None:
         """Minimise the model in units of the gap; `None` if the interior point method fails."""
@@ -97,6 +115,7 @@ class NewtonBundle(QueryPointGenerator):
         root = np.sqrt(self._damping / gap) * best.curvature
         slopes, constants = pool.objective.matrix / gap, (pool.objective.constant - pool.upper) / gap
         target = root @ best.point
+        trust = self._trust / gap * self._metric(best)
         lowest = self._model.minimum.point
         active = (best.point > 1e-3 * best.point.max()) | (lowest > 1e-6 * lowest.max())
         while True:
@@ -104,11 +123,14 @@ class NewtonBundle(QueryPointGenerator):
             part = root[:, chosen]
             # the tiny ridge makes the minimiser unique where neither cuts nor curvature do
             hessian = part.T @ part
-            hessian[np.diag_indices(len(chosen))] += 1e-10 * max(float(hessian.diagonal().max()), 1.0)
-            solved = minimize_epigraph(hessian, -target @ part, slopes[:, chosen], constants, self._radius)
+            hessian[np.diag_indices(len(chosen))] += trust[chosen] + 1e-10 * max(float(hessian.diagonal().max()), 1.0)
+            linear = -target @ part - trust[chosen] * best.point[chosen]
+            solved = minimize_epigraph(hessian, linear, slopes[:, chosen], constants, self._radius)
             if not solved.converged:
                 return None
-            reduced = solved.multipliers @ slopes + (part @ solved.x - target) @ root + solved.sum_multiplier
+            # at zero: the slope of cuts, curvature and trust term, plus the multiplier of the sum
+            reduced = solved.multipliers @ slopes + (part @ solved.x - target) @ root
+            reduced += solved.sum_multiplier - trust * best.point
             wanted = np.flatnonzero(~active & (reduced < -1e-6 * (1.0 + abs(solved.sum_multiplier))))
             if not len(wanted):
                 break

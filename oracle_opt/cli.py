@@ -48,7 +48,8 @@ def compare(
         list[str], typer.Argument(metavar="DATASET...", help="Names (see `oracle-opt datasets`) or CSV/LIBSVM files.")
     ],
     generators: Annotated[
-        str | None, typer.Option(help="Names with commas between (see `oracle-opt generators`).", show_default="all")
+        str | None,
+        typer.Option(help="Names with commas between (see `oracle-opt generators`).", show_default="all but ellipsoid"),
     ] = None,
     rtol: Annotated[float, typer.Option(help="Relative gap at which a run has converged.")] = 5e-3,
     splits: Annotated[int, typer.Option(help="Random splits of each data set.")] = 20,
@@ -190,9 +191,9 @@ def _refusals() -> Iterator[None]:
 
 def _generators(wanted: str | None) -> dict[str, QueryPointGenerator]:
     from oracle_opt.errors import InvalidArgument
-    from oracle_opt.study import GENERATORS
+    from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS
 
-    names = list(GENERATORS) if wanted is None else [name.strip() for name in wanted.split(",") if name.strip()]
+    names = list(DEFAULT_GENERATORS) if wanted is None else [name.strip() for name in wanted.split(",") if name.strip()]
     if not names:
         raise InvalidArgument("--generators names none")
     for name in names:

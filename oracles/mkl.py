@@ -28,8 +28,8 @@ class MKLOracle(Oracle):
     lower bound: the dual objective of l1-MKL at a.
 
     Asked for curvature, a cut has the factor R of the Hessian of f, |free support vectors| x p. It belongs to the free
-    set at the a that was found, so a loose SVM gives a rough one; where that set changes f has no second derivative. None
-    if no support vector is free or the combined kernel is singular on the free ones.
+    set at the a that was found, so a loose SVM gives a rough one; where that set changes f has no second derivative.
+    None if no support vector is free or the combined kernel is singular on the free ones.
 
     Parameters
     ----------

@@ -30,10 +30,12 @@ from oracle_opt import (
 from oracle_opt.generators import (
     SPG,
     AnalyticCenter,
+    Ellipsoid,
     FixedPoint,
     Kelley,
     LevelSet,
     NewtonBundle,
+    ProximalBundle,
     ReducedGradient,
     Subgradient,
 )
@@ -88,6 +90,10 @@ GENERATORS = [
     Entry("level-set euclidean", lambda: LevelSet(entropic=False), EXACT),
     Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED),
     Entry("newton-bundle", NewtonBundle, EXACT),
+    Entry("proximal-bundle", ProximalBundle, EXACT),
+    Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED),
+    Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
+    Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
     Entry("spg", SPG, SMOOTH),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
     Entry(

@@ -70,7 +70,7 @@ def test_settings_of_another_command_are_refused(table, tmp_path):
         (("--rtol", "-1"), "`rtol` must be a positive number"),
         (("--max-calls", "0"), "`max_calls` must be at least 1"),
         (("--jobs", "0"), "`jobs` must be at least 1, or -1"),
-        (("--generators", "kelly"), "there is no generator 'kelly': did you mean kelley?"),
+        (("--generators", "kelly"), "there is no generator 'kelly': did you mean kelley"),
         (("--generators", "???"), "known are analytic-center, level-set"),
         (("--generators", ","), "names none"),
         (("--rtol", "small"), "--rtol"),

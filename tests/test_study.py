@@ -325,7 +325,7 @@ class BreaksLate(Kelley):
     """Fails at its twenty-fifth question."""
 
     def ask(self):
-        if len(self._pool.objective) == 24:
+        if len(self._model.pool.objective) == 24:
             raise ArithmeticError("no further")
         return super().ask()
 

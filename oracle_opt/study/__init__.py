@@ -1,13 +1,14 @@
 """Grids of runs: data sets x random splits x generators, kept in a folder, summed up in tables and curves."""
 
 from oracle_opt.study.compare import Comparison, compare
-from oracle_opt.study.methods import GENERATORS
+from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS
 from oracle_opt.study.protocol import split_points
 from oracle_opt.study.records import Failure, Run, Settings
 from oracle_opt.study.store import RunStore
 from oracle_opt.study.summary import SUMMARY_COLUMNS, history_table, summary_table
 
 __all__ = [
+    "DEFAULT_GENERATORS",
     "GENERATORS",
     "SUMMARY_COLUMNS",
     "Comparison",

@@ -6,10 +6,12 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import (
     SPG,
     AnalyticCenter,
+    Ellipsoid,
     FixedPoint,
     Kelley,
     LevelSet,
     NewtonBundle,
+    ProximalBundle,
     ReducedGradient,
     Subgradient,
 )
@@ -20,8 +22,13 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
     "level-set": LevelSet,
     "newton-bundle": NewtonBundle,
     "kelley": Kelley,
+    "proximal-bundle": ProximalBundle,
+    "ellipsoid": Ellipsoid,
     "reduced-gradient": ReducedGradient,
     "spg": SPG,
     "subgradient": Subgradient,
     "fixed-point": FixedPoint,
 }
+
+# What a comparison runs unless told otherwise: the ellipsoid method needs thousands of calls at hundreds of kernels.
+DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name != "ellipsoid")

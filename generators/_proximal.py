@@ -1,0 +1,150 @@
+"""The proximal master: the cutting-plane model plus a quadratic, minimised through its dual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from oracle_opt import Domain
+from oracle_opt.cuts import Vector
+from oracle_opt.generators._projection import RIDGE, dual_function, face_hessian, line_search
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ProximalPoint:
+    """The minimiser, the model's value there, the multipliers of the rows, whether the tolerance was reached."""
+
+    point: Vector
+    value: float
+    multipliers: Vector
+    converged: bool
+
+
+def proximal_point(
+    domain: Domain,
+    center: Vector,
+    weight: float,
+    matrix: Matrix,
+    rhs: Vector,
+    n_objective: int,
+    start: Vector,
+    tolerance: float = 1e-6,
+    floor: float = 0.0,
+    allowed: float = 0.0,
+    max_steps: int = 25,
+) -> ProximalPoint:
+    """``min max_i r_i(z) + weight / 2 * |z - center|^2`` over the domain with ``r_j(z) <= 0``, r = matrix @ z - rhs.
+
+    The first `n_objective` rows i are pieces of the model, the other rows j constraints. The dual function is that of
+    `project_on_cuts`, maximised in the same way, by semismooth Newton steps, but the multipliers of the pieces add
+    up to one.
+
+    Parameters
+    ----------
+    domain : Domain
+        With linear constraints, perhaps infinite.
+    center : ndarray of shape (n,)
+        Center of the quadratic, where the model is at most 0.
+    weight : float
+        Its weight, positive.
+    matrix, rhs : ndarray of shape (m, n) and (m,)
+        The rows.
+    n_objective : int
+        Number of pieces, at least 1.
+    start : ndarray of shape (m,)
+        Multipliers to start from; those of the pieces add up to one.
+    tolerance, floor : float
+        On the duality gap, relative to the model's decrease below 0, and absolute.
+    allowed : float
+        Allowed violation of a constraint.
+    max_steps : int
+        Limit on Newton steps.
+
+    References
+    ----------
+    Kiwiel (1990), "Proximity control in bundle methods", for the master; Qi & Sun (1993), "A nonsmooth version of
+    Newton's method".
+    """
+    constraints = domain.linear_constraints()
+    assert constraints is not None
+    metric = np.full(domain.dimension, weight)
+    # relative to each row: those of far cuts, long slack, may be steeper by orders of magnitude than the active ones
+    ridge = RIDGE * np.maximum((matrix**2).sum(axis=1) / weight, 1e-300)
+    u = start
+    z, dual = dual_function(domain, center, metric, matrix, rhs, u)
+    for _ in range(max_steps):
+        gradient = matrix @ z - rhs
+        enough = tolerance * abs(float(gradient[:n_objective].max())) + floor
+        if _gap(gradient, u, n_objective) <= enough and gradient[n_objective:].max(initial=0.0) <= allowed:
+            break
+        hessian = face_hessian(constraints, metric, matrix, z)
+        hessian[np.diag_indices(len(u))] += ridge
+        model = _simplex_quadratic(hessian, gradient + hessian @ u, u, n_objective, 0.1 * enough)
+        moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, dual)
+        if moved is None:
+            break
+        u, z, dual = moved
+    gradient = matrix @ z - rhs
+    value = float(gradient[:n_objective].max())
+    good = _gap(gradient, u, n_objective) <= 1e3 * (tolerance * abs(value) + floor)
+    return ProximalPoint(z, value, u, bool(good and gradient[n_objective:].max(initial=0.0) <= 1e3 * allowed))
+
+
+def _gap(gradient: Vector, u: Vector, n_objective: int) -> float:
+    """Primal minus dual objective: ``max_i r_i - u @ r``."""
+    return float(gradient[:n_objective].max() - u @ gradient)
+
+
+def _simplex_quadratic(
+    hessian: Matrix, linear: Vector, start: Vector, count: int, tolerance: float, max_steps: int = 300
+) -> Vector:
+    """``min 1/2 v @ hessian @ v - linear @ v`` over v >= 0 whose first `count` entries add up to one.
+
+    The active-set method of `nonnegative_quadratic` with one equality e @ v = 1. On a support, ``H + rho e e'`` is
+    factorised in place of H, which changes nothing on the equality and is definite where H is only on its null space.
+    """
+    v = start.copy()
+    support = v > 0
+    refused = np.zeros(len(v), dtype=bool)  # entered and left at once: their gain was rounding
+    added = -1
+    ones = np.zeros_like(v)
+    ones[:count] = 1.0
+    for _ in range(max_steps):
+        e = ones[support]
+        if not e.any():  # rounding: the multipliers left add up to nothing
+            return start
+        part = hessian[np.ix_(support, support)]
+        rho = float(np.diag(part).mean())
+        part += rho * np.outer(e, e)
+        _, both, info = scipy.linalg.lapack.dposv(part, np.column_stack([linear[support], e]))
+        if info != 0:
+            return v
+        free, normal = both.T
+        multiplier = (e @ free - 1.0) / (e @ normal)
+        solved = np.zeros_like(v)
+        solved[support] = free - multiplier * normal
+        if not np.isfinite(solved).all():
+            return v
+        blocked = support & (solved <= 0)
+        if blocked.any():
+            room = v[blocked] / (v[blocked] - solved[blocked])
+            v = np.where(support, v + room.min() * (solved - v), 0.0)
+            leaving = int(np.flatnonzero(blocked)[room.argmin()])
+            refused[leaving] |= leaving == added
+            support[leaving] = False
+            support &= v > 0
+            v[~support] = 0.0
+            continue
+        v = solved
+        # H v = linear - (multiplier + rho) e on the support
+        gain = np.where(support | refused, -np.inf, linear - hessian @ v - (multiplier + rho) * ones)
+        added = int(gain.argmax())
+        if gain[added] <= tolerance:
+            return v
+        support[added] = True
+    return v

@@ -1,0 +1,226 @@
+"""The proximal bundle method with proximity control."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt import (
+    Box,
+    Domain,
+    EmptyLocalizationSet,
+    FeasibilityCut,
+    FreeSpace,
+    InvalidArgument,
+    Minorant,
+    NonnegativeOrthant,
+    ObjectiveCut,
+    QueryPointGenerator,
+    Step,
+)
+from oracle_opt.cuts import Vector
+from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._projection import project_on_cuts
+from oracle_opt.generators._proximal import ProximalPoint, proximal_point
+
+TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
+
+
+class ProximalBundle(QueryPointGenerator):
+    """Minimise the cutting-plane model plus a quadratic that keeps it near the center.
+
+    The next query point minimises ``max_i (constant_i + slope_i @ z) + weight / 2 * |z - center|^2`` over the domain
+    and the feasibility cuts. It becomes the center, a serious step, if the value falls by at least `descent` times
+    what the model predicts; else its cut betters the model, a null step. The weight follows Kiwiel's proximity
+    control.
+
+    Parameters
+    ----------
+    descent : float
+        Share of the predicted decrease that makes a step serious, between 0 and 1/2.
+    proximal : float, optional
+        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimiser on the
+        domain, or over 1 where that is infinite.
+    max_cuts : int
+        Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
+
+    Notes
+    -----
+    The master is solved through its dual, which has one variable a cut; the multipliers give the proven bound. It
+    needs no bounded domain, the bound does. Where the proven gap is large against the predicted decrease the weight
+    is halved: the proof then loses more to the quadratic than the step gains. Should the master fail numerically it
+    is solved again with ten times the weight, a few times; then its last iterate is asked, which is a point of the
+    domain in any case. A center that the model cannot better beyond rounding is asked
+    again, upon which the driver stops.
+
+    References
+    ----------
+    Kiwiel (1990), "Proximity control in bundle methods for convex nondifferentiable minimization"; Lemarechal &
+    Sagastizabal (1997), "Variable metric bundle methods".
+    """
+
+    needs_convexity = True
+    takes_feasibility_cuts = True
+
+    def __init__(self, descent: float = 0.1, proximal: float | None = None, max_cuts: int = 1000) -> None:
+        self.descent = descent
+        self.proximal = proximal
+        self.max_cuts = max_cuts
+
+    def refusal(self, domain: Domain) -> str | None:
+        """Refuse a domain without linear constraints."""
+        return "it needs a domain with linear constraints" if domain.linear_constraints() is None else None
+
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Start at `point`, without cuts."""
+        if not 0 < self.descent < 0.5:
+            raise InvalidArgument(f"`descent` must lie strictly between 0 and 1/2, got {self.descent!r}")
+        if self.proximal is not None and not self.proximal > 0:
+            raise InvalidArgument(f"`proximal` must be positive, got {self.proximal!r}")
+        self._domain = domain
+        self._master = _without_radius(domain)
+        self._pool = CutPool(domain.dimension)
+        self._point = point
+        self._center: ObjectiveCut | None = None
+        self._weight = 0.0
+        self._least_weight = 0.0
+        self._age = 0  # serious steps in a row since the weight changed, null steps counted down
+        self._typical = np.inf  # Kiwiel's variation estimate: linearisation errors above it are large
+        self._decrease = 0.0  # predicted at the pending point
+        self._multipliers = np.zeros(0)
+        self._minorant: Minorant | None = None
+        self._lower = -np.inf
+        self._empty = False
+
+    def ask(self) -> Vector:
+        """Return the minimiser of the proximal master."""
+        if self._empty:
+            raise EmptyLocalizationSet("no point of the domain was found that satisfies the feasibility cuts")
+        return self._point
+
+    def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
+        """Decide on the step, set the weight, solve the master."""
+        step = Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else self._judge(cut)
+        self._pool.add(cut)
+        if self._center is None:
+            self._restore()
+        else:
+            self._solve(self._center)
+        return step
+
+    def minorant(self) -> Minorant | None:
+        """Return the combination of cuts by the master's multipliers."""
+        return self._minorant
+
+    def _judge(self, cut: ObjectiveCut) -> Step:
+        """Descent test and proximity control (Kiwiel 1990, procedure 2.2)."""
+        center = self._center
+        if center is None:
+            self._center = cut
+            self._start_weight(cut)
+            return Step.SERIOUS
+        if not np.array_equal(cut.point, self._point):  # a cut of an earlier run: no decrease was predicted
+            if cut.upper < center.upper:
+                self._center = cut
+                return Step.SERIOUS
+            return Step.NULL
+        if not self._decrease > 0:  # the center was asked again
+            return Step.NULL
+        gain, predicted, before = center.upper - cut.upper, self._decrease, self._weight
+        # the weight for which the parabola through both values and the predicted slope has its minimum at the point
+        fitted = 2.0 * before * (1.0 - gain / predicted)
+        if gain >= self.descent * predicted:
+            weight = before
+            if gain >= 0.5 * predicted and self._age > 0:
+                weight = fitted
+            elif self._age > 3:
+                weight = 0.5 * before
+            self._weight = max(weight, 0.1 * before, self._least_weight)
+            self._typical = max(self._typical, 2.0 * predicted)
+            self._age = max(self._age + 1, 1) if self._weight == before else 1
+            self._center = cut
+            return Step.SERIOUS
+        away = cut.point - center.point
+        error = center.upper - cut.value + float(cut.subgradient @ away)
+        pull = before * float(np.linalg.norm(away))  # norm of the aggregate subgradient
+        self._typical = min(self._typical, pull + max(predicted - before * float(away @ away), 0.0))
+        if error > max(self._typical, 10.0 * predicted) and self._age < -3:
+            self._weight = min(max(fitted, before), 10.0 * before)
+        self._age = min(self._age - 1, -1) if self._weight == before else -1
+        return Step.NULL
+
+    def _start_weight(self, cut: ObjectiveCut) -> None:
+        norm = float(np.linalg.norm(cut.subgradient)) or 1.0
+        size = 0.1 * float(np.linalg.norm(self._domain.minimize_linear(cut.subgradient)[1] - cut.point))
+        natural = norm / (size if np.isfinite(size) and size > 0 else 1.0)
+        self._weight = self.proximal or natural
+        self._least_weight = 1e-10 * self._weight
+
+    def _solve(self, center: ObjectiveCut) -> None:
+        pool, m = self._pool, len(self._pool.objective)
+        # rows in the unit of the values: model minus value of the center, and feasibility cuts times a slope
+        unit = float(np.abs(pool.objective.matrix).max()) or 1.0
+        scale = unit / np.abs(pool.feasibility.matrix).max(axis=1, initial=0.0)
+        matrix = np.vstack([pool.objective.matrix, pool.feasibility.matrix * scale[:, None]])
+        rhs = np.r_[center.upper - pool.objective.constant, -pool.feasibility.constant * scale]
+        allowed = 1e-9 * unit
+        rhs[m:] -= 3.0 * allowed  # stay inside the feasibility cuts
+        start = np.zeros(len(rhs))
+        start[: min(m, len(self._multipliers))] = self._multipliers[:m]
+        start[m - 1] += not start.any()
+        start /= start.sum()
+        # rounding in the rows that matter
+        floor = 1e-15 * max(abs(center.upper), float((np.abs(matrix[start > 0]) @ np.abs(center.point)).max()))
+        failures = 0
+        for _ in range(TRIES):
+            done = proximal_point(
+                self._master, center.point, self._weight, matrix, rhs, m, start, floor=floor, allowed=allowed
+            )
+            self._prove(done, m, scale)
+            gap = pool.upper - self._lower
+            self._point, self._decrease = done.point, -done.value
+            moved = self._decrease > 10.0 * floor and bool((done.point != center.point).any())
+            if not done.converged and failures < 3:
+                failures += 1
+                self._weight *= 10.0
+            elif not moved and self._weight > self._least_weight:
+                self._weight *= 0.1
+            else:
+                break
+        if not moved:
+            self._point, self._decrease = center.point, 0.0
+        if np.isfinite(gap) and self._decrease < 0.1 * gap:
+            self._weight = max(0.5 * self._weight, self._least_weight)
+        a = np.maximum(done.multipliers[:m], 0.0)
+        mask = pool.shrink(self.max_cuts, a, done.multipliers[m:] * scale)
+        if mask is not None:
+            a = np.zeros(len(pool.objective))
+            a[-1] = 1.0
+        self._multipliers = a
+
+    def _prove(self, done: ProximalPoint, m: int, scale: Vector) -> None:
+        minorant = self._pool.minorant(done.multipliers[:m], done.multipliers[m:] * scale)
+        if minorant is None:
+            return
+        bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
+        if bound > self._lower or self._minorant is None:
+            self._minorant, self._lower = minorant, max(bound, self._lower)
+
+    def _restore(self) -> None:
+        """Before the first objective cut: the nearest point of the feasibility cuts."""
+        rows = self._pool.feasibility
+        scale = np.abs(rows.matrix).max(axis=1)
+        matrix, rhs = rows.matrix / scale[:, None], -rows.constant / scale - 3e-9
+        ones = np.ones(self._domain.dimension)
+        done = project_on_cuts(self._master, self._point, ones, matrix, rhs, np.zeros(len(rhs)), 1e-9)
+        self._empty = not done.converged or bool((done.point == self._point).all())
+        self._point = done.point
+
+
+def _without_radius(domain: Domain) -> Domain:
+    """Return the domain, or where its radius is but a statement on the minimiser the box that ignores it."""
+    n = domain.dimension
+    if isinstance(domain, FreeSpace):
+        return Box(np.full(n, -np.inf), np.full(n, np.inf))
+    if isinstance(domain, NonnegativeOrthant):
+        return Box(np.zeros(n), np.full(n, np.inf))
+    return domain
