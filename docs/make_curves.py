@@ -25,6 +25,8 @@ from oracle_opt.generators import (
     FixedPoint,
     Kelley,
     LevelSet,
+    NewtonBundle,
+    ProximalBundle,
     ReducedGradient,
     Subgradient,
 )
@@ -34,12 +36,14 @@ MAX_CALLS = 500
 LEVELS = (1e-1, 1e-2, 5e-3, 1e-3, 1e-4, 1e-6)
 # Colours of Okabe & Ito, told apart by readers with any colour vision; a variant of a class is dashed.
 CURVES: dict[str, tuple[QueryPointGenerator, str, str]] = {
+    "NewtonBundle()": (NewtonBundle(), "#332288", "-"),
     "LevelSet()": (LevelSet(), "#0072B2", "-"),
     "LevelSet(entropic=False)": (LevelSet(entropic=False), "#0072B2", "--"),
     "AnalyticCenter()": (AnalyticCenter(), "#D55E00", "-"),
     "AnalyticCenter(epigraph=False)": (AnalyticCenter(epigraph=False), "#D55E00", "--"),
     "Kelley()": (Kelley(), "#009E73", "-"),
     "Kelley(chebyshev=True)": (Kelley(chebyshev=True), "#009E73", "--"),
+    "ProximalBundle()": (ProximalBundle(), "#999933", "-"),
     "SPG()": (SPG(), "#CC79A7", "-"),
     "SPG(tune_accuracy=True)": (SPG(tune_accuracy=True), "#CC79A7", "--"),
     "Subgradient()": (Subgradient(), "#E69F00", "-"),
