@@ -27,9 +27,9 @@ class MKLOracle(Oracle):
     costs only `error`, its duality gap. Its least value over the simplex, ``sum(a) - 1/2 max_k S_k``, is the cut's
     lower bound: the dual objective of l1-MKL at a.
 
-    Asked for curvature, a cut has the factor R of the Hessian of f, |free support vectors| x p. It belongs to the free
-    set at the a that was found, so a loose SVM gives a rough one; where that set changes f has no second derivative. None
-    if no support vector is free or the combined kernel is singular on the free ones.
+    Asked for curvature, a cut has a factor of the Hessian of f, one row a free support vector. It belongs to the free
+    set at the a that was found, so a loose SVM gives a rough one, and where that set changes f has no second
+    derivative. None if no support vector is free, or the combined kernel is singular on the free ones.
 
     Parameters
     ----------
