@@ -11,17 +11,30 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels._packed import (
-    pack,
-    packed_forms,
-    row_products,
-    support_pairs,
-    transpose,
-    unpack,
-    weighted_rows,
-)
+from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
+
+if AVX2:
+    from oracle_opt.oracles.kernels._packed_avx2 import (
+        pack,
+        packed_forms,
+        row_products,
+        support_pairs,
+        transpose,
+        unpack,
+        weighted_rows,
+    )
+else:
+    from oracle_opt.oracles.kernels._packed import (
+        pack,
+        packed_forms,
+        row_products,
+        support_pairs,
+        transpose,
+        unpack,
+        weighted_rows,
+    )
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels.checks import checked_kernel
-from oracle_opt.oracles.svm._smo import solve_signed
+
+if AVX2:
+    from oracle_opt.oracles.svm._smo_avx2 import solve_signed
+else:
+    from oracle_opt.oracles.svm._smo import solve_signed
 
 Vector = NDArray[np.float64]
 

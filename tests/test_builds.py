@@ -1,0 +1,67 @@
+"""The two builds of the compiled loops: the same answers up to rounding, and a choice between them."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from oracle_opt.oracles._processor import AVX2
+
+MODULES = ("oracle_opt.oracles.svm._smo", "oracle_opt.oracles.kernels._packed")
+
+
+def both(module):
+    if not AVX2:
+        pytest.skip("one build only on this processor, or the plain one is forced")
+    return importlib.import_module(module), importlib.import_module(f"{module}_avx2")
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+@pytest.mark.parametrize("n", [3, 64, 131])
+def test_solver_gives_the_same_answer(n, C):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 4))
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)) / n
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    answers = []
+    for module in both("oracle_opt.oracles.svm._smo"):
+        b = np.zeros(n)
+        g, dual, gap, bias, *_ = module.solve_signed(K, y, np.full(n, C), b, 1e-12, 1e-6, 1_000_000)
+        assert gap <= 1e-12 * dual
+        answers.append((b, g, dual, bias))
+    one, other = answers
+    np.testing.assert_allclose(one[0], other[0], rtol=0, atol=1e-12 * n * C)
+    np.testing.assert_allclose(one[1], other[1], rtol=0, atol=1e-10)
+    assert one[2] == pytest.approx(other[2], rel=1e-12)
+    assert one[3] == pytest.approx(other[3], rel=0, abs=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stack_gives_the_same_sums(dtype):
+    rng = np.random.default_rng(0)
+    store, weights = rng.normal(size=(45, 33)).astype(dtype), rng.normal(size=8)
+    v = rng.normal(size=9)
+    pairs = np.ascontiguousarray(store.T)
+    support = np.arange(8)
+    results = []
+    for module in both("oracle_opt.oracles.kernels._packed"):
+        total, forms, products = np.empty(33), np.empty(33), np.empty((3, 33))
+        module.weighted_rows(store, support, weights, total)
+        module.packed_forms(pairs, np.arange(9), v, forms)
+        module.row_products(store, True, support[:3], support, weights, np.empty(8, np.intp), products)
+        results.append(np.r_[total, forms, products.ravel()])
+    np.testing.assert_allclose(*results, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_environment_forces_the_plain_build(forced):
+    code = "import sys, oracle_opt.oracles; print(*(m for m in sys.modules if m.startswith('oracle_opt')))"
+    environment = {key: value for key, value in os.environ.items() if key != "ORACLE_OPT_BASELINE"}
+    environment |= {"ORACLE_OPT_BASELINE": "1"} if forced else {}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    loaded = set(done.stdout.split())
+    for module in MODULES:
+        assert (f"{module}_avx2" in loaded) == (AVX2 and not forced)
