@@ -58,10 +58,14 @@ def test_stack_gives_the_same_sums(dtype):
 
 @pytest.mark.parametrize("forced", [False, True])
 def test_environment_forces_the_plain_build(forced):
-    code = "import sys, oracle_opt.oracles; print(*(m for m in sys.modules if m.startswith('oracle_opt')))"
+    code = (
+        "import sys, oracle_opt.oracles, oracle_opt.oracles._processor as processor;"
+        "print(processor.AVX2, *(m for m in sys.modules if m.startswith('oracle_opt')))"
+    )
     environment = {key: value for key, value in os.environ.items() if key != "ORACLE_OPT_BASELINE"}
     environment |= {"ORACLE_OPT_BASELINE": "1"} if forced else {}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    loaded = set(done.stdout.split())
+    chosen, *loaded = done.stdout.split()
+    assert not (forced and chosen == "True")
     for module in MODULES:
-        assert (f"{module}_avx2" in loaded) == (AVX2 and not forced)
+        assert (f"{module}_avx2" in loaded) == (chosen == "True")
