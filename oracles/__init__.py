@@ -1,6 +1,30 @@
 """Oracles: convex problems, each seen through the cuts it answers."""
 
+from oracle_opt.oracles.conic import (
+    Cone,
+    ConicOracle,
+    Exponential,
+    Infeasibility,
+    Nonnegative,
+    PositiveSemidefinite,
+    Power,
+    SecondOrder,
+    Zero,
+)
 from oracle_opt.oracles.kernels import GramBank, uci_bank
 from oracle_opt.oracles.mkl import MKLOracle
 
-__all__ = ["GramBank", "MKLOracle", "uci_bank"]
+__all__ = [
+    "Cone",
+    "ConicOracle",
+    "Exponential",
+    "GramBank",
+    "Infeasibility",
+    "MKLOracle",
+    "Nonnegative",
+    "PositiveSemidefinite",
+    "Power",
+    "SecondOrder",
+    "Zero",
+    "uci_bank",
+]
