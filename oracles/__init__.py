@@ -12,6 +12,7 @@ from oracle_opt.oracles.conic import (
     Zero,
 )
 from oracle_opt.oracles.kernels import GramBank, uci_bank
+from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
 from oracle_opt.oracles.mkl import MKLOracle
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "GramBank",
     "Infeasibility",
     "MKLOracle",
+    "MaxEigenvalueOracle",
     "Nonnegative",
     "PositiveSemidefinite",
     "Power",
