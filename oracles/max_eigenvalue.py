@@ -131,7 +131,7 @@ class MaxEigenvalueOracle(Oracle):
             values, vectors, error = _dense(M.toarray(), self.n_vectors)
         else:
             values, vectors, error = self._lanczos(M)
-        near = values >= values[0] - self.within * max(values[0] - values[-1], abs(values[0]) * 1e-12)
+        near = values[0] - values <= self.within * (values[0] - values[-1]) + 1e-14 * abs(values[0])
         first, *further = (self._cut(y, v, error if i == 0 else 0.0) for i, v in enumerate(vectors.T[near]))
         self._last = vectors[:, 0].copy()
         return ObjectiveCut(
