@@ -69,7 +69,7 @@ class MaxEigenvalueOracle(Oracle):
     >>> laplacian = 3 * np.eye(3) - np.ones((3, 3))
     >>> diagonals = [np.diag(row) for row in np.eye(3)]
     >>> oracle = MaxEigenvalueOracle(laplacian / 4, diagonals, np.ones(3), trace=3)
-    >>> round(minimize(oracle, LevelSet(), rtol=1e-6).upper_bound, 5)
+    >>> round(float(minimize(oracle, LevelSet(), rtol=1e-6).upper_bound), 5)
     2.25
     """
 
