@@ -1,5 +1,6 @@
 """Oracles: convex problems, each seen through the cuts it answers."""
 
+from oracle_opt.oracles.benders import BendersOracle, Estimate, RandomBlock, TwoStageProblem, read_smps
 from oracle_opt.oracles.conic import (
     Cone,
     ConicOracle,
@@ -16,8 +17,10 @@ from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
 from oracle_opt.oracles.mkl import MKLOracle
 
 __all__ = [
+    "BendersOracle",
     "Cone",
     "ConicOracle",
+    "Estimate",
     "Exponential",
     "GramBank",
     "Infeasibility",
@@ -26,7 +29,10 @@ __all__ = [
     "Nonnegative",
     "PositiveSemidefinite",
     "Power",
+    "RandomBlock",
     "SecondOrder",
+    "TwoStageProblem",
     "Zero",
+    "read_smps",
     "uci_bank",
 ]
