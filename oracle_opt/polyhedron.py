@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
 
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Domain, LinearConstraints
@@ -22,7 +23,8 @@ class Polyhedron(Domain):
     """``{z : A @ z <= b, equality_matrix @ z == equality_rhs, lower <= z <= upper}``, bounded.
 
     Linear minimisation, projection and the interior point are programs for HiGHS; the answers satisfy the constraints
-    up to its tolerance, 1e-9.
+    up to its tolerance, 1e-9. Inequalities and bounds that no point leaves slack are found and kept as equations, so
+    that the set has an interior within them.
 
     Parameters
     ----------
@@ -77,6 +79,8 @@ class Polyhedron(Domain):
             raise InvalidArgument("`lower` must be at most `upper`")
         self._linear = self._program(np.zeros(n))
         self._bound_all()
+        self._find_equations()
+        self._linear = self._program(np.zeros(n))
         self._interior = self._deepest_point()
 
     def __repr__(self) -> str:
@@ -153,16 +157,58 @@ class Polyhedron(Domain):
                         ) from problem
                     side[j] = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
 
+    def _find_equations(self) -> None:
+        """Turn what is never slack into equations, and drop equations that others imply.
+
+        ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
+        has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
+        always-active constraints").
+        """
+        n, m = self.dimension, len(self.b)
+        count = m + 2 * n
+        sides = np.vstack([self.A, -np.eye(n), np.eye(n)])
+        rhs = np.r_[self.b, -self.lower, self.upper]
+        norms = np.linalg.norm(sides, axis=1)
+        rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
+        equations = np.hstack(
+            [self.equality_matrix, np.zeros((len(self.equality_rhs), count)), -self.equality_rhs[:, None]]
+        )
+        free = np.full(n, np.inf)
+        solution = _solved(
+            _linear_program(
+                np.r_[np.zeros(n), -np.ones(count), 0.0],
+                np.r_[-free, np.zeros(count), 1.0],
+                np.r_[free, np.ones(count), 1e7],
+                rows,
+                np.zeros(count),
+                equations,
+                np.zeros(len(equations)),
+            )
+        )
+        tight = np.array(solution.col_value[n : n + count]) < 0.5
+        fixed = tight[m : m + n] | tight[m + n :]
+        middle = np.clip(np.array(solution.col_value[:n]) / solution.col_value[-1], self.lower, self.upper)
+        level = np.where(tight[m : m + n], self.lower, np.where(tight[m + n :], self.upper, middle))
+        E = np.vstack([self.equality_matrix, self.A[tight[:m]], np.eye(n)[fixed]])
+        f = np.r_[self.equality_rhs, self.b[tight[:m]], level[fixed]]
+        self.A, self.b = self.A[~tight[:m]], self.b[~tight[:m]]
+        self.lower, self.upper = self.lower - fixed, self.upper + fixed  # the equation holds a fixed variable
+        if len(E):
+            triangle, order = linalg.qr(E.T, mode="r", pivoting=True)
+            size = np.abs(np.diag(triangle))
+            order = np.sort(order[: np.count_nonzero(size > 1e-10 * size.max())])
+            E, f = E[order], f[order]
+        self.equality_matrix, self.equality_rhs = E, f
+
     def _deepest_point(self) -> Vector:
-        """``max r`` with ``A_i z + r |A_i| <= b_i`` and r between z and each bound that is not an equality."""
+        """``max r`` with ``A_i z + r |A_i| <= b_i`` and r between z and each bound."""
         n = self.dimension
         width = self.upper - self.lower
-        open_ = (width > 0).astype(float)
         rows = np.vstack(
             [
                 np.column_stack([self.A, np.linalg.norm(self.A, axis=1)]),
-                np.column_stack([np.eye(n), open_]),
-                np.column_stack([-np.eye(n), open_]),
+                np.column_stack([np.eye(n), np.ones(n)]),
+                np.column_stack([-np.eye(n), np.ones(n)]),
             ]
         )
         sides = np.r_[self.b, self.upper, -self.lower]

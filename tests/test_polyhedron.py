@@ -76,3 +76,20 @@ def test_bad_input_is_named(arguments, words):
         Polyhedron(*arguments)
     with pytest.raises(InvalidArgument, match="at most"):
         Polyhedron(lower=[1.0], upper=[0.0])
+
+
+def test_what_is_never_slack_becomes_an_equation():
+    # x + y <= 1 and x + y >= 1, z <= 2 and z >= 2, and the first equation twice
+    P = Polyhedron(
+        [[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, 0.0, 0.0]],
+        [1.0, -1.0, 0.8],
+        equality_matrix=[[2.0, 2.0, 0.0]],
+        equality_rhs=[2.0],
+        lower=[0.0, 0.0, 2.0],
+        upper=[5.0, 5.0, 2.0],
+    )
+    assert len(P.equality_rhs) == 2
+    assert len(P.b) == 1
+    assert P.interior_point() == pytest.approx([0.4, 0.6, 2.0])
+    assert P.minimize_linear(np.array([1.0, 3.0, 1.0]))[0] == pytest.approx(0.8 + 0.6 + 2.0)
+    assert P.project(np.array([5.0, 5.0, 5.0])) == pytest.approx([0.5, 0.5, 2.0], abs=1e-6)
