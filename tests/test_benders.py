@@ -111,9 +111,9 @@ def test_optimum_is_that_of_the_extensive_form(vary, penalty, generator):
 def test_cuts_are_minorants_and_half_spaces_hold(vary):
     problem = capacities(vary, None)
     oracle, rng = BendersOracle(problem), np.random.default_rng(3)
-    answers = [oracle.query(Query(rng.uniform(4, 25, 3))) for _ in range(30)]
+    answers = [oracle.query(Query(rng.uniform(2, 18, 3))) for _ in range(40)]
     feasible = [cut for cut in answers if not isinstance(cut, FeasibilityCut)]
-    assert 3 <= len(feasible) <= 27
+    assert 3 <= len(feasible) < len(answers)
     for cut in answers:
         for other in feasible:
             away = other.point - cut.point
