@@ -1,14 +1,17 @@
-"""What several benchmarks need: the four MKL problems, two clocks, Markdown tables, options, progress."""
+"""What several benchmarks need: the four MKL problems, two clocks, Markdown tables, options, the commit."""
 
 import argparse
+import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
 
 from oracle_opt.datasets import load
 
+ROOT = Path(__file__).resolve().parents[1]
 # Certified by other solvers to a relative gap of 1e-6, for exactly these points, kernels and C = 100.
 OPTIMA = {
     "sonar": (5122.857, 5122.862),
@@ -64,3 +67,19 @@ def table(headings, rows):
 def say(words):
     """Tell what goes on, beside the tables."""
     print(words, file=sys.stderr, flush=True)
+
+
+def words(command):
+    """First line a command prints; empty if there is no such command or it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout.partition("\n")[0].strip()
+
+
+def commit():
+    """The commit of these sources, marked if they were changed since; pages, which the runner writes, do not count."""
+    name = words(["git", "rev-parse", "--short", "HEAD"])
+    changed = words(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs", ":!*.md"])
+    return f"{name or 'unknown'}{' with changes' if changed else ''}"

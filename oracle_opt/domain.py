@@ -153,6 +153,16 @@ class ProductOfSimplices(Domain):
         """``1 / z``, with z kept above a hundredth of its block's mean."""
         return 1.0 / np.maximum(point, 0.01 * self.interior_point())
 
+    def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
+        """As for every domain; without a projection where the point is nonnegative with the right sums.
+
+        A block z >= 0 that adds up to s is within ``norm(z) * abs(1 - radius / s) <= abs(s - radius)`` of its simplex.
+        """
+        excess = np.add.reduceat(point, self._starts) - self.radius
+        if point.min() >= 0 and float(excess @ excess) <= tolerance**2:
+            return True
+        return super().contains(point, tolerance)
+
 
 class Simplex(ProductOfSimplices):
     """``{z >= 0 : sum(z) == radius}``.
