@@ -158,9 +158,10 @@ class ProductOfSimplices(Domain):
 
         A block z >= 0 that adds up to s is within ``norm(z) * abs(1 - radius / s) <= abs(s - radius)`` of its simplex.
         """
-        excess = np.add.reduceat(point, self._starts) - self.radius
-        if point.min() >= 0 and float(excess @ excess) <= tolerance**2:
-            return True
+        if point.shape == (self.dimension,) and point.min() >= 0:
+            excess = np.add.reduceat(point, self._starts) - self.radius
+            if float(excess @ excess) <= tolerance**2:
+                return True
         return super().contains(point, tolerance)
 
 
