@@ -1,9 +1,8 @@
 """The peer of end_to_end.py: l1-MKL by Kelley's cutting planes, put together of scikit-learn, BLAS and HiGHS.
 
-Written to be as fast as such a program reasonably gets: kernels packed in one array, only those of positive weight
-enter the sum, all quadratic forms in one matrix-vector product, one linear program that is kept warm and grows by a
-row a call. It takes the SVM's dual objective for the value, which is a shade optimistic: there is no term for what the
-SVM leaves open.
+Written to be as fast as such a program reasonably gets: kernels packed in one array, sum and quadratic forms in one
+matrix-vector product each, one linear program that is kept warm and grows by a row a call. It takes the SVM's dual
+objective for the value, which is a shade optimistic: there is no term for what the SVM leaves open.
 """
 
 from time import perf_counter
@@ -39,8 +38,11 @@ def packed_kernels(X):
     return packed
 
 
-def kelley(packed, y, C, rtol):
-    """Minimise over the simplex; return calls, lower and upper bound, seconds in the oracle and in the master."""
+def kelley(packed, y, C, rtol, skip_zeros):
+    """Minimise over the simplex; return calls, lower and upper bound, seconds in the oracle and in the master.
+
+    With `skip_zeros` the sum is over the kernels of positive weight alone, which copies them first.
+    """
     p, n = packed.shape[0], y.size
     n_pairs = n * (n - 1) // 2
     master = highspy.Highs()
@@ -56,7 +58,7 @@ def kelley(packed, y, C, rtol):
     calls = 0
     while calls == 0 or upper - lower > rtol * upper:
         clock = perf_counter()
-        used = np.flatnonzero(point)
+        used = np.flatnonzero(point) if skip_zeros else slice(None)
         combined = point[used] @ packed[used]
         K = squareform(combined[:n_pairs], checks=False)
         np.fill_diagonal(K, combined[n_pairs:])
