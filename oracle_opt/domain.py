@@ -134,8 +134,10 @@ class ProductOfSimplices(Domain):
         best = np.minimum.reduceat(slope, self._starts)
         smallest = np.flatnonzero(slope == best[self._block])
         block = self._block[smallest]
+        first = np.ones(block.size, dtype=bool)
+        first[1:] = block[1:] != block[:-1]
         point = np.zeros(self.dimension)
-        point[smallest[np.append(True, block[1:] != block[:-1])]] = self.radius  # the first where several are
+        point[smallest[first]] = self.radius
         return self.radius * float(best.sum()), point
 
     def interior_point(self) -> Vector:
