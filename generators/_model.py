@@ -36,6 +36,8 @@ class CuttingPlaneModel:
         The combination of cuts by the linear program's multipliers.
     lower : float
         The best minimum of a minorant over the domain so far.
+    level_multipliers : ndarray
+        Those of the first objective cuts in the last projection on a level set.
     failed : bool
         Whether the last linear program failed.
     """
@@ -46,6 +48,7 @@ class CuttingPlaneModel:
         self.minimum: ModelMinimum | None = None
         self.minorant: Minorant | None = None
         self.lower = -np.inf
+        self.level_multipliers = np.zeros(0)
         self.failed = False
         self._lp = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
@@ -81,6 +84,7 @@ class CuttingPlaneModel:
             mask = self.pool.shrink(self._max_cuts, self.minimum.objective, self.minimum.feasibility)
             if mask is not None:
                 self._lp.keep(mask)
+                self.level_multipliers = self.level_multipliers[mask[: len(self.level_multipliers)]]
         return self.pool.best is not before
 
     def _of_newest_cut(self) -> ModelMinimum:
