@@ -35,8 +35,8 @@ def nonnegative_quadratic(
     Returns
     -------
     ndarray of shape (m,)
-        The minimiser; after `max_steps`, or where rounding makes the Hessian indefinite, the last nonnegative point,
-        which is no worse than `start`.
+        The minimiser; after `max_steps` the last nonnegative point, which is no worse than `start`. Where rounding
+        makes the Hessian indefinite, ``ridge / 2 * |v - start|^2`` is added, just enough to mend that.
 
     References
     ----------
@@ -45,18 +45,21 @@ def nonnegative_quadratic(
     """
     v = start.copy()
     support = v > 0
+    ridge = 0.0
     for _ in range(max_steps):
         chosen = np.flatnonzero(support)
         if len(chosen):
             _, free, info = scipy.linalg.lapack.dposv(hessian[chosen[:, None], chosen], linear[chosen])
             if info != 0:
-                return v
+                ridge = max(100.0 * ridge, 1e-14 * float(hessian.diagonal().max()))
+                hessian, linear = hessian + ridge * np.eye(len(v)), linear + ridge * start
+                continue
             least = free.min()
             if least <= 0:
                 # go as far as the first variable that reaches zero, and take it out
                 blocked = np.flatnonzero(free <= 0)
                 known = v[chosen]
-                room = known[blocked] / (known[blocked] - free[blocked])
+                room = known[blocked] / np.maximum(known[blocked] - free[blocked], 1e-300)
                 leaving = blocked[room == room.min()]
                 known = np.maximum(known + room.min() * (free - known), 0.0)
                 known[leaving] = 0.0
