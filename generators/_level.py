@@ -12,10 +12,9 @@ from oracle_opt.generators._projection import project_on_cuts
 def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
     """Project on ``{z : model(z) <= lower + level * (upper - lower)}``.
 
-    Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Its multipliers
-    are left with the model, for the next projection to start from. Should the
-    projection fail numerically, the point is where the segment from the last query point to the model's minimiser
-    enters the level set.
+    Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Its
+    multipliers are left with the model, for the next projection to start from. Should the projection fail numerically,
+    the point is where the segment from the last query point to the model's minimiser enters the level set.
 
     Parameters
     ----------

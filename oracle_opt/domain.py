@@ -183,7 +183,8 @@ class Simplex(ProductOfSimplices):
         order = np.argsort(-breakpoints)
         nu = (np.cumsum(point[order]) - self.radius) / np.cumsum(inverse[order])
         last = max(int(np.count_nonzero(breakpoints[order] > nu)) - 1, 0)
-        return np.maximum(point - nu[last] * inverse, 0.0)
+        result: Vector = np.maximum(point - nu[last] * inverse, 0.0)
+        return result
 
 
 class Box(Domain):
