@@ -149,8 +149,8 @@ class CutLP(ABC):
     def _wanted(self, pool: CutPool, duals: Vector) -> NDArray[np.intp]:
         """Columns outside with the most negative reduced costs, at most as many as there are inside."""
         paid = duals[: len(self._constraints.equality_rhs)] @ self._constraints.equality_matrix
-        reduced = self._objective.multipliers(duals) @ pool.objective.matrix - paid
-        reduced += self._feasibility.multipliers(duals) @ pool.feasibility.matrix
+        reduced = pool.objective.combine(self._objective.multipliers(duals)) - paid
+        reduced += pool.feasibility.combine(self._feasibility.multipliers(duals))
         wanted = np.flatnonzero(self._outside & (reduced < -TOLERANCE))
         return wanted[np.argsort(reduced[wanted])[: max(FIRST_COLUMNS, len(self._columns))]]
 
