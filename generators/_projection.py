@@ -128,8 +128,16 @@ def _less_equalities(
     if not len(equalities):
         return matrix, rhs
     weighted = equalities * np.abs(center)
-    shares = (matrix @ weighted.T) @ np.linalg.pinv(weighted @ equalities.T)
+    shares = (matrix @ weighted.T) @ _pseudo_inverse(weighted @ equalities.T)
     return matrix - shares @ equalities, rhs - shares @ constraints.equality_rhs
+
+
+def _pseudo_inverse(gram: Matrix) -> Matrix:
+    """Of the equalities' Gram matrix: diagonal where they share no coordinate, as those of simplices."""
+    diagonal = gram.diagonal()
+    if np.count_nonzero(gram) == np.count_nonzero(diagonal):
+        return np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
+    return np.linalg.pinv(gram)
 
 
 def dual_function(
@@ -152,7 +160,7 @@ def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix,
     if len(constraints.equality_rhs):
         equalities = constraints.equality_matrix[:, inside]
         crossed = scaled @ equalities.T
-        hessian -= crossed @ np.linalg.pinv((equalities * inverse) @ equalities.T) @ crossed.T
+        hessian -= crossed @ _pseudo_inverse((equalities * inverse) @ equalities.T) @ crossed.T
     return hessian
 
 
