@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from oracle_opt import Domain
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._cuts import CutPool, Rows
-from oracle_opt.generators._highs import TOLERANCE, LPFailure, Matrix, WarmLP
+from oracle_opt.generators._highs import TOLERANCE, Matrix, WarmLP
 
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns
@@ -71,7 +71,7 @@ class CutLP(ABC):
         """Scale and w of the rows of these objective or feasibility cuts."""
 
     def solve(self, pool: CutPool) -> ModelMinimum | None:
-        """Take up the pool's new cuts and minimise; `None` if the feasibility cuts leave nothing.
+        """Take up the pool's new cuts and minimise; `None` if the rows leave nothing.
 
         Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
 
@@ -94,8 +94,6 @@ class CutLP(ABC):
             self._add_columns(pool, wanted)
             solved = self._lp.solve()
         if solved is None:
-            if not len(pool.feasibility):
-                raise LPFailure("HiGHS found no point although objective cuts exclude none")
             return None
         solution, duals = solved
         point = np.zeros(self._domain.dimension)

@@ -68,13 +68,14 @@ class CuttingPlaneModel:
         """
         before = self.pool.best
         self.pool.add(cut)
-        self.failed = False
         try:
             self.minimum = self._lp.solve(self.pool)
+            self.failed = self.minimum is None and not len(self.pool.feasibility)  # objective cuts exclude nothing
         except LPFailure:
             if not len(self.pool.objective):
                 raise
             self.failed = True
+        if self.failed:
             self.minimum = self._of_newest_cut()
         if self.minimum is not None and len(self.pool.objective):
             self.minorant = self.pool.minorant(self.minimum.objective, self.minimum.feasibility)

@@ -265,14 +265,17 @@ def distance_oracle(n):
 
 
 @pytest.mark.parametrize("generator", [Kelley(), Kelley(chebyshev=True), LevelSet()], ids=repr)
-def test_a_failing_linear_program_costs_calls_and_no_proof(generator, monkeypatch) -> None:
+@pytest.mark.parametrize("raises", [True, False], ids=["raises", "calls the rows contradictory"])
+def test_a_failing_linear_program_costs_calls_and_no_proof(generator, raises, monkeypatch) -> None:
     solve, calls = WarmLP.solve, []
 
     def failing(self):
         calls.append(None)
-        if len(calls) % 4 == 0 or len(calls) == 1:
+        if len(calls) % 4 != 0 and len(calls) != 1:
+            return solve(self)
+        if raises:
             raise LPFailure("made to fail")
-        return solve(self)
+        return None
 
     monkeypatch.setattr(WarmLP, "solve", failing)
     result = minimize(distance_oracle(12), generator, atol=1e-6, max_calls=400)
