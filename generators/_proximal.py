@@ -9,8 +9,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from oracle_opt import Domain
+from oracle_opt._projection import RIDGE, dual_function, face_hessian, line_search
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._projection import RIDGE, dual_function, face_hessian, line_search
 
 Matrix = NDArray[np.float64]
 

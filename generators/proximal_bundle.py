@@ -17,9 +17,9 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
+from oracle_opt._projection import project_on_cuts
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._projection import project_on_cuts
 from oracle_opt.generators._proximal import ProximalPoint, proximal_point
 
 TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain

@@ -10,6 +10,8 @@ import pytest
 import scipy.optimize
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, minimize
+from oracle_opt._nonnegative import nonnegative_quadratic
+from oracle_opt._projection import Projection, project_on_cuts
 from oracle_opt.generators import Kelley, LevelSet, _level
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
@@ -19,8 +21,6 @@ from oracle_opt.generators._interior_point import minimize_epigraph
 from oracle_opt.generators._level import level_point
 from oracle_opt.generators._lp import ModelLP
 from oracle_opt.generators._model import CuttingPlaneModel
-from oracle_opt.generators._nonnegative import nonnegative_quadratic
-from oracle_opt.generators._projection import Projection, project_on_cuts
 
 DOMAINS = [Simplex(8), ProductOfSimplices([3, 5]), Box(-np.ones(8), np.linspace(0.5, 2, 8))]
 
