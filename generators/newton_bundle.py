@@ -24,6 +24,8 @@ from oracle_opt.generators._model import CuttingPlaneModel
 TRUSTED = 0.1
 SLOW = 0.9
 PATIENCE = 2
+# So many variables, the largest of the best point, are at most in the first program of a Newton step.
+FIRST = 50
 
 
 class NewtonBundle(QueryPointGenerator):
@@ -60,9 +62,9 @@ class NewtonBundle(QueryPointGenerator):
     *Bound.* The model with curvature is no minorant and proves nothing: it only says where to ask. The lower bound is
     the minimum of a convex combination of cuts, whatever the oracle says of its curvature.
 
-    The model is minimised by an interior point method over the variables that matter: the support of the best point
-    and of the linear program's minimiser, to which those with a negative reduced cost are added until there is none,
-    which makes the solution exact. Should that fail numerically, a level step is taken.
+    The model is minimised by an interior point method over the variables that matter: the largest of the best point
+    and the support of the linear program's minimiser, to which those with a negative reduced cost are added until
+    there is none, which makes the solution exact. Should that fail numerically, a level step is taken.
 
     References
     ----------
@@ -160,7 +162,9 @@ class NewtonBundle(QueryPointGenerator):
         slopes, constants = pool.objective.matrix / gap, (pool.objective.constant - pool.upper) / gap
         target = root @ best.point
         lowest = self._model.minimum.point
-        active = (best.point > 1e-3 * best.point.max()) | (lowest > 1e-6 * lowest.max())
+        active = lowest > 1e-6 * lowest.max()
+        largest = np.argsort(best.point)[-FIRST:]
+        active[largest[best.point[largest] > 1e-3 * best.point.max()]] = True
         while True:
             chosen = np.flatnonzero(active)
             part = root[:, chosen]

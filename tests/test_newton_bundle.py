@@ -81,6 +81,29 @@ def test_the_hand_over_does_not_depend_on_the_units_of_the_function(scale, shift
     np.testing.assert_allclose(*points, atol=1e-5)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_newton_point_minimises_the_whole_model_though_it_starts_with_few_variables(seed) -> None:
+    """The start is dense, the minimiser's support lies mostly outside the first program."""
+    rng, n = np.random.default_rng(seed), 400
+    root, slope = 3 * rng.normal(size=(60, n)), rng.normal(size=n)
+    generator = NewtonBundle()
+    generator.reset(Simplex(n), rng.dirichlet(np.ones(n)))
+    start = generator.ask().point
+    generator.tell(ObjectiveCut(start, 1.0, slope, curvature=root))
+    moved = generator.ask().point - start
+    predicted = 1.0 + slope @ moved + 0.5 * float(np.sum((root @ moved) ** 2))
+    last = ObjectiveCut(start + moved, predicted, slope + root.T @ (root @ moved), curvature=root)
+    generator.tell(last)
+    asked, best = generator.ask().point, min((1.0, start), (predicted, last.point), key=lambda pair: pair[0])[1]
+    z = cp.Variable(n, nonneg=True)
+    cuts = cp.maximum(1.0 + slope @ (z - start), predicted + last.subgradient @ (z - last.point))
+    problem = cp.Problem(cp.Minimize(cuts + 0.5 * cp.sum_squares(root @ (z - best))), [cp.sum(z) == 1])
+    problem.solve(solver=cp.CLARABEL)
+    reached = max(1.0 + slope @ (asked - start), predicted + last.subgradient @ (asked - last.point))
+    reached += 0.5 * float(np.sum((root @ (asked - best)) ** 2))
+    assert reached == pytest.approx(problem.value, abs=1e-6)
+
+
 LIES = {
     "zero": lambda root: 0 * root,
     "one row of it": lambda root: root[:1],
