@@ -13,7 +13,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free as libc_free, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 from scipy.linalg.cython_blas cimport dtrsm, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf
 
@@ -22,7 +22,7 @@ cdef enum:
     WORK_ROWS = 10
     ROUNDS = 30         # of Newton's method: limit on factorizations,
     PATIENCE = 4        # and on those in a row without fewer wrong memberships
-    TRIES = 6           # of Newton's method, each after steps to a tenth of the violation
+    TRIES = 12           # of Newton's method, each after steps to a tenth of the violation
     MOST_FREE = 20_000  # a matrix of this side is 3.2 GB
 
 cdef double FAR = 1e300             # an infinity that -ffast-math understands
@@ -41,6 +41,7 @@ cdef enum:
 include "_steps.pxi"
 include "_certificate.pxi"
 include "_newton.pxi"
+include "_active.pxi"
 
 
 def solve_signed(
@@ -61,6 +62,7 @@ def solve_signed(
     cdef double mean = 0.0, flat, target = tolerance, loose = LOOSE, relative, floor
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
     cdef double out[5]
+    cdef bint singular
     gradient = np.empty(n)
     workspace = np.empty((WORK_ROWS, n))
     cdef double[::1] g = gradient
@@ -77,7 +79,7 @@ def solve_signed(
             w[2 * n + i] = C[i] if y[i] > 0.0 else 0.0
     # Directions of no curvature get a little, in units of the kernel: a step along them goes to a bound.
     flat = max(1e-12 * mean, 1e-200)
-    most = max(20 * n, 10_000)
+    most = 2 * n
     taken = -1
     while True:
         with nogil:
@@ -113,14 +115,19 @@ def solve_signed(
             limit = min(most, max_steps - steps)
             taken = take_steps(&K[0, 0], n, max(target, loose) if tries > 0 else target, limit, flat, &b[0], &g[0], w)
             steps += taken
-            if tries > 0 and taken < limit:
+            if tries > 0 and steps < max_steps:
                 memcpy(saved, &b[0], n * sizeof(double))
                 memcpy(saved + n, &g[0], n * sizeof(double))
-                if not newton(&K[0, 0], n, w, &b[0], &g[0], &free[0], change, &rounds):
+                if not newton(&K[0, 0], n, w, &b[0], &g[0], &free[0], change, &rounds, &singular):
                     memcpy(&b[0], saved, n * sizeof(double))
                     memcpy(&g[0], saved + n, n * sizeof(double))
+                    if singular:
+                        newton_rounds += rounds
+                        active_set(&K[0, 0], n, 10 * n, w, &b[0], &g[0], &free[0], change, &rounds)
                 newton_rounds += rounds
-                loose *= 0.1
                 tries -= 1
+                if taken < limit:
+                    loose *= 0.1
                 taken = -1      # whether b moved is unknown
+            most *= 2
     return gradient, out[0], out[1], out[2], out[3], steps, newton_rounds, status
