@@ -1,8 +1,8 @@
 # The primal active-set method, for kernels that are singular on the free variables (few features, equal points).
 # Scheinberg (2006), "An efficient implementation of an active set method for SVMs", JMLR 7, in signed variables.
 #
-# The factor is that of Q = K_FF + shift, which is the same problem since sum(b) = 0, and positive definite as soon as no
-# direction of sum 0 is flat: so the rank of K plus one variables can be free at once. L is kept row by row, packed.
+# L is the factor of Q = K_FF + shift, packed row by row. The shift changes nothing since sum(b) = 0, and makes Q
+# positive definite as soon as no direction of sum 0 is flat: the rank of K plus one variables can be free at once.
 
 
 cdef inline Py_ssize_t packed(Py_ssize_t r) noexcept nogil:
@@ -60,11 +60,11 @@ cdef void solve_transposed(const double* L, Py_ssize_t m, double* x) noexcept no
             x[k] -= row[k] * x[c]
 
 
-# Move b[free] by t d, t <= most the largest that stays in the box, and the gradient with it. Returns the position of the
-# variable that met its bound first and was put on it, or -1.
+# Move b[free] by t d with the largest t <= most that stays in the box; what b moved is added to change. Returns the
+# position of the variable that met its bound first, and is put on it, or -1; reached[0] = t.
 cdef Py_ssize_t move(
-    const floating* K, Py_ssize_t n, const double* lower, const double* upper, const Py_ssize_t* free, Py_ssize_t m,
-    const double* d, double most, double* b, double* g, double* change,
+    const double* lower, const double* upper, const Py_ssize_t* free, Py_ssize_t m, const double* d, double most,
+    double* b, double* change, double* reached,
 ) noexcept nogil:
     cdef Py_ssize_t c, i, blocking = -1
     cdef double room, value
@@ -79,22 +79,21 @@ cdef Py_ssize_t move(
         value = min(max(b[i] + most * d[c], lower[i]), upper[i])
         if c == blocking:
             value = upper[i] if d[c] > 0.0 else lower[i]
-        change[i] = value - b[i]
+        change[i] += value - b[i]
         b[i] = value
-    subtract_columns(K, n, change, g)
-    for c in range(m):
-        change[free[c]] = 0.0
+    reached[0] = most
     return blocking
 
 
-# Make variable j free. If Q would become singular, b moves along the flat direction, uphill, until a variable meets its
-# bound: that one is bound from then on, and if it is another than j, j is tried again. `d` has room for m + 1 numbers.
+# Make variable j free. If Q would become singular, b moves along the flat direction, uphill, until a variable meets
+# its bound: that one is bound from then on, and if it is another than j, j is tried again. The gradient stays as it is,
+# for K times a flat direction is 0. `d` has room for m + 1 numbers.
 cdef void enter(
     const floating* K, Py_ssize_t n, const double* lower, const double* upper, double least_pivot, double shift,
-    Py_ssize_t j, Py_ssize_t* free, Py_ssize_t* m, double* L, double* d, double* b, double* g, double* change,
+    Py_ssize_t j, Py_ssize_t* free, Py_ssize_t* m, double* L, double* d, double* b, const double* g, double* change,
 ) noexcept nogil:
     cdef Py_ssize_t c, blocking
-    cdef double pivot, rate
+    cdef double pivot, rate, reached
     while True:
         free[m[0]] = j
         pivot = new_row(K, n, free, m[0], j, shift, L)
@@ -113,7 +112,7 @@ cdef void enter(
         if rate < 0.0:
             for c in range(m[0] + 1):
                 d[c] = -d[c]
-        blocking = move(K, n, lower, upper, free, m[0] + 1, d, FAR, b, g, change)
+        blocking = move(lower, upper, free, m[0] + 1, d, FAR, b, change, &reached)
         if blocking == m[0]:
             return
         drop(blocking, free, m, L)
@@ -132,16 +131,17 @@ cdef bint reserve(double** L, Py_ssize_t* room, Py_ssize_t m) noexcept nogil:
     return True
 
 
-# d with Q d = g_F - multiplier and sum(d) = -excess; returns the bias after the whole step. `w` has room for m numbers.
+# d with Q d = r - multiplier and sum(d) = -excess, r the gradient of the free variables; returns the bias, which is
+# their gradient after the whole step. `w` has room for m numbers.
 cdef double direction(
-    const Py_ssize_t* free, Py_ssize_t m, const double* L, double shift, const double* g, double excess, double* d, double* w,
+    Py_ssize_t m, const double* L, double shift, const double* r, double excess, double* d, double* w,
 ) noexcept nogil:
     cdef const double* row
     cdef Py_ssize_t c, k
     cdef double first, second, wd = 0.0, ww = 0.0, multiplier
     for c in range(m):
         row = L + packed(c)
-        first = g[free[c]]
+        first = r[c]
         second = 1.0
         for k in range(c):
             first -= row[k] * d[k]
@@ -176,21 +176,22 @@ cdef Py_ssize_t most_wrong(
 
 
 # From a feasible b with gradient g, both updated: the dual objective only grows, by steps to the optimum over the free
-# variables or to the first bound on the way there; at that optimum the bound variable most on the wrong side of the bias
-# becomes free. Returns whether the end was reached, in at most `limit` steps; b is feasible in any case.
-cdef bint active_set(
-    const floating* K, Py_ssize_t n, Py_ssize_t limit, double* work, double* b, double* g, Py_ssize_t* free,
-    double* change, Py_ssize_t* rounds,
+# variables or to the first bound on the way there; at that optimum the bound variable most on the wrong side of the
+# bias becomes free. Ends at the optimum, or after some `limit` multiplications at a feasible b that is no worse.
+cdef void active_set(
+    const floating* K, Py_ssize_t n, double limit, double* work, double* b, double* g, Py_ssize_t* free, double* change,
+    Py_ssize_t* rounds,
 ) noexcept nogil:
     cdef const double* diagonal = work
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
     cdef double* d = work + 5 * n
     cdef double* w = work + 6 * n
+    cdef double* r = work + 7 * n
     cdef double* L = NULL
-    cdef Py_ssize_t m = 0, room = 0, i, blocking, entering, refinements = 0
-    cdef double shift = 0.0, largest = 0.0, least_pivot, slack, excess, bias = 0.0
-    cdef bint done = False
+    cdef Py_ssize_t m = 0, room = 0, i, c, blocking, entering, refinements = 0
+    cdef double shift = 0.0, largest = 0.0, least_pivot, slack, excess, bias = 0.0, reached, spent = 0.0
+    cdef bint exact
     for i in range(n):
         change[i] = 0.0
         shift += diagonal[i] / n
@@ -198,20 +199,31 @@ cdef bint active_set(
     least_pivot = SINGULAR * (largest + shift)
     slack = rounding_of_gradient(n, work, b)
     for i in range(n):
-        if lower[i] < b[i] < upper[i] and reserve(&L, &room, m):
+        if lower[i] < b[i] < upper[i] and spent < limit and reserve(&L, &room, m):
             enter(K, n, lower, upper, least_pivot, shift, i, free, &m, L, d, b, g, change)
+            spent += m * m
+    for c in range(m):
+        r[c] = g[free[c]]
     rounds[0] = 0
-    while rounds[0] < limit and m < MOST_FREE and reserve(&L, &room, m):
+    while spent < limit and reserve(&L, &room, m):
         rounds[0] += 1
+        spent += 3.0 * m * m
         if m > 0:
             excess = 0.0
             for i in range(n):
                 excess += b[i]
-            bias = direction(free, m, L, shift, g, excess, d, w)
-            blocking = move(K, n, lower, upper, free, m, d, 1.0, b, g, change)
+            bias = direction(m, L, shift, r, excess, d, w)
+            blocking = move(lower, upper, free, m, d, 1.0, b, change, &reached)
             if blocking >= 0:
+                for c in range(m):
+                    r[c] -= reached * (r[c] - bias)
+                memmove(r + blocking, r + blocking + 1, (m - 1 - blocking) * sizeof(double))
                 drop(blocking, free, &m, L)
                 continue
+            subtract_columns(K, n, change, g)
+            for i in range(n):
+                change[i] = 0.0
+            spent += <double> n * m
             entering = most_wrong(n, b, g, lower, upper, bias, slack)
         else:
             # Nothing to measure against: the one with the largest gradient of those that can rise.
@@ -220,13 +232,15 @@ cdef bint active_set(
                 bias = min(bias, g[i])
             entering = most_wrong(n, b, g, lower, upper, bias, 0.0)
         if entering < 0:
-            done = True
-            for i in range(m):
-                done = done and fabs(g[free[i]] - bias) <= slack
+            exact = True
+            for c in range(m):
+                exact = exact and fabs(g[free[c]] - bias) <= slack
             refinements += 1
-            if done or refinements > PATIENCE:
+            if exact or refinements > PATIENCE:
                 break
         else:
             enter(K, n, lower, upper, least_pivot, shift, entering, free, &m, L, d, b, g, change)
+        for c in range(m):
+            r[c] = g[free[c]]
+    subtract_columns(K, n, change, g)
     libc_free(L)
-    return done

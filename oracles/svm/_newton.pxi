@@ -1,8 +1,8 @@
 # Newton's method on the free variables, once two-variable steps have told roughly which they are.
 
 
-# What rounding may make of an entry of K b: |K_ij| <= sqrt(K_ii K_jj), so it is a sum of terms that total at most
-# sqrt(largest) * spread. In units of the margin, with a constant that is safe in practice.
+# What rounding may make of an entry of K b, in units of the margin: |K_ij| <= sqrt(K_ii K_jj), so it is a sum of terms
+# that total at most sqrt(largest) * spread. The constant is safe in practice.
 cdef double rounding_of_gradient(Py_ssize_t n, const double* diagonal, const double* b) noexcept nogil:
     cdef Py_ssize_t i
     cdef double largest = 0.0, spread = 0.0
@@ -12,7 +12,7 @@ cdef double rounding_of_gradient(Py_ssize_t n, const double* diagonal, const dou
     return 8.0 * EPS * (1.0 + sqrt(largest) * spread) + LEAST_SLACK
 
 
-# The Cholesky factor L of K_FF, column-major, lower triangle. Returns whether K_FF is positive definite beyond rounding.
+# The Cholesky factor L of K_FF, column-major, lower triangle. Returns whether its pivots are more than rounding.
 # NumPy: L[:] = np.linalg.cholesky(K[np.ix_(free, free)])
 cdef bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int m, double* L) noexcept nogil:
     cdef double largest = 0.0
@@ -78,7 +78,7 @@ cdef Py_ssize_t free_wrong(
 # reached; b is in the box in any case, but of any sum and value if it was not.
 cdef bint newton(
     const floating* K, Py_ssize_t n, const double* work, double* b, double* g, Py_ssize_t* free, double* change,
-    Py_ssize_t* rounds, bint* singular,
+    Py_ssize_t* rounds,
 ) noexcept nogil:
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
@@ -93,7 +93,6 @@ cdef bint newton(
             free[m] = i
             m += 1
     rounds[0] = 0
-    singular[0] = False
     while rounds[0] < ROUNDS:
         if m == 0 or m > MOST_FREE or stale > PATIENCE:
             break
@@ -105,7 +104,6 @@ cdef bint newton(
             store = grown
         rounds[0] += 1
         if not factorize(K, n, free, m, store + 2 * room):
-            singular[0] = True
             break
         excess = 0.0
         for i in range(n):

@@ -62,7 +62,6 @@ def solve_signed(
     cdef double mean = 0.0, flat, target = tolerance, loose = LOOSE, relative, floor
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
     cdef double out[5]
-    cdef bint singular
     gradient = np.empty(n)
     workspace = np.empty((WORK_ROWS, n))
     cdef double[::1] g = gradient
@@ -118,12 +117,12 @@ def solve_signed(
             if tries > 0 and steps < max_steps:
                 memcpy(saved, &b[0], n * sizeof(double))
                 memcpy(saved + n, &g[0], n * sizeof(double))
-                if not newton(&K[0, 0], n, w, &b[0], &g[0], &free[0], change, &rounds, &singular):
+                if not newton(&K[0, 0], n, w, &b[0], &g[0], &free[0], change, &rounds):
                     memcpy(&b[0], saved, n * sizeof(double))
                     memcpy(&g[0], saved + n, n * sizeof(double))
-                    if singular:
-                        newton_rounds += rounds
-                        active_set(&K[0, 0], n, 10 * n, w, &b[0], &g[0], &free[0], change, &rounds)
+                    newton_rounds += rounds
+                    if rounds > 0:
+                        active_set(&K[0, 0], n, 64.0 * n * most, w, &b[0], &g[0], &free[0], change, &rounds)
                 newton_rounds += rounds
                 tries -= 1
                 if taken < limit:
