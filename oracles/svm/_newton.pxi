@@ -78,7 +78,7 @@ cdef Py_ssize_t free_wrong(
 # reached; b is in the box in any case, but of any sum and value if it was not.
 cdef bint newton(
     const floating* K, Py_ssize_t n, const double* work, double* b, double* g, Py_ssize_t* free, double* change,
-    Py_ssize_t* rounds,
+    Py_ssize_t* rounds, Py_ssize_t* columns,
 ) noexcept nogil:
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
@@ -93,6 +93,7 @@ cdef bint newton(
             free[m] = i
             m += 1
     rounds[0] = 0
+    columns[0] = 0
     while rounds[0] < ROUNDS:
         if m == 0 or m > MOST_FREE or stale > PATIENCE:
             break
@@ -121,6 +122,7 @@ cdef bint newton(
         subtract_columns(K, n, change, g)
         for i in range(n):
             change[i] = 0.0
+        columns[0] += m
         wrong = m - kept
         m = kept
         if wrong == 0:
