@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,7 +55,7 @@ class SVMSolution:
     n_steps : int
         Two-variable steps taken.
     n_newton : int
-        Rounds of Newton's method, one Cholesky factorization each.
+        Rounds of Newton's method, one Cholesky factorization each, and steps of the active-set method.
     status : SVMStatus
         Why the solve ended.
     gradient : ndarray of shape (n,)
@@ -122,8 +123,10 @@ def solve_csvc(
     """Solve ``max sum(a) - 1/2 (y*a) @ K @ (y*a)`` over ``0 <= a <= C``, ``y @ a == 0``.
 
     Sequential minimal optimization [1]_ with the second-order working set [2]_, run in signed variables ``b = y*a``,
-    until it is clear roughly which are free; then Newton's method on those, which ends near rounding. If that fails it
-    is undone and the steps go on. The best primal point of a dual one needs no search: its bias is an order statistic.
+    until it is clear roughly which are free; then Newton's method on those, which ends near rounding. If that fails,
+    say because the kernel is singular on them, it is undone and a primal active-set method [3]_ takes over, which moves
+    along directions of no curvature to a bound; then the steps go on. The best primal point of a dual one needs no
+    search: its bias is an order statistic.
 
     Parameters
     ----------
@@ -161,6 +164,7 @@ def solve_csvc(
     .. [1] Platt (1998), "Sequential minimal optimization: a fast algorithm for training support vector machines".
     .. [2] Fan, Chen, Lin (2005), "Working set selection using second order information for training support vector
        machines", JMLR 6, rule WSS 2.
+    .. [3] Scheinberg (2006), "An efficient implementation of an active set method for SVMs", JMLR 7.
 
     Examples
     --------
@@ -200,7 +204,7 @@ def solve_checked(
 ) -> SVMSolution:
     """`solve_csvc` for arrays that were checked before: contiguous, y and C float64 of shape (n,)."""
     b = np.zeros(y.size) if start is None else np.array(start, dtype=float)
-    wanted = float(np.sqrt(accuracy)) if tolerance is None else tolerance
+    wanted = sqrt(accuracy) if tolerance is None else tolerance
     gradient, dual, gap, bias, violation, *counts, status = solve_signed(K, y, C, b, accuracy, wanted, max_steps)
     b.flags.writeable = gradient.flags.writeable = False
     return SVMSolution(b, dual, dual + gap, gap, bias, violation, *counts, _STATUS[status], gradient)
