@@ -1,4 +1,4 @@
-"""The active-set phase of the C-SVC solver: kernels that are singular on the free variables, and degenerate problems."""
+"""The active-set phase of the C-SVC solver: kernels singular on the free variables, and degenerate problems."""
 
 import cvxpy as cp
 import numpy as np
@@ -61,7 +61,7 @@ def rank_sixty(seed):
 
 
 def one_of_its_class(seed):
-    X, y = points(50, 3, seed)
+    X = points(50, 3, seed)[0]
     return X @ X.T, np.where(np.arange(50) == 7, 1, -1)
 
 
