@@ -22,7 +22,8 @@ cdef enum:
     WORK_ROWS = 10
     ROUNDS = 30         # of Newton's method: limit on factorizations,
     PATIENCE = 4        # and on those in a row without fewer wrong memberships
-    TRIES = 12           # of Newton's method, each after steps to a tenth of the violation
+    TRIES = 12          # of Newton's method, each after steps to a tenth of the violation, or after twice as many
+    MOST_ROUGH = 1000   # free variables for Newton's method before the violation is small
     MOST_FREE = 20_000  # a matrix of this side is 3.2 GB
 
 cdef double FAR = 1e300             # an infinity that -ffast-math understands
@@ -57,7 +58,7 @@ def solve_signed(
     tuple
         gradient, dual objective, gap, bias, violation, number of steps, of Newton rounds, status code.
     """
-    cdef Py_ssize_t n = K.shape[0], i, limit, most, taken, steps = 0, progress = 0, status = -1
+    cdef Py_ssize_t n = K.shape[0], n_free, i, limit, most, taken, steps = 0, progress = 0, status = -1
     cdef Py_ssize_t rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES if accuracy < WORTH_NEWTON else 0
     cdef double mean = 0.0, flat, target = tolerance, loose = LOOSE, relative, floor
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
@@ -126,7 +127,11 @@ def solve_signed(
             taken = take_steps(&K[0, 0], n, max(target, loose) if tries > 0 else target, limit, flat, &b[0], &g[0], w)
             steps += taken
             updates += taken
-            if tries > 0 and steps < max_steps:
+            # After `limit` steps the sets are rough: not worth a large factorization.
+            n_free = 0
+            for i in range(n):
+                n_free += w[n + i] < b[i] < w[2 * n + i]
+            if tries > 0 and steps < max_steps and (taken < limit or n_free <= MOST_ROUGH):
                 memcpy(saved, &b[0], n * sizeof(double))
                 memcpy(saved + n, &g[0], n * sizeof(double))
                 if not newton(&K[0, 0], n, w, &b[0], &g[0], &free[0], change, &rounds, &columns):
