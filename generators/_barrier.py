@@ -82,10 +82,12 @@ def analytic_center(
     total = float(weights.sum() + below_weights.sum() + above_weights.sum())
     x = start
     slack = polytope.rhs - matrix @ x
-    inside = slack > 0
-    slack = np.maximum(slack, 0.3 * (np.median(slack[inside]) if inside.any() else np.abs(slack).max(initial=0.0)))
-    slack[slack == 0] = 1.0
     to_lower, to_upper = x[below] - polytope.lower[below], polytope.upper[above] - x[above]
+    # of violated rows a share of what others have, or what the bounds allow: the slack's change over Dikin's ellipsoid
+    allowed = np.sqrt(matrix[:, below] ** 2 @ to_lower**2 + matrix[:, above] ** 2 @ to_upper**2)
+    inside = slack > 1e-12 * allowed
+    slack = np.maximum(slack, 0.3 * np.median(slack[inside]) if inside.any() else allowed)
+    slack[slack <= 0] = 1.0
     u, v, w = weights / slack, below_weights / to_lower, above_weights / to_upper
     for _ in range(max_steps):
         residual = polytope.rhs - matrix @ x - slack
