@@ -38,8 +38,8 @@ class MKLOracle(Oracle):
 
     From one query to the next few dual variables change. With b = y*a and b' the one before, ``S_k(b) = S_k(b') +
     (b - b') @ K_k @ (b + b')``, which reads the pairs of a changed entry and a support vector only. One rule: this is
-    done where it reads at most 3/4 of the pairs of support vectors, but at most 16 times in a row; then, and elsewhere, S
-    is summed in full.
+    done where it reads at most 3/4 of the pairs of support vectors, but at most 16 times in a row, which keeps S exact
+    to 1e-12 of its largest entry; then, and elsewhere, S is summed in full.
 
     Parameters
     ----------
