@@ -119,7 +119,8 @@ cdef void add_rows(
     const Py_ssize_t* which, const double* weights, Py_ssize_t count, double* total,
 ) noexcept nogil:
     cdef Py_ssize_t r, ahead, e, width = stop - start, last = count - 1
-    cdef Py_ssize_t size = width * <Py_ssize_t> sizeof(stored), lines = (size + LINE - 1) // LINE if size <= SHORT else 0
+    cdef Py_ssize_t size = width * <Py_ssize_t> sizeof(stored)
+    cdef Py_ssize_t lines = (size + LINE - 1) // LINE if size <= SHORT else 0
     cdef const stored *r0
     cdef const stored *r1
     cdef const stored *r2
@@ -241,7 +242,7 @@ cdef void products_of_pairs(
     Py_ssize_t count, double* out,
 ) noexcept nogil:
     cdef Py_ssize_t[CHUNK] entries
-    cdef Py_ssize_t chunk, first, b, j, block, start
+    cdef Py_ssize_t chunk, first, b, j, block, start, stop
     memset(out, 0, p * sizeof(double))
     for chunk in range((count + CHUNK - 1) // CHUNK):
         first = chunk * CHUNK
@@ -250,9 +251,8 @@ cdef void products_of_pairs(
             entries[b - first] = i * (i + 1) // 2 + j if j <= i else j * (j + 1) // 2 + i
         for block in range((p + COLUMNS - 1) // COLUMNS):
             start = block * COLUMNS
-            add_rows(
-                pairs, p, start, min(start + COLUMNS, p), entries, weights + first, min(CHUNK, count - first), out + start,
-            )
+            stop = min(start + COLUMNS, p)
+            add_rows(pairs, p, start, stop, entries, weights + first, min(CHUNK, count - first), out + start)
 
 
 # The same, for one k and some i, from one half.

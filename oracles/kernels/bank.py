@@ -196,7 +196,13 @@ class GramBank:
             ``sum(weights[k] * K_k)``, float64 whatever the store.
         """
         d = _checked_vector(weights, self.n_kernels, "weights")
-        K = np.empty((self.n_points, self.n_points)) if out is None else out
+        shape = (self.n_points, self.n_points)
+        K = np.empty(shape) if out is None else out
+        if K.shape != shape or K.dtype != np.float64 or not K.flags.c_contiguous:
+            raise InvalidArgument(
+                f"`out` must be C-contiguous float64 of shape {shape}, got {K.dtype} of shape {K.shape}; "
+                "leave it out for a new array"
+            )
         which = np.flatnonzero(d)
         combine_halves(self._packed, which, d[which], K, thread_count(which.size * self._packed.shape[1]))
         return K
