@@ -38,7 +38,7 @@ cdef enum:
     ROWS = 512          # least number of rows of a piece
     CHUNK = 256         # entries listed at a time
     LINE = 64           # bytes of a cache line
-    SHORT = 2048        # bytes of rows too short for the processor to see them coming
+    AHEAD = 8           # rows fetched before their turn
     TILE = 16
     ALONE = 1 << 23     # entries to read below which a thread may be slower to wake than to read them
 
@@ -113,33 +113,50 @@ def transpose(const stored[:, ::1] packed, stored[:, ::1] pairs):
                         pairs[e, k] = packed[k, e]
 
 
-# total[:] += weights @ rows[which, start:stop], four rows at a time.
+# total[:] += weights @ rows[which, start:stop], four rows at a time. Where the rows are many and lie scattered, the
+# processor does not see the next ones coming: `ahead` fetches them, line by line with those being added.
 cdef void add_rows(
     const stored* rows, Py_ssize_t c, Py_ssize_t start, Py_ssize_t stop,
-    const Py_ssize_t* which, const double* weights, Py_ssize_t count, double* total,
+    const Py_ssize_t* which, const double* weights, Py_ssize_t count, bint ahead, double* total,
 ) noexcept nogil:
-    cdef Py_ssize_t r, ahead, e, width = stop - start, last = count - 1
-    cdef Py_ssize_t size = width * <Py_ssize_t> sizeof(stored)
-    cdef Py_ssize_t lines = (size + LINE - 1) // LINE if size <= SHORT else 0
+    cdef Py_ssize_t r, line, e, width = stop - start, last = count - 1
+    cdef Py_ssize_t lines = width * <Py_ssize_t> sizeof(stored) // LINE if ahead else 0
     cdef const stored *r0
     cdef const stored *r1
     cdef const stored *r2
     cdef const stored *r3
+    cdef const stored *next0
+    cdef const stored *next1
+    cdef const stored *next2
+    cdef const stored *next3
     cdef double w0, w1, w2, w3
     for r in range(0, count, 4):
-        for ahead in range(r + 4, min(r + 8, count)):
-            r0 = rows + which[ahead] * c + start
-            for e in range(lines):
-                fetch_ahead(<const char*> r0 + e * LINE)
         r0 = rows + which[r] * c + start
         r1 = rows + which[min(r + 1, last)] * c + start
         r2 = rows + which[min(r + 2, last)] * c + start
         r3 = rows + which[min(r + 3, last)] * c + start
+        next0 = rows + which[min(r + AHEAD, last)] * c + start
+        next1 = rows + which[min(r + AHEAD + 1, last)] * c + start
+        next2 = rows + which[min(r + AHEAD + 2, last)] * c + start
+        next3 = rows + which[min(r + AHEAD + 3, last)] * c + start
         w0 = weights[r]
         w1 = weights[r + 1] if r + 1 <= last else 0.0
         w2 = weights[r + 2] if r + 2 <= last else 0.0
         w3 = weights[r + 3] if r + 3 <= last else 0.0
-        for e in range(width):
+        for line in range(lines):
+            e = line * <Py_ssize_t> (LINE // sizeof(stored))
+            fetch_ahead(next0 + e)
+            fetch_ahead(next1 + e)
+            fetch_ahead(next2 + e)
+            fetch_ahead(next3 + e)
+            for e in range(e, e + <Py_ssize_t> (LINE // sizeof(stored))):
+                total[e] += (w0 * r0[e] + w1 * r1[e]) + (w2 * r2[e] + w3 * r3[e])
+        if lines:
+            fetch_ahead(next0 + width - 1)
+            fetch_ahead(next1 + width - 1)
+            fetch_ahead(next2 + width - 1)
+            fetch_ahead(next3 + width - 1)
+        for e in range(lines * <Py_ssize_t> (LINE // sizeof(stored)), width):
             total[e] += (w0 * r0[e] + w1 * r1[e]) + (w2 * r2[e] + w3 * r3[e])
 
 
@@ -151,7 +168,7 @@ cdef void combine_entries(
     cdef double[COLUMNS] total
     cdef Py_ssize_t i, first, e = start, end
     memset(total, 0, (stop - start) * sizeof(double))
-    add_rows(packed, size, start, stop, which, weights, count, total)
+    add_rows(packed, size, start, stop, which, weights, count, False, total)
     i = <Py_ssize_t> ((sqrt(8.0 * start + 1.0) - 1.0) / 2.0)
     while i * (i + 1) // 2 > start:
         i -= 1
@@ -201,7 +218,7 @@ cdef void add_piece(
 ) noexcept nogil:
     cdef double[COLUMNS] total
     memset(total, 0, (stop - start) * sizeof(double))
-    add_rows(rows, c, start, stop, which, weights, count, total)
+    add_rows(rows, c, start, stop, which, weights, count, True, total)
     memcpy(share + start, total, (stop - start) * sizeof(double))
 
 
@@ -252,7 +269,7 @@ cdef void products_of_pairs(
         for block in range((p + COLUMNS - 1) // COLUMNS):
             start = block * COLUMNS
             stop = min(start + COLUMNS, p)
-            add_rows(pairs, p, start, stop, entries, weights + first, min(CHUNK, count - first), out + start)
+            add_rows(pairs, p, start, stop, entries, weights + first, min(CHUNK, count - first), True, out + start)
 
 
 # The same, for one k and some i, from one half.
