@@ -115,7 +115,8 @@ class MKLOracle(Oracle):
         """Take the SVM solution and the quadratic forms of a cut: all this oracle remembers between queries."""
         self._signed = self.y * np.array(cut.extras["alpha"], dtype=float)
         self._S = np.array(cut.extras["quadratic_forms"], dtype=float)
-        self._n_updates = int(cut.extras["n_updates"])
+        # Journals of earlier versions do not tell: the next S is then summed in full.
+        self._n_updates = int(cut.extras.get("n_updates", MOST_UPDATES))
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the SVM on the combined kernel.

@@ -87,6 +87,16 @@ def test_recall_continues_an_update_bit_for_bit(step):
         np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
 
 
+def test_a_cut_that_tells_no_number_of_updates_is_followed_by_a_full_sum():
+    y, bank = problem()
+    point = np.full(52, 1 / 52)
+    oracle = MKLOracle(bank, y)
+    cut = oracle.query(Query(point))
+    del cut.extras["n_updates"]
+    oracle.recall(cut)
+    assert [oracle.query(Query(point)).extras["n_updates"] for _ in range(2)] == [0, 1]
+
+
 def test_a_run_is_repeated_bit_for_bit():
     y, bank = problem()
     oracle = MKLOracle(bank, y)
