@@ -68,7 +68,7 @@ class GramBank:
         rounded kernels; the SVM objective moves by about 1e-8 relative at C = 100 with unit trace, 1e-5 at C = 1e6.
     memory_limit : int, optional
         Bytes the stores may take. If only one copy fits, it is the one by kernels: `quadratic_forms` then reads whole
-        rows of the non-zero entries and is 2 to 6 times slower. If none fits, the bank is refused. Default: the second
+        rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused. Default: the second
         copy is made if both take at most 70 % of the machine's memory.
     check : bool
         Whether the kernels are checked; a Cholesky factorization of each is the largest part of it.
