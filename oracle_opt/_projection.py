@@ -147,8 +147,10 @@ def _pseudo_inverse(gram: Matrix) -> Matrix:
     """Of the equalities' Gram matrix: diagonal where they share no coordinate, as those of simplices."""
     diagonal = gram.diagonal()
     if np.count_nonzero(gram) == np.count_nonzero(diagonal):
-        return np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
-    return np.linalg.pinv(gram)
+        reciprocal: Matrix = np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
+        return reciprocal
+    inverse: Matrix = np.linalg.pinv(gram)
+    return inverse
 
 
 def dual_function(

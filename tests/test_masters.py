@@ -295,7 +295,7 @@ def test_a_linear_program_that_fails_with_nothing_to_stand_in_raises(monkeypatch
 
 
 def test_a_failing_projection_gives_a_point_of_the_level_set(monkeypatch) -> None:
-    def failing(domain, center, metric, matrix, rhs, start, unit):
+    def failing(domain, center, metric, matrix, rhs, start, unit, n_equations):
         return Projection(center, start, False)
 
     monkeypatch.setattr(_level, "project_on_cuts", failing)
