@@ -147,7 +147,7 @@ def take_steps(
         Steps taken; the active points, ndarray of int.
     """
     cdef Py_ssize_t n = M.shape[0], p = M.shape[1], sides = x.shape[0] // n
-    cdef Py_ssize_t m = n, taken = 0, pause = min(2 * n, 1000), i, j, pi, pj, l, r, s, k
+    cdef Py_ssize_t m = n, taken = 0, pause = min(max(n // 4, 30), 1000), i, j, pi, pj, l, r, s, k
     cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, kernel, cross
     cdef const double* a
     cdef const double* b

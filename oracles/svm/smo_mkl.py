@@ -97,6 +97,6 @@ class SMOMKL(MKLSolver):
                 return
             best = max(best, cut.lower_bound)
             if violation <= 2.0 * target:
-                # The gap is proportional to the violation, to first order.
+                # The gap goes with the violation or, if the SVM at the weights was solved for it, with its square.
                 relative = (cut.upper - cut.lower_bound) / max(abs(cut.upper), 1e-300)
-                target *= min(max(0.5 * rtol / max(relative, 1e-300), 0.1), 0.5)
+                target *= min(max(np.sqrt(0.5 * rtol / max(relative, 1e-300)), 0.1), 0.5)
