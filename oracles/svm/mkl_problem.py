@@ -16,6 +16,9 @@ from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, solve_checked
 from oracle_opt.oracles.svm.regularisers import DualRegulariser
 
+# Limit on the steps of one SVM, times the points; several times what well-conditioned ones need.
+STEPS_A_POINT = 50
+
 
 class Loss:
     """A loss whose dual is ``linear @ x`` over a box and ``sum(x) == 0``.
@@ -177,18 +180,24 @@ class MKLProblem:
         decision = self.kernel @ v
         gap, bias, violation = self.loss.gap(x, decision)
         if isinstance(self.loss, Hinge):
-            svm = solve_checked(self.kernel, self.loss.y, self.loss.C, start=x)
+            svm = solve_checked(self.kernel, self.loss.y, self.loss.C, start=x, max_steps=STEPS_A_POINT * x.size)
             gap = min(gap, max(svm.primal_objective - float(self.loss.linear @ x) + 0.5 * float(v @ decision), 0.0))
         cut = self._cut(d, x, v, S, gap, bias, n_steps)
         self.seconds += perf_counter() - began
         return cut, violation
 
     def answer_weights(self, d: Vector, start: Vector | None, accuracy: float) -> ObjectiveCut:
-        """Cut at the weights d from the solution of the SVM there; the loss has to be the hinge loss."""
-        assert isinstance(self.loss, Hinge)
+        """Cut at the weights d from the solution of the SVM there; for the hinge loss alone.
+
+        The SVM gets so many steps; what it then leaves open shows in the cut's `error`.
+        """
         began = perf_counter()
         self.bank.combine(d, out=self.kernel)
-        svm = solve_checked(self.kernel, self.loss.y, self.loss.C, start=start, accuracy=accuracy)
+        n = self.loss.n_points
+        svm = solve_checked(
+            self.kernel, self.loss.linear, self.loss.upper - self.loss.lower,
+            start=start, accuracy=accuracy, max_steps=STEPS_A_POINT * n,
+        )  # fmt: skip
         x = svm.signed_dual
         cut = self._cut(d, x, x, self.bank.quadratic_forms(x), svm.gap, svm.bias, svm.n_steps)
         self.seconds += perf_counter() - began

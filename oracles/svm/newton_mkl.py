@@ -14,11 +14,14 @@ from oracle_opt.generator import Step
 from oracle_opt.oracles.svm.curvature import Matrix, curvature_factor
 from oracle_opt.oracles.svm.mkl_problem import Hinge, MKLProblem, MKLSolver
 from oracle_opt.oracles.svm.regularisers import DualRegulariser
+from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 
 # Relative gap at which a regulariser on the way is left for the next.
 ON_THE_WAY = 0.1
 # Share of the predicted decrease that a step has to attain, factor of the next one if it does not, and their number.
 ARMIJO, SHORTER, TRIES = 1e-4, 0.3, 25
+# Answers after which the fallback takes over, and the error of one, in units of the gap asked for, that ends it as well.
+PATIENCE, ROUGH = 40, 0.1
 # A quadratic form falls at most to this share in a step.
 LEAST_SHARE = 0.1
 
@@ -34,8 +37,13 @@ class NewtonMKL(MKLSolver):
 
     by a system as large as the number of free support vectors. W delta is a direction of descent of the objective
     ``SVM(w) + r(w)``: a line search makes it decrease. For weights that depend steeply on the forms (p near 1) easier
-    regularisers are solved roughly first. For classification only; the answers at the query points count as oracle
-    calls.
+    regularisers are solved roughly first. If an SVM cannot be solved well, a line search fails or queries become many, the
+    fallback goes on from the best dual variables. For classification only.
+
+    Parameters
+    ----------
+    fallback : SMOMKL
+        What ends the run if Newton's method cannot.
 
     References
     ----------
@@ -43,13 +51,31 @@ class NewtonMKL(MKLSolver):
        problem; the method is that of this library.
     """
 
+    fallback: SMOMKL = SMOMKL()
+
     def cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
-        """One cut a query; see `MKLSolver.cuts`."""
+        """One cut a query, and then those of the fallback; see `MKLSolver.cuts`."""
         if not isinstance(problem.loss, Hinge):
             raise CapabilityMismatch(
                 f"NewtonMKL cannot serve {type(problem.loss).__name__}: it is for the hinge loss; take SMOMKL()"
             )
-        accuracy = min(1e-9, 0.01 * rtol)
+        return self._cuts(problem, rtol)
+
+    def _cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
+        best: ObjectiveCut | None = None
+        for calls, (cut, step) in enumerate(self._newton(problem, min(1e-9, 0.01 * rtol)), 1):
+            if best is None or cut.lower_bound > best.lower_bound:
+                best = cut
+            yield cut, step
+            if cut.error > ROUGH * rtol * abs(cut.upper) or calls >= PATIENCE:
+                break
+        assert best is not None
+        v, S = best.extras["signed_dual"], best.extras["quadratic_forms"]
+        share = float(np.sqrt(_best_multiple(problem.regulariser, problem.loss.linear @ v, S)))
+        yield from self.fallback.cuts_from(min(share, 1.0) * v, problem, rtol)
+
+    def _newton(self, problem: MKLProblem, accuracy: float) -> Iterator[tuple[ObjectiveCut, Step]]:
+        """Cuts at the query points, until a line search fails."""
         cut = problem.answer_weights(problem.regulariser.start(problem.bank.n_kernels), None, accuracy)
         yield cut, Step.SERIOUS
         path = [problem.regulariser]
@@ -57,16 +83,15 @@ class NewtonMKL(MKLSolver):
             path.append(easier)
         while path:
             r = path.pop()
-            theta = _best_multiple(r, problem.loss.linear @ cut.extras["signed_dual"], cut.extras["quadratic_forms"])
+            S = cut.extras["quadratic_forms"]
+            theta = _best_multiple(r, problem.loss.linear @ cut.extras["signed_dual"], S) * S
             cut = problem.answer_weights(_weights(r, theta), cut.extras["signed_dual"], accuracy)
             yield cut, Step.SERIOUS
             best = -np.inf
             while True:
                 S = cut.extras["quadratic_forms"]
-                svm = cut.upper - problem.regulariser.value(cut.point)
-                objective = svm + r.value(cut.point)
-                dual = float(problem.loss.linear @ cut.extras["signed_dual"]) - r.conjugate(S)
-                best = max(best, dual)
+                objective = _objective(problem, r, cut)
+                best = max(best, float(problem.loss.linear @ cut.extras["signed_dual"]) - r.conjugate(S))
                 if path and objective - best <= ON_THE_WAY * abs(objective):
                     break
                 delta = _newton_direction(problem, r, theta, cut)
@@ -75,8 +100,7 @@ class NewtonMKL(MKLSolver):
                 for _ in range(TRIES):
                     trial = np.maximum(theta + length * delta, LEAST_SHARE * theta)
                     cut = problem.answer_weights(_weights(r, trial), cut.extras["signed_dual"], accuracy)
-                    value = cut.upper - problem.regulariser.value(cut.point) + r.value(cut.point)
-                    descends = value <= objective + ARMIJO * length * slope + 1e-12 * abs(objective)
+                    descends = _objective(problem, r, cut) <= objective + ARMIJO * length * slope
                     yield cut, Step.SERIOUS if descends else Step.NULL
                     if descends:
                         break
@@ -86,6 +110,11 @@ class NewtonMKL(MKLSolver):
                 theta = trial
 
 
+def _objective(problem: MKLProblem, r: DualRegulariser, cut: ObjectiveCut) -> float:
+    """Primal objective at the point of a cut, with r in place of the problem's regulariser."""
+    return cut.upper - problem.regulariser.value(cut.point) + r.value(cut.point)
+
+
 def _weights(r: DualRegulariser, theta: Vector) -> Vector:
     """Weights at theta, those within rounding of zero being zero: their kernels are not read."""
     d = r.weights(theta)
@@ -93,16 +122,16 @@ def _weights(r: DualRegulariser, theta: Vector) -> Vector:
     return d
 
 
-def _best_multiple(r: DualRegulariser, linear: float, S: Vector) -> Vector:
-    """``c^2 S`` for the c that maximises ``c * linear - rho(c^2 S)``, whose derivative is ``linear - c w(c^2 S) @ S``."""
-    low, high = 1e-12, 1e12
+def _best_multiple(r: DualRegulariser, linear: float, S: Vector) -> float:
+    """The t that maximises ``sqrt(t) * linear - rho(t S)``: where ``linear = sqrt(t) w(t S) @ S``."""
+    low, high = 1e-24, 1e24
     for _ in range(60):
-        c = float(np.sqrt(low * high))
-        if c * float(r.weights(c * c * S) @ S) < linear:
-            low = c
+        t = float(np.sqrt(low * high))
+        if np.sqrt(t) * float(r.weights(t * S) @ S) < linear:
+            low = t
         else:
-            high = c
-    return low * high * S
+            high = t
+    return high
 
 
 def _newton_direction(problem: MKLProblem, r: DualRegulariser, theta: Vector, cut: ObjectiveCut) -> Vector:
@@ -110,9 +139,7 @@ def _newton_direction(problem: MKLProblem, r: DualRegulariser, theta: Vector, cu
     y: Vector = cut.extras["quadratic_forms"] - theta
     v, alpha = cut.extras["signed_dual"], cut.extras["alpha"]
     free = np.flatnonzero((alpha > 0) & (alpha < problem.loss.upper - problem.loss.lower))
-    R: Matrix | None = curvature_factor(
-        problem.kernel[np.ix_(free, free)], problem.bank.row_products(free, v)
-    )
+    R: Matrix | None = curvature_factor(problem.kernel[np.ix_(free, free)], problem.bank.row_products(free, v))
     if R is None:
         return y
     W = r.derivative(theta)

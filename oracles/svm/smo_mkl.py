@@ -33,8 +33,8 @@ class SMOMKL(MKLSolver):
     largest gain by second derivatives. ``K_k v`` is kept for all kernels and updated by two columns of each; columns
     come from the bank when they are first needed and the least recently used are thrown out. Points whose variables
     stay at a bound are left out of the passes. Each round of steps ends with a cut at the weights that are best for the
-    current variables: its lower bound is the dual objective, its upper one the primal objective for the best bias. The
-    solver stops when the violation is down to rounding.
+    current variables: its lower bound is the dual objective, its upper one the primal objective there. It gives up when
+    steps no longer move the variables.
 
     The state takes ``16 * n * p`` bytes besides the columns.
 
@@ -68,6 +68,10 @@ class SMOMKL(MKLSolver):
 
     def cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
         """One cut a round of steps, in extras its `n_steps` so far; see `MKLSolver.cuts`."""
+        return self.cuts_from(np.zeros(problem.loss.linear.size), problem, rtol)
+
+    def cuts_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
+        """`cuts` from feasible variables, shape of ``problem.loss.linear``."""
         bank, loss = problem.bank, problem.loss
         n, p = bank.n_points, bank.n_kernels
         points, unit = np.arange(n), np.eye(n)
@@ -78,14 +82,16 @@ class SMOMKL(MKLSolver):
         cache = ColumnCache(column, n, p, min(max(self.cache_bytes // (8 * n * p), 2), n))
         diagonal = np.concatenate([bank.row_products(points[i : i + 1], unit[i]) for i in range(n)])
         penalty = problem.regulariser.penalty()
-        x, M, S = np.zeros(loss.linear.size), np.zeros((n, p)), np.zeros(p)
-        target = LOOSE * loss.gap(x, np.zeros(n))[2]
+        x = start.copy()
+        M = bank.row_products(points, loss.signed_dual(x))
+        S = loss.signed_dual(x) @ M
+        target = LOOSE * loss.gap(x, M @ problem.regulariser.weights(S))[2]
         steps, best = 0, -np.inf
         while True:
+            limit = min(ROUND, self.max_steps - steps)
             taken, active = take_steps(
-                cache, penalty, loss.linear, loss.lower, loss.upper, diagonal, x, M, S, target,
-                min(ROUND, self.max_steps - steps),
-            )  # fmt: skip
+                cache, penalty, loss.linear, loss.lower, loss.upper, diagonal, x, M, S, target, limit
+            )
             steps += taken
             v = loss.signed_dual(x)
             left_out = np.delete(points, active)
@@ -93,10 +99,11 @@ class SMOMKL(MKLSolver):
             S[:] = v @ M
             cut, violation = problem.answer_dual(x, steps)
             yield cut, Step.SERIOUS if cut.lower_bound > best else Step.NULL
-            if steps >= self.max_steps or (taken == 0 and violation <= target):
+            if steps >= self.max_steps or violation == 0.0 or (taken == 0 and violation > target):
                 return
             best = max(best, cut.lower_bound)
             if violation <= 2.0 * target:
                 # The gap goes with the violation or, if the SVM at the weights was solved for it, with its square.
                 relative = (cut.upper - cut.lower_bound) / max(abs(cut.upper), 1e-300)
-                target *= min(max(np.sqrt(0.5 * rtol / max(relative, 1e-300)), 0.1), 0.5)
+                share = np.sqrt(0.5 * rtol / max(relative, 1e-300))
+                target = min(target, violation) * min(max(share, 0.1), 0.5)
