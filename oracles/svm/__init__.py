@@ -8,6 +8,7 @@ from oracle_opt.oracles.svm.regularisers import DualRegulariser, GeneralisedKL, 
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 
 __all__ = [
+    "SMOMKL",
     "DualRegulariser",
     "EpsilonInsensitive",
     "GeneralisedKL",
@@ -16,7 +17,6 @@ __all__ = [
     "MKLProblem",
     "MKLSolver",
     "NewtonMKL",
-    "SMOMKL",
     "SVMSolution",
     "SVMStatus",
     "SquaredLpNorm",

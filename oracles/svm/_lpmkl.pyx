@@ -4,8 +4,8 @@
     max  linear @ x - rho(S(v))   over lower <= x <= upper, sum(x) == 0,    S_k(v) = v @ K_k @ v,
 
 with v the variables x added up point by point: one variable a point for classification (signed duals y * a), two for
-epsilon-insensitive regression (a+ and -a-, the second half of x). rho(S) is the conjugate of the regulariser at S / 2; its
-gradient is half the kernel weights d, and psi, sigma give their derivative, diag(psi) + sigma d d'.
+epsilon-insensitive regression (a+ and -a-, the second half of x). rho(S) is the conjugate of the regulariser at S / 2;
+its gradient is half the kernel weights d, and psi, sigma give their derivative, diag(psi) + sigma d d'.
 
 What is kept: M, row j of which is (K_k v)_j for all k; S; and of every active point j the decision value f_j = d @ M_j
 and what the second-order working set needs. A step reads the columns of two points, once each for all kernels.
@@ -111,8 +111,8 @@ cdef inline void couple(
     cross[0] = sum_cross
 
 
-# Take out of `active`, keeping the order, the points none of whose variables can be in a violating pair: those at a bound
-# with a gradient beyond that of every variable that can move against them. Returns how many stay.
+# Take out of `active`, keeping the order, the points none of whose variables can be in a violating pair: those at a
+# bound with a gradient beyond that of every variable that can move against them. Returns how many stay.
 cdef Py_ssize_t shrink(
     Py_ssize_t n, Py_ssize_t sides, Py_ssize_t m, Py_ssize_t* active, const double* linear, const double* lower,
     const double* upper, const double* x, const double* f, double top, double bottom,
@@ -147,7 +147,7 @@ def take_steps(
         Steps taken; the active points, ndarray of int.
     """
     cdef Py_ssize_t n = M.shape[0], p = M.shape[1], sides = x.shape[0] // n
-    cdef Py_ssize_t m = n, taken = 0, pause = min(max(n // 4, 30), 1000), i, j, pi, pj, l, r, s, k
+    cdef Py_ssize_t m = n, taken = 0, pause = min(max(n // 4, 30), 1000), i, j, pi, pj, point, variable, r, s, k
     cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, kernel, cross
     cdef const double* a
     cdef const double* b
@@ -165,8 +165,8 @@ def take_steps(
     cdef double* e = &of_kernel[4, 0]
     cdef double* trial = &of_kernel[5, 0]
     cdef double sigma = penalty.weights(p, &S[0], d, psi)
-    for l in range(n):
-        move_point(p, 0.0, &M[l, 0], &M[l, 0], &M[l, 0], d, psi, &diagonal[l, 0], f + l, bends + l, own + l)
+    for i in range(n):
+        move_point(p, 0.0, &M[i, 0], &M[i, 0], &M[i, 0], d, psi, &diagonal[i, 0], f + i, bends + i, own + i)
     while True:
         if taken % PAUSE == 0:
             PyErr_CheckSignals()
@@ -175,12 +175,12 @@ def take_steps(
         i = -1
         for r in range(m):
             for s in range(sides):
-                l = active[r] + s * n
-                g = linear[l] - f[active[r]]
-                if x[l] < upper[l] and g > top:
+                variable = active[r] + s * n
+                g = linear[variable] - f[active[r]]
+                if x[variable] < upper[variable] and g > top:
                     top = g
-                    i = l
-                if x[l] > lower[l]:
+                    i = variable
+                if x[variable] > lower[variable]:
                     bottom = min(bottom, g)
         if i < 0 or top - bottom <= target or taken >= limit:
             break
@@ -197,23 +197,21 @@ def take_steps(
             j = -1
             flat = max(1e-12 * own[pi], SMALL)
             for r in range(m):
-                l = active[r]
-                if linear[l + (sides - 1) * n] - f[l] >= top and linear[l] - f[l] >= top:
-                    continue
+                point = active[r]
                 bend = -1.0
                 for s in range(sides):
-                    if x[l + s * n] > lower[l + s * n]:
-                        lead = top - (linear[l + s * n] - f[l])
-                        if lead > 0.0:
-                            if bend < 0.0:
-                                couple(p, a + l * p, d, bent, &M[l, 0], &kernel, &cross)
-                                bend = max(own[pi] + own[l] - 2.0 * kernel, 0.0)
-                                bend += 2.0 * max(bends[pi] + bends[l] - 2.0 * cross, 0.0)
-                                bend = max(bend + 2.0 * sigma * (f[pi] - f[l]) * (f[pi] - f[l]), flat)
-                            gain = lead * lead / bend
-                            if gain > best:
-                                best = gain
-                                j = l + s * n
+                    variable = point + s * n
+                    lead = top - (linear[variable] - f[point])
+                    if x[variable] > lower[variable] and lead > 0.0:
+                        if bend < 0.0:
+                            couple(p, a + point * p, d, bent, &M[point, 0], &kernel, &cross)
+                            bend = max(own[pi] + own[point] - 2.0 * kernel, 0.0)
+                            bend += 2.0 * max(bends[pi] + bends[point] - 2.0 * cross, 0.0)
+                            bend = max(bend + 2.0 * sigma * (f[pi] - f[point]) * (f[pi] - f[point]), flat)
+                        gain = lead * lead / bend
+                        if gain > best:
+                            best = gain
+                            j = variable
         if j < 0:
             break
         pj = j % n
@@ -236,8 +234,9 @@ def take_steps(
                 S[k] = max(S[k] + t * (2.0 * c[k] + t * e[k]), 0.0)
             sigma = penalty.weights(p, &S[0], d, psi)
             for r in range(m):
-                l = active[r]
+                point = active[r]
                 move_point(
-                    p, t, a + l * p, b + l * p, &M[l, 0], d, psi, &diagonal[l, 0], f + l, bends + l, own + l,
+                    p, t, a + point * p, b + point * p, &M[point, 0], d, psi, &diagonal[point, 0],
+                    f + point, bends + point, own + point,
                 )
     return taken, points[:m].copy()

@@ -99,9 +99,9 @@ cdef class SquaredNorm(Penalty):
             psi[k] = half
         return 0.0
 
-    # 2 lam * slope = -(a3 t^3 + a2 t^2 + a1 t + a0), increasing in brackets: one real root. With t = s - a2 / (3 a3) it is
-    # s^3 + 3 u s + 2 w = 0, u >= 0, whose root is -2 sqrt(u) sinh(asinh(w / u^(3/2)) / 3). Two Newton steps mend what
-    # the shift cancels.
+    # 2 lam * slope = -(a3 t^3 + a2 t^2 + a1 t + a0), increasing in brackets: one real root. With t = s - a2 / (3 a3)
+    # it is s^3 + 3 u s + 2 w = 0, u >= 0, whose root is -2 sqrt(u) sinh(asinh(w / u^(3/2)) / 3). Two Newton steps
+    # mend what the shift cancels.
     cdef double step(
         self, Py_ssize_t p, const double* S, const double* c, const double* e, double lead, double most,
         double* trial, double* d, double* psi,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -13,11 +14,13 @@ from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles.kernels.bank import GramBank
-from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, solve_checked
+from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, solve_checked
 from oracle_opt.oracles.svm.regularisers import DualRegulariser
 
 # Limit on the steps of one SVM, times the points; several times what well-conditioned ones need.
 STEPS_A_POINT = 50
+# Relative gap of the SVM that is solved for an upper bound.
+SVM_ACCURACY = 1e-9
 
 
 class Loss:
@@ -154,7 +157,9 @@ class MKLProblem:
 
     def __init__(self, bank: GramBank, loss: Loss, regulariser: DualRegulariser) -> None:
         if loss.n_points != bank.n_points:
-            raise InvalidArgument(f"`y` must have {bank.n_points} entries, one a point of the bank, got {loss.n_points}")
+            raise InvalidArgument(
+                f"`y` must have {bank.n_points} entries, one a point of the bank, got {loss.n_points}"
+            )
         weights = regulariser.start(bank.n_kernels).size
         if weights != bank.n_kernels:
             raise InvalidArgument(
@@ -169,20 +174,21 @@ class MKLProblem:
     def answer_dual(self, x: Vector, n_steps: int) -> tuple[ObjectiveCut, float]:
         """Cut at the weights that are best for the dual variables x, and the violation of x there.
 
-        Its upper bound is the primal objective of x itself for the best bias, an error of first order. For the hinge
-        loss the SVM at these weights is solved for an upper bound whose error is of second order.
+        The primal objective of x itself for the best bias is an upper bound with an error of first order. For the hinge
+        loss the SVM at these weights is solved from x, for one of second order.
         """
         began = perf_counter()
         v = self.loss.signed_dual(x)
-        S = self.bank.quadratic_forms(v)
+        S = self._forms(v)
         d = self.regulariser.weights(S)
         self.bank.combine(d, out=self.kernel)
-        decision = self.kernel @ v
-        gap, bias, violation = self.loss.gap(x, decision)
+        gap, bias, violation = self.loss.gap(x, self.kernel @ v)
+        cut = self._cut(d, x, S, gap, bias, n_steps)
         if isinstance(self.loss, Hinge):
-            svm = solve_checked(self.kernel, self.loss.y, self.loss.C, start=x, max_steps=STEPS_A_POINT * x.size)
-            gap = min(gap, max(svm.primal_objective - float(self.loss.linear @ x) + 0.5 * float(v @ decision), 0.0))
-        cut = self._cut(d, x, v, S, gap, bias, n_steps)
+            svm = self._solve(x, SVM_ACCURACY)
+            solved = self._cut(d, svm.signed_dual, self._forms(svm.signed_dual), svm.gap, svm.bias, n_steps)
+            bound = max(cut.lower_bound, solved.lower_bound)
+            cut = replace(solved if solved.upper <= cut.upper else cut, lower_bound=bound)
         self.seconds += perf_counter() - began
         return cut, violation
 
@@ -193,20 +199,22 @@ class MKLProblem:
         """
         began = perf_counter()
         self.bank.combine(d, out=self.kernel)
-        n = self.loss.n_points
-        svm = solve_checked(
-            self.kernel, self.loss.linear, self.loss.upper - self.loss.lower,
-            start=start, accuracy=accuracy, max_steps=STEPS_A_POINT * n,
-        )  # fmt: skip
-        x = svm.signed_dual
-        cut = self._cut(d, x, x, self.bank.quadratic_forms(x), svm.gap, svm.bias, svm.n_steps)
+        svm = self._solve(start, accuracy)
+        cut = self._cut(d, svm.signed_dual, self._forms(svm.signed_dual), svm.gap, svm.bias, svm.n_steps)
         self.seconds += perf_counter() - began
         return cut
 
-    def _cut(
-        self, d: Vector, x: Vector, v: Vector, S: Vector, gap: float, bias: float, n_steps: int
-    ) -> ObjectiveCut:
-        linear = float(self.loss.linear @ x)
+    def _solve(self, start: Vector | None, accuracy: float) -> SVMSolution:
+        """The SVM on the combined kernel, its box being that of the hinge loss."""
+        y, C = self.loss.linear, self.loss.upper - self.loss.lower
+        return solve_checked(self.kernel, y, C, start=start, accuracy=accuracy, max_steps=STEPS_A_POINT * y.size)
+
+    def _forms(self, v: Vector) -> Vector:
+        """Quadratic forms, which rounding may leave below 0."""
+        return np.maximum(self.bank.quadratic_forms(v), 0.0)
+
+    def _cut(self, d: Vector, x: Vector, S: Vector, gap: float, bias: float, n_steps: int) -> ObjectiveCut:
+        linear, v = float(self.loss.linear @ x), self.loss.signed_dual(x)
         return ObjectiveCut(
             point=d,
             value=linear - 0.5 * float(d @ S) + self.regulariser.value(d),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -20,7 +20,7 @@ from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 ON_THE_WAY = 0.1
 # Share of the predicted decrease that a step has to attain, factor of the next one if it does not, and their number.
 ARMIJO, SHORTER, TRIES = 1e-4, 0.3, 25
-# Answers after which the fallback takes over, and the error of one, in units of the gap asked for, that ends it as well.
+# Answers after which the fallback takes over, and the error of one, over the gap asked for, that ends it as well.
 PATIENCE, ROUGH = 40, 0.1
 # A quadratic form falls at most to this share in a step.
 LEAST_SHARE = 0.1
@@ -37,8 +37,8 @@ class NewtonMKL(MKLSolver):
 
     by a system as large as the number of free support vectors. W delta is a direction of descent of the objective
     ``SVM(w) + r(w)``: a line search makes it decrease. For weights that depend steeply on the forms (p near 1) easier
-    regularisers are solved roughly first. If an SVM cannot be solved well, a line search fails or queries become many, the
-    fallback goes on from the best dual variables. For classification only.
+    regularisers are solved roughly first. If an SVM cannot be solved well, a line search fails or queries become many,
+    the fallback goes on from the best dual variables. For classification only.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class NewtonMKL(MKLSolver):
        problem; the method is that of this library.
     """
 
-    fallback: SMOMKL = SMOMKL()
+    fallback: SMOMKL = field(default_factory=SMOMKL)
 
     def cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
         """One cut a query, and then those of the fallback; see `MKLSolver.cuts`."""
@@ -112,7 +112,7 @@ class NewtonMKL(MKLSolver):
 
 def _objective(problem: MKLProblem, r: DualRegulariser, cut: ObjectiveCut) -> float:
     """Primal objective at the point of a cut, with r in place of the problem's regulariser."""
-    return cut.upper - problem.regulariser.value(cut.point) + r.value(cut.point)
+    return float(cut.upper - problem.regulariser.value(cut.point) + r.value(cut.point))
 
 
 def _weights(r: DualRegulariser, theta: Vector) -> Vector:
@@ -135,7 +135,7 @@ def _best_multiple(r: DualRegulariser, linear: float, S: Vector) -> float:
 
 
 def _newton_direction(problem: MKLProblem, r: DualRegulariser, theta: Vector, cut: ObjectiveCut) -> Vector:
-    """``(I + 2 R'R W)^-1 (S - theta) = y - 2 R' (I + 2 R W R')^-1 R W y``, y = S - theta; y itself without curvature."""
+    """``(I + 2 R'R W)^-1 y = y - 2 R' (I + 2 R W R')^-1 R W y``, y = S - theta; y itself without curvature."""
     y: Vector = cut.extras["quadratic_forms"] - theta
     v, alpha = cut.extras["signed_dual"], cut.extras["alpha"]
     free = np.flatnonzero((alpha > 0) & (alpha < problem.loss.upper - problem.loss.lower))

@@ -202,9 +202,8 @@ class GeneralisedKL(DualRegulariser):
     def __post_init__(self) -> None:
         weights = np.array(self.reference, dtype=float)
         if weights.ndim != 1 or weights.size == 0 or not ((weights > 0) & (weights < np.inf)).all():
-            raise InvalidArgument(
-                f"`reference` must be positive finite weights of shape (p,), got {np.array2string(weights, threshold=10)}"
-            )
+            shown = np.array2string(weights, threshold=10)
+            raise InvalidArgument(f"`reference` must be positive finite weights of shape (p,), got {shown}")
         weights.flags.writeable = False
         object.__setattr__(self, "reference", weights)
         _check_factor(self.lam)

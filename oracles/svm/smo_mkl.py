@@ -19,7 +19,7 @@ else:
     from oracle_opt.oracles.svm._lpmkl import ColumnCache, take_steps
 
 # Steps after which a duality gap is computed in any case.
-ROUND = 100_000
+ROUND = 10_000
 # Violation of the first round, relative to that at the start.
 LOOSE = 0.1
 
