@@ -80,7 +80,7 @@ def solve_lp_mkl(
     >>> from oracle_opt.oracles.svm import solve_lp_mkl
     >>> result = solve_lp_mkl(GramBank([np.eye(2), 2 * np.eye(2)]), [1, -1], p=2.0)
     >>> result.point.round(6).tolist(), round(result.upper_bound, 6)
-    ([0.341995, 0.68399], 0.876597)
+    ([0.341995, 0.68399], 0.877205)
     """
     return solve_mkl(
         bank, Hinge(y, C), SquaredLpNorm(p, lam), rtol, solver=solver, max_calls=max_calls, max_seconds=max_seconds
