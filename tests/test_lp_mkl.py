@@ -230,6 +230,27 @@ def test_limits_are_reported(solver):
         assert (result.status, result.n_calls, result.success) == (status, calls, False)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_without_combined_kernels(seed):
+    class ColumnsOnly(GramBank):
+        def combine(self, weights, out=None):
+            raise AssertionError("asked for a combined kernel")
+
+    _, kernels, y, _ = random_problem(seed)
+    result = solve_lp_mkl(ColumnsOnly(kernels), y, 20.0, 1.5, solver=SMOMKL(polish_points=0))
+    peer = solve_lp_mkl(GramBank(kernels), y, 20.0, 1.5)
+    assert result.status is Status.CONVERGED
+    assert max(result.lower_bound, peer.lower_bound) <= min(result.upper_bound, peer.upper_bound) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_rounded_kernels(solver):
+    _, kernels, y, _ = random_problem(2)
+    one, other = (solve_lp_mkl(GramBank(kernels, dtype=dtype), y, solver=solver) for dtype in ("float32", "float64"))
+    assert one.status is Status.CONVERGED
+    assert one.upper_bound == pytest.approx(other.upper_bound, rel=1e-4)
+
+
 def test_step_limit_is_kept():
     bank, _, y, _ = random_problem(3)
     result = solve_lp_mkl(bank, y, solver=SMOMKL(max_steps=3))
@@ -271,7 +292,7 @@ def test_interruption_keeps_what_is_known(solver):
     _, kernels, y, _ = random_problem(3)
     result = solve_lp_mkl(InterruptedBank(kernels), y, rtol=1e-12, solver=solver)
     assert result.status is Status.INTERRUPTED
-    assert result.n_calls == (1 if isinstance(solver, SMOMKL) else 3)
+    assert result.n_calls == 3
     assert result.lower_bound < result.upper_bound < np.inf
 
 
@@ -345,7 +366,7 @@ def test_parts_are_checked():
         EpsilonInsensitive(targets, 1.0, -0.1)
     with pytest.raises(InvalidArgument, match="`y` must be finite targets"):
         EpsilonInsensitive([1.0, np.nan])
-    for name in ("cache_bytes", "max_steps"):
+    for name in ("cache_bytes", "max_steps", "polish_points"):
         with pytest.raises(InvalidArgument, match=f"`{name}` must be >= 0"):
             SMOMKL(**{name: -1})
     with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve EpsilonInsensitive"):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
-from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.bank import GramBank, Matrix
 from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, solve_checked
 from oracle_opt.oracles.svm.regularisers import DualRegulariser
 
@@ -148,6 +148,8 @@ class MKLProblem:
     ----------
     seconds : float
         Time spent in answers so far.
+    kernel : ndarray of shape (n, n) or None
+        Combined kernel of the last SVM solved.
 
     Raises
     ------
@@ -169,23 +171,37 @@ class MKLProblem:
         self.loss = loss
         self.regulariser = regulariser
         self.seconds = 0.0
-        self.kernel = np.empty((bank.n_points, bank.n_points))
+        self.kernel: Matrix | None = None
 
-    def answer_dual(self, x: Vector, n_steps: int) -> tuple[ObjectiveCut, float]:
-        """Cut at the weights that are best for the dual variables x, and the violation of x there.
+    def answer_dual(self, x: Vector, M: Matrix, n_steps: int, polish: bool) -> tuple[ObjectiveCut, float]:
+        """Cut at the weights that are best for the dual variables x.
 
         The primal objective of x itself for the best bias is an upper bound with an error of first order. For the hinge
-        loss the SVM at these weights is solved from x, for one of second order.
+        loss the SVM at these weights may be solved from x, for one of second order; this takes the combined kernel.
+
+        Parameters
+        ----------
+        x : ndarray
+            Feasible variables of the loss.
+        M : ndarray of shape (n, p)
+            Its entry (i, k) is that of ``K_k @ v`` at i, v being the variables added up by point.
+        n_steps : int
+            What to say in the extras.
+        polish : bool
+            Whether to solve the SVM, if the loss is the hinge loss.
+
+        Returns
+        -------
+        tuple
+            The `ObjectiveCut`, and the violation of the optimality conditions by x.
         """
         began = perf_counter()
-        v = self.loss.signed_dual(x)
-        S = self._forms(v)
+        S = np.maximum(self.loss.signed_dual(x) @ M, 0.0)
         d = self.regulariser.weights(S)
-        self.bank.combine(d, out=self.kernel)
-        gap, bias, violation = self.loss.gap(x, self.kernel @ v)
+        gap, bias, violation = self.loss.gap(x, M @ d)
         cut = self._cut(d, x, S, gap, bias, n_steps)
-        if isinstance(self.loss, Hinge):
-            svm = self._solve(x, SVM_ACCURACY)
+        if polish and isinstance(self.loss, Hinge):
+            svm = self._solve(d, x, SVM_ACCURACY)
             solved = self._cut(d, svm.signed_dual, self._forms(svm.signed_dual), svm.gap, svm.bias, n_steps)
             bound = max(cut.lower_bound, solved.lower_bound)
             cut = replace(solved if solved.upper <= cut.upper else cut, lower_bound=bound)
@@ -198,14 +214,16 @@ class MKLProblem:
         The SVM gets so many steps; what it then leaves open shows in the cut's `error`.
         """
         began = perf_counter()
-        self.bank.combine(d, out=self.kernel)
-        svm = self._solve(start, accuracy)
+        svm = self._solve(d, start, accuracy)
         cut = self._cut(d, svm.signed_dual, self._forms(svm.signed_dual), svm.gap, svm.bias, svm.n_steps)
         self.seconds += perf_counter() - began
         return cut
 
-    def _solve(self, start: Vector | None, accuracy: float) -> SVMSolution:
-        """The SVM on the combined kernel, its box being that of the hinge loss."""
+    def _solve(self, d: Vector, start: Vector | None, accuracy: float) -> SVMSolution:
+        """The SVM at the weights d, its box being that of the hinge loss; leaves the combined kernel in `kernel`."""
+        if self.kernel is None:
+            self.kernel = np.empty((self.bank.n_points, self.bank.n_points))
+        self.bank.combine(d, out=self.kernel)
         y, C = self.loss.linear, self.loss.upper - self.loss.lower
         return solve_checked(self.kernel, y, C, start=start, accuracy=accuracy, max_steps=STEPS_A_POINT * y.size)
 

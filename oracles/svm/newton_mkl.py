@@ -138,6 +138,7 @@ def _newton_direction(problem: MKLProblem, r: DualRegulariser, theta: Vector, cu
     """``(I + 2 R'R W)^-1 y = y - 2 R' (I + 2 R W R')^-1 R W y``, y = S - theta; y itself without curvature."""
     y: Vector = cut.extras["quadratic_forms"] - theta
     v, alpha = cut.extras["signed_dual"], cut.extras["alpha"]
+    assert problem.kernel is not None
     free = np.flatnonzero((alpha > 0) & (alpha < problem.loss.upper - problem.loss.lower))
     R: Matrix | None = curvature_factor(problem.kernel[np.ix_(free, free)], problem.bank.row_products(free, v))
     if R is None:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 
 if AVX2:
@@ -36,7 +38,7 @@ class SMOMKL(MKLSolver):
     current variables: its lower bound is the dual objective, its upper one the primal objective there. It gives up when
     steps no longer move the variables.
 
-    The state takes ``16 * n * p`` bytes besides the columns.
+    The state takes ``16 * n * p`` bytes besides the columns, and a matrix of ``8 * n**2`` up to `polish_points`.
 
     Parameters
     ----------
@@ -44,6 +46,9 @@ class SMOMKL(MKLSolver):
         Bytes the columns may take, of ``8 * n * p`` each; two are kept in any case.
     max_steps : int
         Limit on the steps of a run.
+    polish_points : int
+        Number of points up to which, for the hinge loss, the SVM at the weights of a cut is solved for its upper bound.
+        Without, the bound has an error of first order and a run takes about three times the steps.
 
     Raises
     ------
@@ -60,9 +65,10 @@ class SMOMKL(MKLSolver):
 
     cache_bytes: int = 1 << 30
     max_steps: int = 10_000_000
+    polish_points: int = 5_000
 
     def __post_init__(self) -> None:
-        for name, value in (("cache_bytes", self.cache_bytes), ("max_steps", self.max_steps)):
+        for name, value in vars(self).items():
             if not value >= 0:
                 raise InvalidArgument(f"`{name}` must be >= 0, got {value!r}")
 
@@ -74,13 +80,15 @@ class SMOMKL(MKLSolver):
         """`cuts` from feasible variables, shape of ``problem.loss.linear``."""
         bank, loss = problem.bank, problem.loss
         n, p = bank.n_points, bank.n_kernels
-        points, unit = np.arange(n), np.eye(n)
+        points = np.arange(n)
 
-        def column(i: int) -> Vector:
-            return bank.row_products(points, unit[i])
+        def column(i: int, rows: ArrayLike = points) -> Matrix:
+            unit = np.zeros(n)
+            unit[i] = 1.0
+            return bank.row_products(rows, unit)
 
         cache = ColumnCache(column, n, p, min(max(self.cache_bytes // (8 * n * p), 2), n))
-        diagonal = np.concatenate([bank.row_products(points[i : i + 1], unit[i]) for i in range(n)])
+        diagonal = np.concatenate([column(i, [i]) for i in range(n)])
         penalty = problem.regulariser.penalty()
         x = start.copy()
         M = bank.row_products(points, loss.signed_dual(x))
@@ -97,7 +105,7 @@ class SMOMKL(MKLSolver):
             left_out = np.delete(points, active)
             M[left_out] = bank.row_products(left_out, v)
             S[:] = v @ M
-            cut, violation = problem.answer_dual(x, steps)
+            cut, violation = problem.answer_dual(x, M, steps, n <= self.polish_points)
             yield cut, Step.SERIOUS if cut.lower_bound > best else Step.NULL
             if steps >= self.max_steps or violation == 0.0 or (taken == 0 and violation > target):
                 return
