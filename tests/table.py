@@ -79,6 +79,7 @@ CENTRAL = (("hard", 1e-3, 1200), ("any", 1e-5, 1000))
 # With fewer cuts than variables no model is exact: only the bounds are promised.
 CAPPED = (("hard", np.inf, 60), *EXACT)
 SMOOTH = (("badly scaled", 1e-2, 1000), ("smooth", 1e-4, 1000))
+STEEPEST = (("badly scaled", np.inf, 60), *SMOOTH)
 GENERATORS = [
     Entry("analytic-center", AnalyticCenter, INTERIOR),
     Entry("analytic-center objective cuts", lambda: AnalyticCenter(epigraph=False), (("hard", np.inf, 60), *CENTRAL)),
@@ -96,6 +97,9 @@ GENERATORS = [
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
     Entry("spg", SPG, SMOOTH),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
+    Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH),
+    Entry("spg lengths alone", lambda: SPG(nonmonotone=False), STEEPEST),
+    Entry("spg averages alone", lambda: SPG(spectral=False), STEEPEST),
     Entry(
         "subgradient", Subgradient, (("feasibility", np.inf, 60), ("badly scaled", np.inf, 60), ("bounded", 0.15, 500))
     ),
