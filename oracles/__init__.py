@@ -2,6 +2,7 @@
 
 from oracle_opt.oracles.gmkl import GMKLOracle
 from oracle_opt.oracles.kernels import GramBank, ProductBank, uci_bank
+from oracle_opt.oracles.mixed_norm import MixedNormOracle
 from oracle_opt.oracles.mkl import MKLOracle
 from oracle_opt.oracles.regularisers import ElasticNet, EntropyRegulariser, LpRegulariser, Regulariser
 
@@ -12,6 +13,7 @@ __all__ = [
     "GramBank",
     "LpRegulariser",
     "MKLOracle",
+    "MixedNormOracle",
     "ProductBank",
     "Regulariser",
     "uci_bank",

@@ -34,7 +34,9 @@ from oracle_opt.generators import (
     FixedPoint,
     Kelley,
     LevelSet,
+    MirrorDescent,
     NewtonBundle,
+    ProjectedGradient,
     ProximalBundle,
     ReducedGradient,
     Subgradient,
@@ -104,6 +106,11 @@ GENERATORS = [
         "subgradient", Subgradient, (("feasibility", np.inf, 60), ("badly scaled", np.inf, 60), ("bounded", 0.15, 500))
     ),
     Entry("subgradient polyak", lambda: Subgradient(polyak=True)),
+    Entry("projected-gradient", ProjectedGradient, STEEPEST),
+    Entry("projected-gradient 1e-6", lambda: ProjectedGradient(accuracy=1e-6), STEEPEST),
+    Entry(
+        "mirror-descent", MirrorDescent, (("feasibility", np.inf, 60), ("smooth", 0.05, 1000), ("bounded", 0.15, 1000))
+    ),
     Entry("reduced-gradient", ReducedGradient, (("smooth simplex", 1e-4, 1000),)),
     Entry("fixed-point", FixedPoint),
 ]
