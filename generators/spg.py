@@ -104,26 +104,17 @@ class SPG(SequentialGenerator):
             if accuracy is not None:
                 lower = max(lower, _proven(domain, cut))
                 accuracy = _tuned(accuracy, relative_gap(cut.upper, lower), domain, cut)
-            if slope >= 0:
-                return
-            step, trial = 1.0, cut
-            while step > 1e-8:
-                candidate = cut.point + step * direction
-                if (candidate == cut.point).all():
-                    return
-                trial = yield Query(candidate, accuracy)
-                # (10), up to the errors the oracle states
-                excess = trial.value - reference - self.sufficient_decrease * step * slope
-                if excess <= trial.error + cut.error:
-                    break
-                step *= 0.5
-            else:
+            found = None
+            if slope < 0:
+                found = yield from self._search(cut, direction, slope, reference, accuracy)
+            if found is None:
                 # (13), last line: ask again, more precisely
                 if accuracy is None or accuracy <= FINEST:
                     return
                 accuracy = max(0.1 * accuracy, FINEST)
                 self.center = cut = yield Query(cut.point, accuracy)
                 continue
+            trial, step, excess = found
             drowned = drowned + 1 if excess > 0 else 0
             if drowned > DROWNED:
                 return
@@ -142,6 +133,22 @@ class SPG(SequentialGenerator):
             self.center = cut = trial
             if metric is not None:
                 metric = domain.entropic_metric(cut.point)
+
+    def _search(
+        self, cut: ObjectiveCut, direction: Vector, slope: float, reference: float, accuracy: float | None
+    ) -> Generator[Query, ObjectiveCut, tuple[ObjectiveCut, float, float] | None]:
+        """Return the first trial that (10) accepts up to the errors stated, its step and what it owes to those."""
+        step = 1.0
+        while step > 1e-8:
+            candidate = cut.point + step * direction
+            if (candidate == cut.point).all():
+                return None
+            trial = yield Query(candidate, accuracy)
+            excess = trial.value - reference - self.sufficient_decrease * step * slope
+            if excess <= trial.error + cut.error:
+                return trial, step, excess
+            step *= 0.5
+        return None
 
 
 def _project(domain: Domain, cut: ObjectiveCut, length: float, metric: Vector | None) -> Vector:

@@ -246,6 +246,8 @@ class _PointDistances:
 
     def total(self, d: Vector) -> Matrix:
         total = self._between(self._points, d)
+        total += total.T.copy()  # the sum of the norms rounds differently on both sides
+        total *= 0.5
         np.fill_diagonal(total, 0.0)
         return total
 
@@ -262,7 +264,7 @@ class _PointDistances:
         return self._between((raw[:, self._columns] - self._center) / self._spread, d)
 
     def content(self) -> NDArray[np.float64]:
-        return self._points
+        return np.ascontiguousarray(self._points)
 
     def _between(self, A: Matrix, d: Vector) -> Matrix:
         """``|a|**2 + |b|**2 - 2 a @ b`` of the points scaled by the square root of d, not below 0."""
