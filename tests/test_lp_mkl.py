@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from sklearn.svm import SVR
 
-from oracle_opt import CapabilityMismatch, InvalidArgument, Status
-from oracle_opt.oracles import GramBank, uci_bank
+from oracle_opt import CapabilityMismatch, InvalidArgument, Status, minimize
+from oracle_opt.generators import SPG, LevelSet
+from oracle_opt.oracles import ElasticNet, EntropyRegulariser, GMKLOracle, GramBank, LpRegulariser, uci_bank
 from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.svm import (
     SMOMKL,
     EpsilonInsensitive,
-    GeneralisedKL,
     Hinge,
     MKLProblem,
     NewtonMKL,
-    SquaredLpNorm,
     solve_lp_mkl,
     solve_mkl,
 )
+from oracle_opt.oracles.svm.duals import smooth_dual
 
 SOLVERS = [SMOMKL(), NewtonMKL()]
 EXPONENTS = (1.1, 4 / 3, 1.5, 2.0, 3.0, 6.0)  # their q are short fractions: exact in second-order cones
@@ -59,11 +59,11 @@ def dual_by_clarabel(kernels, loss, regulariser):
     for k in range(p):
         values, vectors = np.linalg.eigh(kernels[k])
         constraints.append(cp.sum_squares((vectors * np.sqrt(np.maximum(values, 0))).T @ v) <= S[k])
-    lam = regulariser.lam
-    if isinstance(regulariser, GeneralisedKL):
+    lam = regulariser.weight
+    if isinstance(regulariser, EntropyRegulariser):
         rho = lam * (regulariser.reference @ (cp.exp(S / (2 * lam)) - 1))
     else:
-        rho = cp.square(cp.pnorm(S, Fraction(regulariser.q).limit_denominator(20))) / (8 * lam)
+        rho = cp.square(cp.pnorm(S, Fraction(regulariser.p / (regulariser.p - 1)).limit_denominator(20))) / (8 * lam)
     problem = cp.Problem(cp.Maximize(loss.linear @ x - rho), constraints)
     problem.solve(solver=cp.CLARABEL)
     return float(problem.value)
@@ -89,7 +89,7 @@ def test_certified_optima(name, solver, training_part):
 def test_lp_norms_against_clarabel(seed, p, solver):
     bank, kernels, y, _ = random_problem(seed)
     C, lam = (0.3, 5.0, 200.0)[seed], (1.0, 0.02, 30.0)[seed]
-    optimum = dual_by_clarabel(kernels, Hinge(y, C), SquaredLpNorm(p, lam))
+    optimum = dual_by_clarabel(kernels, Hinge(y, C), LpRegulariser(p, lam))
     result = solve_lp_mkl(bank, y, C, p, lam, 1e-8, solver=solver)
     assert result.status is Status.CONVERGED
     assert (result.upper_bound, result.lower_bound) == pytest.approx((optimum, optimum), rel=1e-5)
@@ -99,14 +99,16 @@ def test_lp_norms_against_clarabel(seed, p, solver):
 @pytest.mark.parametrize("lam", [0.05, 1.0, 50.0])
 def test_kullback_leibler_against_clarabel(lam, solver):
     bank, kernels, y, _ = random_problem(7)
-    loss, regulariser = Hinge(y, 10.0), GeneralisedKL([0.1, 1.0, 0.5, 0.2], lam)
+    loss, regulariser = Hinge(y, 10.0), EntropyRegulariser(lam, [0.1, 1.0, 0.5, 0.2])
     result = solve_mkl(bank, loss, regulariser, 1e-8, solver=solver)
     assert result.status is Status.CONVERGED
     assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regulariser), rel=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
-@pytest.mark.parametrize("regulariser", [SquaredLpNorm(2.0), SquaredLpNorm(1.25, 0.1), GeneralisedKL(np.full(4, 0.3))])
+@pytest.mark.parametrize(
+    "regulariser", [LpRegulariser(2.0), LpRegulariser(1.25, 0.1), EntropyRegulariser(1.0, np.full(4, 0.3))]
+)
 def test_regression_against_clarabel(regulariser, epsilon):
     bank, kernels, _, targets = random_problem(11)
     loss = EpsilonInsensitive(targets, 3.0, epsilon)
@@ -119,7 +121,7 @@ def test_regression_against_clarabel(regulariser, epsilon):
 
 def test_regression_is_an_svr_at_its_weights():
     bank, kernels, _, targets = random_problem(12)
-    result = solve_mkl(bank, EpsilonInsensitive(targets, 3.0, 0.2), SquaredLpNorm(1.5), 1e-9)
+    result = solve_mkl(bank, EpsilonInsensitive(targets, 3.0, 0.2), LpRegulariser(1.5), 1e-9)
     K = np.tensordot(result.point, kernels, axes=1)
     peer = SVR(kernel="precomputed", C=3.0, epsilon=0.2, tol=1e-8).fit(K, targets)
     ours = K @ result.cut.extras["signed_dual"] + result.cut.extras["bias"]
@@ -128,10 +130,22 @@ def test_regression_is_an_svr_at_its_weights():
 
 def test_targets_that_the_tube_holds_need_no_kernel():
     bank, _, _, targets = random_problem(5)
-    result = solve_mkl(bank, EpsilonInsensitive(targets, 1.0, 100.0), SquaredLpNorm(2.0))
+    result = solve_mkl(bank, EpsilonInsensitive(targets, 1.0, 100.0), LpRegulariser(2.0))
     assert result.status is Status.CONVERGED
     assert result.upper_bound == 0.0
     assert not result.point.any()
+
+
+@pytest.mark.parametrize("generator", [SPG(), LevelSet()], ids=named)
+@pytest.mark.parametrize("regulariser", [LpRegulariser(2), LpRegulariser(1.33), EntropyRegulariser(1.0)])
+def test_generators_find_the_same_optimum(regulariser, generator):
+    bank, _, y, _ = random_problem(8)
+    direct = solve_mkl(bank, Hinge(y, 10.0), regulariser, 1e-9)
+    radius = 2.0 * direct.point.max()
+    asked = minimize(GMKLOracle(bank, y, 10.0, regulariser, radius=radius), generator, rtol=1e-6)
+    assert asked.status is Status.CONVERGED
+    assert max(direct.lower_bound, asked.lower_bound) <= min(direct.upper_bound, asked.upper_bound) * (1 + 1e-12)
+    np.testing.assert_allclose(asked.point, direct.point, atol=2e-3 * direct.point.max())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -184,7 +198,7 @@ def test_columns_thrown_out_change_nothing(loss):
     for cache_bytes in (0, 5 * 8 * n * p, 1 << 30):
         bank.fetched = 0
         given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
-        results.append(solve_mkl(bank, given, SquaredLpNorm(1.5), solver=SMOMKL(cache_bytes=cache_bytes)))
+        results.append(solve_mkl(bank, given, LpRegulariser(1.5), solver=SMOMKL(cache_bytes=cache_bytes)))
         fetched.append(bank.fetched)
     for other in results[:2]:
         np.testing.assert_array_equal(other.point, results[2].point)
@@ -195,27 +209,28 @@ def test_columns_thrown_out_change_nothing(loss):
     assert fetched[0] <= 2 * results[0].cut.extras["n_steps"]
 
 
-REGULARISERS = [SquaredLpNorm(p, 0.7) for p in EXPONENTS] + [GeneralisedKL([0.5, 2.0, 1.0], 0.7)]
+REGULARISERS = [LpRegulariser(p, 0.7) for p in EXPONENTS] + [EntropyRegulariser(0.7, [0.5, 2.0, 1.0])]
 
 
 @pytest.mark.parametrize("regulariser", REGULARISERS)
-def test_regularisers_and_their_conjugates(regulariser):
+def test_duals_of_regularisers(regulariser):
     rng = np.random.default_rng(0)
     S = rng.uniform(0.5, 2.0, 3)
-    d = regulariser.weights(S)
+    dual = smooth_dual(regulariser, 3)
+    d = dual.weights(S)
     # Fenchel: d @ S / 2 <= r(d) + rho(S), equality at d = w(S), where the gradient of r is S / 2
-    assert regulariser.value(d) + regulariser.conjugate(S) == pytest.approx(0.5 * d @ S)
+    assert regulariser.value(d) + dual.conjugate(S) == pytest.approx(0.5 * d @ S)
     np.testing.assert_allclose(regulariser.gradient(d), 0.5 * S)
     for other in rng.uniform(0, 3, (20, 3)):
-        assert regulariser.value(other) + regulariser.conjugate(S) >= 0.5 * other @ S - 1e-12
+        assert regulariser.value(other) + dual.conjugate(S) >= 0.5 * other @ S - 1e-12
     steps = 1e-6 * np.eye(3)
-    slopes = [(regulariser.conjugate(S + h) - regulariser.conjugate(S - h)) / 2e-6 for h in steps]
+    slopes = [(dual.conjugate(S + h) - dual.conjugate(S - h)) / 2e-6 for h in steps]
     np.testing.assert_allclose(slopes, 0.5 * d, rtol=1e-6, atol=1e-9)
-    derivative = np.column_stack([regulariser.derivative(S) @ unit for unit in np.eye(3)])
-    differences = np.column_stack([(regulariser.weights(S + h) - regulariser.weights(S - h)) / 2e-6 for h in steps])
+    derivative = np.column_stack([dual.derivative(S) @ unit for unit in np.eye(3)])
+    differences = np.column_stack([(dual.weights(S + h) - dual.weights(S - h)) / 2e-6 for h in steps])
     np.testing.assert_allclose(derivative, differences, rtol=1e-5, atol=1e-7)
     R = rng.normal(size=(2, 3))
-    np.testing.assert_allclose(regulariser.derivative(S).between(R), R @ derivative @ R.T, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(dual.derivative(S).between(R), R @ derivative @ R.T, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
@@ -241,6 +256,17 @@ def test_without_combined_kernels(seed):
     peer = solve_lp_mkl(GramBank(kernels), y, 20.0, 1.5)
     assert result.status is Status.CONVERGED
     assert max(result.lower_bound, peer.lower_bound) <= min(result.upper_bound, peer.upper_bound) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+@pytest.mark.parametrize("p", [1.2, 2.0, 4.0])
+def test_kernels_that_tell_no_points_apart(p, solver):
+    y = np.array([1.0, 1.0, -1.0])
+    result = solve_lp_mkl(GramBank([np.ones((3, 3)), np.full((3, 3), 2.0)]), y, 3.0, p, solver=solver)
+    assert result.status is Status.CONVERGED
+    # nothing but the bias is left: one point of the smaller class stays on the wrong side
+    assert result.upper_bound == pytest.approx(6.0)
+    assert result.point == pytest.approx(np.zeros(2))
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
@@ -304,7 +330,7 @@ def test_a_run_repeats(solver):
     np.testing.assert_array_equal(one.history.upper_bound, other.history.upper_bound)
 
 
-@pytest.mark.parametrize("regulariser", [SquaredLpNorm(2.0), SquaredLpNorm(1.2), GeneralisedKL(np.ones(4))])
+@pytest.mark.parametrize("regulariser", [LpRegulariser(2.0), LpRegulariser(1.2), EntropyRegulariser(1.0, np.ones(4))])
 def test_the_two_builds_take_the_same_steps(regulariser):
     if not AVX2:
         pytest.skip("one build only on this processor, or the plain one is forced")
@@ -315,7 +341,7 @@ def test_the_two_builds_take_the_same_steps(regulariser):
     outcomes = []
     for name in ("_lpmkl", "_lpmkl_avx2"):
         loops = importlib.import_module(f"oracle_opt.oracles.svm.{name}")
-        if isinstance(regulariser, GeneralisedKL):
+        if isinstance(regulariser, EntropyRegulariser):
             penalty = loops.Entropy(regulariser.reference, 1.0)
         else:
             penalty = loops.SquaredNorm(1.0) if regulariser.p == 2.0 else loops.LpNorm(regulariser.p, 1.0)
@@ -330,15 +356,15 @@ def test_the_two_builds_take_the_same_steps(regulariser):
 @pytest.mark.parametrize("p", [1, 1.0, 0.5, -2.0, np.nan, np.inf])
 def test_p_has_to_be_greater_than_one(p):
     bank, _, y, _ = random_problem(3)
-    with pytest.raises(InvalidArgument, match=r"`p` must be greater than 1.*MKLOracle"):
+    with pytest.raises(InvalidArgument, match=r"`p` must be finite and greater than 1.*MKLOracle"):
         solve_lp_mkl(bank, y, p=p)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"lam": 0.0}, "`lam` must be positive"),
-        ({"lam": np.inf}, "`lam` must be positive"),
+        ({"lam": 0.0}, "`lam` must be finite and greater than 0"),
+        ({"lam": np.inf}, "`lam` must be finite and greater than 0"),
         ({"C": -1.0}, "`C` must be positive"),
         ({"rtol": -1e-3}, "`rtol` must be at least 0"),
         ({"rtol": np.nan}, "`rtol` must be at least 0"),
@@ -357,11 +383,13 @@ def test_arguments_are_checked(arguments, words):
 
 def test_parts_are_checked():
     bank, _, y, targets = random_problem(3)
-    for reference in ([], [1.0, 0.0], [[1.0]], [np.inf]):
-        with pytest.raises(InvalidArgument, match="`reference` must be positive"):
-            GeneralisedKL(reference)
     with pytest.raises(InvalidArgument, match="`reference` must have 4 weights"):
-        solve_mkl(bank, Hinge(y), GeneralisedKL([1.0, 2.0]))
+        solve_mkl(bank, Hinge(y), EntropyRegulariser(1.0, [1.0, 2.0]))
+    for regulariser in (LpRegulariser(2, power=1), ElasticNet()):
+        with pytest.raises(InvalidArgument, match=r"`regulariser` must be .* GMKLOracle"):
+            solve_mkl(bank, Hinge(y), regulariser)
+    with pytest.raises(InvalidArgument, match=r"`p` must be greater than 1.*MKLOracle"):
+        solve_mkl(bank, Hinge(y), LpRegulariser(1))
     with pytest.raises(InvalidArgument, match="`epsilon` must be"):
         EpsilonInsensitive(targets, 1.0, -0.1)
     with pytest.raises(InvalidArgument, match="`y` must be finite targets"):
@@ -370,4 +398,4 @@ def test_parts_are_checked():
         with pytest.raises(InvalidArgument, match=f"`{name}` must be >= 0"):
             SMOMKL(**{name: -1})
     with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve EpsilonInsensitive"):
-        NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), SquaredLpNorm(2.0)), 1e-6)
+        NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegulariser(2.0)), 1e-6)

@@ -4,14 +4,11 @@ from oracle_opt.oracles.svm.csvc import SVMSolution, SVMStatus, solve_csvc
 from oracle_opt.oracles.svm.lp_mkl import solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.svm.mkl_problem import EpsilonInsensitive, Hinge, Loss, MKLProblem, MKLSolver
 from oracle_opt.oracles.svm.newton_mkl import NewtonMKL
-from oracle_opt.oracles.svm.regularisers import DualRegulariser, GeneralisedKL, SquaredLpNorm
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 
 __all__ = [
     "SMOMKL",
-    "DualRegulariser",
     "EpsilonInsensitive",
-    "GeneralisedKL",
     "Hinge",
     "Loss",
     "MKLProblem",
@@ -19,7 +16,6 @@ __all__ = [
     "NewtonMKL",
     "SVMSolution",
     "SVMStatus",
-    "SquaredLpNorm",
     "solve_csvc",
     "solve_lp_mkl",
     "solve_mkl",

@@ -11,9 +11,9 @@ from oracle_opt.bounds import BoundTracker
 from oracle_opt.domain import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.regularisers import LpRegulariser, Regulariser
 from oracle_opt.oracles.svm.mkl_problem import Hinge, Loss, MKLProblem, MKLSolver
 from oracle_opt.oracles.svm.newton_mkl import NewtonMKL
-from oracle_opt.oracles.svm.regularisers import DualRegulariser, SquaredLpNorm
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 from oracle_opt.result import HistoryRecorder, Result, Status, make_result
 
@@ -82,15 +82,19 @@ def solve_lp_mkl(
     >>> result.point.round(6).tolist(), round(result.upper_bound, 6)
     ([0.341995, 0.68399], 0.877205)
     """
+    for name, number, least in (("p", p, 1.0), ("lam", lam, 0.0)):
+        if not least < number < np.inf:
+            advice = "; for p = 1 minimise MKLOracle, which is l1-MKL on the simplex" if name == "p" else ""
+            raise InvalidArgument(f"`{name}` must be finite and greater than {least:g}, got {number!r}{advice}")
     return solve_mkl(
-        bank, Hinge(y, C), SquaredLpNorm(p, lam), rtol, solver=solver, max_calls=max_calls, max_seconds=max_seconds
+        bank, Hinge(y, C), LpRegulariser(p, lam), rtol, solver=solver, max_calls=max_calls, max_seconds=max_seconds
     )
 
 
 def solve_mkl(
     bank: GramBank,
     loss: Loss,
-    regulariser: DualRegulariser,
+    regulariser: Regulariser,
     rtol: float = 1e-6,
     *,
     solver: MKLSolver | None = None,
@@ -105,8 +109,8 @@ def solve_mkl(
         p kernels on n points.
     loss : Loss
         `Hinge` or `EpsilonInsensitive`, of n points.
-    regulariser : DualRegulariser
-        `SquaredLpNorm` or `GeneralisedKL`, of p kernels.
+    regulariser : Regulariser
+        `LpRegulariser` of power 2 with p > 1, or `EntropyRegulariser`.
     rtol, max_calls, max_seconds
         As for `solve_lp_mkl`.
     solver : MKLSolver, optional
@@ -127,10 +131,10 @@ def solve_mkl(
     Examples
     --------
     >>> import numpy as np
-    >>> from oracle_opt.oracles import GramBank
-    >>> from oracle_opt.oracles.svm import EpsilonInsensitive, GeneralisedKL, solve_mkl
+    >>> from oracle_opt.oracles import EntropyRegulariser, GramBank
+    >>> from oracle_opt.oracles.svm import EpsilonInsensitive, solve_mkl
     >>> bank = GramBank([np.eye(2), np.diag([2.0, 1.0])])
-    >>> solve_mkl(bank, EpsilonInsensitive([1.0, -1.0]), GeneralisedKL([0.5, 0.5])).success
+    >>> solve_mkl(bank, EpsilonInsensitive([1.0, -1.0]), EntropyRegulariser(1.0, 0.5)).success
     True
     """
     if not rtol >= 0:

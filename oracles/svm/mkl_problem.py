@@ -14,8 +14,9 @@ from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles.kernels.bank import GramBank, Matrix
+from oracle_opt.oracles.regularisers import Regulariser
 from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, solve_checked
-from oracle_opt.oracles.svm.regularisers import DualRegulariser
+from oracle_opt.oracles.svm.duals import smooth_dual
 
 # Limit on the steps of one SVM, times the points; several times what well-conditioned ones need.
 STEPS_A_POINT = 50
@@ -141,11 +142,13 @@ class MKLProblem:
         p kernels on n points.
     loss : Loss
         Of n points.
-    regulariser : DualRegulariser
+    regulariser : LpRegulariser of power 2 with p > 1, or EntropyRegulariser
         r.
 
     Attributes
     ----------
+    dual : SmoothDual
+        The regulariser through its conjugate rho.
     seconds : float
         Time spent in answers so far.
     kernel : ndarray of shape (n, n) or None
@@ -157,19 +160,14 @@ class MKLProblem:
         Bank, loss and regulariser do not go together.
     """
 
-    def __init__(self, bank: GramBank, loss: Loss, regulariser: DualRegulariser) -> None:
+    def __init__(self, bank: GramBank, loss: Loss, regulariser: Regulariser) -> None:
         if loss.n_points != bank.n_points:
             raise InvalidArgument(
                 f"`y` must have {bank.n_points} entries, one a point of the bank, got {loss.n_points}"
             )
-        weights = regulariser.start(bank.n_kernels).size
-        if weights != bank.n_kernels:
-            raise InvalidArgument(
-                f"`reference` must have {bank.n_kernels} weights, one a kernel of the bank, got {weights}"
-            )
         self.bank = bank
         self.loss = loss
-        self.regulariser = regulariser
+        self.dual = smooth_dual(regulariser, bank.n_kernels)
         self.seconds = 0.0
         self.kernel: Matrix | None = None
 
@@ -197,7 +195,7 @@ class MKLProblem:
         """
         began = perf_counter()
         S = np.maximum(self.loss.signed_dual(x) @ M, 0.0)
-        d = self.regulariser.weights(S)
+        d = self.dual.weights(S)
         gap, bias, violation = self.loss.gap(x, M @ d)
         cut = self._cut(d, x, S, gap, bias, n_steps)
         if polish and isinstance(self.loss, Hinge):
@@ -235,10 +233,10 @@ class MKLProblem:
         linear, v = float(self.loss.linear @ x), self.loss.signed_dual(x)
         return ObjectiveCut(
             point=d,
-            value=linear - 0.5 * float(d @ S) + self.regulariser.value(d),
-            subgradient=self.regulariser.gradient(d) - 0.5 * S,
+            value=linear - 0.5 * float(d @ S) + self.dual.value(d),
+            subgradient=self.dual.gradient(d) - 0.5 * S,
             error=gap,
-            lower_bound=linear - self.regulariser.conjugate(S),
+            lower_bound=linear - self.dual.conjugate(S),
             extras={"alpha": np.abs(x), "signed_dual": v, "bias": bias, "quadratic_forms": S, "n_steps": n_steps},
         )
 

@@ -12,8 +12,8 @@ from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import Step
 from oracle_opt.oracles.svm.curvature import Matrix, curvature_factor
+from oracle_opt.oracles.svm.duals import SmoothDual
 from oracle_opt.oracles.svm.mkl_problem import Hinge, MKLProblem, MKLSolver
-from oracle_opt.oracles.svm.regularisers import DualRegulariser
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 
 # Relative gap at which a regulariser on the way is left for the next.
@@ -71,14 +71,14 @@ class NewtonMKL(MKLSolver):
                 break
         assert best is not None
         v, S = best.extras["signed_dual"], best.extras["quadratic_forms"]
-        share = float(np.sqrt(_best_multiple(problem.regulariser, problem.loss.linear @ v, S)))
+        share = float(np.sqrt(_best_multiple(problem.dual, problem.loss.linear @ v, S)))
         yield from self.fallback.cuts_from(min(share, 1.0) * v, problem, rtol)
 
     def _newton(self, problem: MKLProblem, accuracy: float) -> Iterator[tuple[ObjectiveCut, Step]]:
         """Cuts at the query points, until a line search fails."""
-        cut = problem.answer_weights(problem.regulariser.start(problem.bank.n_kernels), None, accuracy)
+        cut = problem.answer_weights(problem.dual.start(), None, accuracy)
         yield cut, Step.SERIOUS
-        path = [problem.regulariser]
+        path = [problem.dual]
         while (easier := path[-1].easier(cut.extras["quadratic_forms"])) is not None:
             path.append(easier)
         while path:
@@ -110,19 +110,19 @@ class NewtonMKL(MKLSolver):
                 theta = trial
 
 
-def _objective(problem: MKLProblem, r: DualRegulariser, cut: ObjectiveCut) -> float:
+def _objective(problem: MKLProblem, r: SmoothDual, cut: ObjectiveCut) -> float:
     """Primal objective at the point of a cut, with r in place of the problem's regulariser."""
-    return float(cut.upper - problem.regulariser.value(cut.point) + r.value(cut.point))
+    return float(cut.upper - problem.dual.value(cut.point) + r.value(cut.point))
 
 
-def _weights(r: DualRegulariser, theta: Vector) -> Vector:
+def _weights(r: SmoothDual, theta: Vector) -> Vector:
     """Weights at theta, those within rounding of zero being zero: their kernels are not read."""
     d = r.weights(theta)
     d[d < 1e-15 * d.max()] = 0.0
     return d
 
 
-def _best_multiple(r: DualRegulariser, linear: float, S: Vector) -> float:
+def _best_multiple(r: SmoothDual, linear: float, S: Vector) -> float:
     """The t that maximises ``sqrt(t) * linear - rho(t S)``: where ``linear = sqrt(t) w(t S) @ S``."""
     low, high = 1e-24, 1e24
     for _ in range(60):
@@ -134,7 +134,7 @@ def _best_multiple(r: DualRegulariser, linear: float, S: Vector) -> float:
     return high
 
 
-def _newton_direction(problem: MKLProblem, r: DualRegulariser, theta: Vector, cut: ObjectiveCut) -> Vector:
+def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: ObjectiveCut) -> Vector:
     """``(I + 2 R'R W)^-1 y = y - 2 R' (I + 2 R W R')^-1 R W y``, y = S - theta; y itself without curvature."""
     y: Vector = cut.extras["quadratic_forms"] - theta
     v, alpha = cut.extras["signed_dual"], cut.extras["alpha"]

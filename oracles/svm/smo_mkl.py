@@ -89,11 +89,11 @@ class SMOMKL(MKLSolver):
 
         cache = ColumnCache(column, n, p, min(max(self.cache_bytes // (8 * n * p), 2), n))
         diagonal = np.concatenate([column(i, [i]) for i in range(n)])
-        penalty = problem.regulariser.penalty()
+        penalty = problem.dual.penalty()
         x = start.copy()
         M = bank.row_products(points, loss.signed_dual(x))
         S = loss.signed_dual(x) @ M
-        target = LOOSE * loss.gap(x, M @ problem.regulariser.weights(S))[2]
+        target = LOOSE * loss.gap(x, M @ problem.dual.weights(S))[2]
         steps, best = 0, -np.inf
         while True:
             limit = min(ROUND, self.max_steps - steps)
