@@ -2,13 +2,13 @@
 
     ORACLE_OPT_DATA=folder-with-the-data-sets python benchmarks/lp_mkl.py [--quick] > tables.md
 
-Sonar, ionosphere, pima and wdbc (70 %, 13 (d + 1) kernels, C = 100, lambda = 1), p = 2, 1.33 and 1.1, to the gap
-of the authors' code.
-Prints Markdown; progress goes to stderr. Seconds are processor seconds of one thread, medians over rounds in which the
-methods take turns; the bank is built before. The memory limit is the time to add up, in the same rounds, the numbers of
-two columns of every kernel, 16 n p bytes, picked in turn from as many columns as fit in 64 MB or more; a ratio is that
-of a whole run, columns and certificates included, to its steps times the limit. The last table is about columns that do
-not fit. `--quick` takes one round on sonar alone.
+Sonar, ionosphere, pima and wdbc (70 %, 13 (d + 1) kernels, C = 100, lambda = 1), p = 2, 1.33 and 1.1, to the gap of
+the authors' code. Prints Markdown; progress goes to stderr. Seconds are processor seconds of one thread, medians over
+rounds in which the methods take turns; the bank is built before. The memory limit is the least time to add up, in the
+same round, the numbers of two columns of every kernel, 16 n p bytes, picked in turn from at least 64 MB of columns; a
+ratio is that of a whole run, columns and certificates included, to its steps times the limit. It may be below 1, as
+points that stay at a bound are left out of most steps. The last table is about columns that do not fit. `--quick` takes
+one round on sonar alone.
 """
 
 import argparse
@@ -35,7 +35,7 @@ AUTHORS = {
     "wdbc": ((0.88, 2e-8), (1.1, 6e-8), (1.4, 3e-7)),
 }
 ROUNDS = 5
-READS = 20
+READS, TRIES = 20, 5
 
 
 def timed(call):
@@ -59,7 +59,7 @@ def row(name, bank, y, p, authors, gap, rounds):
     for _ in range(rounds):
         newton, by_newton = timed(partial(solve_lp_mkl, bank, y, p=p, rtol=gap, solver=NewtonMKL()))
         smo, by_smo = timed(partial(solve_lp_mkl, bank, y, p=p, rtol=gap, solver=SMOMKL()))
-        limit = timed(partial(read_columns, columns))[0] / READS
+        limit = min(timed(partial(read_columns, columns))[0] for _ in range(TRIES)) / READS
         times.append((newton, smo, smo / (by_smo.cut.extras["n_steps"] * limit)))
     newton, smo, ratio = (median(column) for column in zip(*times, strict=True))
     lowest, highest = (pick(r[2] for r in times) for pick in (min, max))
