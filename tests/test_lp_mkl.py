@@ -323,6 +323,23 @@ def test_interruption_keeps_what_is_known(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_failure_keeps_what_is_known(solver):
+    class FailingBank(GramBank):
+        left = 2
+
+        def quadratic_forms(self, v):
+            self.left -= 1
+            if self.left < 0:
+                raise OSError("the disk is gone")
+            return super().quadratic_forms(v)
+
+    _, kernels, y, _ = random_problem(3)
+    with pytest.raises(OSError, match="the disk is gone") as failure:
+        solve_lp_mkl(FailingBank(kernels), y, rtol=1e-12, solver=solver)
+    assert (failure.value.result.status, failure.value.result.n_calls) == (Status.FAILED, 2)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
 def test_a_run_repeats(solver):
     bank, _, y, _ = random_problem(6)
     one, other = (solve_lp_mkl(bank, y, p=1.2, solver=solver) for _ in range(2))

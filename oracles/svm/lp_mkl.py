@@ -12,7 +12,8 @@ from oracle_opt.domain import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.regularisers import LpRegulariser, Regulariser
-from oracle_opt.oracles.svm.mkl_problem import Hinge, Loss, MKLProblem, MKLSolver
+from oracle_opt.oracles.svm.losses import Hinge, Loss
+from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 from oracle_opt.oracles.svm.newton_mkl import NewtonMKL
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 from oracle_opt.result import HistoryRecorder, Result, Status, make_result
@@ -128,6 +129,8 @@ def solve_mkl(
     CapabilityMismatch
         The solver cannot serve the loss.
 
+    Any exception of the bank carries the `Result` so far as its attribute `result`, as in `minimize`.
+
     Examples
     --------
     >>> import numpy as np
@@ -171,3 +174,6 @@ def solve_mkl(
         return make_result(Status.MAX_CALLS, bounds, recorder)
     except KeyboardInterrupt:
         return make_result(Status.INTERRUPTED, bounds, recorder)
+    except Exception as trouble:
+        trouble.result = make_result(Status.FAILED, bounds, recorder)  # type: ignore[attr-defined]
+        raise

@@ -13,7 +13,8 @@ from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import Step
 from oracle_opt.oracles.svm.curvature import Matrix, curvature_factor
 from oracle_opt.oracles.svm.duals import SmoothDual
-from oracle_opt.oracles.svm.mkl_problem import Hinge, MKLProblem, MKLSolver
+from oracle_opt.oracles.svm.losses import Hinge
+from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 
 # Relative gap at which a regulariser on the way is left for the next.
