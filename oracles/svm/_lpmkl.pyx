@@ -7,8 +7,8 @@ with v the variables x added up point by point: one variable a point for classif
 epsilon-insensitive regression (a+ and -a-, the second half of x). rho(S) is the conjugate of the regulariser at S / 2;
 its gradient is half the kernel weights d, and psi, sigma give their derivative, diag(psi) + sigma d d'.
 
-What is kept: M, row j of which is (K_k v)_j for all k; S; and of every active point j the decision value f_j = d @ M_j
-and what the second-order working set needs. A step reads the columns of two points, once each for all kernels.
+What is kept: M, row j of which is (K_k v)_j for all k; S; and the decision values f_j = d @ M_j of the active points. A
+step reads the columns of two points of all kernels.
 
 Compiled with -ffast-math: comparisons with NaN or infinity mean nothing here, the caller checks its data before.
 """
@@ -79,36 +79,33 @@ cdef class ColumnCache:
         return &self.view[slot, 0, 0]
 
 
-# M_j += t (column_i - column_j) for one point, and what changes with it.
-# NumPy: m += t * (a - b); out[:] = d @ m, psi @ m**2, d @ diagonal
-cdef inline void move_point(
-    Py_ssize_t p, double t, const double* a, const double* b, double* m, const double* d, const double* psi,
-    const double* diagonal, double* f, double* bend, double* own,
+# M_j += t (column_i - column_j) for one point j; its new decision value is returned.
+# NumPy: m += t * (a - b); return d @ m
+cdef inline double move_point(
+    Py_ssize_t p, double t, const double* a, const double* b, const double* d, double* m,
 ) noexcept nogil:
     cdef Py_ssize_t k
-    cdef double value, sum_f = 0.0, sum_bend = 0.0, sum_own = 0.0
+    cdef double value, f = 0.0
     for k in range(p):
         value = m[k] + t * (a[k] - b[k])
         m[k] = value
-        sum_f += d[k] * value
-        sum_bend += psi[k] * value * value
-        sum_own += d[k] * diagonal[k]
-    f[0] = sum_f
-    bend[0] = sum_bend
-    own[0] = sum_own
+        f += d[k] * value
+    return f
 
 
-# NumPy: d @ a, (psi * mi) @ mj
-cdef inline void couple(
-    Py_ssize_t p, const double* a, const double* d, const double* bent, const double* mj, double* kernel, double* cross,
+# Minus the second derivative of the dual along a pair of points, but for the part of sigma. Arguments: K_ii, K_jj,
+# K_ij, M_i, M_j of every kernel.
+# NumPy: return d @ (ii + jj - 2 * ij) + 2 * psi @ (mi - mj)**2
+cdef inline double bend_of_pair(
+    Py_ssize_t p, const double* ii, const double* jj, const double* ij, const double* mi, const double* mj,
+    const double* d, const double* psi,
 ) noexcept nogil:
     cdef Py_ssize_t k
-    cdef double sum_kernel = 0.0, sum_cross = 0.0
+    cdef double c, bend = 0.0
     for k in range(p):
-        sum_kernel += d[k] * a[k]
-        sum_cross += bent[k] * mj[k]
-    kernel[0] = sum_kernel
-    cross[0] = sum_cross
+        c = mi[k] - mj[k]
+        bend += d[k] * (ii[k] + jj[k] - 2.0 * ij[k]) + 2.0 * psi[k] * c * c
+    return bend
 
 
 # Take out of `active`, keeping the order, the points none of whose variables can be in a violating pair: those at a
@@ -148,25 +145,22 @@ def take_steps(
     """
     cdef Py_ssize_t n = M.shape[0], p = M.shape[1], sides = x.shape[0] // n
     cdef Py_ssize_t m = n, taken = 0, pause = min(max(n // 4, 30), 1000), i, j, pi, pj, point, variable, r, s, k
-    cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, kernel, cross
+    cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, slope
     cdef const double* a
     cdef const double* b
     points = np.arange(n)
     cdef Py_ssize_t[::1] active = points
-    cdef double[:, ::1] of_point = np.empty((3, n))
-    cdef double[:, ::1] of_kernel = np.empty((6, p))
-    cdef double* f = &of_point[0, 0]
-    cdef double* bends = &of_point[1, 0]
-    cdef double* own = &of_point[2, 0]
+    cdef double[::1] decision = np.empty(n)
+    cdef double[:, ::1] of_kernel = np.empty((5, p))
+    cdef double* f = &decision[0]
     cdef double* d = &of_kernel[0, 0]
     cdef double* psi = &of_kernel[1, 0]
-    cdef double* bent = &of_kernel[2, 0]
-    cdef double* c = &of_kernel[3, 0]
-    cdef double* e = &of_kernel[4, 0]
-    cdef double* trial = &of_kernel[5, 0]
+    cdef double* c = &of_kernel[2, 0]
+    cdef double* e = &of_kernel[3, 0]
+    cdef double* trial = &of_kernel[4, 0]
     cdef double sigma = penalty.weights(p, &S[0], d, psi)
     for i in range(n):
-        move_point(p, 0.0, &M[i, 0], &M[i, 0], &M[i, 0], d, psi, &diagonal[i, 0], f + i, bends + i, own + i)
+        f[i] = move_point(p, 0.0, &M[i, 0], &M[i, 0], d, &M[i, 0])
     while True:
         if taken % PAUSE == 0:
             PyErr_CheckSignals()
@@ -191,11 +185,11 @@ def take_steps(
         # Partner of the largest gain of the unclipped step: lead^2 / (2 curvature), the curvature being
         # sum_k d_k e_k + 2 (sum_k psi_k c_k^2 + sigma (d @ c)^2), with c = M_i - M_j, e = K_ii + K_jj - 2 K_ij.
         with nogil:
+            flat = SMALL
             for k in range(p):
-                bent[k] = psi[k] * M[pi, k]
+                flat += 1e-12 * d[k] * diagonal[pi, k]
             best = -1.0
             j = -1
-            flat = max(1e-12 * own[pi], SMALL)
             for r in range(m):
                 point = active[r]
                 bend = -1.0
@@ -204,10 +198,12 @@ def take_steps(
                     lead = top - (linear[variable] - f[point])
                     if x[variable] > lower[variable] and lead > 0.0:
                         if bend < 0.0:
-                            couple(p, a + point * p, d, bent, &M[point, 0], &kernel, &cross)
-                            bend = max(own[pi] + own[point] - 2.0 * kernel, 0.0)
-                            bend += 2.0 * max(bends[pi] + bends[point] - 2.0 * cross, 0.0)
-                            bend = max(bend + 2.0 * sigma * (f[pi] - f[point]) * (f[pi] - f[point]), flat)
+                            bend = bend_of_pair(
+                                p, &diagonal[pi, 0], &diagonal[point, 0], a + point * p, &M[pi, 0], &M[point, 0],
+                                d, psi,
+                            )
+                            slope = f[pi] - f[point]
+                            bend = max(bend + 2.0 * sigma * slope * slope, flat)
                         gain = lead * lead / bend
                         if gain > best:
                             best = gain
@@ -235,8 +231,5 @@ def take_steps(
             sigma = penalty.weights(p, &S[0], d, psi)
             for r in range(m):
                 point = active[r]
-                move_point(
-                    p, t, a + point * p, b + point * p, &M[point, 0], d, psi, &diagonal[point, 0],
-                    f + point, bends + point, own + point,
-                )
+                f[point] = move_point(p, t, a + point * p, b + point * p, d, &M[point, 0])
     return taken, points[:m].copy()
