@@ -1,5 +1,6 @@
 # make demo   the main job on real data, in a virtual environment of its own
 # make test   lint, types and all tests
+# make bench  all benchmarks, hours; rewrites docs/performance.md (BENCH="--only footprint" or --quick for less)
 # make clean  remove the environment and what was built
 
 VENV ?= .venv
@@ -10,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
-.PHONY: demo test clean
+.PHONY: demo test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --out demo-report
@@ -21,6 +22,9 @@ test: $(VENV)/.installed-dev
 	$(BIN)/cython-lint oracles
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 $(VENV)/.ready: tools/make_venv.sh
 	sh tools/make_venv.sh $(PYTHON) $(VENV)

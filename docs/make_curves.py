@@ -40,7 +40,7 @@ CURVES: dict[str, tuple[QueryPointGenerator, str, str]] = {
     "LevelSet()": (LevelSet(), "#0072B2", "-"),
     "LevelSet(entropic=False)": (LevelSet(entropic=False), "#0072B2", "--"),
     "AnalyticCenter()": (AnalyticCenter(), "#D55E00", "-"),
-    "AnalyticCenter(epigraph=False)": (AnalyticCenter(epigraph=False), "#D55E00", "--"),
+    "AnalyticCenter(epigraph=False, proximal=0)": (AnalyticCenter(epigraph=False, proximal=0), "#D55E00", "--"),
     "Kelley()": (Kelley(), "#009E73", "-"),
     "Kelley(chebyshev=True)": (Kelley(chebyshev=True), "#009E73", "--"),
     "ProximalBundle()": (ProximalBundle(), "#999933", "-"),

@@ -64,6 +64,13 @@ class Rows:
         self._sides[:, self._size] = constant, value, 1
         self._size += 1
 
+    def combine(self, multipliers: Vector) -> Vector:
+        """``multipliers @ matrix``, in the time of the rows whose multiplier is not zero."""
+        active = np.flatnonzero(multipliers)
+        if 2 * len(active) > self._size:
+            return multipliers @ self.matrix
+        return multipliers[active] @ self._matrix[active]
+
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows outside the mask."""
         kept = np.flatnonzero(mask)
@@ -119,7 +126,7 @@ class CutPool:
             return None
         a, u = a / total, u / total
         constant = float(a @ self.objective.constant + u @ self.feasibility.constant)
-        return Minorant(constant, a @ self.objective.matrix + u @ self.feasibility.matrix)
+        return Minorant(constant, self.objective.combine(a) + self.feasibility.combine(u))
 
     def shrink(self, cap: int, objective: Vector, feasibility: Vector) -> NDArray[np.bool_] | None:
         """Drop slack objective cuts once there are more than `cap`; give the mask of those kept, if any were dropped.

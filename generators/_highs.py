@@ -1,4 +1,4 @@
-"""A linear program kept alive in HiGHS: rows come and go, the basis stays warm."""
+"""A linear program kept alive in HiGHS: rows and columns come and go, the basis stays warm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from oracle_opt.cuts import Vector
 
-_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+Matrix = NDArray[np.float64]
+
+TOLERANCE = 1e-10
+_TIGHT = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
 _LOOSE = {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7}
 # A proof never rests on the solver's tolerance (see CutPool.minorant), so looser ones cost only tightness.
 _ATTEMPTS = (
@@ -21,41 +24,48 @@ _ATTEMPTS = (
 )
 
 
-class WarmLP:
-    """``min cost @ x`` subject to ``lower <= x <= upper`` and rows that are added one by one.
+class LPFailure(RuntimeError):
+    """HiGHS neither solved a linear program nor proved it infeasible."""
 
-    Solved by the dual simplex method from the last basis. Copies go on from the same basis.
+
+class WarmLP:
+    """``min cost @ x`` subject to ``lower <= x <= upper`` and rows; columns and rows are added as they come.
+
+    Solved by the simplex method from the last basis: the dual one after a row was added, the primal one after a column.
+    Copies go on from the same basis.
 
     Parameters
     ----------
     cost, lower, upper : ndarray of shape (n,)
-        Costs and bounds of the variables.
+        Costs and bounds of the first columns.
     """
 
     def __init__(self, cost: Vector, lower: Vector, upper: Vector) -> None:
         self._model = _new_model()
-        self._model.addVars(len(cost), lower, upper)
-        columns = np.arange(len(cost), dtype=np.int32)
-        self._model.changeColsCost(len(cost), columns, cost)
-        self._columns = columns
+        self.add_columns(cost, lower, upper, np.zeros((0, len(cost))))
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self._model.getNumRow())
 
-    def add_row(self, coefficients: Vector, lower: float, upper: float) -> None:
-        """Add ``lower <= coefficients @ x <= upper``."""
-        nonzero = self._columns[coefficients != 0]
-        self._model.addRow(lower, upper, len(nonzero), nonzero, coefficients[nonzero])
+    def add_columns(self, cost: Vector, lower: Vector, upper: Vector, matrix: Matrix) -> None:
+        """Add columns, those of `matrix`, of shape (n_rows, number of columns)."""
+        starts, places, values = _sparse(matrix.T)
+        self._model.addCols(len(cost), cost, lower, upper, len(values), starts, places, values)
+
+    def add_rows(self, matrix: Matrix, lower: Vector, upper: Vector) -> None:
+        """Add the rows ``lower <= matrix @ x <= upper``."""
+        starts, places, values = _sparse(matrix)
+        self._model.addRows(len(lower), lower, upper, len(values), starts, places, values)
 
     def change_column_bounds(self, column: int, lower: float, upper: float) -> None:
         """Change the bounds of a variable."""
         self._model.changeColBounds(column, lower, upper)
 
-    def change_row_bounds(self, row: int, lower: float, upper: float) -> None:
-        """Change the two sides of a row."""
-        self._model.changeRowBounds(row, lower, upper)
+    def change_rows_upper(self, rows: NDArray[np.intp], upper: Vector) -> None:
+        """Change the right-hand sides of rows ``matrix @ x <= upper``."""
+        self._model.changeRowsBounds(len(rows), rows.astype(np.int32), np.full(len(rows), -np.inf), upper)
 
     def delete_rows(self, rows: NDArray[np.intp]) -> None:
         """Delete rows; those behind them move up."""
@@ -66,37 +76,44 @@ class WarmLP:
 
         Raises
         ------
-        RuntimeError
+        LPFailure
             HiGHS neither solved the program nor proved it infeasible: warm, cold, with looser tolerances, by its
             interior point method.
         """
-        for options in _ATTEMPTS:
-            if options is not _ATTEMPTS[0]:
+        for attempt, options in enumerate(_ATTEMPTS):
+            if attempt:
                 self._model.clearSolver()
             for name, value in options.items():
                 self._model.setOptionValue(name, value)
             self._model.run()
             status = self._model.getModelStatus()
-            if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible):
-                break
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return None
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise RuntimeError(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
-        solution = self._model.getSolution()
-        return np.array(solution.col_value), np.array(solution.row_dual)
+            if status == highspy.HighsModelStatus.kInfeasible:
+                return None
+            if status == highspy.HighsModelStatus.kOptimal:
+                solution = self._model.getSolution()
+                x, duals = np.array(solution.col_value), np.array(solution.row_dual)
+                if np.isfinite(x).all() and np.isfinite(duals).all():
+                    return x, duals
+        raise LPFailure(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WarmLP:
         copy = WarmLP.__new__(WarmLP)
-        copy._columns = self._columns
         copy._model = _new_model()
         copy._model.passModel(self._model.getLp())
         copy._model.setBasis(self._model.getBasis())
         return copy
 
 
+def _sparse(matrix: Matrix) -> tuple[NDArray[np.int32], NDArray[np.int32], Vector]:
+    """Starts, column numbers and values of the rows' entries that are not zero."""
+    rows, places = np.nonzero(matrix)
+    starts = np.searchsorted(rows, np.arange(len(matrix)))
+    return starts.astype(np.int32), places.astype(np.int32), matrix[rows, places]
+
+
 def _new_model() -> highspy.Highs:
     model = highspy.Highs()
-    for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
+    # simplex_strategy 0 chooses: dual simplex unless the basis is primal feasible
+    for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1), ("simplex_strategy", 0)):
         model.setOptionValue(name, value)
     return model

@@ -12,9 +12,9 @@ from oracle_opt.generators._projection import project_on_cuts
 def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
     """Project on ``{z : model(z) <= lower + level * (upper - lower)}``.
 
-    Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Should the
-    projection fail numerically, the point is where the segment from the last query point to the model's minimiser
-    enters the level set.
+    Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Its
+    multipliers are left with the model, for the next projection to start from. Should the projection fail numerically,
+    the point is where the segment from the last query point to the model's minimiser enters the level set.
 
     Parameters
     ----------
@@ -31,20 +31,24 @@ def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     pool, gap, minimiser = model.pool, model.gap, model.minimum.point
     if not gap > 0:
         return minimiser
-    slopes, normals = pool.objective.matrix, pool.feasibility.matrix
-    scale = np.r_[np.full(len(slopes), gap), 1e-3 * np.abs(normals).max(axis=1, initial=0.0)]
-    matrix = np.vstack([slopes, normals]) / scale[:, None]
-    rhs = np.r_[model.lower + level * gap - pool.objective.constant, -pool.feasibility.constant] / scale
-    rhs[len(slopes) :] -= 3e-6  # three times the projection's tolerance: stay inside the feasibility cuts
+    objective, feasibility = pool.objective, pool.feasibility
+    unit = np.r_[np.full(len(objective), gap), 1e-3 * np.abs(feasibility.matrix).max(axis=1, initial=0.0)]
+    matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
+    rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
+    rhs[len(objective) :] -= 3e-6 * unit[len(objective) :]  # three times the tolerance: stay inside feasibility cuts
     metric = None if entropic is False else model.domain.entropic_metric(last)
     if metric is None:
         metric = np.ones(model.domain.dimension)
-    done = project_on_cuts(model.domain, last, metric, matrix, rhs, np.zeros(len(rhs)))
+    known = model.level_multipliers
+    start = np.zeros(len(rhs))
+    start[: len(known)] = gap * known
+    done = project_on_cuts(model.domain, last, metric, matrix, rhs, start, unit=unit)
+    model.level_multipliers = done.multipliers[: len(objective)] / gap if done.converged else np.zeros(0)
     if done.converged and (done.point != last).any():
         return done.point
     if done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimiser
         return minimiser
-    violation, slack = matrix @ last - rhs, rhs - matrix @ minimiser
+    violation, slack = (matrix @ last - rhs) / unit, (rhs - matrix @ minimiser) / unit
     length = violation + np.maximum(slack, 0.0)
     share = np.divide(violation, length, out=np.zeros_like(rhs), where=violation > 0)
     return model.domain.project(last + float(np.clip(share, 0.0, 1.0).max()) * (minimiser - last))

@@ -1,7 +1,8 @@
-"""The cutting-plane model minimised by a linear program: the master of Kelley, the lower bound of others."""
+"""Linear programs over the cuts, one row a cut; one of them minimises the cutting-plane model."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +10,16 @@ from numpy.typing import NDArray
 
 from oracle_opt import Domain
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._highs import WarmLP
+from oracle_opt.generators._cuts import CutPool, Rows
+from oracle_opt.generators._highs import TOLERANCE, Matrix, WarmLP
+
+FIRST_COLUMNS = 50
+ROUNDS = 50  # limit on the rounds of adding columns
 
 
 @dataclass(frozen=True, eq=False)
 class ModelMinimum:
-    """Minimum of the cutting-plane model, where it is, and the multipliers that prove it."""
+    """A point, the value of the model there, and the multipliers of the cuts, up to a common factor."""
 
     point: Vector
     value: float
@@ -23,11 +27,163 @@ class ModelMinimum:
     feasibility: Vector
 
 
-class ModelLP:
+class CutLP(ABC):
+    """``min t`` over z of the domain and t; a row a cut, ``scale_i (slope_i @ z + constant_i - level) <= w_i t``.
+
+    On simplices a vertex has no more non-zero coordinates than there are rows. So HiGHS is given the columns that
+    matter, the others stand at zero. With y the row multipliers, column k outside has the reduced cost
+    ``sum_i y_i scale_i slope_ik`` less what the equalities pay: one product with the cuts. Those with a negative one
+    are added and the program is solved again until there are none; then its minimum is that of all columns.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints.
+    t_lower, t_upper : float
+        Bounds of t.
+
+    References
+    ----------
+    Bixby, Gregory, Lustig, Marsten & Shanno (1992), "Very large-scale linear programming: a case study in combining
+    interior point and simplex methods", for the choice of columns ("sifting").
+    """
+
+    def __init__(self, domain: Domain, t_lower: float, t_upper: float) -> None:
+        constraints = domain.linear_constraints()
+        assert constraints is not None
+        self._domain = domain
+        self._constraints = constraints
+        self._lp = WarmLP(np.ones(1), np.array([t_lower]), np.array([t_upper]))
+        rhs = constraints.equality_rhs
+        self._lp.add_rows(np.zeros((len(rhs), 1)), rhs, rhs)
+        self._objective = _CutRows()
+        self._feasibility = _CutRows()
+        self._columns = np.zeros(0, dtype=np.intp)  # in the order of the program, behind t
+        self._outside = np.ones(domain.dimension, dtype=bool)
+        self._level = np.nan
+
+    @abstractmethod
+    def _current_level(self, pool: CutPool) -> float:
+        """Level of the objective rows; that of feasibility rows is 0. Called before cuts are taken up."""
+
+    @abstractmethod
+    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
+        """Scale and w of the rows of these objective or feasibility cuts."""
+
+    def solve(self, pool: CutPool) -> ModelMinimum | None:
+        """Take up the pool's new cuts and minimise; `None` if the rows leave nothing.
+
+        Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
+
+        Raises
+        ------
+        LPFailure
+            HiGHS failed numerically.
+        """
+        self._take_up(pool)
+        solved = self._lp.solve()
+        if solved is None and self._outside.any():
+            self._add_columns(pool, np.flatnonzero(self._outside))
+            solved = self._lp.solve()
+        for _ in range(ROUNDS):
+            if solved is None:
+                break
+            wanted = self._wanted(pool, solved[1])
+            if not len(wanted):
+                break
+            self._add_columns(pool, wanted)
+            solved = self._lp.solve()
+        if solved is None:
+            return None
+        solution, duals = solved
+        point = np.zeros(self._domain.dimension)
+        point[self._columns] = solution[1:]
+        point = self._domain.project(point)
+        value = float((pool.objective.constant + pool.objective.matrix @ point).max(initial=-np.inf))
+        return ModelMinimum(point, value, self._objective.multipliers(duals), self._feasibility.multipliers(duals))
+
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        """Drop the objective cuts the pool dropped."""
+        gone = self._objective.places[~mask]
+        self._lp.delete_rows(gone)
+        self._objective.places = self._objective.places[mask]
+        self._objective.scales = self._objective.scales[mask]
+        for rows in (self._objective, self._feasibility):
+            rows.places -= np.searchsorted(gone, rows.places)
+
+    def _take_up(self, pool: CutPool) -> None:
+        level = self._current_level(pool)
+        if level != self._level:
+            self._level = level
+            known = self._objective
+            sides = (level - pool.objective.constant[: len(known.places)]) * known.scales
+            self._lp.change_rows_upper(known.places, sides)
+        self._take_up_rows(self._feasibility, pool.feasibility, 0.0)
+        self._take_up_rows(self._objective, pool.objective, level)
+
+    def _take_up_rows(self, known: _CutRows, rows: Rows, level: float) -> None:
+        new = slice(len(known.places), len(rows))
+        slopes = rows.matrix[new]
+        if not len(slopes):
+            return
+        if not len(self._columns):
+            self._first_columns(slopes[0])
+        scales, weights = self._factors(slopes, known is self._objective)
+        places = self._lp.n_rows + np.arange(len(slopes))
+        matrix = np.column_stack([-weights, slopes[:, self._columns] * scales[:, None]])
+        self._lp.add_rows(matrix, np.full(len(slopes), -np.inf), (level - rows.constant[new]) * scales)
+        known.places, known.scales = np.r_[known.places, places], np.r_[known.scales, scales]
+
+    def _first_columns(self, slope: Vector) -> None:
+        """Those of least slope and a vertex; all, where a column left out would not stand at zero."""
+        chosen = np.zeros(len(slope), dtype=bool)
+        chosen[np.argpartition(slope, min(FIRST_COLUMNS, len(slope) - 1))[:FIRST_COLUMNS]] = True
+        chosen |= self._domain.minimize_linear(slope)[1] != 0
+        may_wait = not self._constraints.lower.any() and np.isinf(self._constraints.upper).all()
+        if not may_wait or len(slope) <= 2 * FIRST_COLUMNS:
+            chosen[:] = True
+        self._insert(np.flatnonzero(chosen), self._constraints.equality_matrix[:, chosen])
+
+    def _wanted(self, pool: CutPool, duals: Vector) -> NDArray[np.intp]:
+        """Columns outside with the most negative reduced costs, at most as many as there are inside."""
+        paid = duals[: len(self._constraints.equality_rhs)] @ self._constraints.equality_matrix
+        reduced = pool.objective.combine(self._objective.multipliers(duals)) - paid
+        reduced += pool.feasibility.combine(self._feasibility.multipliers(duals))
+        wanted = np.flatnonzero(self._outside & (reduced < -TOLERANCE))
+        return wanted[np.argsort(reduced[wanted])[: max(FIRST_COLUMNS, len(self._columns))]]
+
+    def _add_columns(self, pool: CutPool, columns: NDArray[np.intp]) -> None:
+        matrix = np.empty((self._lp.n_rows, len(columns)))
+        matrix[: len(self._constraints.equality_rhs)] = self._constraints.equality_matrix[:, columns]
+        for known, rows in ((self._objective, pool.objective), (self._feasibility, pool.feasibility)):
+            matrix[known.places] = rows.matrix[:, columns] * known.scales[:, None]
+        self._insert(columns, matrix)
+
+    def _insert(self, columns: NDArray[np.intp], matrix: Matrix) -> None:
+        lower, upper = self._constraints.lower[columns], self._constraints.upper[columns]
+        self._lp.add_columns(np.zeros(len(columns)), lower, upper, matrix)
+        self._columns = np.r_[self._columns, columns]
+        self._outside[columns] = False
+
+
+class _CutRows:
+    """Where the rows of the pool's objective or feasibility cuts stand in the program, and their factors."""
+
+    def __init__(self) -> None:
+        self.places = np.zeros(0, dtype=np.intp)
+        self.scales = np.zeros(0)
+
+    def multipliers(self, duals: Vector) -> Vector:
+        """Multipliers of the cuts as they stand in the pool."""
+        return np.maximum(-duals[self.places], 0.0) * self.scales
+
+
+class ModelLP(CutLP):
     """``min theta`` subject to ``theta >= constant_i + slope_i @ z``, feasibility cuts and the domain.
 
-    theta is counted from the first cut's value in units of its slope, and every row is divided by its largest entry,
-    so that the solver's absolute tolerances mean the same on every problem.
+    theta is counted from the first cut's value in units of its slope, and every row is divided by the geometric mean of
+    this unit and its own largest entry: the solver's absolute tolerances then mean the same on every problem, and a
+    steep or a flat row keeps all its entries above those HiGHS takes for zero.
 
     Parameters
     ----------
@@ -36,62 +192,22 @@ class ModelLP:
     """
 
     def __init__(self, domain: Domain) -> None:
-        constraints = domain.linear_constraints()
-        assert constraints is not None
-        n = domain.dimension
         # theta stays fixed until the first objective cut bounds it from below
-        self._lp = WarmLP(np.r_[np.zeros(n), 1.0], np.r_[constraints.lower, 0.0], np.r_[constraints.upper, 0.0])
-        for row, rhs in zip(constraints.equality_matrix, constraints.equality_rhs, strict=True):
-            self._lp.add_row(np.r_[row, 0.0], rhs, rhs)
-        self._domain = domain
-        self._objective_rows = np.zeros(0, dtype=np.intp)
-        self._feasibility_rows = np.zeros(0, dtype=np.intp)
-        self._scales: list[float] = []
+        super().__init__(domain, 0.0, 0.0)
         self._unit = 0.0
         self._origin = 0.0
 
-    def solve(self, pool: CutPool) -> ModelMinimum | None:
-        """Take up the pool's new cuts and minimise; `None` if the feasibility cuts leave nothing.
+    def _current_level(self, pool: CutPool) -> float:
+        if not self._unit and len(pool.objective):
+            slope, constant = pool.objective.matrix[0], pool.objective.constant[0]
+            self._unit = float(np.abs(slope).max()) or 1.0
+            self._origin = float(constant + slope @ self._domain.interior_point())
+            self._lp.change_column_bounds(0, -np.inf, np.inf)
+        return self._origin
 
-        Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
-        """
-        self._add_new(pool)
-        solved = self._lp.solve()
-        if solved is None:
-            return None
-        solution, duals = solved
-        point = self._domain.project(solution[:-1])
-        if not self._unit:
-            return ModelMinimum(point, -np.inf, np.zeros(0), np.zeros(len(self._feasibility_rows)))
-        objective = np.maximum(duals[self._objective_rows], 0.0) * self._unit / np.asarray(self._scales)
-        feasibility = np.maximum(-duals[self._feasibility_rows], 0.0) * self._unit
-        value = float((pool.objective.constant + pool.objective.matrix @ point).max())
-        return ModelMinimum(point, value, objective, feasibility)
-
-    def _add_new(self, pool: CutPool) -> None:
-        rows = pool.feasibility
-        for i in range(len(self._feasibility_rows), len(rows)):
-            self._feasibility_rows = np.append(self._feasibility_rows, self._lp.n_rows)
-            self._lp.add_row(np.r_[rows.matrix[i], 0.0], -np.inf, -rows.constant[i])
-        rows = pool.objective
-        for i in range(len(self._objective_rows), len(rows)):
-            if not self._unit:
-                self._unit = float(np.abs(rows.matrix[i]).max()) or 1.0
-                point = self._domain.interior_point()
-                self._origin = float(rows.constant[i] + rows.matrix[i] @ point)
-                self._lp.change_column_bounds(self._domain.dimension, -np.inf, np.inf)
-            # theta = origin + unit * t; the row  unit * t - slope @ z >= constant - origin  divided by its scale
-            scale = max(float(np.abs(rows.matrix[i]).max()), 1e-12 * self._unit)
-            self._scales.append(scale)
-            self._objective_rows = np.append(self._objective_rows, self._lp.n_rows)
-            row = np.r_[-rows.matrix[i], self._unit] / scale
-            self._lp.add_row(row, (rows.constant[i] - self._origin) / scale, np.inf)
-
-    def keep(self, mask: NDArray[np.bool_]) -> None:
-        """Drop the objective cuts the pool dropped."""
-        gone = self._objective_rows[~mask]
-        self._lp.delete_rows(gone)
-        self._objective_rows = self._objective_rows[mask]
-        self._objective_rows -= np.searchsorted(gone, self._objective_rows)
-        self._feasibility_rows -= np.searchsorted(gone, self._feasibility_rows)
-        self._scales = [scale for scale, kept in zip(self._scales, mask, strict=True) if kept]
+    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
+        largest = np.abs(slopes).max(axis=1)
+        if not objective:
+            return 1.0 / largest, np.zeros(len(slopes))
+        scales = 1.0 / np.sqrt(np.maximum(largest, 1e-12 * self._unit) * self._unit)
+        return scales, self._unit * scales

@@ -7,11 +7,15 @@ import numpy as np
 from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._highs import LPFailure
 from oracle_opt.generators._lp import ModelLP, ModelMinimum
 
 
 class CuttingPlaneModel:
     """Cuts, minimised after each by a linear program.
+
+    Should the program fail numerically, the newest objective cut stands in for the model: its minimiser over the domain
+    for that of the model, itself for the minorant. The best bound proven so far stays.
 
     Parameters
     ----------
@@ -32,6 +36,10 @@ class CuttingPlaneModel:
         The combination of cuts by the linear program's multipliers.
     lower : float
         The best minimum of a minorant over the domain so far.
+    level_multipliers : ndarray
+        Those of the first objective cuts in the last projection on a level set.
+    failed : bool
+        Whether the last linear program failed.
     """
 
     def __init__(self, domain: Domain, max_cuts: int, chebyshev: bool = False) -> None:
@@ -40,6 +48,8 @@ class CuttingPlaneModel:
         self.minimum: ModelMinimum | None = None
         self.minorant: Minorant | None = None
         self.lower = -np.inf
+        self.level_multipliers = np.zeros(0)
+        self.failed = False
         self._lp = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
 
@@ -49,10 +59,24 @@ class CuttingPlaneModel:
         return self.pool.upper - self.lower
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
-        """Take up a cut and minimise; whether the cut is the best seen so far."""
+        """Take up a cut and minimise; whether the cut is the best seen so far.
+
+        Raises
+        ------
+        LPFailure
+            The linear program failed before the first objective cut, when nothing can stand in for it.
+        """
         before = self.pool.best
         self.pool.add(cut)
-        self.minimum = self._lp.solve(self.pool)
+        try:
+            self.minimum = self._lp.solve(self.pool)
+            self.failed = self.minimum is None and not len(self.pool.feasibility)  # objective cuts exclude nothing
+        except LPFailure:
+            if not len(self.pool.objective):
+                raise
+            self.failed = True
+        if self.failed:
+            self.minimum = self._of_newest_cut()
         if self.minimum is not None and len(self.pool.objective):
             self.minorant = self.pool.minorant(self.minimum.objective, self.minimum.feasibility)
             if self.minorant is not None:
@@ -61,4 +85,13 @@ class CuttingPlaneModel:
             mask = self.pool.shrink(self._max_cuts, self.minimum.objective, self.minimum.feasibility)
             if mask is not None:
                 self._lp.keep(mask)
+                self.level_multipliers = self.level_multipliers[mask[: len(self.level_multipliers)]]
         return self.pool.best is not before
+
+    def _of_newest_cut(self) -> ModelMinimum:
+        rows = self.pool.objective
+        multipliers = np.zeros(len(rows))
+        multipliers[-1] = 1.0
+        point = self.domain.minimize_linear(rows.matrix[-1])[1]
+        value = float((rows.constant + rows.matrix @ point).max())
+        return ModelMinimum(point, value, multipliers, np.zeros(len(self.pool.feasibility)))

@@ -8,13 +8,16 @@ from numpy.typing import NDArray
 
 from oracle_opt.cuts import Vector
 
+ENTER = 0.5  # variables that gain at least this share of the best gain enter together
+
 
 def nonnegative_quadratic(
     hessian: NDArray[np.float64], linear: Vector, start: Vector, tolerance: float, max_steps: int = 300
 ) -> Vector:
     """``min 1/2 v @ hessian @ v - linear @ v`` over v >= 0.
 
-    Lawson and Hanson's active-set method in the Gram form, started from the support of `start`.
+    Lawson and Hanson's active-set method in the Gram form, started from the support of `start`, but several variables
+    enter at a time: of those, at least one keeps a positive value, so each round still gains.
 
     Parameters
     ----------
@@ -32,8 +35,8 @@ def nonnegative_quadratic(
     Returns
     -------
     ndarray of shape (m,)
-        The minimiser; after `max_steps`, or where rounding makes the Hessian indefinite, the last nonnegative point,
-        which is no worse than `start`.
+        The minimiser; after `max_steps` the last nonnegative point, which is no worse than `start`. Where rounding
+        makes the Hessian indefinite, ``ridge / 2 * |v - start|^2`` is added, just enough to mend that.
 
     References
     ----------
@@ -42,27 +45,32 @@ def nonnegative_quadratic(
     """
     v = start.copy()
     support = v > 0
+    ridge = 0.0
     for _ in range(max_steps):
-        if support.any():
-            solved = np.zeros_like(v)
-            try:
-                factor = scipy.linalg.cho_factor(hessian[np.ix_(support, support)], check_finite=False)
-            except scipy.linalg.LinAlgError:
-                return v
-            solved[support] = scipy.linalg.cho_solve(factor, linear[support], check_finite=False)
-            blocked = support & (solved <= 0)
-            if blocked.any():
-                # go as far as the first variable that reaches zero, and take it out
-                room = v[blocked] / (v[blocked] - solved[blocked])
-                v = np.where(support, v + room.min() * (solved - v), 0.0)
-                support[np.flatnonzero(blocked)[room.argmin()]] = False
-                support &= v > 0
-                v[~support] = 0.0
+        chosen = np.flatnonzero(support)
+        if len(chosen):
+            _, free, info = scipy.linalg.lapack.dposv(hessian[chosen[:, None], chosen], linear[chosen])
+            if info != 0:
+                ridge = max(100.0 * ridge, 1e-14 * float(hessian.diagonal().max()))
+                hessian, linear = hessian + ridge * np.eye(len(v)), linear + ridge * start
                 continue
-            v = solved
-        gain = np.where(support, -np.inf, linear - hessian @ v)
-        best = int(gain.argmax())
-        if gain[best] <= tolerance:
+            least = free.min()
+            if least <= 0:
+                # go as far as the first variable that reaches zero, and take it out
+                blocked = np.flatnonzero(free <= 0)
+                known = v[chosen]
+                room = known[blocked] / np.maximum(known[blocked] - free[blocked], 1e-300)
+                leaving = blocked[room == room.min()]
+                known = np.maximum(known + room.min() * (free - known), 0.0)
+                known[leaving] = 0.0
+                v[chosen] = known
+                support[chosen[leaving]] = False
+                continue
+            v[chosen] = free
+        gain = linear - hessian[:, chosen] @ v[chosen]
+        gain[chosen] = -np.inf
+        best = float(gain.max())
+        if best <= tolerance:
             return v
-        support[best] = True
+        support |= gain >= ENTER * best
     return v

@@ -34,13 +34,15 @@ def project_on_cuts(
     start: Vector,
     tolerance: float = 1e-6,
     max_steps: int = 100,
+    unit: Vector | None = None,
 ) -> Projection:
     """``min 1/2 sum(metric * (z - center)**2)`` over the domain with ``matrix @ z <= rhs``.
 
     The dual function ``d(u) = min over z of 1/2 |z - center|^2 + u @ (matrix @ z - rhs)``, u >= 0, is concave with
     gradient ``matrix @ z(u) - rhs``, where z(u) is the projection of ``center - matrix.T @ u / metric`` on the domain
     alone. It is maximised by Newton's method: the generalised Hessian is that of the face z(u) lies on, each local
-    model is maximised over u >= 0 by an active-set method, and a line search follows.
+    model is maximised over u >= 0 by an active-set method, and a line search follows. Half-spaces that neither the
+    center nor a projection so far violates have multiplier 0 and are left out.
 
     Parameters
     ----------
@@ -49,13 +51,15 @@ def project_on_cuts(
     center, metric : ndarray of shape (n,)
         The point to project, and the positive diagonal of the norm.
     matrix, rhs : ndarray of shape (m, n) and (m,)
-        The half-spaces, scaled so that a violation of 1 is large.
+        The half-spaces.
     start : ndarray of shape (m,)
-        Multipliers to start from.
+        Multipliers to start from, of the half-spaces in their units.
     tolerance : float
         On the violation of each half-space, and on complementarity relative to the squared distance.
     max_steps : int
         Limit on Newton steps.
+    unit : ndarray of shape (m,), optional
+        What a large violation of each half-space is; default is ones.
 
     References
     ----------
@@ -64,27 +68,76 @@ def project_on_cuts(
     """
     constraints = domain.linear_constraints()
     assert constraints is not None
-    ridge = RIDGE * max(float((matrix**2 @ (1.0 / metric)).max(initial=0.0)), 1e-300)
+    unit = np.ones(len(rhs)) if unit is None else unit
     u = np.maximum(start, 0.0)
+    used = (matrix @ center > rhs) | (u > 0)
+    while True:
+        chosen = np.flatnonzero(used)
+        rows, sides = matrix[chosen] / unit[chosen, None], rhs[chosen] / unit[chosen]
+        rows, sides = _less_equalities(constraints, center, rows, sides)
+        z, u[chosen], steps = _newton(domain, constraints, center, metric, rows, sides, u[chosen], tolerance, max_steps)
+        max_steps -= steps
+        violation = (matrix @ z - rhs) / unit
+        left_out = ~used & (violation > tolerance)
+        if max_steps <= 0 or not left_out.any():
+            return Projection(z, u, bool(violation.max(initial=0.0) <= 1e3 * tolerance))
+        used |= left_out
+
+
+def _newton(
+    domain: Domain,
+    constraints: LinearConstraints,
+    center: Vector,
+    metric: Vector,
+    matrix: Matrix,
+    rhs: Vector,
+    u: Vector,
+    tolerance: float,
+    max_steps: int,
+) -> tuple[Vector, Vector, int]:
+    """Maximise the dual function; the point, the multipliers and the number of steps, at least 1."""
+    ridge = RIDGE * max(float((matrix**2 @ (1.0 / metric)).max(initial=0.0)), 1e-300)
     z, value = dual_function(domain, center, metric, matrix, rhs, u)
-    feasible = 0
-    for _ in range(max_steps):
+    near = 0
+    for step in range(max_steps):
         gradient = matrix @ z - rhs
-        slack = float(np.abs(u * gradient).max(initial=0.0))
-        inside = bool(gradient.max(initial=0.0) <= tolerance)
-        feasible += inside
-        # At the limit of precision the ridge slows the multipliers down; the point, long allowed, hardly moves then.
-        if inside and (slack <= tolerance * abs(value) or feasible >= 8):
-            return Projection(z, u, True)
+        slack, violation = float(np.abs(u * gradient).max(initial=0.0)), float(gradient.max(initial=0.0))
+        near += violation <= 1e3 * tolerance
+        # At the limit of precision the ridge slows the multipliers down; the point, long near, hardly moves then.
+        if (violation <= tolerance and slack <= tolerance * abs(value)) or near > 10:
+            return z, u, step + 1
         # The local model of the dual, with just as much ridge as keeps it definite, maximised over u >= 0 exactly.
         hessian = face_hessian(constraints, metric, matrix, z)
         hessian[np.diag_indices(len(u))] += ridge
         model = nonnegative_quadratic(hessian, gradient + hessian @ u, u, 0.1 * tolerance)
         moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, value)
         if moved is None:
-            break
+            return z, u, step + 1
         u, z, value = moved
-    return Projection(z, u, bool((matrix @ z - rhs).max(initial=0.0) <= 1e3 * tolerance))
+    return z, u, max_steps
+
+
+def _less_equalities(
+    constraints: LinearConstraints, center: Vector, matrix: Matrix, rhs: Vector
+) -> tuple[Matrix, Vector]:
+    """Rows less multiples of the equalities, which change nothing on the domain, such that they are small at `center`.
+
+    Cuts of a function may share a large common part, on a simplex a constant, whose rounding would drown the rest.
+    """
+    equalities = constraints.equality_matrix
+    if not len(equalities):
+        return matrix, rhs
+    weighted = equalities * np.abs(center)
+    shares = (matrix @ weighted.T) @ _pseudo_inverse(weighted @ equalities.T)
+    return matrix - shares @ equalities, rhs - shares @ constraints.equality_rhs
+
+
+def _pseudo_inverse(gram: Matrix) -> Matrix:
+    """Of the equalities' Gram matrix: diagonal where they share no coordinate, as those of simplices."""
+    diagonal = gram.diagonal()
+    if np.count_nonzero(gram) == np.count_nonzero(diagonal):
+        return np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
+    return np.linalg.pinv(gram)
 
 
 def dual_function(
@@ -100,13 +153,14 @@ def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix,
 
     On the free coordinates F with inverse metric D and equalities E, ``V = D - D E' (E D E')^-1 E D``.
     """
-    inside = (z > constraints.lower) & (z < constraints.upper)
-    scaled = matrix[:, inside] / metric[inside]
-    hessian: Matrix = scaled @ matrix[:, inside].T
-    equalities = constraints.equality_matrix[:, inside]
-    if len(equalities):
+    inside = np.flatnonzero((z > constraints.lower) & (z < constraints.upper))
+    rows, inverse = matrix[:, inside], 1.0 / metric[inside]
+    scaled = rows * inverse
+    hessian: Matrix = scaled @ rows.T
+    if len(constraints.equality_rhs):
+        equalities = constraints.equality_matrix[:, inside]
         crossed = scaled @ equalities.T
-        hessian -= crossed @ np.linalg.pinv((equalities / metric[inside]) @ equalities.T) @ crossed.T
+        hessian -= crossed @ _pseudo_inverse((equalities * inverse) @ equalities.T) @ crossed.T
     return hessian
 
 

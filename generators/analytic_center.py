@@ -11,6 +11,7 @@ from oracle_opt import (
     InvalidArgument,
     Minorant,
     ObjectiveCut,
+    ProductOfSimplices,
     QueryPointGenerator,
     Step,
 )
@@ -38,17 +39,22 @@ class AnalyticCenter(QueryPointGenerator):
     domain_weight : float
         Barrier weight of each bound of the domain. On a simplex with hundreds of variables weight 1 drowns the cuts.
     proximal : float
-        Weight of the proximal term ``1/2 |z - best point|^2`` added to the barrier.
+        Weight of the proximal term ``1/2 (|z - best point| / size)^2`` added to the barrier, where size is the
+        distance of a vertex of the domain from its interior point; 0 for the pure analytic center.
+    vanishing : float
+        On simplices, weights below this share of the largest one are set to 0 in the query point and the others scaled
+        up; oracles that skip zeros save time. Where feasibility cuts came none is.
     max_cuts : int
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
 
     Notes
     -----
-    The center is found by Newton's method from a strictly feasible point: the best one on the segment from the last
-    center to the minimiser of the cutting-plane model, or, should feasibility cuts leave none there, the center of
-    the largest ball. The linear program that gives the minimiser also gives the multipliers of the proven bound;
-    those of the center, weight over slack, prove less. If the Newton iteration fails, the strictly feasible point
-    itself is asked: it is in the localization set, so the run always goes on.
+    The center is found by a few primal-dual Newton steps from the last one, which need not satisfy the new cut, and
+    only to a tenth: a center need not be exact. Should they fail they are taken once more from a strictly feasible
+    point: the best one on the segment from the last center to the minimiser of the cutting-plane model, or, should
+    feasibility cuts leave none there, the center of the largest ball. If these fail, too, that point itself is asked:
+    it is in the localization set, so the run always goes on. The proven bound is that of the model's minimum, a
+    linear program; the multipliers of the center, weight over slack, prove less.
 
     References
     ----------
@@ -63,14 +69,16 @@ class AnalyticCenter(QueryPointGenerator):
         self,
         epigraph: bool = True,
         upper_weight: float | None = None,
-        domain_weight: float = 0.1,
-        proximal: float = 0.0,
+        domain_weight: float = 0.01,
+        proximal: float = 500.0,
+        vanishing: float = 1e-5,
         max_cuts: int = 1000,
     ) -> None:
         self.epigraph = epigraph
         self.upper_weight = upper_weight
         self.domain_weight = domain_weight
         self.proximal = proximal
+        self.vanishing = vanishing
         self.max_cuts = max_cuts
 
     def refusal(self, domain: Domain) -> str | None:
@@ -85,13 +93,19 @@ class AnalyticCenter(QueryPointGenerator):
                 raise InvalidArgument(f"`{name}` must be positive, got {weight!r}")
         if not self.proximal >= 0:
             raise InvalidArgument(f"`proximal` must be at least 0, got {self.proximal!r}")
+        if not 0 <= self.vanishing < 1:
+            raise InvalidArgument(f"`vanishing` must be at least 0 and below 1, got {self.vanishing!r}")
         self._domain = working_polyhedron(domain)
         constraints = self._domain.linear_constraints()
         assert constraints is not None
         self._constraints = constraints
         self._model = CuttingPlaneModel(self._domain, self.max_cuts)
         self._point = point
-        self._center = self._domain.interior_point()
+        self._center = middle = self._domain.interior_point()
+        vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
+        self._size = float(np.linalg.norm(vertex - middle)) or 1.0
+        self._height = 0.0  # upper bound minus theta at the last center, 0 before the first
+        self._unit = 1.0
         self._empty = False
 
     def ask(self) -> Vector:
@@ -114,18 +128,34 @@ class AnalyticCenter(QueryPointGenerator):
 
     def _recentre(self, minimum: ModelMinimum) -> None:
         polytope = self._polytope()
-        start = self._best_on_segment(polytope, minimum.point)
-        if start is None:
-            ball = ChebyshevLP(self._domain).solve(self._model.pool)
-            start = None if ball is None else self._best_on_segment(polytope, ball.point)
-        if start is None:
-            # the set has no interior left at this precision: its best known point is the model's minimiser
-            self._empty = not len(self._model.pool.objective)
-            self._point = minimum.point
-            return
-        center = analytic_center(polytope, start)[0]
+        height = [-self._height / self._unit] if len(polytope.lower) > self._domain.dimension else []
+        center, converged = analytic_center(polytope, np.r_[self._center, height])
+        if not converged:
+            start = self._best_on_segment(polytope, minimum.point)
+            if start is None:
+                ball = ChebyshevLP(self._domain).solve(self._model.pool)
+                start = None if ball is None else self._best_on_segment(polytope, ball.point)
+            if start is None:
+                # the set has no interior left at this precision: its best known point is the model's minimiser
+                self._empty = not len(self._model.pool.objective)
+                self._point = minimum.point
+                return
+            center, converged = analytic_center(polytope, start)
+            if not converged:
+                center = start
         self._center = center[: self._domain.dimension]
-        self._point = self._domain.project(self._center)
+        if height:
+            self._height = -center[-1] * self._unit
+        self._point = self._query()
+
+    def _query(self) -> Vector:
+        """The center, without weights that vanish beside the largest of their simplex."""
+        domain, z = self._domain, self._domain.project(self._center)
+        if not isinstance(domain, ProductOfSimplices) or len(self._model.pool.feasibility):
+            return z
+        starts = np.cumsum([0, *domain.sizes[:-1]])
+        z[z < self.vanishing * np.repeat(np.maximum.reduceat(z, starts), domain.sizes)] = 0.0
+        return z * np.repeat(domain.radius / np.add.reduceat(z, starts), domain.sizes)
 
     def _polytope(self) -> Polytope:
         """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable."""
@@ -135,10 +165,12 @@ class AnalyticCenter(QueryPointGenerator):
         below, above = np.isfinite(box.lower), np.isfinite(box.upper)
         sides = [box.lower, self.domain_weight * below, box.upper, self.domain_weight * above]
         equalities = box.equality_matrix
-        anchor = np.zeros(n) if pool.best is None else pool.best.point
-        proximal = np.full(n, self.proximal)
+        anchor = self._domain.interior_point() if pool.best is None else pool.best.point
+        proximal = np.full(n, self.proximal / self._size**2)
         if self.epigraph and len(slopes):
-            unit = float(np.abs(slopes).max()) or 1.0
+            self._unit = unit = float(np.abs(slopes).max()) or 1.0
+            if not self._height:
+                self._height = unit
             weight = float(pool.objective.count.sum()) if self.upper_weight is None else self.upper_weight
             slopes = np.column_stack([slopes / unit, -np.ones(len(slopes))])
             values = values / unit

@@ -12,6 +12,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._level import level_point
 from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
@@ -29,6 +30,10 @@ class Kelley(QueryPointGenerator):
         the same program with normalised gradients.
     max_cuts : int
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
+
+    Notes
+    -----
+    Should the linear program fail numerically, the query point is that of a level method, half way between the bounds.
 
     References
     ----------
@@ -61,7 +66,10 @@ class Kelley(QueryPointGenerator):
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut and solve the linear program; every objective cut moves the point."""
         self._model.add(cut)
-        self._point = None if self._model.minimum is None else self._model.minimum.point
+        if self._model.failed:
+            self._point = level_point(self._model, cut.point, 0.5, None)
+        else:
+            self._point = None if self._model.minimum is None else self._model.minimum.point
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
     def minorant(self) -> Minorant | None:

@@ -1,4 +1,4 @@
-"""A second-order bundle method: cuts plus the curvature of the function at the best point."""
+"""A second-order bundle method: cuts plus the mean curvature of the function at the last points."""
 
 from __future__ import annotations
 
@@ -15,23 +15,32 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._interior_point import minimize_epigraph
+from oracle_opt.generators._interior_point import Matrix, minimize_epigraph
 from oracle_opt.generators._level import level_point
 from oracle_opt.generators._model import CuttingPlaneModel
 
+# A Newton step whose value was predicted to this share of the gap is followed by one with the best point's curvature
+# alone; one that leaves more than SLOW of the gap is slow, and after PATIENCE slow ones in a row comes a level step.
+TRUSTED = 0.1
+SLOW = 0.9
+PATIENCE = 2
+# So many variables, the largest of the best point, are at most in the first program of a Newton step.
+FIRST = 50
+
 
 class NewtonBundle(QueryPointGenerator):
-    """Level steps far from the minimum, Newton steps on a model of cuts and curvature near it.
+    """Level steps while cuts alone tell more, then Newton steps on a model of cuts and curvature.
 
-    The Newton model is ``max_i (constant_i + slope_i @ z) + damping / 2 |R (z - best)|^2 + trust / 2 |z - best|_M^2``,
-    with ``R.T @ R`` the Hessian that the oracle stated at the best point and M the entropic metric there. It takes
-    over when the relative gap is below `switch` and the best cut has curvature; without curvature the method is
-    `LevelSet`. The proven bound is that of the cuts alone.
+    The Newton model is ``max_i (constant_i + slope_i @ z) + 1/2 mean_j |R_j (z - best)|^2``, the cuts plus the Hessians
+    ``R_j.T @ R_j`` that the oracle stated at the best point and at the last others. The proven bound is that of the
+    cuts alone. Without curvature the method is `LevelSet`.
 
     Parameters
     ----------
     switch : float
-        Relative gap below which Newton steps are taken, default 5e-2.
+        Newton steps begin after a level step whose value this model predicted to this share of the gap, default 0.05.
+    memory : int
+        Number of Hessians in the mean, default 3; 1 is the best point's alone.
     level : float
         That of the level steps, default 0.8.
     max_cuts : int
@@ -39,23 +48,36 @@ class NewtonBundle(QueryPointGenerator):
 
     Notes
     -----
-    A null step multiplies the damping by 3, a serious step sets it back to 1. The curvature of an SVM has the rank of
-    its free support vectors and says nothing of the directions in which these change, so a null Newton step also sets
-    the trust term to the gap at the point that failed, or triples it; a serious step multiplies it by 0.3. The model is
-    minimised by an interior point method over the variables that matter: the support of the best point and of the
-    linear program's minimiser, to which those with a negative reduced cost are added until there is none, which makes
-    the solution exact. Should that fail numerically, a level step is taken.
+    *Hand-over.* Each step records the value that the Newton model predicts at the query point; its error, relative to
+    the gap, decides what follows. So adding a constant to the function, or scaling it, changes no step. After two
+    Newton steps in a row that each leave more than nine tenths of the gap, level steps follow until the model predicts
+    well again: curvature that is far too large, or wrong, delays the method and cannot stop it.
+
+    *Mean curvature.* Where the function is only piecewise twice differentiable, the Hessian of one point is that of
+    one piece: for an SVM it has the rank of the free support vectors and says nothing of the directions in which they
+    change. The remainder of the linear model is an average of the Hessians along the segment, and the mean over the
+    best point and the last others stands for it. Once a Newton step was predicted to a tenth of the gap, the best
+    point's Hessian alone is taken, which makes the end fast. A best point without curvature leaves the others.
+
+    *Bound.* The model with curvature is no minorant and proves nothing: it only says where to ask. The lower bound is
+    the minimum of a convex combination of cuts, whatever the oracle says of its curvature.
+
+    The model is minimised by an interior point method over the variables that matter: the largest of the best point
+    and the support of the linear program's minimiser, to which those with a negative reduced cost are added until
+    there is none, which makes the solution exact. Should that fail numerically, a level step is taken.
 
     References
     ----------
-    Lemarechal & Sagastizabal (1997), "Variable metric bundle methods", for bundles with curvature; Chapelle &
-    Rakotomamonjy (2008), "Second order optimization of kernel parameters", for the Hessian of an SVM.
+    Lemarechal & Sagastizabal (1997), "Variable metric bundle methods", for bundles with curvature; Qi & Sun (1993), "A
+    nonsmooth version of Newton's method", for piecewise smooth functions; Chapelle & Rakotomamonjy (2008), "Second
+    order optimization of kernel parameters", for the Hessian of an SVM.
     """
 
     needs_convexity = True
 
-    def __init__(self, switch: float = 5e-2, level: float = 0.8, max_cuts: int = 1000) -> None:
+    def __init__(self, switch: float = 0.05, memory: int = 3, level: float = 0.8, max_cuts: int = 1000) -> None:
         self.switch = switch
+        self.memory = memory
         self.level = level
         self.max_cuts = max_cuts
 
@@ -64,17 +86,26 @@ class NewtonBundle(QueryPointGenerator):
         return None if isinstance(domain, Simplex) else "it needs a Simplex"
 
     def reset(self, domain: Domain, point: Vector) -> None:
-        """Start at `point`, without cuts."""
+        """Start at `point`, without cuts.
+
+        Raises
+        ------
+        InvalidArgument
+            `level` or `switch` is not between 0 and 1, or `memory` below 1.
+        """
         for name, value in (("level", self.level), ("switch", self.switch)):
             if not 0 < value < 1:
                 raise InvalidArgument(f"`{name}` must lie strictly between 0 and 1, got {value!r}")
+        if not self.memory >= 1:
+            raise InvalidArgument(f"`memory` must be at least 1, got {self.memory!r}")
         assert isinstance(domain, Simplex)
         self._radius = domain.radius
         self._model = CuttingPlaneModel(domain, self.max_cuts)
         self._point = point
-        self._damping = 1.0
-        self._trust = 0.0
-        self._is_newton = False
+        self._curved: list[ObjectiveCut] = []  # the latest cuts with curvature, newest first
+        self._predicted: float | None = None
+        self._phase = self._is_newton = False
+        self._slow = 0
 
     def ask(self) -> Query:
         """Return the level or Newton point, with the wish for curvature."""
@@ -82,55 +113,69 @@ class NewtonBundle(QueryPointGenerator):
 
     def tell(self, cut: ObjectiveCut) -> Step:
         """Add the cut; step to the level set or to the minimiser of the second-order model."""
-        better = self._model.add(cut)
-        best, gap = self._model.pool.best, self._model.gap
-        if better:
-            self._damping, self._trust = 1.0, 0.3 * self._trust
+        model, before = self._model, self._model.gap
+        better = model.add(cut)
+        best, gap = model.pool.best, model.gap
+        assert best is not None
+        if cut.curvature is not None:
+            self._curved = [cut, *self._curved[: self.memory - 1]]
+        error = np.inf if self._predicted is None else abs(cut.upper - self._predicted)
+        if self._is_newton:
+            self._slow = self._slow + 1 if gap > SLOW * before else 0
+            self._phase = self._slow < PATIENCE
         else:
-            self._damping *= 3.0
-            if self._is_newton and best is not None:
-                away = cut.point - best.point
-                square = float((self._metric(best) * away) @ away)
-                self._trust = max(3.0 * self._trust, gap / max(square, 1e-300))
+            self._slow, self._phase = 0, error <= self.switch * gap
+        root = self._root(best, alone=self._is_newton and error <= TRUSTED * gap)
         newton = None
-        if best is not None and best.curvature is not None and 0 < gap <= self.switch * abs(best.upper):
-            newton = self._newton_point(best, gap)
+        if self._phase and root is not None and gap > 0:
+            newton = self._newton_point(best, root, gap)
         self._is_newton = newton is not None
-        self._point = level_point(self._model, cut.point, self.level, None) if newton is None else newton
+        self._point = level_point(model, cut.point, self.level, None) if newton is None else newton
+        if not self._is_newton:
+            root = self._root(best, alone=False)
+        self._predicted = None if root is None else self._second_order(best, root, self._point)
         return Step.SERIOUS if better else Step.NULL
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
         return self._model.minorant
 
-    def _metric(self, best: ObjectiveCut) -> Vector:
-        metric = self._model.domain.entropic_metric(best.point)
-        assert metric is not None
-        return metric
+    def _root(self, best: ObjectiveCut, alone: bool) -> Matrix | None:
+        """Factor of the Hessian of the best point alone, or of the mean with the last others; `None` if unknown."""
+        curved = [cut for cut in self._curved if cut is not best]
+        if best.curvature is not None:
+            curved = [best, *curved]
+        parts = [cut.curvature for cut in curved[: 1 if alone else self.memory] if cut.curvature is not None]
+        return np.vstack(parts) / np.sqrt(len(parts)) if parts else None
 
-    def _newton_point(self, best: ObjectiveCut, gap: float) -> Vector | None:
+    def _second_order(self, best: ObjectiveCut, root: Matrix, point: Vector) -> float:
+        """Value of the Newton model."""
+        rows = self._model.pool.objective
+        moved = root @ (point - best.point)
+        return float((rows.constant + rows.matrix @ point).max()) + 0.5 * float(moved @ moved)
+
+    def _newton_point(self, best: ObjectiveCut, root: Matrix, gap: float) -> Vector | None:
         """Minimise the model in units of the gap; `None` if the interior point method fails."""
         assert self._model.minimum is not None
         pool = self._model.pool
-        root = np.sqrt(self._damping / gap) * best.curvature
+        root = root / np.sqrt(gap)
         slopes, constants = pool.objective.matrix / gap, (pool.objective.constant - pool.upper) / gap
         target = root @ best.point
-        trust = self._trust / gap * self._metric(best)
         lowest = self._model.minimum.point
-        active = (best.point > 1e-3 * best.point.max()) | (lowest > 1e-6 * lowest.max())
+        active = lowest > 1e-6 * lowest.max()
+        largest = np.argsort(best.point)[-FIRST:]
+        active[largest[best.point[largest] > 1e-3 * best.point.max()]] = True
         while True:
             chosen = np.flatnonzero(active)
             part = root[:, chosen]
             # the tiny ridge makes the minimiser unique where neither cuts nor curvature do
             hessian = part.T @ part
-            hessian[np.diag_indices(len(chosen))] += trust[chosen] + 1e-10 * max(float(hessian.diagonal().max()), 1.0)
-            linear = -target @ part - trust[chosen] * best.point[chosen]
-            solved = minimize_epigraph(hessian, linear, slopes[:, chosen], constants, self._radius)
+            hessian[np.diag_indices(len(chosen))] += 1e-10 * max(float(hessian.diagonal().max()), 1.0)
+            solved = minimize_epigraph(hessian, -target @ part, slopes[:, chosen], constants, self._radius)
             if not solved.converged:
                 return None
-            # at zero: the slope of cuts, curvature and trust term, plus the multiplier of the sum
-            reduced = solved.multipliers @ slopes + (part @ solved.x - target) @ root
-            reduced += solved.sum_multiplier - trust * best.point
+            # at zero: the slope of cuts and curvature, plus the multiplier of the sum
+            reduced = solved.multipliers @ slopes + (part @ solved.x - target) @ root + solved.sum_multiplier
             wanted = np.flatnonzero(~active & (reduced < -1e-6 * (1.0 + abs(solved.sum_multiplier))))
             if not len(wanted):
                 break

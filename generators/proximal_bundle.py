@@ -46,7 +46,7 @@ class ProximalBundle(QueryPointGenerator):
     Notes
     -----
     The master is solved through its dual, which has one variable a cut; the multipliers give the proven bound. It
-    needs no bounded domain, the bound does. Where the proven gap is large against the predicted decrease the weight
+    needs no bounded domain, the bound does. Where the proven gap is a hundred times the predicted decrease the weight
     is halved: the proof then loses more to the quadratic than the step gains. Should the master fail numerically it
     is solved again with ten times the weight, a few times; then its last iterate is asked, which is a point of the
     domain in any case. A center that the model cannot better beyond rounding is asked
@@ -188,7 +188,7 @@ class ProximalBundle(QueryPointGenerator):
                 break
         if not moved:
             self._point, self._decrease = center.point, 0.0
-        if np.isfinite(gap) and self._decrease < 0.1 * gap:
+        if np.isfinite(gap) and self._decrease < 0.01 * gap:
             self._weight = max(0.5 * self._weight, self._least_weight)
         a = np.maximum(done.multipliers[:m], 0.0)
         mask = pool.shrink(self.max_cuts, a, done.multipliers[m:] * scale)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-
-import numpy as np
+from math import inf, isfinite
 
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, Vector
 from oracle_opt.domain import Domain
@@ -22,8 +21,8 @@ class BoundSource(Enum):
 
 def relative_gap(upper: float, lower: float) -> float:
     """``(upper - lower) / max(1e-12, abs(upper))``, never negative; infinite while a bound is."""
-    if not (np.isfinite(upper) and np.isfinite(lower)):
-        return float("inf")
+    if not (isfinite(upper) and isfinite(lower)):
+        return inf
     return max(0.0, upper - lower) / max(1e-12, abs(upper))
 
 
@@ -46,6 +45,17 @@ class BoundTracker:
         The set the bounds are taken over.
     convex : bool
         `False` turns the lower bounds off: without convexity they prove nothing.
+
+    Attributes
+    ----------
+    incumbent : ObjectiveCut or None
+        The answer at the best point seen.
+    upper, lower : float
+        Best value seen with its error; best proven bound.
+    source : BoundSource
+        The proof that gives the best lower bound.
+    proofs : dict
+        Each of the four bounds, best so far, in the order above.
     """
 
     def __init__(self, domain: Domain, convex: bool = True) -> None:
@@ -55,21 +65,10 @@ class BoundTracker:
         self._constant = 0.0
         self._slope: Vector | None = None
         self.incumbent: ObjectiveCut | None = None
-        self.upper = np.inf
-        self.proofs = dict.fromkeys(
-            (BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -np.inf
-        )
-
-    @property
-    def lower(self) -> float:
-        """The best proven lower bound."""
-        return max(self.proofs.values())
-
-    @property
-    def source(self) -> BoundSource:
-        """The proof that gives the best lower bound."""
-        best = max(self.proofs, key=lambda source: self.proofs[source])
-        return best if self.proofs[best] > -np.inf else BoundSource.NONE
+        self.upper = inf
+        self.lower = -inf
+        self.source = BoundSource.NONE
+        self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
 
     @property
     def gap(self) -> float:
@@ -112,4 +111,6 @@ class BoundTracker:
 
     def _raise(self, source: BoundSource, bound: float) -> None:
         if bound > self.proofs[source]:
-            self.proofs[source] = float(bound)
+            self.proofs[source] = bound = float(bound)
+            if bound > self.lower:
+                self.lower, self.source = bound, source

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from math import isfinite, isnan
 from time import perf_counter
 
 import numpy as np
@@ -164,7 +165,7 @@ def _verdict(
     """Whether the run is over."""
     if bounds.contradiction():
         return Status.CONTRADICTION
-    if np.isfinite(bounds.gap) and bounds.gap <= max(atol, rtol * max(1e-12, abs(bounds.upper))):
+    if isfinite(bounds.gap) and bounds.gap <= max(atol, rtol * max(1e-12, abs(bounds.upper))):
         return Status.CONVERGED
     if gtol is not None and isinstance(cut, ObjectiveCut):
         moved = oracle.domain.project(cut.point - cut.subgradient) - cut.point
@@ -226,19 +227,19 @@ def _same(query: Query, previous: Query) -> bool:
 def _check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
     """Raise InvalidCut unless `cut` is a cut of `point`."""
     if isinstance(cut, ObjectiveCut):
-        numbers, vector, name = (cut.value, cut.error), cut.subgradient, "subgradient"
+        number, vector, name = cut.value, cut.subgradient, "subgradient"
     elif isinstance(cut, FeasibilityCut):
-        numbers, vector, name = (cut.violation, 0.0), cut.normal, "normal"
+        number, vector, name = cut.violation, cut.normal, "normal"
     else:
         raise InvalidCut(f"`query` must return an ObjectiveCut or a FeasibilityCut, got {cut!r}")
     if np.shape(vector) != point.shape:
         raise InvalidCut(f"`{name}` must have the shape of the point, {point.shape}, got {np.shape(vector)}")
-    if not (np.isfinite(numbers[0]) and np.isfinite(vector).all()):
-        raise InvalidCut(f"a cut must be finite, got {numbers[0]!r} with {name} {vector!r}")
+    if not (isfinite(number) and np.isfinite(vector).all()):
+        raise InvalidCut(f"a cut must be finite, got {number!r} with {name} {vector!r}")
     if not np.array_equal(cut.point, point):
         raise InvalidCut(f"`point` of the cut must be the query point, got {cut.point!r}")
     if isinstance(cut, ObjectiveCut):
-        if not cut.error >= 0 or np.isnan(cut.lower_bound):
+        if not cut.error >= 0 or isnan(cut.lower_bound):
             raise InvalidCut(f"`error` must be >= 0 and `lower_bound` no NaN, got {cut.error!r}, {cut.lower_bound!r}")
         return cut
     if not oracle.gives_feasibility_cuts:

@@ -120,7 +120,6 @@ class History:
 
 
 COLUMNS = tuple(column.name for column in fields(History) if column.name != "cuts")
-_PROOFS = (BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE)
 
 
 def _relative_gaps(upper: Vector, lower: Vector) -> Vector:
@@ -154,12 +153,11 @@ class HistoryRecorder:
         if self._keep_cuts:
             self._cuts.append(cut)
         value, error = (np.nan, np.nan) if isinstance(cut, FeasibilityCut) else (cut.value, cut.error)
-        call, lower, source = len(self._rows) + 1, bounds.lower, bounds.source
-        proofs = (bounds.proofs[proof] for proof in _PROOFS)
+        call, upper, lower, source = len(self._rows) + 1, bounds.upper, bounds.lower, bounds.source
         self._rows.append(
-            (call, step.value, value, error, bounds.upper, lower, source.value, *proofs, oracle, generator)
+            (call, step.value, value, error, upper, lower, source.value, *bounds.proofs.values(), oracle, generator)
         )
-        return Record(call, step, cut, bounds.upper, lower, bounds.relative_gap, source)
+        return Record(call, step, cut, upper, lower, bounds.relative_gap, source)
 
     def freeze(self) -> History:
         """Make the arrays."""

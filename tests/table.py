@@ -91,8 +91,12 @@ SMOOTH = (("badly scaled", 1e-2, 1000), ("smooth", 1e-4, 1000))
 STEEPEST = (("badly scaled", np.inf, 60), *SMOOTH)
 GENERATORS = [
     Entry("analytic-center", AnalyticCenter, INTERIOR),
-    Entry("analytic-center objective cuts", lambda: AnalyticCenter(epigraph=False), (("hard", np.inf, 60), *CENTRAL)),
-    Entry("analytic-center proximal", lambda: AnalyticCenter(proximal=1.0), CENTRAL),
+    Entry(
+        "analytic-center objective cuts",
+        lambda: AnalyticCenter(epigraph=False, proximal=0.0),
+        (("hard", np.inf, 60), *CENTRAL),
+    ),
+    Entry("analytic-center not proximal", lambda: AnalyticCenter(proximal=0.0), CENTRAL),
     Entry("kelley", Kelley, EXACT),
     Entry("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL),
     Entry("kelley 60 cuts", lambda: Kelley(max_cuts=60)),

@@ -46,13 +46,15 @@ def test_stack_gives_the_same_sums(dtype):
     v = rng.normal(size=9)
     pairs = np.ascontiguousarray(store.T)
     support = np.arange(8)
+    K = np.zeros((9, 9))
     results = []
     for module in both("oracle_opt.oracles.kernels._packed"):
-        total, forms, products = np.empty(33), np.empty(33), np.empty((3, 33))
-        module.weighted_rows(store, support, weights, total)
-        module.packed_forms(pairs, np.arange(9), v, forms)
-        module.row_products(store, True, support[:3], support, weights, np.empty(8, np.intp), products)
-        results.append(np.r_[total, forms, products.ravel()])
+        total, forms, products = np.empty((1, 33)), np.empty(33), np.empty((3, 33))
+        module.weighted_rows(store, support, weights, total, 1)
+        module.combine_halves(pairs, support, weights, K, 1)
+        module.packed_forms(pairs, np.arange(9), v, forms, 1)
+        module.row_products(store, True, support[:3], support, weights, products, 1)
+        results.append(np.r_[total.ravel(), K.ravel(), forms, products.ravel()])
     np.testing.assert_allclose(*results, rtol=1e-12, atol=1e-12)
 
 

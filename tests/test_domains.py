@@ -98,10 +98,27 @@ def test_unbounded_directions_have_minimum_minus_infinity() -> None:
     assert FreeSpace(2, radius=np.inf).minimize_linear(np.zeros(2))[0] == 0.0
 
 
+@pytest.mark.parametrize("domain", [d for d in DOMAINS if isinstance(d, ProductOfSimplices)], ids=repr)
+@settings(max_examples=60, deadline=None)
+@given(point=points, distance=st.sampled_from([0.0, 1e-13, 1e-8, 1e-3]), direction=points)
+def test_simplices_contain_what_is_near_enough(domain, point, distance, direction) -> None:
+    """The short cut for nonnegative points gives the answer of the distance to the projection."""
+    near = domain.project(point) + distance * direction
+    for candidate in (near, np.abs(near)):
+        away = float(np.linalg.norm(domain.project(candidate) - candidate))
+        if abs(away - 1e-9) > 1e-12:
+            assert domain.contains(candidate) == (away <= 1e-9 * max(1.0, float(np.linalg.norm(candidate))))
+    with pytest.raises((ValueError, IndexError)):
+        domain.contains(np.append(near, 0.0))
+
+
 def test_tied_slopes_put_the_whole_block_on_one_variable() -> None:
     value, point = ProductOfSimplices([2, 3]).minimize_linear(np.array([1.0, 1.0, 5.0, 2.0, 2.0]))
     assert value == 3.0
     np.testing.assert_array_equal(point, [1, 0, 0, 1, 0])
+    value, point = Simplex(3, 2.0).minimize_linear(np.array([2.0, 1.0, 1.0]))
+    assert value == 2.0
+    np.testing.assert_array_equal(point, [0, 2, 0])
 
 
 @pytest.mark.parametrize(

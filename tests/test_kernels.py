@@ -84,6 +84,12 @@ def test_row_products_refuse_rows_that_are_none(rows):
         GramBank(stack()).row_products(rows, np.ones(33))
 
 
+@pytest.mark.parametrize(("memory", "copies"), [(None, 2), (2 * 8 * 7 * 561, 2), (2 * 8 * 7 * 561 - 1, 1), (0, 1)])
+def test_second_layout_is_made_where_the_machine_has_room(monkeypatch, memory, copies):
+    monkeypatch.setattr("oracle_opt.oracles.kernels.bank._most_of_memory", lambda: memory)
+    assert GramBank(stack()).nbytes == copies * 8 * 7 * 561
+
+
 def test_more_columns_than_a_cache_block():
     kernels = np.random.default_rng(0).uniform(1, 2, size=(5000, 1, 1)) * np.eye(2)
     bank = GramBank(kernels)
@@ -192,6 +198,9 @@ def test_asymmetry_sees_every_entry(position):
     [
         (lambda bank: bank.combine(np.ones(6)), r"`weights` must be 7 finite numbers, got shape \(6,\)"),
         (lambda bank: bank.combine(np.full(7, np.nan)), "`weights` must be 7 finite"),
+        (lambda bank: bank.combine(np.ones(7), out=np.empty((32, 33))), r"`out` must be .* of shape \(33, 33\)"),
+        (lambda bank: bank.combine(np.ones(7), out=np.empty((33, 33), np.float32)), "`out` must be .* got float32"),
+        (lambda bank: bank.combine(np.ones(7), out=np.empty((33, 33), order="F")), "`out` must be C-contiguous"),
         (lambda bank: bank.quadratic_forms(np.ones(7)), "`v` must be 33 finite"),
         (lambda bank: GramBank(stack(), dtype=int), "`dtype` must be float32 or float64"),
         (lambda bank: GramBank(stack(), memory_limit=7 * 561 * 8 - 1), "`memory_limit` must be at least 31416 bytes"),

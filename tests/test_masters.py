@@ -7,15 +7,20 @@ import copy
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.optimize
 
-from oracle_opt import Box, FeasibilityCut, ObjectiveCut, ProductOfSimplices, Simplex
+from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, minimize
+from oracle_opt.generators import Kelley, LevelSet, _level
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._highs import LPFailure, WarmLP
 from oracle_opt.generators._interior_point import minimize_epigraph
+from oracle_opt.generators._level import level_point
 from oracle_opt.generators._lp import ModelLP
+from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._nonnegative import nonnegative_quadratic
-from oracle_opt.generators._projection import project_on_cuts
+from oracle_opt.generators._projection import Projection, project_on_cuts
 
 DOMAINS = [Simplex(8), ProductOfSimplices([3, 5]), Box(-np.ones(8), np.linspace(0.5, 2, 8))]
 
@@ -81,7 +86,7 @@ def test_analytic_center_agrees_with_clarabel(m, n) -> None:
     polytope = Polytope(
         matrix, rhs, weights, none, np.full(n, 0.1), np.full(n, np.inf), none, np.ones((1, n)), none, none
     )
-    center, converged = analytic_center(polytope, inside, tolerance=1e-12)
+    center, converged = analytic_center(polytope, inside, tolerance=1e-10)
     assert converged
     z = cp.Variable(n)
     barrier = -weights @ cp.log(rhs - matrix @ z) - 0.1 * cp.sum(cp.log(z))
@@ -138,6 +143,171 @@ def test_dropping_cuts_keeps_rows_in_step_with_the_pool(make) -> None:
         one, two = (pool.minorant(m.objective, m.feasibility) for m in (warm, other))
         bounds = [m.constant + domain.minimize_linear(m.slope)[0] for m in (one, two)]
         assert bounds[0] == pytest.approx(bounds[1], abs=1e-8)
+
+
+@pytest.mark.parametrize("domain", [Simplex(400), ProductOfSimplices([150, 1, 249], radius=2.0)], ids=repr)
+@pytest.mark.parametrize("make", [ModelLP, ChebyshevLP])
+@pytest.mark.parametrize("n_feasibility", [0, 3])
+def test_programs_over_few_columns_reach_the_optimum_over_all(domain, make, n_feasibility) -> None:
+    """Also where feasibility cuts exclude every point of the first columns."""
+    rng = np.random.default_rng(n_feasibility)
+    n, pool, lp = domain.dimension, CutPool(domain.dimension), make(domain)
+    inside = domain.project(rng.exponential(size=n) / n)
+    for _ in range(n_feasibility):
+        normal = rng.normal(size=n) - 1.0
+        normal[np.argsort(normal)[: n // 4]] = 5.0
+        pool.add(FeasibilityCut(inside + normal, float(normal @ normal) - 1e-3, normal))
+    pieces, constants, z = 30.0 + rng.normal(size=(60, n)), rng.uniform(size=60), inside
+    for _ in range(60):
+        values = pieces @ z + constants
+        pool.add(ObjectiveCut(z, float(values.max()), pieces[values.argmax()]))
+        minimum = lp.solve(pool)
+        z = minimum.point
+    rows, described = np.vstack([pool.objective.matrix, pool.feasibility.matrix]), domain.linear_constraints()
+    sides = np.r_[-pool.objective.constant, -pool.feasibility.constant]
+    m = len(pool.objective)
+    depth = np.r_[-np.ones(m), np.zeros(n_feasibility)]
+    if make is ChebyshevLP:
+        normals = np.linalg.qr(described.equality_matrix.T)[0]
+        depth = np.linalg.norm(rows - (rows @ normals) @ normals.T, axis=1)
+        sides[:m] += pool.upper
+    equality = np.column_stack([described.equality_matrix, np.zeros(len(described.equality_rhs))])
+    cost = np.r_[np.zeros(n), 1.0 if make is ModelLP else -1.0]
+    bounds = [(0, None)] * n + [(None, None)]
+    truth = scipy.optimize.linprog(
+        cost, np.column_stack([rows, depth]), sides, equality, described.equality_rhs, bounds
+    )
+    assert truth.status == 0
+    assert (rows[m:] @ minimum.point - sides[m:]).max(initial=0.0) <= 1e-6
+    if make is ModelLP:
+        assert minimum.value == pytest.approx(truth.fun, abs=1e-7)
+        minorant = pool.minorant(minimum.objective, minimum.feasibility)
+        assert minorant.constant + domain.minimize_linear(minorant.slope)[0] == pytest.approx(truth.fun, abs=1e-7)
+    else:
+        radius = ((sides - rows @ minimum.point) / depth).min()
+        assert radius == pytest.approx(-truth.fun, abs=1e-7)
+
+
+@pytest.mark.parametrize("domain", [Simplex(8), Simplex(300)], ids=repr)
+@pytest.mark.parametrize("scales", [(1e-8,), (1e8,), (1e8, 1.0, 1e-8), (1e-8, 1.0, 1e8)])
+def test_model_minimum_is_exact_for_steep_and_flat_cuts(domain, scales) -> None:
+    """The value at the point and the proof enclose the minimum, so their difference is the error of both."""
+    rng = np.random.default_rng(5)
+    pool, lp = CutPool(domain.dimension), ModelLP(domain)
+    common = domain.project(rng.exponential(size=domain.dimension) / domain.dimension)
+    for i in range(24):
+        scale = scales[i % len(scales)]
+        pool.add(ObjectiveCut(common, scale * rng.uniform(0, 1e-3), scale * rng.normal(size=domain.dimension)))
+        minimum = lp.solve(pool)
+        minorant = pool.minorant(minimum.objective, minimum.feasibility)
+        proven = minorant.constant + domain.minimize_linear(minorant.slope)[0]
+        largest = max(scales[: i + 1])
+        assert -1e-12 * largest <= minimum.value - proven <= 1e-9 * largest
+
+
+@pytest.mark.parametrize("entropic", [False, True])
+def test_level_projection_of_a_thousand_repeated_and_nearly_parallel_cuts_agrees_with_clarabel(entropic) -> None:
+    rng, domain = np.random.default_rng(1), Simplex(60)
+    center, allowed = domain.project(rng.exponential(size=60) / 60), domain.project(rng.exponential(size=60) / 60)
+    metric = domain.entropic_metric(center) if entropic else np.ones(60)
+    base = 100.0 + rng.normal(size=(50, 60))
+    rhs = base @ allowed + rng.uniform(0, 0.01, 50)
+    chosen = rng.integers(0, 50, 1000)
+    matrix = base[chosen] + (rng.uniform(size=1000) < 0.5)[:, None] * 1e-9 * rng.normal(size=(1000, 60))
+    done = project_on_cuts(domain, center, metric, matrix, rhs[chosen], np.zeros(1000))
+    assert done.converged
+    assert (matrix @ done.point - rhs[chosen]).max() <= 1e-6
+    z = cp.Variable(60)
+    distance = cp.sum_squares(cp.multiply(np.sqrt(metric), z - center))
+    # the constant 100 of the rows is 100 on the simplex; it costs Clarabel its accuracy
+    rows = [(base - 100.0) @ z <= rhs - 100.0, cp.sum(z) == 1, z >= 0]
+    cp.Problem(cp.Minimize(distance), rows).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(done.point, z.value, atol=1e-5)
+
+
+@pytest.mark.parametrize("entropic", [False, True])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_level_point_does_not_depend_on_the_scale_of_the_function(entropic, scale) -> None:
+    rng, domain = np.random.default_rng(2), Simplex(30)
+    model = CuttingPlaneModel(domain, 1000)
+    for _ in range(40):
+        z = domain.project(rng.exponential(size=30) / 30)
+        model.add(ObjectiveCut(z, scale * float(z @ z), scale * 2 * z))
+        point = level_point(model, z, 0.3, entropic)
+    metric = domain.entropic_metric(z) if entropic else np.ones(30)
+    slopes, constants = model.pool.objective.matrix / scale, model.pool.objective.constant / scale
+    v = cp.Variable(30)
+    distance = cp.sum_squares(cp.multiply(np.sqrt(metric), v - z))
+    level = (model.lower + 0.3 * model.gap) / scale
+    rows = [(slopes @ v + constants - level) / (model.gap / scale) <= 0, cp.sum(v) == 1, v >= 0]
+    cp.Problem(cp.Minimize(distance), rows).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(point, v.value, atol=1e-5)
+
+
+def test_level_projection_ends_where_the_half_spaces_leave_nothing() -> None:
+    domain = Simplex(5)
+    matrix = np.vstack([np.eye(5), -np.eye(5)])
+    done = project_on_cuts(domain, domain.interior_point(), np.ones(5), matrix, np.full(10, -0.5), np.zeros(10))
+    assert not done.converged
+    assert domain.contains(done.point)
+
+
+def distance_oracle(n):
+    target = np.linspace(0, 1, n) ** 3
+    target /= target.sum()
+    return FunctionOracle(
+        lambda z: (
+            float(np.abs(z - target).max()),
+            (lambda k: np.sign(z - target)[k] * np.eye(n)[k])(int(np.abs(z - target).argmax())),
+        ),
+        Simplex(n),
+    )
+
+
+@pytest.mark.parametrize("generator", [Kelley(), Kelley(chebyshev=True), LevelSet()], ids=repr)
+@pytest.mark.parametrize("raises", [True, False], ids=["raises", "calls the rows contradictory"])
+def test_a_failing_linear_program_costs_calls_and_no_proof(generator, raises, monkeypatch) -> None:
+    solve, calls = WarmLP.solve, []
+
+    def failing(self):
+        calls.append(None)
+        if len(calls) % 4 != 0 and len(calls) != 1:
+            return solve(self)
+        if raises:
+            raise LPFailure("made to fail")
+        return None
+
+    monkeypatch.setattr(WarmLP, "solve", failing)
+    result = minimize(distance_oracle(12), generator, atol=1e-6, max_calls=400)
+    assert result.success, result.message
+    assert result.lower_bound <= 1e-12
+    assert result.upper_bound <= 1e-6
+
+
+def test_a_linear_program_that_fails_with_nothing_to_stand_in_raises(monkeypatch) -> None:
+    def failing(self):
+        raise LPFailure("made to fail")
+
+    monkeypatch.setattr(WarmLP, "solve", failing)
+    model = CuttingPlaneModel(Simplex(3), 100)
+    with pytest.raises(LPFailure, match="made to fail"):
+        model.add(FeasibilityCut(np.ones(3), 1.0, np.ones(3)))
+
+
+def test_a_failing_projection_gives_a_point_of_the_level_set(monkeypatch) -> None:
+    def failing(domain, center, metric, matrix, rhs, start, unit):
+        return Projection(center, start, False)
+
+    monkeypatch.setattr(_level, "project_on_cuts", failing)
+    model = CuttingPlaneModel(Simplex(30), 100)
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        z = model.domain.project(rng.exponential(size=30) / 30)
+        model.add(ObjectiveCut(z, float(z @ z), 2 * z))
+    point = level_point(model, z, 0.3, None)
+    value = (model.pool.objective.constant + model.pool.objective.matrix @ point).max()
+    assert value <= model.lower + (0.3 + 1e-9) * model.gap
+    assert minimize(distance_oracle(12), LevelSet(), atol=1e-6, max_calls=400).success
 
 
 @pytest.mark.parametrize(("m", "rank"), [(1, 3), (7, 4), (30, 20)])

@@ -119,7 +119,7 @@ def test_warm_starts_end_where_cold_ones_do(C):
         assert last.relative_gap <= 1e-12
         steps += last.n_steps
         cold_steps += cold.n_steps
-    assert steps < 0.6 * cold_steps
+    assert steps < 0.8 * cold_steps
 
 
 def test_indefinite_kernel_ends_feasible():

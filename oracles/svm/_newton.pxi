@@ -1,30 +1,35 @@
 # Newton's method on the free variables, once two-variable steps have told roughly which they are.
 
 
-# The Cholesky factor L of K_FF, plus a ridge on the diagonal if K_FF is singular to working precision: the step is then
-# one of iterative refinement, and repeated. Column-major, lower triangle. Returns whether there is a factor.
-# NumPy: L[:] = np.linalg.cholesky(K[np.ix_(free, free)] + ridge * np.eye(m))
+# What rounding may make of an entry of K b, in units of the margin: |K_ij| <= sqrt(K_ii K_jj), so it is a sum of terms
+# that total at most sqrt(largest) * spread. The constant is safe in practice.
+cdef double rounding_of_gradient(Py_ssize_t n, const double* diagonal, const double* b) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double largest = 0.0, spread = 0.0
+    for i in range(n):
+        largest = max(largest, diagonal[i])
+        spread += sqrt(max(diagonal[i], 0.0)) * fabs(b[i])
+    return 8.0 * EPS * (1.0 + sqrt(largest) * spread) + LEAST_SLACK
+
+
+# The Cholesky factor L of K_FF, column-major, lower triangle. Returns whether its pivots are more than rounding.
+# NumPy: L[:] = np.linalg.cholesky(K[np.ix_(free, free)])
 cdef bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int m, double* L) noexcept nogil:
-    cdef double largest = 0.0, ridge = 0.0
-    cdef Py_ssize_t attempt, r, c
+    cdef double largest = 0.0
+    cdef Py_ssize_t r, c
     cdef const floating* row
     cdef int info
     cdef bint sound
-    for attempt in range(2):
-        for c in range(m):
-            row = K + free[c] * n
-            for r in range(c, m):
-                L[c * m + r] = <double> row[free[r]]
-            largest = max(largest, L[c * m + c])
-            L[c * m + c] += ridge
-        dpotrf("L", &m, L, &m, &info)
-        sound = info == 0
-        for c in range(m):
-            sound = sound and L[c * m + c] * L[c * m + c] > SINGULAR * largest
-        if sound:
-            return True
-        ridge = 1e3 * SINGULAR * largest
-    return False
+    for c in range(m):
+        row = K + free[c] * n
+        for r in range(c, m):
+            L[c * m + r] = <double> row[free[r]]
+        largest = max(largest, L[c * m + c])
+    dpotrf("L", &m, L, &m, &info)
+    sound = info == 0
+    for c in range(m):
+        sound = sound and L[c * m + c] * L[c * m + c] > SINGULAR * largest
+    return sound
 
 
 # One Newton step over F = free: K_FF d = g_F - bias, sum(d) = -excess. `pair` has room for 2 m numbers and ends as d.
@@ -73,13 +78,12 @@ cdef Py_ssize_t free_wrong(
 # reached; b is in the box in any case, but of any sum and value if it was not.
 cdef bint newton(
     const floating* K, Py_ssize_t n, const double* work, double* b, double* g, Py_ssize_t* free, double* change,
-    Py_ssize_t* rounds,
+    Py_ssize_t* rounds, Py_ssize_t* columns,
 ) noexcept nogil:
-    cdef const double* diagonal = work
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
     cdef Py_ssize_t m = 0, room = 0, kept, i, c, wrong, fewest = n + 1, stale = 0
-    cdef double excess, bias, moved, largest = 0.0, spread = 0.0, slack
+    cdef double excess, bias, moved, slack = rounding_of_gradient(n, work, b)
     cdef double* store = NULL
     cdef double* grown
     cdef bint done = False
@@ -88,10 +92,8 @@ cdef bint newton(
         if lower[i] < b[i] < upper[i]:
             free[m] = i
             m += 1
-        largest = max(largest, diagonal[i])
-        spread += sqrt(max(diagonal[i], 0.0)) * fabs(b[i])
-    slack = 8.0 * EPS * (1.0 + sqrt(max(largest, 0.0)) * spread) + LEAST_SLACK
     rounds[0] = 0
+    columns[0] = 0
     while rounds[0] < ROUNDS:
         if m == 0 or m > MOST_FREE or stale > PATIENCE:
             break
@@ -120,6 +122,7 @@ cdef bint newton(
         subtract_columns(K, n, change, g)
         for i in range(n):
             change[i] = 0.0
+        columns[0] += m
         wrong = m - kept
         m = kept
         if wrong == 0:

@@ -13,7 +13,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free as libc_free, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 from scipy.linalg.cython_blas cimport dtrsm, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf
 
@@ -22,7 +22,8 @@ cdef enum:
     WORK_ROWS = 10
     ROUNDS = 30         # of Newton's method: limit on factorizations,
     PATIENCE = 4        # and on those in a row without fewer wrong memberships
-    TRIES = 6           # of Newton's method, each after steps to a tenth of the violation
+    TRIES = 12          # of Newton's method, each after steps to a tenth of the violation, or after twice as many
+    MOST_ROUGH = 1000   # free variables for Newton's method before the violation is small
     MOST_FREE = 20_000  # a matrix of this side is 3.2 GB
 
 cdef double FAR = 1e300             # an infinity that -ffast-math understands
@@ -41,6 +42,7 @@ cdef enum:
 include "_steps.pxi"
 include "_certificate.pxi"
 include "_newton.pxi"
+include "_active.pxi"
 
 
 def solve_signed(
@@ -56,11 +58,11 @@ def solve_signed(
     tuple
         gradient, dual objective, gap, bias, violation, number of steps, of Newton rounds, status code.
     """
-    cdef Py_ssize_t n = K.shape[0], i, limit, most, taken, steps = 0, progress = 0, status = -1
-    cdef Py_ssize_t rounds, newton_rounds = 0, tries = TRIES if accuracy < WORTH_NEWTON else 0
+    cdef Py_ssize_t n = K.shape[0], n_free, i, limit, most, taken, steps = 0, progress = 0, status = -1
+    cdef Py_ssize_t rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES if accuracy < WORTH_NEWTON else 0
     cdef double mean = 0.0, flat, target = tolerance, loose = LOOSE, relative, floor
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
-    cdef double out[5]
+    cdef double[7] out = [0.0, FAR, 0.0, 0.0, 0.0, 0.0, 0.0]
     gradient = np.empty(n)
     workspace = np.empty((WORK_ROWS, n))
     cdef double[::1] g = gradient
@@ -77,15 +79,26 @@ def solve_signed(
             w[2 * n + i] = C[i] if y[i] > 0.0 else 0.0
     # Directions of no curvature get a little, in units of the kernel: a step along them goes to a bound.
     flat = max(1e-12 * mean, 1e-200)
-    most = max(20 * n, 10_000)
+    most = 2 * n
     taken = -1
     while True:
         with nogil:
             settle(n, w + n, w + 2 * n, &b[0])
-            residual(&K[0, 0], n, &y[0], &b[0], &g[0])   # afresh: the updated one has drifted
-            certify(n, &y[0], &C[0], &b[0], &g[0], w, out)
-            relative = out[1] / max(out[0] + out[1], 1e-300)
-            floor = out[4]
+            while True:
+                # An updated gradient has drifted; by no more than a sum of n terms, if it was updated n times. It may
+                # prove a small gap, all other decisions need a new one.
+                if updates > n:
+                    residual(&K[0, 0], n, &y[0], &b[0], &g[0])
+                    updates = 0
+                measure(n, w, &b[0], &g[0], out)
+                floor = out[4]
+                relative = FAR
+                if steps > 0 or max_steps == 0 or out[3] <= max(tolerance, floor):
+                    certify(n, &y[0], &C[0], &b[0], &g[0], w, out)
+                    relative = out[1] / max(out[0] + out[1], 1e-300)
+                if updates == 0 or (relative <= accuracy and out[3] <= tolerance):
+                    break
+                updates = n + 1
             if (
                 out[1] < 0.9 * lowest_gap
                 or out[3] < 0.9 * lowest_violation
@@ -113,14 +126,26 @@ def solve_signed(
             limit = min(most, max_steps - steps)
             taken = take_steps(&K[0, 0], n, max(target, loose) if tries > 0 else target, limit, flat, &b[0], &g[0], w)
             steps += taken
-            if tries > 0 and taken < limit:
+            updates += taken
+            # After `limit` steps the sets are rough: not worth a large factorization.
+            n_free = 0
+            for i in range(n):
+                n_free += w[n + i] < b[i] < w[2 * n + i]
+            if tries > 0 and steps < max_steps and (taken < limit or n_free <= MOST_ROUGH):
                 memcpy(saved, &b[0], n * sizeof(double))
                 memcpy(saved + n, &g[0], n * sizeof(double))
-                if not newton(&K[0, 0], n, w, &b[0], &g[0], &free[0], change, &rounds):
+                if not newton(&K[0, 0], n, w, &b[0], &g[0], &free[0], change, &rounds, &columns):
                     memcpy(&b[0], saved, n * sizeof(double))
                     memcpy(&g[0], saved + n, n * sizeof(double))
+                    newton_rounds += rounds
+                    columns = n + 1
+                    if rounds > 0:
+                        active_set(&K[0, 0], n, 64.0 * n * most, w, &b[0], &g[0], &free[0], change, &rounds)
                 newton_rounds += rounds
-                loose *= 0.1
+                updates += columns
                 tries -= 1
+                if taken < limit:
+                    loose *= 0.1
                 taken = -1      # whether b moved is unknown
+            most *= 2
     return gradient, out[0], out[1], out[2], out[3], steps, newton_rounds, status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,7 +55,7 @@ class SVMSolution:
     n_steps : int
         Two-variable steps taken.
     n_newton : int
-        Rounds of Newton's method, one Cholesky factorization each.
+        Rounds of Newton's method, one Cholesky factorization each, and steps of the active-set method.
     status : SVMStatus
         Why the solve ended.
     gradient : ndarray of shape (n,)
@@ -122,8 +123,10 @@ def solve_csvc(
     """Solve ``max sum(a) - 1/2 (y*a) @ K @ (y*a)`` over ``0 <= a <= C``, ``y @ a == 0``.
 
     Sequential minimal optimization [1]_ with the second-order working set [2]_, run in signed variables ``b = y*a``,
-    until it is clear roughly which are free; then Newton's method on those, which ends near rounding. If that fails it
-    is undone and the steps go on. The best primal point of a dual one needs no search: its bias is an order statistic.
+    until it is clear roughly which are free; then Newton's method on those, which ends near rounding. If that fails,
+    say because the kernel is singular on them, it is undone and a primal active-set method [3]_ takes over, which moves
+    along directions of no curvature to a bound; then the steps go on. The best primal point of a dual one needs no
+    search: its bias is an order statistic.
 
     Parameters
     ----------
@@ -161,6 +164,7 @@ def solve_csvc(
     .. [1] Platt (1998), "Sequential minimal optimization: a fast algorithm for training support vector machines".
     .. [2] Fan, Chen, Lin (2005), "Working set selection using second order information for training support vector
        machines", JMLR 6, rule WSS 2.
+    .. [3] Scheinberg (2006), "An efficient implementation of an active set method for SVMs", JMLR 7.
 
     Examples
     --------
@@ -200,7 +204,7 @@ def solve_checked(
 ) -> SVMSolution:
     """`solve_csvc` for arrays that were checked before: contiguous, y and C float64 of shape (n,)."""
     b = np.zeros(y.size) if start is None else np.array(start, dtype=float)
-    wanted = float(np.sqrt(accuracy)) if tolerance is None else tolerance
+    wanted = sqrt(accuracy) if tolerance is None else tolerance
     gradient, dual, gap, bias, violation, *counts, status = solve_signed(K, y, C, b, accuracy, wanted, max_steps)
     b.flags.writeable = gradient.flags.writeable = False
     return SVMSolution(b, dual, dual + gap, gap, bias, violation, *counts, _STATUS[status], gradient)
@@ -211,15 +215,16 @@ def checked_labels(y: ArrayLike) -> Vector:
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size == 0:
         raise InvalidArgument(f"`y` must have shape (n,), got {labels.shape}")
-    positive, negative = labels == 1, labels == -1
-    if not (positive | negative).all():
+    # count_nonzero, for it costs a fraction of all and any: of a small problem, checks are a good part.
+    n_positive, n_negative = np.count_nonzero(labels == 1), np.count_nonzero(labels == -1)
+    if n_positive + n_negative < labels.size:
         values = np.unique(labels)
         shown = ", ".join(map(str, values[:4].tolist())) + (", ..." if values.size > 4 else "")
         raise InvalidArgument(
             f"`y` must hold the labels -1 and +1, got {shown}; convert two classes by "
             "np.where(y == positive_class, 1, -1)"
         )
-    if not (positive.any() and negative.any()):
+    if n_positive == 0 or n_negative == 0:
         raise InvalidArgument(f"`y` must hold both classes -1 and +1, got only {labels[0]}")
     return np.ascontiguousarray(labels, dtype=float)
 
@@ -239,16 +244,16 @@ def checked_box(C: float | ArrayLike, y: Vector, class_weight: Mapping[int, floa
         if unknown := set(class_weight) - {-1, 1}:
             raise InvalidArgument(f"`class_weight` must weight the labels -1 and +1, got {sorted(map(str, unknown))}")
         bound = bound * np.where(y > 0, class_weight.get(1, 1.0), class_weight.get(-1, 1.0))
-    if not 0.0 < bound.min() <= bound.max() < np.inf:
-        bad = bound[~((bound > 0) & (bound < np.inf))].flat[0]
+    good = (bound > 0) & (bound < np.inf)
+    if np.count_nonzero(good) < bound.size:
+        bad = bound[~good].flat[0]
         name = "`C`" if class_weight is None else "`C` times `class_weight`"
         raise InvalidArgument(f"{name} must be positive and finite, got {bad}; for a hard margin take a large number")
-    box: Vector = np.ascontiguousarray(np.broadcast_to(bound, y.shape))
-    return box
+    return np.full(y.shape, bound)
 
 
 def _checked_start(start: ArrayLike, n: int) -> Vector:
     signed = np.asarray(start, dtype=float)
-    if signed.shape != (n,) or not np.isfinite(signed).all():
+    if signed.shape != (n,) or np.count_nonzero(np.isfinite(signed)) < signed.size:
         raise InvalidArgument(f"`start` must be {n} finite signed dual variables, got shape {signed.shape}")
     return signed

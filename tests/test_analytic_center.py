@@ -1,0 +1,119 @@
+"""What `AnalyticCenter` promises beyond the conformance tests: few Newton steps, sparse points, few calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracle_opt import Box, FunctionOracle, InvalidArgument, ProductOfSimplices, Simplex, Status, minimize
+from oracle_opt.generators import AnalyticCenter
+from oracle_opt.generators._barrier import Polytope, analytic_center
+
+
+def polytope_on_simplex(rng: np.random.Generator, m: int, n: int) -> Polytope:
+    matrix, inside = rng.normal(size=(m, n)), rng.dirichlet(np.ones(n))
+    rhs, none = matrix @ inside + rng.uniform(0.1, 1, m), np.zeros(n)
+    return Polytope(
+        matrix, rhs, np.ones(m), none, np.full(n, 0.1), np.full(n, np.inf), none, np.ones((1, n)), none, none
+    )
+
+
+def with_row(polytope: Polytope, row: np.ndarray, rhs: float) -> Polytope:
+    rows = np.vstack([polytope.matrix, row]), np.r_[polytope.rhs, rhs], np.ones(len(polytope.rhs) + 1)
+    return Polytope(
+        *rows,
+        polytope.lower,
+        polytope.lower_weights,
+        polytope.upper,
+        polytope.upper_weights,
+        polytope.equalities,
+        polytope.proximal,
+        polytope.anchor,
+    )
+
+
+@pytest.mark.parametrize(("m", "n"), [(4, 9), (20, 5), (30, 80)])
+@pytest.mark.parametrize("depth", [0.0, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cut_through_or_before_the_center_takes_few_steps(m, n, depth, seed) -> None:
+    rng = np.random.default_rng(seed)
+    polytope = polytope_on_simplex(rng, m, n)
+    center, converged = analytic_center(polytope, np.full(n, 1 / n))
+    assert converged
+    row = rng.normal(size=n)
+    down = row.mean() - row
+    slacks, rates = np.r_[polytope.rhs - polytope.matrix @ center, center], np.r_[polytope.matrix @ down, -down]
+    room = (slacks[rates > 0] / rates[rates > 0]).min()
+    cut = with_row(polytope, row, float(row @ (center + depth * room * down)))
+    warm, converged = analytic_center(cut, center, max_steps=15)
+    assert converged
+    assert cut.interior(warm)
+    assert warm.sum() == pytest.approx(1.0, abs=1e-12)
+    exact, converged = analytic_center(cut, warm, tolerance=1e-9)
+    assert converged
+    assert cut.barrier(exact) <= cut.barrier(warm) + 1e-9
+    far, _ = analytic_center(cut, center, tolerance=1e-9)
+    np.testing.assert_allclose(far, exact, atol=1e-6)
+
+
+def test_an_empty_set_is_not_called_converged() -> None:
+    rng = np.random.default_rng(0)
+    polytope = with_row(polytope_on_simplex(rng, 3, 6), np.ones(6), 0.5)  # sum 1 and at most 1/2
+    assert not analytic_center(polytope, np.full(6, 1 / 6))[1]
+
+
+def steep(z: np.ndarray) -> tuple[float, np.ndarray]:
+    """Linear but for its first two variables of each block of five."""
+    target = np.tile([0.6, 0.4, 0.0, 0.0, 0.0], 2)
+    slope = np.tile([0.0, 0.0, 1.0, 2.0, 3.0], 2)
+    return float(slope @ z + ((z - target) ** 2).sum()), slope + 2 * (z - target)
+
+
+def test_vanishing_weights_are_asked_as_zeros() -> None:
+    for vanishing in (0.0, 1e-3):
+        asked = []
+
+        def function(z, asked=asked):
+            asked.append(z)
+            return steep(z)
+
+        generator = AnalyticCenter(vanishing=vanishing)
+        result = minimize(
+            FunctionOracle(function, ProductOfSimplices([5, 5])), generator, rtol=0, atol=1e-6, max_calls=200
+        )
+        assert result.status is Status.CONVERGED
+        assert result.lower_bound <= 0.0 <= result.upper_bound
+        zeros = np.array([(z == 0).sum() for z in asked])
+        np.testing.assert_allclose([z.reshape(2, 5).sum(axis=1) for z in asked], 1.0, atol=1e-12)
+        assert zeros.max() == (6 if vanishing else 0)
+
+
+def largest(family: str, n: int):
+    """The largest of 20 random functions on a box, and a bound on the calls that a library of ACCPM needs."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(20, n)), rng.normal(size=20)
+    z, c = rng.uniform(-1, 1, size=(20, n)), rng.uniform(0.5, 2, size=20)
+    if family == "affine":
+        c[:] = 0.0
+
+    def function(x):
+        values = a @ x + b + 0.5 * c * ((x - z) ** 2).sum(axis=1)
+        i = int(values.argmax())
+        return float(values[i]), a[i] + c[i] * (x - z[i])
+
+    return FunctionOracle(function, Box(-np.ones(n), np.ones(n)))
+
+
+@pytest.mark.parametrize(
+    ("family", "n", "calls"), [("affine", 10, 20), ("affine", 30, 28), ("quadratic", 10, 79), ("quadratic", 30, 247)]
+)
+def test_needs_no_more_calls_than_oboe_for_the_proof(family, n, calls) -> None:
+    result = minimize(largest(family, n), AnalyticCenter(), rtol=1e-6, atol=1e-6, max_calls=calls)
+    assert result.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("vanishing", [-0.1, 1.0])
+def test_refuses_a_share_out_of_range(vanishing) -> None:
+    oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Simplex(3))
+    with pytest.raises(InvalidArgument, match="`vanishing` must be at least 0 and below 1"):
+        minimize(oracle, AnalyticCenter(vanishing=vanishing))

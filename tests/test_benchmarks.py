@@ -1,0 +1,47 @@
+"""The runner of the benchmarks knows every script, and every script has its place on the page."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> dict:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return runpy.run_path(str(ROOT / "benchmarks" / "run.py"))
+
+
+def test_the_runner_knows_every_script(runner) -> None:
+    scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if not path.stem.startswith("_")}
+    assert set(runner["SCRIPTS"]) == scripts - {"run"}
+
+
+def test_every_section_has_its_marks_and_no_mark_is_left_over(runner) -> None:
+    names = ["machine", *runner["SCRIPTS"]]
+    for name in names:
+        runner["splice"](PAGE, name, "figures")  # raises where they are not once each and in order
+    assert sorted(re.findall(r"<!-- (?:begin|end) (\w+) -->", PAGE)) == sorted(2 * names)
+
+
+def test_splice_replaces_its_own_section_alone(runner) -> None:
+    page = "a\n<!-- begin one -->\n\nold\n\n<!-- end one -->\nb\n<!-- begin two -->\nkept\n<!-- end two -->\n"
+    once = runner["splice"](page, "one", "new\n")
+    assert once == page.replace("old", "new")
+    assert runner["splice"](once, "one", "new") == once
+    for broken in (page.replace("<!-- end one -->", ""), page + page, page.replace("begin one", "begin three")):
+        with pytest.raises(ValueError, match="once each"):
+            runner["splice"](broken, "one", "new")
+
+
+def test_figures_of_the_paper_are_complete() -> None:
+    lines = (ROOT / "benchmarks" / "wulff_ong_2014.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
+    assert len(rows) == len({tuple(row[:3]) for row in rows}) == 8 * (2 * 4 + 2)
+    assert all(float(mean) > 0 and float(deviation) > 0 for *_, mean, deviation in rows)
