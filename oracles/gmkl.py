@@ -171,7 +171,7 @@ class GMKLOracle(Oracle):
         if isinstance(self.bank, ProductBank):
             forms = -self.bank.distance_forms(solution.signed_dual, svm.kernel)
         else:
-            forms = self.bank.quadratic_forms(solution.signed_dual)
+            forms = np.maximum(self.bank.quadratic_forms(solution.signed_dual), 0.0)  # below 0 by rounding alone
             extras["quadratic_forms"] = forms
             lower = self.regulariser.dual_bound(float(alpha.sum()), 0.5 * forms, svm.longest(alpha))
             # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
