@@ -120,7 +120,7 @@ class GMKLOracle(Oracle):
         self.regulariser = regulariser
         self._svm = WarmSVM(bank.n_points, y, C, class_weight, accuracy, max_steps)
         self.domain = WeightOrthant(bank.n_kernels, radius, regulariser)
-        self.convex = isinstance(bank, GramBank) and bool(regulariser.convex)
+        self.convex = bool(regulariser.convex) and not isinstance(bank, ProductBank)
         self._regularise(self.domain.interior_point())
 
     @property

@@ -46,9 +46,9 @@ class MixedNormOracle(Oracle):
         are in this order, group after group.
     solves : int, optional
         At most so many SVMs a query, however large the error that is left. With 1 the run is the paper's alternation,
-        Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits methods which keep moving (`MirrorDescent`,
-        `FixedPoint`); those that compare values, or may ask the same point again, stall on such errors. Default: as
-        many as the accuracy needs.
+        Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
+        methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
+        again, stall on such errors. Default: as many as the accuracy needs.
     class_weight, accuracy, max_steps
         As for `MKLOracle`; the accuracy is that of h.
 
