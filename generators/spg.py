@@ -44,8 +44,8 @@ class SPG(SequentialGenerator):
 
     *Precision.* (13) asks for 1e-1, 1e-2 or 1e-3 by the decade of the duality gap u, or of the projected gradient norm
     v where there is no gap, never less than before, and for ten times more where the steps become too small. Here u is
-    the relative gap, the decades go on to 1e-12, as gaps far below the paper's are to be proven, and a step that is
-    lost in the errors stated by the oracle counts as too small.
+    the relative gap by the oracle's own lower bound; the decades go on to 1e-12, as gaps far below the paper's are to
+    be proven; and a step that is lost in the errors stated by the oracle counts as too small.
 
     *The end.* The method stops asking when the projected gradient vanishes, when a step can no longer be told from
     none, or when 10 steps in a row were lost in the oracle's errors: an oracle that cannot be as precise as asked
@@ -102,7 +102,7 @@ class SPG(SequentialGenerator):
             direction = _project(domain, cut, length, metric) - cut.point  # (8)
             slope = float(cut.subgradient @ direction)
             if accuracy is not None:
-                lower = max(lower, _proven(domain, cut))
+                lower = max(lower, cut.lower_bound)
                 accuracy = _tuned(accuracy, relative_gap(cut.upper, lower), domain, cut)
             found = None
             if slope < 0:
@@ -176,14 +176,8 @@ def _spectral_length(old: ObjectiveCut, new: ObjectiveCut, metric: Vector | None
     return float(np.clip(squared / curvature, 1e-30, longest)) if curvature > 0 else longest
 
 
-def _proven(domain: Domain, cut: ObjectiveCut) -> float:
-    """Lower bound of one cut: the oracle's own, or that of the cut over the domain."""
-    constant = cut.value - float(cut.subgradient @ cut.point)
-    return max(cut.lower_bound, constant + domain.minimize_linear(cut.subgradient)[0])
-
-
 def _tuned(accuracy: float, gap: float, domain: Domain, cut: ObjectiveCut) -> float:
-    """(13): a tenth of the decade of u, the relative gap; without one of v, the norm of the projected gradient."""
+    """(13): a tenth of the decade of u, the relative gap; without one, of v, the norm of the projected gradient."""
     if np.isfinite(gap):
         decade = gap
     else:

@@ -120,7 +120,7 @@ class GMKLOracle(Oracle):
         self.regulariser = regulariser
         self._svm = WarmSVM(bank.n_points, y, C, class_weight, accuracy, max_steps)
         self.domain = WeightOrthant(bank.n_kernels, radius, regulariser)
-        self.convex = isinstance(bank, GramBank) and bool(regulariser.convex)
+        self.convex = bool(regulariser.convex) and not isinstance(bank, ProductBank)
         self._regularise(self.domain.interior_point())
 
     @property
@@ -171,7 +171,7 @@ class GMKLOracle(Oracle):
         if isinstance(self.bank, ProductBank):
             forms = -self.bank.distance_forms(solution.signed_dual, svm.kernel)
         else:
-            forms = self.bank.quadratic_forms(solution.signed_dual)
+            forms = np.maximum(self.bank.quadratic_forms(solution.signed_dual), 0.0)  # below 0 by rounding alone
             extras["quadratic_forms"] = forms
             lower = self.regulariser.dual_bound(float(alpha.sum()), 0.5 * forms, svm.longest(alpha))
             # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).

@@ -45,10 +45,10 @@ class MixedNormOracle(Oracle):
         Indices of the kernels of each group; together they are 0 .. p - 1, each once. The weights of a query point
         are in this order, group after group.
     solves : int, optional
-        At most so many SVMs a query, however large the error that is left. With 1 the run is the paper's alternation:
-        the generator's steps in l alternate with those in c. That suits methods which keep moving (`MirrorDescent`,
-        `FixedPoint`); those that compare values, or may ask the same point again, stall on such errors. Default: as
-        many as the accuracy needs.
+        At most so many SVMs a query, however large the error that is left. With 1 the run is the paper's alternation,
+        Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
+        methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
+        again, stall on such errors. Default: as many as the accuracy needs.
     class_weight, accuracy, max_steps
         As for `MKLOracle`; the accuracy is that of h.
 

@@ -210,6 +210,20 @@ def test_an_oracle_that_cannot_be_precise_stalls_the_schedule_and_the_best_point
     assert result.lower_bound <= result.upper_bound
 
 
+def test_forms_below_zero_by_rounding_do_no_harm() -> None:
+    class Rounding(GramBank):
+        def quadratic_forms(self, v):
+            forms = super().quadratic_forms(v)
+            return np.where(forms < 1e-10, -1e-18, forms)
+
+    _, y = problem()
+    oracle = GMKLOracle(Rounding([np.eye(40), np.ones((40, 40))]), y, 1.0, LpRegulariser(1.33))
+    cut = oracle.query(Query(np.ones(2)))
+    assert cut.extras["quadratic_forms"].tolist()[1] == 0.0
+    assert np.isfinite(cut.lower_bound)
+    assert np.isfinite(cut.extras["analytic_update"]).all()
+
+
 def test_identity_tells_problems_apart() -> None:
     X, y = problem()
     bank = uci_bank(X)
