@@ -78,7 +78,9 @@ class Regulariser(ABC):
         inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         at_inner, at_outer = bound(inner), bound(outer)
         best = max(bound(1.0), at_inner, at_outer)
-        while high - low > 1e-4 * high:
+        for _ in range(40):  # down to 4e-9 of the first bracket
+            if high - low <= 1e-4 * high:
+                break
             if at_inner >= at_outer:
                 high, outer, at_outer = outer, inner, at_inner
                 inner = high - GOLDEN * (high - low)
