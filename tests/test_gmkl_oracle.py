@@ -126,6 +126,20 @@ def test_certified_optima_of_the_lp_form(training_part, name, p, tuned) -> None:
     assert result.upper_bound >= truth * (1 - 1e-6)
 
 
+@pytest.mark.parametrize(("p", "truth"), [(2, 217.2562), (1.33, 512.8067), (1.1, 833.8975)])
+def test_certified_optima_of_wdbc(p, truth) -> None:
+    """With scikit-learn's own copy of the data, so that it runs everywhere."""
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer()
+    chosen = np.random.default_rng(0).permutation(len(data.target))[: int(0.7 * len(data.target))]
+    X, y = data.data[chosen], np.where(data.target[chosen] == 0, 1.0, -1.0)
+    result = minimize(GMKLOracle(uci_bank(X), y, 100.0, LpRegulariser(p)), SPG(), rtol=1e-6, max_calls=100)
+    assert result.status is Status.CONVERGED
+    assert result.lower_bound <= truth * (1 + 1e-6)
+    assert result.upper_bound >= truth * (1 - 1e-6)
+
+
 def test_tuned_accuracy_asks_for_more_as_the_gap_falls() -> None:
     X, y = problem()
     asked = []
