@@ -149,7 +149,7 @@ def _pseudo_inverse(gram: Matrix) -> Matrix:
     if np.count_nonzero(gram) == np.count_nonzero(diagonal):
         reciprocal: Matrix = np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
         return reciprocal
-    inverse: Matrix = np.linalg.pinv(gram)
+    inverse: Matrix = np.asarray(np.linalg.pinv(gram), dtype=np.float64)
     return inverse
 
 
