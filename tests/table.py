@@ -36,6 +36,7 @@ from oracle_opt import (
     Simplex,
 )
 from oracle_opt.generators import (
+    LBFGS,
     SPG,
     AnalyticCenter,
     Ellipsoid,
@@ -46,6 +47,7 @@ from oracle_opt.generators import (
     NewtonBundle,
     ProjectedGradient,
     ProximalBundle,
+    QuasiNewton,
     ReducedGradient,
     Subgradient,
 )
@@ -123,6 +125,8 @@ GENERATORS = [
         "mirror-descent", MirrorDescent, (("feasibility", np.inf, 60), ("smooth", 0.05, 1000), ("bounded", 0.15, 1000))
     ),
     Entry("reduced-gradient", ReducedGradient, (("smooth simplex", 1e-4, 1000),)),
+    Entry("quasi-newton", QuasiNewton, SMOOTH),
+    Entry("lbfgs", LBFGS, SMOOTH),
     Entry("fixed-point", FixedPoint),
 ]
 
