@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ class ConicOracle(Oracle):
         Constant of the objective.
     tolerance : float
         A point counts as feasible if its distance to every half-space found is at most
-        ``tolerance * max(1, norm(x))``, default 1e-9.
+        ``tolerance * max(1, norm(x))``, default 1e-9; upper bounds are those of such points.
     max_parts : int
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional
@@ -228,6 +229,20 @@ class ConicOracle(Oracle):
         """Cones, data and tolerance."""
         data = zlib.crc32(b"".join(array.tobytes() for array in (self.c, self.b, self.A.data, self.A.indices)))
         return f"{super().identity()}, {self.cones!r} #{data:08x}, tolerance {self.tolerance:g}"
+
+    def within(self, radius: float) -> ConicOracle:
+        """Return the same oracle with another radius of its `FreeSpace`.
+
+        Raises
+        ------
+        InvalidArgument
+            The domain is no `FreeSpace`.
+        """
+        if not isinstance(self.domain, FreeSpace):
+            raise InvalidArgument(f"`domain` must be a FreeSpace to take another radius, got {self.domain!r}")
+        other = copy.copy(self)
+        other.domain = FreeSpace(self.c.size, radius, self.domain.center)
+        return other
 
     def recession(self) -> ConicOracle:
         """Directions d with ``A @ d`` in K and no coordinate above 1: the same oracle with b = 0.
