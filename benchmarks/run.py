@@ -37,6 +37,7 @@ SCRIPTS = (
     "gmkl",
     "mixed_norm",
     "end_to_end",
+    "problems",
     "uci_calls",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
