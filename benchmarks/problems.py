@@ -77,7 +77,7 @@ def quadratic(entry, seconds):
     constraints += [rows[above] @ x <= upper[above]] if above.any() else []
     problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root @ x) + q @ x + r), constraints)
     oracle = ConicOracle.from_cvxpy(problem, max_parts=500)
-    for generator in (Kelley(),) if equal.any() else (LevelSet(), AnalyticCenter()):
+    for generator in (LevelSet(), AnalyticCenter()):
         yield partial(settled, entry, oracle, f"{len(q)} x {len(lower)}", generator, 1e-6, seconds)
 
 

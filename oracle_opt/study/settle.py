@@ -10,7 +10,9 @@ import numpy as np
 
 from oracle_opt.cuts import Vector
 from oracle_opt.driver import minimize
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.generators import Kelley
 from oracle_opt.oracles import ConicOracle, Infeasibility
 from oracle_opt.result import Result, Status
 
@@ -62,7 +64,7 @@ def settle(
     A minimiser well inside a ball is one without it: for a point z at distance D from the best point x, with the ball's
     surface at distance R from x, convexity gives ``f(z) >= upper - gap * D / R``. An empty localization set is turned
     into one vector of the dual cone, whose reach (`Infeasibility.reach`) must exceed the radius a thousandfold. Where
-    the minimiser lies at the surface, the directions of recession are searched in the same way. A run that ends at a
+    the minimiser lies at the surface, `Kelley` searches the directions of recession. A run that ends at a
     limit leaves the problem undecided.
 
     Parameters
@@ -93,6 +95,8 @@ def settle(
     >>> settle(ConicOracle([-1.0], [[1.0]], [0.0], [Nonnegative(1)]), Kelley()).outcome.name
     'UNBOUNDED'
     """
+    if oracle.free is None:
+        raise InvalidArgument(f"`oracle` must be on FreeSpace, whose radius is to grow, got {oracle.domain!r}")
     for radius in radii:
         trial = oracle.within(radius)
         result = minimize(trial, generator, rtol=rtol, max_calls=max_calls, max_seconds=max_seconds, keep_cuts=True)
@@ -105,13 +109,13 @@ def settle(
             continue
         if result.point is None:
             break
-        inside = float(np.abs(result.point - trial.domain.interior_point()).max()) < 0.5 * radius
+        inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
         if result.success and inside:
             return Verdict(Outcome.OPTIMAL, result, radius)
         if inside and result.status is not Status.CONTRADICTION:  # which a minimiser beyond the radius brings about
             break
         if not inside:
-            away = minimize(trial.recession(), generator, rtol=rtol, atol=1e-9, max_calls=max_calls)
+            away = minimize(trial.recession(), Kelley(), rtol=rtol, atol=1e-9, max_calls=max_calls)
             if away.point is not None and float(trial.c @ away.point) < -1e-6 * float(np.abs(trial.c).max()):
                 return Verdict(Outcome.UNBOUNDED, result, radius, direction=away.point)
     return Verdict(Outcome.UNDECIDED, result, radius)

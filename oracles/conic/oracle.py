@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,8 +16,9 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.conic.cones import Cone
+from oracle_opt.oracles.conic.cones import Cone, Zero
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
+from oracle_opt.polyhedron import Polyhedron
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -43,7 +43,9 @@ class ConicOracle(Oracle):
         Their dimensions add up to m.
     domain : Domain, optional
         Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
-        some minimiser lies there; the lower bounds rest on it.
+        some minimiser lies there; the lower bounds rest on it. With a `FreeSpace` equations (`Zero` cones) become those
+        of a `Polyhedron`, which holds them exactly, as long as they do not contradict each other; on other domains they
+        are cuts like the other cones', which leave generators that need an interior none.
     offset : float
         Constant of the objective.
     tolerance : float
@@ -53,6 +55,11 @@ class ConicOracle(Oracle):
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional
         Maps x to the variables of the problem that was modelled, a dict of arrays by name; `from_cvxpy` sets it.
+
+    Attributes
+    ----------
+    free : FreeSpace or None
+        The promise of where a minimiser lies, if the domain was one.
 
     Raises
     ------
@@ -116,7 +123,27 @@ class ConicOracle(Oracle):
             raise InvalidArgument(f"`domain` must have dimension {n}, that of `c`, got {self.domain!r}")
         self.offset, self.tolerance, self.max_parts = float(offset), tolerance, max_parts
         self._recover = recover
+        self.free = self.domain if isinstance(self.domain, FreeSpace) else None
         self._starts = np.cumsum([0, *(cone.dimension for cone in self.cones)])
+
+        equation = [np.full(cone.dimension, isinstance(cone, Zero)) for cone in self.cones]
+        self._equations = np.flatnonzero(np.concatenate(equation)) if equation else np.zeros(0, dtype=np.intp)
+        self._held = False  # whether the domain holds the equations
+        if self.free is not None and len(self._equations):
+            self._hold_equations(self.free)
+
+    def _hold_equations(self, free: FreeSpace) -> None:
+        """Make the equations a part of the domain, unless no point near satisfies them."""
+        E, f = self.A[self._equations].toarray(), -self.b[self._equations]
+        used = np.abs(E).max(axis=1) > 0
+        if not (f[~used] == 0).all():
+            return
+        lower, upper = free.center - free.radius, free.center + free.radius
+        try:
+            self.domain = Polyhedron(equality_matrix=E[used], equality_rhs=f[used], lower=lower, upper=upper)
+        except InvalidArgument:
+            return
+        self._held = True
 
     @classmethod
     def from_cvxpy(
@@ -216,6 +243,8 @@ class ConicOracle(Oracle):
         """Vectors of the dual cone of the product that cut v off, and by how much."""
         found = []
         for cone, start in zip(self.cones, self._starts, strict=False):
+            if self._held and isinstance(cone, Zero):
+                continue
             part = slice(start, start + cone.dimension)
             for row in cone.separate(v[part])[: self.max_parts]:
                 violation = -float(row @ v[part])
@@ -238,11 +267,19 @@ class ConicOracle(Oracle):
         InvalidArgument
             The domain is no `FreeSpace`.
         """
-        if not isinstance(self.domain, FreeSpace):
+        if self.free is None:
             raise InvalidArgument(f"`domain` must be a FreeSpace to take another radius, got {self.domain!r}")
-        other = copy.copy(self)
-        other.domain = FreeSpace(self.c.size, radius, self.domain.center)
-        return other
+        return ConicOracle(
+            self.c,
+            self.A,
+            self.b,
+            self.cones,
+            domain=FreeSpace(self.c.size, radius, self.free.center),
+            offset=self.offset,
+            tolerance=self.tolerance,
+            max_parts=self.max_parts,
+            recover=self._recover,
+        )
 
     def recession(self) -> ConicOracle:
         """Directions d with ``A @ d`` in K and no coordinate above 1: the same oracle with b = 0.
@@ -254,10 +291,10 @@ class ConicOracle(Oracle):
         InvalidArgument
             The domain is bounded: nothing falls without end.
         """
-        if not isinstance(self.domain, FreeSpace | NonnegativeOrthant):
+        if self.free is None and not isinstance(self.domain, NonnegativeOrthant):
             raise InvalidArgument(f"`domain` must be FreeSpace or NonnegativeOrthant to recede in, got {self.domain!r}")
         ones = np.ones(self.c.size)
-        box = Box(-ones if isinstance(self.domain, FreeSpace) else 0.0 * ones, ones)
+        box = Box(0.0 * ones if self.free is None else -ones, ones)
         return ConicOracle(self.c, self.A, 0.0 * self.b, self.cones, domain=box, tolerance=self.tolerance)
 
     def infeasibility(self, cuts: Iterable[Cut]) -> Infeasibility:
