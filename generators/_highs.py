@@ -77,7 +77,7 @@ class WarmLP:
                 self._model.setOptionValue(name, value)
             self._model.run()
             status = self._model.getModelStatus()
-            if status in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible):
+            if status == highspy.HighsModelStatus.kOptimal:
                 break
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
