@@ -13,6 +13,16 @@ from oracle_opt.oracles.conic import (
     Zero,
 )
 from oracle_opt.oracles.kernels import GramBank, uci_bank
+from oracle_opt.oracles.lagrangian import (
+    FacilityLocationOracle,
+    GeneralisedAssignmentOracle,
+    HeldKarpOracle,
+    LagrangianOracle,
+    MulticommodityFlowOracle,
+    PrimalSolution,
+    RelaxedSolution,
+    read_tsplib,
+)
 from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
 from oracle_opt.oracles.mkl import MKLOracle
 
@@ -22,17 +32,25 @@ __all__ = [
     "ConicOracle",
     "Estimate",
     "Exponential",
+    "FacilityLocationOracle",
+    "GeneralisedAssignmentOracle",
     "GramBank",
+    "HeldKarpOracle",
     "Infeasibility",
+    "LagrangianOracle",
     "MKLOracle",
     "MaxEigenvalueOracle",
+    "MulticommodityFlowOracle",
     "Nonnegative",
     "PositiveSemidefinite",
     "Power",
+    "PrimalSolution",
     "RandomBlock",
+    "RelaxedSolution",
     "SecondOrder",
     "TwoStageProblem",
     "Zero",
     "read_smps",
+    "read_tsplib",
     "uci_bank",
 ]
