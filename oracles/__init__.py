@@ -12,6 +12,7 @@ from oracle_opt.oracles.conic import (
     SecondOrder,
     Zero,
 )
+from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
 from oracle_opt.oracles.kernels import GramBank, uci_bank
 from oracle_opt.oracles.lagrangian import (
     FacilityLocationOracle,
@@ -30,6 +31,7 @@ __all__ = [
     "BendersOracle",
     "Cone",
     "ConicOracle",
+    "CvxpyOracle",
     "Estimate",
     "Exponential",
     "FacilityLocationOracle",
