@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace
@@ -167,9 +168,8 @@ class CvxpyOracle(Oracle):
 
     def identity(self) -> str:
         """The problem in words, its constants, the solver and its options."""
-        constants = [
-            np.asarray(c.value.todense() if c.is_sparse() else c.value) for c in self._value.problem.constants()
-        ]
+        values = [c.value for c in self._value.problem.constants()]
+        constants = [value.toarray() if sparse.issparse(value) else np.asarray(value) for value in values]
         data = zlib.crc32(b"".join(np.ascontiguousarray(c).tobytes() for c in constants))
         text = zlib.crc32(self._text.encode())
         return f"{super().identity()}, problem #{text:08x} #{data:08x}, {self.solver} {self.options} {self.accuracy:g}"
@@ -241,7 +241,9 @@ def _joint(problem: cp.Problem, chosen: Sequence[cp.Parameter]) -> tuple[Any, li
     if not problem.is_dcp():
         raise InvalidArgument(f"`problem` must be convex by cvxpy's rules (DCP), and is not at {_culprit(problem)}")
     fixed = {id(p): cp.Constant(p.value) for p in problem.parameters() if not any(p is other for other in chosen)}
-    sign = -1 if isinstance(problem.objective, cp.Maximize) else 1
+    minimised = problem.objective.args[0]
+    if isinstance(problem.objective, cp.Maximize):
+        minimised = -minimised
     for signed in (
         False,
         True,
@@ -251,16 +253,16 @@ def _joint(problem: cp.Problem, chosen: Sequence[cp.Parameter]) -> tuple[Any, li
             for p in chosen
         ]
         places = fixed | {id(p): copy for p, copy in zip(chosen, copies, strict=True)}
-        objective = sign * problem.objective.args[0].tree_copy(places)
+        objective = minimised.tree_copy(places)
         constraints = [constraint.tree_copy(places) for constraint in problem.constraints]
         joint = cp.Problem(cp.Minimize(objective), constraints)
         if joint.is_dcp():
             return objective, constraints, copies
-    if not problem.is_dcp(dpp=True):
-        reason = "parametrised by cvxpy's rules (DPP: parameters enter affinely, or multiply what has none)"
-    else:
-        reason = "convex in variables and parameters together, else its value is not convex in the parameters"
-    raise InvalidArgument(f"`problem` must be {reason}, and is not at {_culprit(joint)}")
+    words = "" if problem.is_dcp(dpp=True) else "; it is not parametrised by the rules (DPP) either"
+    raise InvalidArgument(
+        f"`problem` must be convex in variables and parameters together by cvxpy's rules, else its value is not convex "
+        f"in the parameters, and is not at {_culprit(joint)}{words}"
+    )
 
 
 def _culprit(problem: cp.Problem) -> str:

@@ -39,7 +39,7 @@ class FacilityLocationOracle(LagrangianOracle):
     domain : Box
         No radius is stated: minus the multiplier of customer j may be taken between ``min_i costs[i, j]``, below which
         nobody would serve it, and ``min_i costs[i, j] + opening[i]``, which any feasible dual solution of the linear
-        relaxation keeps.
+        relaxation keeps. The box has a tenth more on either side.
 
     Raises
     ------
@@ -79,12 +79,13 @@ class FacilityLocationOracle(LagrangianOracle):
             raise InvalidArgument(f"`opening` must be at least 0, got {f.min()}")
         self.opening, self.costs, self.multicut = f, c, multicut
         least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
-        most = np.where(most > least, most, least + max(1e-3 * float(np.abs(c).max()), 1e-3))  # a box has no flat side
+        # a bit more room: where an optimum lies on the edge, the edge proves the bound, and averages need not be primal
+        room = 0.1 * np.maximum(most - least, max(1e-3 * float(np.abs(c).max()), 1e-3))
         data = zlib.crc32(f.tobytes() + c.tobytes())
         super().__init__(
             self._serve,
             np.ones(c.shape[1]),
-            domain=Box(-most, -least),
+            domain=Box(-most - room, -least + room),
             name=f"facilities #{data:08x}{', one a part' if multicut else ''}",
         )
 
