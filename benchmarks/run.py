@@ -26,7 +26,7 @@ from oracle_opt.files import atomic_text
 
 PAGE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
-SCRIPTS = ("footprint", "svm_oracle", "small_problems", "end_to_end", "uci_calls")
+SCRIPTS = ("footprint", "svm_oracle", "small_problems", "end_to_end", "uci_calls", "problems_lagrangian")
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "ellalgo")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
