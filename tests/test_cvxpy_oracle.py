@@ -70,6 +70,13 @@ def test_values_slopes_and_half_spaces(make, spread):
     assert any(np.isfinite(values))
 
 
+@pytest.mark.parametrize(("make", "low"), [(projection, -1.0), (transport, 1.0), (entropy, 0.5)])
+def test_conforms(make, low, check_oracle):
+    oracle = CvxpyOracle(make())
+    points = np.random.default_rng(5).uniform(low, low + 1, (4, oracle.domain.dimension))
+    check_oracle(oracle, list(points), rounding=1e-6, step=1e-2)
+
+
 def test_half_spaces_hold_every_feasible_point():
     problem = transport()
     oracle = CvxpyOracle(problem)

@@ -181,8 +181,9 @@ def test_wrong_answers_are_found():
         run(lambda u: RelaxedSolution(1.0, np.zeros(3), bound=2.0))
     with pytest.raises(InvalidCut, match="must return a RelaxedSolution"):
         run(lambda u: [(1.0, np.zeros(3))])
-    with pytest.raises(InvalidCut, match="at least one"):
-        run(lambda u: [])
+    for wrong in ([], None, 3.0):
+        with pytest.raises(InvalidCut, match="RelaxedSolution or a sequence of them, got"):
+            run(lambda u: wrong)  # noqa: B023
     with pytest.raises(InvalidCut, match="`activity` of summand 0 must have the shape"):
         run(lambda u: RelaxedSolution(1.0, [1.0]))
     with pytest.raises(InvalidCut, match="must be finite"):
@@ -583,6 +584,25 @@ def test_flow_files(tmp_path):
 def test_bad_data_are_named(make, words):
     with pytest.raises(InvalidArgument, match=words):
         make()
+
+
+@pytest.mark.parametrize("multicut", [False, True])
+def test_shipped_relaxations_conform(check_oracle, multicut):
+    oracles = [
+        HeldKarpOracle(squareform(np.random.default_rng(0).uniform(1, 10, 15))),
+        GeneralisedAssignmentOracle(*assignment_data(0), multicut=multicut),
+        GeneralisedAssignmentOracle(*assignment_data(0), maximize=True, multicut=multicut),
+        FacilityLocationOracle(*location_data(0), multicut=multicut),
+        MulticommodityFlowOracle(*flow_data(0), multicut=multicut),
+    ]
+    rng = np.random.default_rng(1)
+    for oracle in oracles:
+        n = oracle.domain.dimension
+        spread = 3 * rng.normal(size=(5, n))
+        points = [oracle.domain.project(oracle.domain.interior_point() + move) for move in spread]
+        check_oracle(oracle, points)
+        parts = oracle.query(Query(points[0])).parts
+        assert (len(parts) > 1) == (multicut and not isinstance(oracle, HeldKarpOracle))
 
 
 def test_identities_differ():

@@ -166,10 +166,10 @@ class LagrangianOracle(Oracle):
         """
         u = np.asarray(query.point)
         answer = self.solve(u.copy())
-        answers = [answer] if isinstance(answer, RelaxedSolution) else list(answer)
+        answers = [answer] if isinstance(answer, RelaxedSolution) else answer
+        if not isinstance(answers, Sequence) or not answers:
+            raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {answer!r}")
         parts = [self._part(u, one, k, len(answers)) for k, one in enumerate(answers)]
-        if not parts:
-            raise InvalidCut("`solve` must return at least one RelaxedSolution, got none")
         cost = sum(part.extras["cost"] for part in parts)
         activity = sum(part.extras["activity"] for part in parts)
         assert isinstance(activity, np.ndarray)

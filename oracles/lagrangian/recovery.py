@@ -49,10 +49,11 @@ def weighted_average(
     excess = activity - rhs
     solutions: tuple[Vector, ...] = ()
     if all("solution" in cut.extras for _, cut in pairs):
-        solutions = tuple(
-            np.tensordot(w[w > 0], np.array([parts[k].extras["solution"] for parts, v in zip(columns, w) if v > 0]), 1)  # noqa: B905
-            for k, w in enumerate(weights.T)
-        )
+        used = [
+            [(w, parts[k].extras["solution"]) for w, parts in zip(column, columns, strict=True) if w > 0]
+            for k, column in enumerate(weights.T)
+        ]
+        solutions = tuple(np.sum([w * solution for w, solution in summand], axis=0) for summand in used)
     return PrimalSolution(
         cost=float(sum(w * cut.extras["cost"] for w, cut in pairs)),
         activity=activity,
@@ -70,7 +71,7 @@ def restricted_master(
     ::
 
         min  sign * costs @ w   subject to   activities @ w - over + under == rhs (under without cost for inequalities),
-             the weights of each summand add up to 1,  sum(over) + sum(under of equations) at its least
+             the weights of each summand add up to 1, over and under (of equations) within those of least sum
     """
     calls, summands, n = len(columns), len(columns[0]), len(rhs)
     flat = [cut for parts in columns for cut in parts]
@@ -86,18 +87,11 @@ def restricted_master(
     least = linprog(pain, A_eq=constraints, b_eq=sides)
     if least.x is None:
         raise RuntimeError(f"HiGHS stopped with: {least.message}")
+    # the cheapest with no more violation in any place than that solution has
+    upper = np.where(pain > 0, least.x, np.inf)
     worth = np.r_[costs / max(float(np.abs(costs).max()), 1e-300), np.zeros(2 * n)]
-    allowed = float(least.fun) if least.fun > 1e-9 * n else 0.0
-    # without violation to spread, the slack columns that mean one are fixed; else their sum keeps its least value
-    upper = np.where((pain > 0) & (allowed == 0.0), 0.0, np.inf)
-    done = linprog(
-        worth,
-        A_eq=constraints,
-        b_eq=sides,
-        A_ub=pain[None] if allowed else None,
-        b_ub=[allowed * (1 + 1e-9)] if allowed else None,
-        bounds=np.column_stack([np.zeros(len(worth)), upper]),
-    )
-    solved = least.x if done.x is None else done.x
+    cheapest = linprog(worth, A_eq=constraints, b_eq=sides, bounds=np.column_stack([np.zeros(len(worth)), upper]))
+    # within the tolerance of HiGHS the second program may have no point; the first one's is as good then
+    solved = least.x if cheapest.x is None else cheapest.x
     weights = np.maximum(solved[: len(flat)], 0.0).reshape(calls, summands)
     return weights / weights.sum(axis=0)
