@@ -113,7 +113,8 @@ class CvxpyOracle(Oracle):
         # distance to the feasible parameters, and the value with M times that distance: v - e == p
         away = [cp.Variable(p.shape) for p in self.parameters]
         links = [copy - e == point for copy, e, point in zip(copies, away, self._point, strict=True)]
-        length = cp.norm(cp.hstack([cp.vec(e, order="C") for e in away]))
+        # in the maximum norm, which solvers of linear programs take as well
+        length = cp.norm_inf(cp.hstack([cp.vec(e, order="C") for e in away]))
         self._distance = _Program(cp.Problem(cp.Minimize(length), [*constraints, *objective.domain, *links]), links)
         self._factor = cp.Parameter(nonneg=True)
         self._penalty = _Program(
@@ -150,14 +151,15 @@ class CvxpyOracle(Oracle):
             raise EmptyLocalizationSet("the problem is infeasible for all parameters")
         # the distance d(q) >= d(p) - y @ (q - p) is 0 where q is feasible; its multipliers y are more exact than p - v
         length, normal = float(self._distance.problem.value), -_joined(link.dual_value for link in self._distance.links)
-        allowed = self.accuracy * max(1.0, float(np.linalg.norm(point)))
+        allowed = self.accuracy * max(1.0, float(np.abs(point).max()))
         if length > 3.0 * allowed:
-            return FeasibilityCut(point, length - allowed, normal)
+            unit = float(np.linalg.norm(normal))
+            return FeasibilityCut(point, (length - allowed) / unit, normal / unit)
         for factor in _PENALTIES:
             self._factor.value = factor
             if self._solve(self._penalty, point) == "optimal":
                 away = point - _joined(copy.value for copy in self._copies)
-                if float(np.linalg.norm(away)) <= 10.0 * allowed:
+                if float(np.abs(away).max()) <= 10.0 * allowed:
                     return self._objective_cut(self._penalty, point)
         raise RuntimeError(f"{self.solver} finds the problem neither feasible nor infeasible; try another solver")
 

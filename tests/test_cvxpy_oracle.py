@@ -141,6 +141,10 @@ def test_linear_programs_have_exact_cuts_by_highs():
     assert cut.value == pytest.approx(5)
     np.testing.assert_allclose(cut.subgradient, [2, -1], atol=1e-9)
     np.testing.assert_allclose(cut.extras["x"], [1, 2])
+    missing = oracle.query(Query(np.array([1.0, -2.0])))
+    assert isinstance(missing, FeasibilityCut)
+    assert missing.violation == pytest.approx(2, abs=1e-6)
+    np.testing.assert_allclose(missing.normal, [0, -1], atol=1e-9)
 
 
 def test_the_programs_are_compiled_once_and_the_users_problem_is_left_alone(monkeypatch):
