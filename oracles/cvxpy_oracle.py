@@ -147,8 +147,11 @@ class CvxpyOracle(Oracle):
             cut = self._objective_cut(self._value, point)
             if cut.error <= _BLURRED * self.accuracy * max(1.0, abs(cut.value)):
                 return cut
-        if self._solve(self._distance, point) != "optimal":
+        status = self._solve(self._distance, point)
+        if status == "infeasible":
             raise EmptyLocalizationSet("the problem is infeasible for all parameters")
+        if status != "optimal":
+            raise RuntimeError(f"{self.solver} stopped with the status {status}; try another solver or `options`")
         # the distance d(q) >= d(p) - y @ (q - p) is 0 where q is feasible; its multipliers y are more exact than p - v
         length, normal = float(self._distance.problem.value), -_joined(link.dual_value for link in self._distance.links)
         allowed = self.accuracy * max(1.0, float(np.abs(point).max()))
@@ -183,10 +186,9 @@ class CvxpyOracle(Oracle):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             problem.solve(solver=self.solver, warm_start=False, **self.options)
-        status = str(problem.status).removesuffix("_inaccurate")
-        if status == "unbounded" and program is self._value:
+        if problem.status == "unbounded" and program is self._value:
             raise RuntimeError("the problem is unbounded below, and so is its value function")
-        return status if status != "optimal" else str(problem.status)
+        return str(problem.status)
 
     def _objective_cut(self, program: _Program, point: Vector) -> ObjectiveCut:
         """``f(q) >= value - y @ (q - point)``, y the multipliers of ``v == p``.

@@ -205,6 +205,14 @@ def test_outcomes_without_a_cut():
         minimize(falling, Kelley())
 
 
+def test_a_solver_that_gives_up_proves_nothing():
+    x, p = cp.Variable(3), cp.Parameter(3, name="p")
+    oracle = CvxpyOracle(cp.Problem(cp.Minimize(cp.sum(cp.exp(x))), [x >= p]), options={"max_iter": 1})
+    with pytest.raises((RuntimeError, cp.SolverError)) as caught:
+        minimize(oracle, Kelley())
+    assert caught.value.result.lower_bound == -np.inf
+
+
 def test_identities_differ():
     made = [CvxpyOracle(transport()), CvxpyOracle(transport(), accuracy=1e-6), CvxpyOracle(projection())]
     x, p = cp.Variable(2, name="x"), cp.Parameter(2, name="p")
