@@ -24,7 +24,8 @@ from _shared import ROOT, commit, words
 
 from oracle_opt.files import atomic_text
 
-PAGES = {"problems": ROOT / "docs" / "problems.md"}  # of the sections that are not on the page of performance
+PROBLEMS = ROOT / "docs" / "problems.md"
+PAGES = {"problems": PROBLEMS, "problems_lagrangian": PROBLEMS}  # the other sections are on the page of performance
 PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
 SCRIPTS = (
@@ -38,6 +39,7 @@ SCRIPTS = (
     "mixed_norm",
     "end_to_end",
     "problems",
+    "problems_lagrangian",
     "uci_calls",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")

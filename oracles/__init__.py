@@ -12,8 +12,19 @@ from oracle_opt.oracles.conic import (
     SecondOrder,
     Zero,
 )
+from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
 from oracle_opt.oracles.gmkl import GMKLOracle
 from oracle_opt.oracles.kernels import GramBank, ProductBank, uci_bank
+from oracle_opt.oracles.lagrangian import (
+    FacilityLocationOracle,
+    GeneralisedAssignmentOracle,
+    HeldKarpOracle,
+    LagrangianOracle,
+    MulticommodityFlowOracle,
+    PrimalSolution,
+    RelaxedSolution,
+    read_tsplib,
+)
 from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
 from oracle_opt.oracles.mixed_norm import MixedNormOracle
 from oracle_opt.oracles.mkl import MKLOracle
@@ -23,26 +34,35 @@ __all__ = [
     "BendersOracle",
     "Cone",
     "ConicOracle",
+    "CvxpyOracle",
     "ElasticNet",
     "EntropyRegulariser",
     "Estimate",
     "Exponential",
+    "FacilityLocationOracle",
     "GMKLOracle",
+    "GeneralisedAssignmentOracle",
     "GramBank",
+    "HeldKarpOracle",
     "Infeasibility",
+    "LagrangianOracle",
     "LpRegulariser",
     "MKLOracle",
     "MaxEigenvalueOracle",
     "MixedNormOracle",
+    "MulticommodityFlowOracle",
     "Nonnegative",
     "PositiveSemidefinite",
     "Power",
+    "PrimalSolution",
     "ProductBank",
     "RandomBlock",
     "Regulariser",
+    "RelaxedSolution",
     "SecondOrder",
     "TwoStageProblem",
     "Zero",
     "read_smps",
+    "read_tsplib",
     "uci_bank",
 ]
