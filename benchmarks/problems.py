@@ -3,21 +3,25 @@
 ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S]
 """
 
+import sys
 from functools import partial
 from time import perf_counter
 
 import cvxpy as cp
 import numpy as np
 from _problem_files import FOLDER, instances, linear_program, quadratic_program, semidefinite_program
-from _shared import parser, say, table
+from _shared import ROOT, parser, say, table
 
 from oracle_opt import FreeSpace, Status, minimize
 from oracle_opt.bounds import relative_gap
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, ConicOracle, MaxEigenvalueOracle, PositiveSemidefinite, read_smps
 from oracle_opt.study import Outcome, settle
 
-QUICK = {"afiro", "galenet", "HS35", "truss1", "lands", "chem"}
+sys.path.insert(0, str(ROOT / "tests"))
+from table import PROBLEMS
+
+QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
 HEADINGS = ("instance", "size", "known", "upper bound", "lower bound", "proven gap", "ended", "calls", "seconds", "by")
 LIMITS = {
     Status.MAX_SECONDS: "time limit",
@@ -48,10 +52,10 @@ def settled(entry, oracle, size, generator, rtol, seconds):
     return row(entry["name"], size, known, verdict.result, ended, perf_counter() - began, generator)
 
 
-def run(name, size, known, oracle, generator, rtol, seconds):
+def run(name, size, known, oracle, generator, rtol, seconds, start=None, atol=0.0):
     """Row of a problem that has an optimum."""
     began = perf_counter()
-    result = minimize(oracle, generator, rtol=rtol, max_calls=20_000, max_seconds=seconds)
+    result = minimize(oracle, generator, start, rtol=rtol, atol=atol, max_calls=20_000, max_seconds=seconds)
     ended = LIMITS.get(result.status, result.status.name.lower())
     return row(name, size, known, result, ended, perf_counter() - began, generator)
 
@@ -111,12 +115,28 @@ def stochastic(entry, seconds):
         yield partial(run, entry["name"], size, known, oracle, generator, 1e-6, seconds)
 
 
+def nonsmooth(entry, seconds):
+    """Rows of a nonsmooth test function, by every cutting-plane method."""
+    problem = next((problem for problem in PROBLEMS if problem.name.lower() == entry["name"].lower()), None)
+    if problem is None:
+        say(f"{entry['name']}: no such function in tests/table.py, skipped")
+        return
+    oracle = problem.make()
+    size = str(oracle.domain.dimension)
+    rtol = 1e-6 if abs(problem.optimum) > 1e-6 else 0.0
+    for generator in (LevelSet(), AnalyticCenter(), ProximalBundle(), Kelley(), Ellipsoid()):
+        yield partial(
+            run, entry["name"], size, problem.optimum, oracle, generator, rtol, seconds, problem.start, 1e-6 - rtol
+        )
+
+
 def main():
     """Print a table a kind of problem."""
     options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0, help="limit of each run, default 60")
     chosen = options.parse_args()
     for kind, title, rows_of in (
+        ("nonsmooth", "Nonsmooth test functions, to 1e-6 (absolute where the optimum is 0)", nonsmooth),
         ("lp", "Linear programs (Netlib), to 1e-9", linear),
         ("qp", "Quadratic programs (Maros & Meszaros), to 1e-6", quadratic),
         ("sdp", "Semidefinite programs (SDPLIB), to 1e-5", semidefinite),

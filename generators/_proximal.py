@@ -140,9 +140,10 @@ def _simplex_quadratic(
         if info != 0:
             return v
         plain, normal = both.T
-        multiplier = (e @ plain - 1.0) / (e @ normal)
         solved = np.zeros_like(v)
-        solved[support] = plain - multiplier * normal
+        with np.errstate(all="ignore"):  # a support whose pieces cancel: what comes out is refused below
+            multiplier = (e @ plain - 1.0) / (e @ normal)
+            solved[support] = plain - multiplier * normal
         if not np.isfinite(solved).all():
             return v
         blocked = support & (solved <= 0) & ~free

@@ -80,7 +80,7 @@ class Polyhedron(Domain):
         self._bound_all()
         self._find_equations()
         self._linear = self._program(np.zeros(n))
-        self._interior = self._deepest_point()
+        self._interior = self.project(self._deepest_point())
 
     def __repr__(self) -> str:
         arrays = (self.A, self.b, self.equality_matrix, self.equality_rhs, self.lower, self.upper)
@@ -124,6 +124,10 @@ class Polyhedron(Domain):
             n_equations=len(self.equality_rhs),
         )
         return found.point if found.converged else self._project_by_osqp(point, weights)
+
+    def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
+        """Whether no constraint is farther away than tolerance * max(1, norm of the point)."""
+        return self._violation(point) <= tolerance * max(1.0, float(np.linalg.norm(point)))
 
     def interior_point(self) -> Vector:
         """Centre of the largest ball, within the equations, that leaves each inequality and bound the same distance."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from chained import chained_cb3, chained_lq, f3d, polak2
 from tiny_kernels import (
     tiny_gmkl,
     tiny_gmkl_optimum,
@@ -86,6 +87,8 @@ class Entry:
 INTERIOR = (("hard", 1e-4, 600), ("any", 1e-6, 400))
 # Methods that ask at the boundary of the outer model never ask a feasible point of a curved feasible set.
 EXACT = (("curved", np.inf, 60), *INTERIOR)
+# Kelley's linear programs jump from corner to corner where many smooth pieces meet.
+CORNERS = (("smooth pieces", np.inf, 60), *EXACT)
 CENTRAL = (("hard", 1e-3, 1200), ("any", 1e-5, 1000))
 # With fewer cuts than variables no model is exact: only the bounds are promised.
 CAPPED = (("hard", np.inf, 60), *EXACT)
@@ -99,7 +102,7 @@ GENERATORS = [
         (("hard", np.inf, 60), *CENTRAL),
     ),
     Entry("analytic-center not proximal", lambda: AnalyticCenter(proximal=0.0), CENTRAL),
-    Entry("kelley", Kelley, EXACT),
+    Entry("kelley", Kelley, CORNERS),
     Entry("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL),
     Entry("kelley 60 cuts", lambda: Kelley(max_cuts=60)),
     Entry("level-set", LevelSet, EXACT),
@@ -359,6 +362,18 @@ def _nonsmooth_set() -> list[Problem]:
         space("MAXQ", maxq, twenty, 100.0, 0.0, "hard"),
         space("Goffin", goffin, [i - 24.5 for i in range(50)], 200.0, 0.0, "hard"),
         space("MXHILB", mxhilb, [1.0] * 50, 20.0, 0.0, "hard"),
+        space("Chained LQ", chained_lq, [-0.5] * 20, 10.0, -19 * np.sqrt(2), "hard"),
+        space("Chained CB3 I", chained_cb3, [2.0] * 20, 10.0, 38.0, "hard", "smooth pieces"),
+        space("F3d-U0", lambda x: f3d(x, (0.5, -2, 0, 0)), [100.0, 33.0, -100.0], 200.0, 0.0),
+        space("F3d-U1", lambda x: f3d(x, (0, 10, 0, 0)), [100.0, 33.0, -100.0], 200.0, 0.0),
+        # its values overflow a little farther away, and are of all sizes inside: the bounds alone are checked
+        Problem(
+            "Polak2",
+            lambda: FunctionOracle(polak2, Box(np.r_[-200.0, [-3.0] * 9], np.r_[200.0, [3.0] * 9])),
+            float(np.exp(4.0)),
+            frozenset({"nonsmooth"}),
+            (100.0, *[0.1] * 9),
+        ),
     ]
     folder = os.environ.get("ORACLE_OPT_PROBLEMS")
     if folder:
