@@ -49,6 +49,7 @@ class Polytope:
         )
 
 
+@np.errstate(all="ignore")  # of slacks that vanish: the step is then no number, and refused
 def analytic_center(
     polytope: Polytope, start: Vector, tolerance: float = 0.1, max_steps: int = 40
 ) -> tuple[Vector, bool]:

@@ -90,6 +90,7 @@ class WarmLP:
             HiGHS neither solved the program nor proved it infeasible: warm, cold, with looser tolerances, by its
             interior point method.
         """
+        contradicted = False
         for attempt, options in enumerate(_ATTEMPTS):
             if attempt:
                 self._model.clearSolver()
@@ -102,8 +103,9 @@ class WarmLP:
                 x, duals = np.array(solution.col_value), np.array(solution.row_dual)
                 if np.isfinite(x).all() and np.isfinite(duals).all():
                     return x, duals
-        # at tight tolerances rows that touch may seem to contradict each other: the last attempt decides
-        if status == highspy.HighsModelStatus.kInfeasible:
+            # at tight tolerances rows that touch may seem to contradict each other: only if no attempt succeeds they do
+            contradicted |= status == highspy.HighsModelStatus.kInfeasible
+        if contradicted:
             return None
         raise LPFailure(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
 
