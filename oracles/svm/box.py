@@ -189,7 +189,9 @@ class BoxDual:
             dual, gap, bias, violation = dual * unit**2, gap * unit**2, bias * unit, violation * unit
         gradient += self.offset
         b.flags.writeable = gradient.flags.writeable = False
-        return SVMSolution(b, dual, dual + gap, gap, bias + self.offset, violation, n_steps, n_newton, _STATUS[status], gradient)
+        return SVMSolution(
+            b, dual, dual + gap, gap, bias + self.offset, violation, n_steps, n_newton, _STATUS[status], gradient
+        )
 
 
 def unit_of(size: float) -> float:

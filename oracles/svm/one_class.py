@@ -56,7 +56,7 @@ def solve_one_class(
     References
     ----------
     .. [1] Schoelkopf, Platt, Shawe-Taylor, Smola, Williamson (2001), "Estimating the support of a high-dimensional
-       distribution", Neural Computation 13, equation 3.11.
+       distribution", Neural Computation 13, section 3.
 
     Examples
     --------

@@ -69,7 +69,8 @@ def solve_svr(
 
     References
     ----------
-    .. [1] Smola, Schoelkopf (2004), "A tutorial on support vector regression", Statistics and Computing 14, equation 10.
+    .. [1] Smola, Schoelkopf (2004), "A tutorial on support vector regression", Statistics and Computing
+       14, equation 10.
 
     Examples
     --------
