@@ -41,7 +41,7 @@ cdef void residual(const floating* K, Py_ssize_t n, const double* slope, const d
 
 
 # Variable i, which is 0, goes over from its piece to the one on the other side of 0.
-cdef inline void change_piece(Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, double* g) noexcept nogil:
+cdef void change_piece(Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, double* g) noexcept nogil:
     cdef double* lower = work + n
     cdef double* upper = work + 2 * n
     cdef double* slope = work + 3 * n
@@ -154,10 +154,11 @@ cdef Py_ssize_t take_steps(
         row_i = K + i * n
         j = best_partner(row_i, n, diagonal, g, can_fall, top, diagonal[i], flat, score)
         row_j = K + j * n
-        if b[i] >= upper[i]:
-            change_piece(i, n, epsilon, work, g)
-        if b[j] <= lower[j]:
-            change_piece(j, n, epsilon, work, g)
+        if epsilon > 0.0:
+            if b[i] >= upper[i]:
+                change_piece(i, n, epsilon, work, g)
+            if b[j] <= lower[j]:
+                change_piece(j, n, epsilon, work, g)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * <double> row_i[j], flat)
         step = (g[i] - g[j]) / curvature
         room_i = upper[i] - b[i]

@@ -109,7 +109,7 @@ def decision_values(cross: ArrayLike, signed_dual: Vector, bias: float) -> Vecto
     return values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class BoxDual:
     """``max linear @ b - epsilon * sum(abs(b)) - 1/2 b @ (K + diag(ridge)) @ b``, b in a box and of a given sum.
 
@@ -187,11 +187,11 @@ class BoxDual:
             b *= unit
             gradient *= unit
             dual, gap, bias, violation = dual * unit**2, gap * unit**2, bias * unit, violation * unit
-        gradient += self.offset
+        if self.offset != 0.0:
+            gradient += self.offset
+            bias += self.offset
         b.flags.writeable = gradient.flags.writeable = False
-        return SVMSolution(
-            b, dual, dual + gap, gap, bias + self.offset, violation, n_steps, n_newton, _STATUS[status], gradient
-        )
+        return SVMSolution(b, dual, dual + gap, gap, bias, violation, n_steps, n_newton, _STATUS[status], gradient)
 
 
 def unit_of(size: float) -> float:

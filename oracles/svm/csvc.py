@@ -128,10 +128,11 @@ def csvc_dual(y: Vector, C: Vector, squared_hinge: bool = False) -> BoxDual:
     """Return the dual of `solve_csvc` for labels and weights that were checked, in signed variables ``y * a``."""
     if not squared_hinge:
         bounds = y * C
-        return BoxDual(y, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0))
+        return BoxDual(y, 0.5 * (bounds - C), 0.5 * (bounds + C))
     # Of the hyperplane 0 the primal objective is sum(C), so C * hinge**2 is at most that, and a = 2 * C * hinge.
-    bounds = y * (4.0 * np.sqrt(C * C.sum()))
-    return BoxDual(y, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), ridge=0.5 / C)
+    dual = csvc_dual(y, 4.0 * np.sqrt(C * C.sum()))
+    dual.ridge = 0.5 / C
+    return dual
 
 
 def checked_labels(y: ArrayLike) -> Vector:
