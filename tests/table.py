@@ -39,7 +39,7 @@ from oracle_opt.generators import (
     ReducedGradient,
     Subgradient,
 )
-from oracle_opt.oracles import GramBank, MKLOracle
+from oracle_opt.oracles import GramBank, MKLOneClassOracle, MKLOracle, MKLRegressionOracle
 
 
 @dataclass(frozen=True)
@@ -198,14 +198,38 @@ def _halfspaces_on_simplex() -> Oracle:
     return FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True)
 
 
-def tiny_mkl() -> MKLOracle:
-    """Five RBF kernels on twelve points."""
+def _tiny_bank() -> tuple[GramBank, np.ndarray]:
+    """Five RBF kernels on twelve points, and a value for each point."""
     rng = np.random.default_rng(3)
     points = rng.normal(size=(12, 2))
-    y = np.where(points[:, 0] + 0.5 * rng.normal(size=12) > 0, 1.0, -1.0)
+    values = points[:, 0] + 0.5 * rng.normal(size=12)
     distances = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    kernels = [np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]
-    return MKLOracle(GramBank(kernels), y, C=1.0)
+    return GramBank([np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]), values
+
+
+def tiny_mkl() -> MKLOracle:
+    """Classification by the signs of the values."""
+    bank, values = _tiny_bank()
+    return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), C=1.0)
+
+
+def tiny_mkl_squared_hinge() -> MKLOracle:
+    """The same with the other loss."""
+    bank, values = _tiny_bank()
+    return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), C=1.0, squared_hinge=True)
+
+
+def tiny_mkl_regression() -> MKLRegressionOracle:
+    """Regression of the values."""
+    bank, values = _tiny_bank()
+    return MKLRegressionOracle(bank, values, C=2.0, epsilon=0.1)
+
+
+def tiny_mkl_one_class() -> MKLOneClassOracle:
+    """No labels; the kernel of least width makes all points alike, so unit diagonals are scaled by 1 to 2."""
+    bank, _ = _tiny_bank()
+    kernels = [factor * bank.combine(row) for factor, row in zip(np.linspace(0.5, 2.0, 5), np.eye(5), strict=True)]
+    return MKLOneClassOracle(GramBank(kernels), nu=0.4)
 
 
 def mkl_optimum(oracle: MKLOracle, kernels: list[np.ndarray]) -> float:
@@ -221,6 +245,29 @@ def mkl_optimum(oracle: MKLOracle, kernels: list[np.ndarray]) -> float:
         constraints.append(0.5 * cp.sum_squares(root.T @ cp.multiply(oracle.y, a)) <= t)
     problem = cp.Problem(cp.Maximize(cp.sum(a) - t), constraints)
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    return float(problem.value)
+
+
+def mkl_kinds_optimum(oracle: MKLOracle | MKLRegressionOracle | MKLOneClassOracle) -> float:
+    """The same for the other kinds: maximise the linear part minus r^2 / 2 with |L_k' b| <= r, by Clarabel."""
+    import cvxpy as cp
+
+    n = oracle.bank.n_points
+    b, r = cp.Variable(n), cp.Variable()
+    if isinstance(oracle, MKLRegressionOracle):
+        linear = oracle.t @ b - oracle.epsilon * cp.norm1(b)
+        constraints = [cp.abs(b) <= oracle.C, cp.sum(b) == 0]
+    elif isinstance(oracle, MKLOneClassOracle):
+        linear, constraints = cp.Constant(0.0), [b >= 0, b <= 1, cp.sum(b) == oracle.nu * n]
+    else:
+        linear = oracle.y @ b - cp.sum(cp.multiply(1 / (4 * oracle.C), cp.square(b)))
+        constraints = [cp.multiply(oracle.y, b) >= 0, cp.sum(b) == 0]
+    for row in np.eye(oracle.bank.n_kernels):
+        values, vectors = np.linalg.eigh(oracle.bank.combine(row))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        constraints.append(cp.norm(root.T @ b) <= r)
+    problem = cp.Problem(cp.Maximize(linear - 0.5 * cp.square(r)), constraints)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
     return float(problem.value)
 
 
@@ -279,6 +326,14 @@ def _problems() -> list[Problem]:
         problem("caps by cuts", _halfspaces_on_simplex, 0.735, {"feasibility", *bounded}, 1e-8),
         problem("curved on simplex", _with_curvature, _curved_optimum(), smooth | on_simplex, 1e-8),
         problem("tiny mkl", tiny_mkl, _tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
+        *(
+            problem(name, make, mkl_kinds_optimum(make()), smooth | on_simplex, 1e-7)
+            for name, make in (
+                ("tiny mkl squared hinge", tiny_mkl_squared_hinge),
+                ("tiny mkl regression", tiny_mkl_regression),
+                ("tiny mkl one class", tiny_mkl_one_class),
+            )
+        ),
         *_nonsmooth_set(),
     ]
 

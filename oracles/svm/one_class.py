@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.svm.box import BoxDual, SVMSolution, check_options, checked_problem, checked_start
+from oracle_opt.oracles.kernels.checks import checked_kernel
+from oracle_opt.oracles.svm.box import BoxDual, SVMSolution, check_options, checked_start
 
 
 def solve_one_class(
@@ -64,7 +65,7 @@ def solve_one_class(
     >>> solution.alpha.tolist(), round(solution.dual_objective, 12), round(solution.bias, 12)
     ([0.75, 0.25], -0.375, -0.75)
     """
-    kernel = checked_problem(K, len(np.asarray(K)), "itself", check)
+    kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
     check_options(accuracy, tolerance, max_steps)
     dual = one_class_dual(kernel.shape[0], nu)
     started = checked_start(start, kernel.shape[0])
