@@ -2,8 +2,8 @@
 
 
 # Put entries within rounding of a bound exactly on it, then spread the excess sum(b) - total over the entries that can
-# take it, free ones first. Bound ones leave their bound only for an excess beyond rounding: a speck of room would make a large
-# violation of nothing.
+# take it, free ones first. Bound ones leave their bound only for an excess beyond rounding: a speck of room would make
+# a large violation of nothing.
 cdef void settle(Py_ssize_t n, double total, const double* lower, const double* upper, double* b) noexcept nogil:
     cdef Py_ssize_t i, attempt
     cdef double excess = -total, room, largest = 0.0, size = 0.0
@@ -115,12 +115,12 @@ cdef inline double other_gradient(double g, double lower, double epsilon) noexce
     return g + 2.0 * epsilon if lower >= 0.0 else g - 2.0 * epsilon
 
 
-# The duality gap and the bias that makes it least. The primal is, with slack costs where a variable has two bounds,
+# The duality gap and the bias that makes it least. The primal is
 # 1/2 b'Kb + total * bias + sum_i max(upper_i r_i, lower_i r_i), r = g - bias, a kinked variable counting twice, once a
-# piece. It is convex and piecewise linear in the bias, with slope total - sum(upper) + sum(upper - lower where g <= bias):
-# hence the weighted order statistic. It lies between bottom and top, as entries above top cannot rise and those below
-# bottom not fall: sum(upper - lower where g <= top) >= sum(upper - b) = sum(upper) - total, and likewise below. So only
-# entries in between are ranked. The gap is summed from terms that are all >= 0, so nothing cancels:
+# piece. It is convex and piecewise linear in the bias, with slope total - sum(upper) + sum(upper - lower where
+# g <= bias): hence the weighted order statistic. It lies between bottom and top, as entries above top cannot rise and
+# those below bottom not fall: sum(upper - lower where g <= top) >= sum(upper - b) = sum(upper) - total, and likewise
+# below. So only entries in between are ranked. The gap is summed from terms that are all >= 0, so nothing cancels:
 #   gap = sum_i (upper_i - b_i) max(0, r_i) + (b_i - lower_i) max(0, -r_i).
 # out = as of `measure`, with gap and bias filled in
 cdef void certify(

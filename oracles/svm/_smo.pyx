@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The duals of support vector machines on a dense kernel: two-variable steps, then Newton's method, in signed variables.
+"""Duals of support vector machines on a dense kernel: two-variable steps, then Newton's method, in signed variables.
 
     max linear @ b - epsilon * sum(abs(b)) - 1/2 b @ K @ b    over lower <= b <= upper, sum(b) == total.
 

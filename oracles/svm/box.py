@@ -176,7 +176,13 @@ class BoxDual:
         # In units of a power of 2 nothing is rounded.
         unit = self.unit if self.unit > 0 else unit_of(self.total * abs(float(K.mean(dtype=float))))
         b = np.zeros(self.linear.size) if start is None else np.array(start, dtype=float)
-        wanted = sqrt(accuracy) if tolerance is None else tolerance / unit
+        if tolerance is not None:
+            wanted = tolerance / unit
+        elif self.ridge is None:
+            wanted = sqrt(accuracy)
+        else:
+            # The gap goes with the square of the violation: alone it would accept duals, and forms, half as exact.
+            wanted = accuracy
         linear, lower, upper = self.linear, self.lower, self.upper
         if unit != 1.0:
             linear, lower, upper, b = linear / unit, lower / unit, upper / unit, b / unit

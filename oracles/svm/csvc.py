@@ -71,7 +71,7 @@ def solve_csvc(
         Relative gap wanted; 0 asks for all that rounding allows. From 1e-4 on Newton's method is not used.
     tolerance : float, optional
         Violation wanted. Default: the square root of `accuracy`, as the error of the objective goes with the square of
-        the error of the gradient; it seldom decides.
+        the error of the gradient; it seldom decides. With the squared hinge `accuracy`: there it does.
     max_steps : int
         Limit on the steps.
     check : bool

@@ -62,7 +62,7 @@ def solve_one_class(
     Examples
     --------
     >>> solution = solve_one_class([[1.0, 0.0], [0.0, 3.0]], nu=0.5)
-    >>> solution.alpha.tolist(), round(solution.dual_objective, 12), round(solution.bias, 12)
+    >>> solution.alpha.round(12).tolist(), round(solution.dual_objective, 12), round(solution.bias, 12)
     ([0.75, 0.25], -0.375, -0.75)
     """
     kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
