@@ -49,6 +49,20 @@ include "_newton.pxi"
 include "_active.pxi"
 
 
+def signed_box(const double[::1] y, const double[::1] C):
+    """Bounds of y * a where 0 <= a <= C: two arrays."""
+    cdef Py_ssize_t i
+    bounds = np.zeros(y.shape[0]), np.zeros(y.shape[0])
+    cdef double[::1] lower = bounds[0]
+    cdef double[::1] upper = bounds[1]
+    for i in range(y.shape[0]):
+        if y[i] > 0.0:
+            upper[i] = C[i]
+        else:
+            lower[i] = -C[i]
+    return bounds
+
+
 def solve_signed(
     const floating[:, ::1] K, const double[::1] linear, const double[::1] lower, const double[::1] upper,
     const double[::1] ridge, double total, double epsilon, double[::1] b, double accuracy, double tolerance,

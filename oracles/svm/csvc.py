@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.svm.box import (
     BoxDual,
     SVMSolution,
@@ -18,6 +19,11 @@ from oracle_opt.oracles.svm.box import (
     checked_start,
     decision_values,
 )
+
+if AVX2:
+    from oracle_opt.oracles.svm._smo_avx2 import signed_box
+else:
+    from oracle_opt.oracles.svm._smo import signed_box
 
 __all__ = [
     "SVMSolution",
@@ -127,8 +133,7 @@ def solve_checked(
 def csvc_dual(y: Vector, C: Vector, squared_hinge: bool = False) -> BoxDual:
     """Return the dual of `solve_csvc` for labels and weights that were checked, in signed variables ``y * a``."""
     if not squared_hinge:
-        bounds = y * C
-        return BoxDual(y, 0.5 * (bounds - C), 0.5 * (bounds + C))
+        return BoxDual(y, *signed_box(y, C))
     # Of the hyperplane 0 the primal objective is sum(C), so C * hinge**2 is at most that, and a = 2 * C * hinge.
     dual = csvc_dual(y, 4.0 * np.sqrt(C * C.sum()))
     dual.ridge = 0.5 / C
