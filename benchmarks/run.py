@@ -1,6 +1,6 @@
-"""Run the benchmarks and write what they print into docs/performance.md.
+"""Run the benchmarks and write what they print into docs/performance.md and docs/problems.md.
 
-    python benchmarks/run.py [--only NAME ...]   rewrites the sections of docs/performance.md
+    python benchmarks/run.py [--only NAME ...]   rewrites their sections
     python benchmarks/run.py --quick             a small part of each, printed and not kept
 
 Each script runs in a process of its own with one thread; what it prints goes between the marks `begin NAME` and
@@ -24,9 +24,24 @@ from _shared import ROOT, commit, words
 
 from oracle_opt.files import atomic_text
 
-PAGE = ROOT / "docs" / "performance.md"
+PROBLEMS = ROOT / "docs" / "problems.md"
+PAGES = {"problems": PROBLEMS, "problems_lagrangian": PROBLEMS}  # the other sections are on the page of performance
+PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
-SCRIPTS = ("footprint", "svm_oracle", "mkl_query", "small_problems", "masters", "end_to_end", "uci_calls")
+SCRIPTS = (
+    "footprint",
+    "svm_oracle",
+    "mkl_query",
+    "small_problems",
+    "masters",
+    "lp_mkl",
+    "gmkl",
+    "mixed_norm",
+    "end_to_end",
+    "problems",
+    "problems_lagrangian",
+    "uci_calls",
+)
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "ellalgo")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -100,14 +115,15 @@ def splice(text, name, section):
     """
     begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
     if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
-        raise ValueError(f"{PAGE.name} must have the lines {begin.strip()} and {end} once each, in this order")
+        raise ValueError(f"the page must have the lines {begin.strip()} and {end} once each, in this order")
     before, rest = text.split(begin)
     return f"{before}{begin}\n{section.strip()}\n\n{end}{rest.split(end)[1]}"
 
 
 def keep(name, section):
     """Write a section into the page, read anew as it may have been edited meanwhile."""
-    atomic_text(PAGE, splice(PAGE.read_text(encoding="utf-8"), name, section))
+    path = PAGES.get(name, PERFORMANCE)
+    atomic_text(path, splice(path.read_text(encoding="utf-8"), name, section))
 
 
 def main():
@@ -121,7 +137,9 @@ def main():
         machine()
         return 0
     for name in ("machine", *chosen.only):
-        splice(PAGE.read_text(encoding="utf-8"), name, "")  # an hour of measuring must not end at a missing mark
+        splice(
+            PAGES.get(name, PERFORMANCE).read_text(encoding="utf-8"), name, ""
+        )  # an hour of measuring must not end at a missing mark
     failed = []
     for name in ("machine", *chosen.only):
         began = perf_counter()

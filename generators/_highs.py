@@ -24,6 +24,9 @@ _ATTEMPTS = (
 )
 
 
+_REFUSED = highspy.HighsStatus.kError
+
+
 class LPFailure(RuntimeError):
     """HiGHS neither solved a linear program nor proved it infeasible."""
 
@@ -55,9 +58,16 @@ class WarmLP:
         self._model.addCols(len(cost), cost, lower, upper, len(values), starts, places, values)
 
     def add_rows(self, matrix: Matrix, lower: Vector, upper: Vector) -> None:
-        """Add the rows ``lower <= matrix @ x <= upper``."""
+        """Add the rows ``lower <= matrix @ x <= upper``.
+
+        Raises
+        ------
+        LPFailure
+            HiGHS takes none of them: entries above 1e15.
+        """
         starts, places, values = _sparse(matrix)
-        self._model.addRows(len(lower), lower, upper, len(values), starts, places, values)
+        if self._model.addRows(len(lower), lower, upper, len(values), starts, places, values) == _REFUSED:
+            raise LPFailure("HiGHS refused rows, as some of their entries are too large")
 
     def change_column_bounds(self, column: int, lower: float, upper: float) -> None:
         """Change the bounds of a variable."""
@@ -87,13 +97,14 @@ class WarmLP:
                 self._model.setOptionValue(name, value)
             self._model.run()
             status = self._model.getModelStatus()
-            if status == highspy.HighsModelStatus.kInfeasible:
-                return None
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = self._model.getSolution()
                 x, duals = np.array(solution.col_value), np.array(solution.row_dual)
                 if np.isfinite(x).all() and np.isfinite(duals).all():
                     return x, duals
+        # at tight tolerances rows that touch may seem to contradict each other: the last attempt decides
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return None
         raise LPFailure(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WarmLP:

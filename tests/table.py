@@ -12,6 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from chained import chained_cb3, chained_lq, f3d, polak2
+from tiny_kernels import (
+    tiny_gmkl,
+    tiny_gmkl_optimum,
+    tiny_mixed_norm,
+    tiny_mixed_norm_optimum,
+    tiny_mkl,
+    tiny_mkl_optimum,
+)
+from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
 
 from oracle_opt import (
     Ball,
@@ -28,18 +38,21 @@ from oracle_opt import (
     Simplex,
 )
 from oracle_opt.generators import (
+    LBFGS,
     SPG,
     AnalyticCenter,
     Ellipsoid,
     FixedPoint,
     Kelley,
     LevelSet,
+    MirrorDescent,
     NewtonBundle,
+    ProjectedGradient,
     ProximalBundle,
+    QuasiNewton,
     ReducedGradient,
     Subgradient,
 )
-from oracle_opt.oracles import GramBank, MKLOneClassOracle, MKLOracle, MKLRegressionOracle
 
 
 @dataclass(frozen=True)
@@ -75,10 +88,13 @@ class Entry:
 INTERIOR = (("hard", 1e-4, 600), ("any", 1e-6, 400))
 # Methods that ask at the boundary of the outer model never ask a feasible point of a curved feasible set.
 EXACT = (("curved", np.inf, 60), *INTERIOR)
+# Kelley's linear programs jump from corner to corner where many smooth pieces meet.
+CORNERS = (("smooth pieces", np.inf, 60), *EXACT)
 CENTRAL = (("hard", 1e-3, 1200), ("any", 1e-5, 1000))
 # With fewer cuts than variables no model is exact: only the bounds are promised.
 CAPPED = (("hard", np.inf, 60), *EXACT)
 SMOOTH = (("badly scaled", 1e-2, 1000), ("smooth", 1e-4, 1000))
+STEEPEST = (("badly scaled", np.inf, 60), *SMOOTH)
 GENERATORS = [
     Entry("analytic-center", AnalyticCenter, INTERIOR),
     Entry(
@@ -87,7 +103,7 @@ GENERATORS = [
         (("hard", np.inf, 60), *CENTRAL),
     ),
     Entry("analytic-center not proximal", lambda: AnalyticCenter(proximal=0.0), CENTRAL),
-    Entry("kelley", Kelley, EXACT),
+    Entry("kelley", Kelley, CORNERS),
     Entry("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL),
     Entry("kelley 60 cuts", lambda: Kelley(max_cuts=60)),
     Entry("level-set", LevelSet, EXACT),
@@ -100,11 +116,21 @@ GENERATORS = [
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
     Entry("spg", SPG, SMOOTH),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
+    Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH),
+    Entry("spg lengths alone", lambda: SPG(nonmonotone=False), STEEPEST),
+    Entry("spg averages alone", lambda: SPG(spectral=False), STEEPEST),
     Entry(
         "subgradient", Subgradient, (("feasibility", np.inf, 60), ("badly scaled", np.inf, 60), ("bounded", 0.15, 500))
     ),
     Entry("subgradient polyak", lambda: Subgradient(polyak=True)),
+    Entry("projected-gradient", ProjectedGradient, STEEPEST),
+    Entry("projected-gradient 1e-6", lambda: ProjectedGradient(accuracy=1e-6), STEEPEST),
+    Entry(
+        "mirror-descent", MirrorDescent, (("feasibility", np.inf, 60), ("smooth", 0.05, 1000), ("bounded", 0.15, 1000))
+    ),
     Entry("reduced-gradient", ReducedGradient, (("smooth simplex", 1e-4, 1000),)),
+    Entry("quasi-newton", QuasiNewton, SMOOTH),
+    Entry("lbfgs", LBFGS, SMOOTH),
     Entry("fixed-point", FixedPoint),
 ]
 
@@ -198,84 +224,6 @@ def _halfspaces_on_simplex() -> Oracle:
     return FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True)
 
 
-def _tiny_bank() -> tuple[GramBank, np.ndarray]:
-    """Five RBF kernels on twelve points, and a value for each point."""
-    rng = np.random.default_rng(3)
-    points = rng.normal(size=(12, 2))
-    values = points[:, 0] + 0.5 * rng.normal(size=12)
-    distances = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    return GramBank([np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]), values
-
-
-def tiny_mkl() -> MKLOracle:
-    """Classification by the signs of the values."""
-    bank, values = _tiny_bank()
-    return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), C=1.0)
-
-
-def tiny_mkl_squared_hinge() -> MKLOracle:
-    """The same with the other loss."""
-    bank, values = _tiny_bank()
-    return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), C=1.0, squared_hinge=True)
-
-
-def tiny_mkl_regression() -> MKLRegressionOracle:
-    """Regression of the values."""
-    bank, values = _tiny_bank()
-    return MKLRegressionOracle(bank, values, C=2.0, epsilon=0.1)
-
-
-def tiny_mkl_one_class() -> MKLOneClassOracle:
-    """No labels; the kernel of least width makes all points alike, so unit diagonals are scaled by 1 to 2."""
-    bank, _ = _tiny_bank()
-    kernels = [factor * bank.combine(row) for factor, row in zip(np.linspace(0.5, 2.0, 5), np.eye(5), strict=True)]
-    return MKLOneClassOracle(GramBank(kernels), nu=0.4)
-
-
-def mkl_optimum(oracle: MKLOracle, kernels: list[np.ndarray]) -> float:
-    """l1-MKL as the QCQP (7), by Clarabel: max sum(a) - t with 1/2 |L_k' (y*a)|^2 <= t."""
-    import cvxpy as cp
-
-    n = len(oracle.y)
-    a, t = cp.Variable(n), cp.Variable()
-    constraints = [a >= 0, a <= oracle.C, oracle.y @ a == 0]
-    for kernel in kernels:
-        values, vectors = np.linalg.eigh(kernel)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        constraints.append(0.5 * cp.sum_squares(root.T @ cp.multiply(oracle.y, a)) <= t)
-    problem = cp.Problem(cp.Maximize(cp.sum(a) - t), constraints)
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
-    return float(problem.value)
-
-
-def mkl_kinds_optimum(oracle: MKLOracle | MKLRegressionOracle | MKLOneClassOracle) -> float:
-    """The same for the other kinds: maximise the linear part minus r^2 / 2 with |L_k' b| <= r, by Clarabel."""
-    import cvxpy as cp
-
-    n = oracle.bank.n_points
-    b, r = cp.Variable(n), cp.Variable()
-    if isinstance(oracle, MKLRegressionOracle):
-        linear = oracle.t @ b - oracle.epsilon * cp.norm1(b)
-        constraints = [cp.abs(b) <= oracle.C, cp.sum(b) == 0]
-    elif isinstance(oracle, MKLOneClassOracle):
-        linear, constraints = cp.Constant(0.0), [b >= 0, b <= 1, cp.sum(b) == oracle.nu * n]
-    else:
-        linear = oracle.y @ b - cp.sum(cp.multiply(1 / (4 * oracle.C), cp.square(b)))
-        constraints = [cp.multiply(oracle.y, b) >= 0, cp.sum(b) == 0]
-    for row in np.eye(oracle.bank.n_kernels):
-        values, vectors = np.linalg.eigh(oracle.bank.combine(row))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        constraints.append(cp.norm(root.T @ b) <= r)
-    problem = cp.Problem(cp.Maximize(linear - 0.5 * cp.square(r)), constraints)
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
-    return float(problem.value)
-
-
-def _tiny_mkl_optimum() -> float:
-    oracle = tiny_mkl()
-    return mkl_optimum(oracle, [oracle.bank.combine(row) for row in np.eye(5)])
-
-
 def _problems() -> list[Problem]:
     target = np.array([0.1, 0.2, 0.3, 0.4])
     ones = np.ones(4)
@@ -325,7 +273,9 @@ def _problems() -> list[Problem]:
         problem("disc by cuts", _disc, 2 - np.sqrt(2), {"feasibility", "curved", *bounded}),
         problem("caps by cuts", _halfspaces_on_simplex, 0.735, {"feasibility", *bounded}, 1e-8),
         problem("curved on simplex", _with_curvature, _curved_optimum(), smooth | on_simplex, 1e-8),
-        problem("tiny mkl", tiny_mkl, _tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
+        problem("tiny mkl", tiny_mkl, tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
+        problem("tiny mixed norm", tiny_mixed_norm, tiny_mixed_norm_optimum(), smooth, 1e-7),
+        problem("tiny gmkl", tiny_gmkl, tiny_gmkl_optimum(), smooth, 1e-7),
         *(
             problem(name, make, mkl_kinds_optimum(make()), smooth | on_simplex, 1e-7)
             for name, make in (
@@ -421,6 +371,18 @@ def _nonsmooth_set() -> list[Problem]:
         space("MAXQ", maxq, twenty, 100.0, 0.0, "hard"),
         space("Goffin", goffin, [i - 24.5 for i in range(50)], 200.0, 0.0, "hard"),
         space("MXHILB", mxhilb, [1.0] * 50, 20.0, 0.0, "hard"),
+        space("Chained LQ", chained_lq, [-0.5] * 20, 10.0, -19 * np.sqrt(2), "hard"),
+        space("Chained CB3 I", chained_cb3, [2.0] * 20, 10.0, 38.0, "hard", "smooth pieces"),
+        space("F3d-U0", lambda x: f3d(x, (0.5, -2, 0, 0)), [100.0, 33.0, -100.0], 200.0, 0.0),
+        space("F3d-U1", lambda x: f3d(x, (0, 10, 0, 0)), [100.0, 33.0, -100.0], 200.0, 0.0),
+        # its values overflow a little farther away, and are of all sizes inside: the bounds alone are checked
+        Problem(
+            "Polak2",
+            lambda: FunctionOracle(polak2, Box(np.r_[-200.0, [-3.0] * 9], np.r_[200.0, [3.0] * 9])),
+            float(np.exp(4.0)),
+            frozenset({"nonsmooth"}),
+            (100.0, *[0.1] * 9),
+        ),
     ]
     folder = os.environ.get("ORACLE_OPT_PROBLEMS")
     if folder:

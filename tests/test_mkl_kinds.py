@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.svm import SVR, OneClassSVM
-from table import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
+from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
 
 from oracle_opt import InvalidArgument, Query, minimize
 from oracle_opt.generators import Kelley, LevelSet, NewtonBundle

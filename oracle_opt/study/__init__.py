@@ -4,6 +4,7 @@ from oracle_opt.study.compare import Comparison, compare
 from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS
 from oracle_opt.study.protocol import split_points
 from oracle_opt.study.records import Failure, Run, Settings
+from oracle_opt.study.settle import Outcome, Verdict, settle
 from oracle_opt.study.store import RunStore
 from oracle_opt.study.summary import SUMMARY_COLUMNS, history_table, summary_table
 
@@ -13,11 +14,14 @@ __all__ = [
     "SUMMARY_COLUMNS",
     "Comparison",
     "Failure",
+    "Outcome",
     "Run",
     "RunStore",
     "Settings",
+    "Verdict",
     "compare",
     "history_table",
+    "settle",
     "split_points",
     "summary_table",
 ]

@@ -1,0 +1,160 @@
+"""Public instances with known optima: what was proven, in how many calls, by which generator.
+
+ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S]
+"""
+
+import sys
+from functools import partial
+from time import perf_counter
+
+import cvxpy as cp
+import numpy as np
+from _problem_files import FOLDER, instances, linear_program, quadratic_program, semidefinite_program
+from _shared import ROOT, parser, say, table
+
+from oracle_opt import FreeSpace, Status, minimize
+from oracle_opt.bounds import relative_gap
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
+from oracle_opt.oracles import BendersOracle, ConicOracle, MaxEigenvalueOracle, PositiveSemidefinite, read_smps
+from oracle_opt.study import Outcome, settle
+
+sys.path.insert(0, str(ROOT / "tests"))
+from table import PROBLEMS
+
+QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
+HEADINGS = ("instance", "size", "known", "upper bound", "lower bound", "proven gap", "ended", "calls", "seconds", "by")
+LIMITS = {
+    Status.MAX_SECONDS: "time limit",
+    Status.MAX_CALLS: "call limit",
+    Status.CONVERGED: "gap reached",
+    Status.STALLED: "stalled",
+}
+
+
+def row(name, size, known, result, ended, seconds, generator):
+    """One row of a table."""
+    gap = relative_gap(result.upper_bound, result.lower_bound)
+    words = "-" if not np.isfinite(gap) else f"{gap:.1e}"
+    bounds = [f"{bound:.9g}" if np.isfinite(bound) else "-" for bound in (result.upper_bound, result.lower_bound)]
+    return (name, size, known, *bounds, words, ended, result.n_calls, f"{seconds:.1f}", type(generator).__name__)
+
+
+def settled(entry, oracle, size, generator, rtol, seconds):
+    """Row of a conic problem that may be optimal, infeasible or unbounded."""
+    began = perf_counter()
+    verdict = settle(oracle, generator, rtol=rtol, max_calls=20_000, max_seconds=seconds)
+    ended = verdict.outcome.name.lower()
+    if verdict.outcome is Outcome.UNDECIDED:
+        ended = LIMITS.get(verdict.result.status, verdict.result.status.name.lower())
+    if verdict.infeasibility is not None:
+        ended += f" within {verdict.infeasibility.reach:.1e}"
+    known = entry["resolved"] if entry.get("status", "optimal") == "optimal" else entry["status"]
+    return row(entry["name"], size, known, verdict.result, ended, perf_counter() - began, generator)
+
+
+def run(name, size, known, oracle, generator, rtol, seconds, start=None, atol=0.0):
+    """Row of a problem that has an optimum."""
+    began = perf_counter()
+    result = minimize(oracle, generator, start, rtol=rtol, atol=atol, max_calls=20_000, max_seconds=seconds)
+    ended = LIMITS.get(result.status, result.status.name.lower())
+    return row(name, size, known, result, ended, perf_counter() - began, generator)
+
+
+def linear(entry, seconds):
+    """Rows of a linear program."""
+    oracle = linear_program(entry)
+    size = f"{entry['rows']} x {entry['columns']}"
+    yield partial(settled, entry, oracle, size, Kelley(), 1e-9, seconds)
+
+
+def quadratic(entry, seconds):
+    """Rows of a quadratic program, through cvxpy."""
+    P, q, r, A, lower, upper = quadratic_program(entry)
+    x = cp.Variable(len(q))
+    values, vectors = np.linalg.eigh(P.toarray())
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))).T[values > 1e-12 * values.max()]
+    equal = lower == upper
+    below, above = np.isfinite(lower) & ~equal, np.isfinite(upper) & ~equal
+    rows = A.tocsr()
+    constraints = [rows[equal] @ x == lower[equal]] if equal.any() else []
+    constraints += [rows[below] @ x >= lower[below]] if below.any() else []
+    constraints += [rows[above] @ x <= upper[above]] if above.any() else []
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root @ x) + q @ x + r), constraints)
+    oracle = ConicOracle.from_cvxpy(problem, max_parts=500)
+    for generator in (LevelSet(), AnalyticCenter()):
+        yield partial(settled, entry, oracle, f"{len(q)} x {len(lower)}", generator, 1e-6, seconds)
+
+
+def semidefinite(entry, seconds):
+    """Rows of a semidefinite program; of constant trace through its dual, an eigenvalue problem, too."""
+    c, A, b, cones = semidefinite_program(entry)
+    orders = [cone.order for cone in cones if isinstance(cone, PositiveSemidefinite)]
+    size = f"{len(c)}, order {max(orders)}" + (f" and {len(cones) - 1} more blocks" if len(cones) > 1 else "")
+    oracle = ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), tolerance=1e-8)
+    for generator in (AnalyticCenter(), LevelSet()):
+        yield partial(settled, entry, oracle, size, generator, 1e-5, seconds)
+    if entry["name"].startswith(("mcp", "theta")):
+        columns = A.tocsc()
+        F = [cones[0].matrix(columns[:, [i]].toarray().ravel()) for i in range(len(c))]
+        trace = float(c.sum()) if entry["name"].startswith("mcp") else 1.0
+        dual = MaxEigenvalueOracle(-cones[0].matrix(b), F, c, trace=trace, domain=FreeSpace(len(c), 1e3))
+        name = f"{entry['name']} as largest eigenvalue"
+        yield partial(run, name, f"{len(c)}, order {dual.order}", entry["resolved"], dual, LevelSet(), 1e-5, seconds)
+
+
+def stochastic(entry, seconds):
+    """Rows of a two-stage stochastic program; of a sampled average where there are too many scenarios."""
+    files = {ending: FOLDER / "stochastic" / name for ending, name in entry["files"].items()}
+    maximize = entry["sense"] == "max"
+    problem = read_smps(files["cor"], files["tim"], files["sto"], maximize=maximize)
+    known = -entry["resolved"] if maximize else entry["resolved"]
+    samples = 20_000 if problem.n_scenarios > 100_000 else None
+    oracle = BendersOracle(problem, n_samples=samples)
+    size = f"{problem.n_scenarios} scenarios" + (f", {samples} drawn" if samples else "")
+    for generator in (Kelley(), AnalyticCenter(), LevelSet(), ProximalBundle()):
+        yield partial(run, entry["name"], size, known, oracle, generator, 1e-6, seconds)
+
+
+def nonsmooth(entry, seconds):
+    """Rows of a nonsmooth test function, by every cutting-plane method."""
+    problem = next((problem for problem in PROBLEMS if problem.name.lower() == entry["name"].lower()), None)
+    if problem is None:
+        say(f"{entry['name']}: no such function in tests/table.py, skipped")
+        return
+    oracle = problem.make()
+    size = str(oracle.domain.dimension)
+    rtol = 1e-6 if abs(problem.optimum) > 1e-6 else 0.0
+    for generator in (LevelSet(), AnalyticCenter(), ProximalBundle(), Kelley(), Ellipsoid()):
+        yield partial(
+            run, entry["name"], size, problem.optimum, oracle, generator, rtol, seconds, problem.start, 1e-6 - rtol
+        )
+
+
+def main():
+    """Print a table a kind of problem."""
+    options = parser(__doc__)
+    options.add_argument("--seconds", type=float, default=60.0, help="limit of each run, default 60")
+    chosen = options.parse_args()
+    for kind, title, rows_of in (
+        ("nonsmooth", "Nonsmooth test functions, to 1e-6 (absolute where the optimum is 0)", nonsmooth),
+        ("lp", "Linear programs (Netlib), to 1e-9", linear),
+        ("qp", "Quadratic programs (Maros & Meszaros), to 1e-6", quadratic),
+        ("sdp", "Semidefinite programs (SDPLIB), to 1e-5", semidefinite),
+        ("stochastic", "Two-stage stochastic linear programs, to 1e-6", stochastic),
+    ):
+        entries = instances(kind)
+        if not entries:
+            say(f"{kind}: the folder ORACLE_OPT_PROBLEMS does not hold it, skipped")
+            continue
+        rows = []
+        for entry in entries.values():
+            if chosen.quick and entry["name"] not in QUICK:
+                continue
+            say(entry["name"])
+            rows += [work() for work in rows_of(entry, chosen.seconds)]
+        print(f"### {title}\n")
+        table(HEADINGS, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Lagrangian bounds of public instances: travelling salesman, assignment, facility location, multicommodity flow.
+
+    ORACLE_OPT_PROBLEMS=folder python benchmarks/problems_lagrangian.py [--quick] [--only KIND ...]
+
+The folder holds `tsp`, `gap`, `uflp` and `mcf`, each with its instances and `optima.json`, the list of known bounds.
+Every generator runs to a proven relative gap of 1e-6 or its time limit. The first table has a row an instance, for the
+generator that needs the fewest calls: known value of the best bound; the bound proven and the limit that no multipliers
+exceed (the other way round where the problem is a maximisation); their gap; calls; seconds, and those in the oracle;
+then, from averaged relaxed solutions, the cost of a primal solution relative to the known value, and its largest
+violation of a relaxed constraint relative to the largest right-hand side. The second table has the calls of each
+generator, or the relative gap it had proven at its limit.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from oracle_opt import minimize
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, Subgradient
+from oracle_opt.oracles import (
+    FacilityLocationOracle,
+    GeneralisedAssignmentOracle,
+    HeldKarpOracle,
+    MulticommodityFlowOracle,
+)
+
+TOLERANCE = 1e-6
+KINDS = ("tsp", "gap", "uflp", "mcf")
+# seconds; those that do not get there are cut short
+GENERATORS = ((LevelSet(), 90), (ProximalBundle(), 90), (AnalyticCenter(), 10), (Kelley(), 5), (Subgradient(), 2))
+QUICK = ("gr17", "gr21", "c515-1", "c520-1", "cap71", "grid1")
+
+
+def oracle_of(kind, path, item):
+    """The oracle of an instance, and the known value of its best bound."""
+    if kind == "tsp":
+        return HeldKarpOracle.from_tsplib(path), item["held_karp_bound"]
+    if kind == "gap":
+        return GeneralisedAssignmentOracle.from_file(path, maximize=item["sense"] == "max"), item["lagrangian_bound"]
+    if kind == "uflp":
+        return FacilityLocationOracle.from_file(path), item["lp_bound"]
+    return MulticommodityFlowOracle.from_file(path), item["resolved"]
+
+
+def measure(oracle, generator, seconds, keep_cuts=False):
+    """One run; the limit of calls is out of reach."""
+    return minimize(oracle, generator, rtol=TOLERANCE, max_calls=10**7, max_seconds=seconds, keep_cuts=keep_cuts)
+
+
+def row(name, oracle, known, generator, seconds):
+    """Cells of the first table, from a run that also keeps its cuts."""
+    began = perf_counter()
+    result = measure(oracle, generator, seconds, keep_cuts=True)
+    elapsed = perf_counter() - began
+    primal = oracle.recover(result.history.cuts)
+    proven, limit = oracle.dual_bound(result), oracle.dual_limit(result)
+    cost = (primal.cost - known) / abs(known)
+    violation = primal.violation / np.abs(oracle.rhs).max()
+    return [
+        name,
+        str(oracle.rhs.size),
+        f"{known:.10g}",
+        f"{proven:.10g}",
+        f"{limit:.10g}",
+        f"{result.relative_gap:.0e}",
+        str(result.n_calls),
+        f"{elapsed:.2g} ({result.oracle_seconds:.2g})",
+        f"`{type(generator).__name__}()`",
+        f"{cost:+.0e}",
+        f"{violation:.0e}",
+    ]
+
+
+def main():
+    """Print both tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="six small instances")
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS)
+    wanted = parser.parse_args()
+    folder = os.environ.get("ORACLE_OPT_PROBLEMS")
+    if not folder:
+        print("The folder with the instances is not here: `ORACLE_OPT_PROBLEMS` names none.")
+        return
+    began = perf_counter()
+    rows, counts = [], []
+    for kind in wanted.only:
+        instances = json.loads((Path(folder) / kind / "optima.json").read_text())["instances"]
+        for item in instances:
+            name = item["name"]
+            if wanted.quick and name not in QUICK:
+                continue
+            oracle, known = oracle_of(kind, Path(folder) / kind / item["file"], item)
+            results = []
+            for generator, seconds in GENERATORS:
+                results.append(measure(oracle, generator, seconds))
+                print(name, generator, results[-1].status.name, results[-1].n_calls, file=sys.stderr, flush=True)
+            counts.append([name, *(str(r.n_calls) if r.success else f"gap {r.relative_gap:.0e}" for r in results)])
+            best = min(range(len(results)), key=lambda i: (not results[i].success, results[i].n_calls))
+            rows.append(row(name, oracle, known, *GENERATORS[best]))
+            print("|", " | ".join(rows[-1]), "|", file=sys.stderr, flush=True)
+    head = ["instance", "multipliers", "known", "proven", "limit", "gap", "calls", "s (oracle)", "generator"]
+    table([*head, "primal cost", "violation"], rows)
+    print()
+    table(["calls", *(f"`{type(generator).__name__}()`, {seconds} s" for generator, seconds in GENERATORS)], counts)
+    print(f"{perf_counter() - began:.0f} s", file=sys.stderr)
+
+
+def table(head, rows):
+    """Print a table in Markdown."""
+    for line in (head, ["---"] * len(head), *rows):
+        print("|", " | ".join(line), "|", flush=True)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()

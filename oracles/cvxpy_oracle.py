@@ -1,0 +1,291 @@
+"""The value function of a cvxpy problem with parameters."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
+from oracle_opt.domain import Box, Domain, FreeSpace
+from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
+from oracle_opt.oracle import Oracle
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+_SIGNS = {"nonneg": (0.0, np.inf), "pos": (0.0, np.inf), "nonpos": (-np.inf, 0.0), "neg": (-np.inf, 0.0)}
+_BLURRED = 1e4  # how much larger than the value the multipliers may be before they are taken for unbounded
+_PENALTIES = (1.0, 1e2, 1e4, 1e6)
+
+
+class CvxpyOracle(Oracle):
+    """``f(p) = min over x of objective(x, p)`` subject to the problem's constraints, p its parameters.
+
+    f is convex where objective and constraints are convex in x and p together. Each parameter becomes a variable v with
+    the constraint ``v == p``, whose multiplier is the subgradient of f. Where no x is feasible, the nearest v for which
+    one is gives the half-space that separates p from them. On the edge of the feasible p multipliers have no bound; one
+    comes from ``v == p`` with an exact penalty, whose value lies below f everywhere. The programs are compiled by cvxpy
+    once; a query changes their right-hand side.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        A maximisation is turned round: the oracle minimises minus its value. The problem itself is left as it is.
+    parameters : sequence of cvxpy.Parameter, optional
+        Those that make up the point, each row by row; the others keep the values they have now. Default: all.
+    domain : Domain, optional
+        Of the point. Default: the signs that the parameters declare, and the radius.
+    radius : float
+        States that some best parameters lie within: Euclidean distance from 0 if no parameter declares a sign, else the
+        largest entry. Default 1e4; the lower bounds rest on it.
+    solver : str
+        Solver of cvxpy, default "CLARABEL"; "HIGHS" for linear programs.
+    options : mapping, optional
+        Options of the solver, as in ``problem.solve``.
+    accuracy : float
+        What the solver is trusted to, default 1e-8: values relative to themselves and to the sum of the multipliers,
+        which weigh its violations; half-spaces relative to the distance from 0. Cuts are lowered by so much and state
+        twice that as their error, so a proven gap cannot be smaller; and p counts as feasible that near to one that is.
+
+    Raises
+    ------
+    InvalidArgument
+        The problem is not convex in variables and parameters together by cvxpy's rules (DCP), not parametrised by them
+        (DPP), has integer variables or no parameters; a parameter with further attributes or without a value.
+
+    References
+    ----------
+    .. [1] Agrawal, Amos, Barratt, Boyd, Diamond, Kolter (2019), "Differentiable convex optimization layers", NeurIPS,
+       for DPP.
+    .. [2] Boyd, Vandenberghe (2004), "Convex Optimization", 3.2.5 and 5.6.3, for the value function and its slope.
+
+    Examples
+    --------
+    The distance of p from the unit disc, least on the segment of the domain at (1, 1):
+
+    >>> import cvxpy as cp
+    >>> from oracle_opt import Box, minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> from oracle_opt.oracles import CvxpyOracle
+    >>> x, p = cp.Variable(2, name="x"), cp.Parameter(2, name="p")
+    >>> problem = cp.Problem(cp.Minimize(cp.norm(x - p)), [cp.norm(x) <= 1])
+    >>> result = minimize(CvxpyOracle(problem, domain=Box([1, 1], [5, 5])), Kelley())
+    >>> round(result.upper_bound, 4), result.cut.extras["x"].round(3).tolist()
+    (0.4142, [0.707, 0.707])
+    """
+
+    gives_feasibility_cuts = True
+
+    def __init__(
+        self,
+        problem: cp.Problem,
+        parameters: Sequence[cp.Parameter] | None = None,
+        *,
+        domain: Domain | None = None,
+        radius: float = 1e4,
+        solver: str = "CLARABEL",
+        options: Mapping[str, Any] | None = None,
+        accuracy: float = 1e-8,
+    ) -> None:
+        import cvxpy as cp
+
+        if not isinstance(problem, cp.Problem):
+            raise InvalidArgument(f"`problem` must be a cvxpy.Problem, got {problem!r}")
+        if problem.is_mixed_integer():
+            raise InvalidArgument("`problem` must have continuous variables only; relax its integer ones")
+        if solver not in cp.installed_solvers():
+            raise InvalidArgument(f"`solver` must be one of {', '.join(cp.installed_solvers())}, got {solver!r}")
+        if not 0 < accuracy < 1:
+            raise InvalidArgument(f"`accuracy` must lie between 0 and 1, got {accuracy!r}")
+        self.parameters = _checked_parameters(problem, parameters)
+        self.solver, self.options, self.accuracy = solver, dict(options or {}), float(accuracy)
+        self._text = str(problem)
+        self._point = [cp.Parameter(p.shape) for p in self.parameters]
+        objective, constraints, copies = _joint(problem, self.parameters)
+        links = [copy == point for copy, point in zip(copies, self._point, strict=True)]
+        self._value = _Program(cp.Problem(cp.Minimize(objective), [*constraints, *links]), links)
+        # distance to the feasible parameters, and the value with M times that distance: v - e == p
+        away = [cp.Variable(p.shape) for p in self.parameters]
+        links = [copy - e == point for copy, e, point in zip(copies, away, self._point, strict=True)]
+        # in the maximum norm, which solvers of linear programs take as well
+        length = cp.norm_inf(cp.hstack([cp.vec(e, order="C") for e in away]))
+        self._distance = _Program(cp.Problem(cp.Minimize(length), [*constraints, *objective.domain, *links]), links)
+        self._factor = cp.Parameter(nonneg=True)
+        self._penalty = _Program(
+            cp.Problem(cp.Minimize(objective + self._factor * length), [*constraints, *links]), links
+        )
+        self._copies = copies
+        self._names = {variable.name(): variable for variable in problem.variables()}
+        self.domain = _signs(self.parameters, radius) if domain is None else domain
+        size = sum(p.size for p in self.parameters)
+        if self.domain.dimension != size:
+            raise InvalidArgument(f"`domain` must have dimension {size}, that of the parameters, got {self.domain!r}")
+
+    def query(self, query: Query) -> Cut:
+        """Solve the problem at the parameters.
+
+        Returns
+        -------
+        ObjectiveCut or FeasibilityCut
+            `extras` of an objective cut: the variables, arrays by name.
+
+        Raises
+        ------
+        EmptyLocalizationSet
+            No parameters are feasible.
+        RuntimeError
+            The problem is unbounded at the parameters, or the solver failed.
+        """
+        point = np.asarray(query.point)
+        if self._solve(self._value, point) == "optimal":
+            cut = self._objective_cut(self._value, point)
+            if cut.error <= _BLURRED * self.accuracy * max(1.0, abs(cut.value)):
+                return cut
+        status = self._solve(self._distance, point)
+        if status == "infeasible":
+            raise EmptyLocalizationSet("the problem is infeasible for all parameters")
+        if status != "optimal":
+            raise RuntimeError(f"{self.solver} stopped with the status {status}; try another solver or `options`")
+        # the distance d(q) >= d(p) - y @ (q - p) is 0 where q is feasible; its multipliers y are more exact than p - v
+        length, normal = float(self._distance.problem.value), -_joined(link.dual_value for link in self._distance.links)
+        allowed = self.accuracy * max(1.0, float(np.abs(point).max()))
+        if length > 3.0 * allowed:
+            unit = float(np.linalg.norm(normal))
+            return FeasibilityCut(point, (length - allowed) / unit, normal / unit)
+        for factor in _PENALTIES:
+            self._factor.value = factor
+            if self._solve(self._penalty, point) == "optimal":
+                away = point - _joined(copy.value for copy in self._copies)
+                if float(np.abs(away).max()) <= 10.0 * allowed:
+                    return self._objective_cut(self._penalty, point)
+        raise RuntimeError(f"{self.solver} finds the problem neither feasible nor infeasible; try another solver")
+
+    def split(self, point: Vector) -> dict[str, Vector]:
+        """Parameters at a point, arrays by name."""
+        pieces = np.split(point, np.cumsum([p.size for p in self.parameters])[:-1])
+        return {p.name(): piece.reshape(p.shape) for p, piece in zip(self.parameters, pieces, strict=True)}
+
+    def identity(self) -> str:
+        """The problem in words, its constants, the solver and its options."""
+        values = [c.value for c in self._value.problem.constants()]
+        constants = [value.toarray() if sparse.issparse(value) else np.asarray(value) for value in values]
+        data = zlib.crc32(b"".join(np.ascontiguousarray(c).tobytes() for c in constants))
+        text = zlib.crc32(self._text.encode())
+        return f"{super().identity()}, problem #{text:08x} #{data:08x}, {self.solver} {self.options} {self.accuracy:g}"
+
+    def _solve(self, program: _Program, point: Vector) -> str:
+        for parameter, piece in zip(self._point, self.split(point).values(), strict=True):
+            parameter.value = piece
+        problem = program.problem
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            problem.solve(solver=self.solver, warm_start=False, **self.options)
+        if problem.status == "unbounded" and program is self._value:
+            raise RuntimeError("the problem is unbounded below, and so is its value function")
+        return str(problem.status)
+
+    def _objective_cut(self, program: _Program, point: Vector) -> ObjectiveCut:
+        """``f(q) >= value - y @ (q - point)``, y the multipliers of ``v == p``.
+
+        A solution that violates the constraints by delta is one of the problem with sides moved by delta, whose value
+        differs by ``multipliers @ delta``.
+        """
+        slope = -_joined(link.dual_value for link in program.links)
+        value = float(program.problem.value)
+        weight = float(np.abs(_joined(constraint.dual_value for constraint in program.problem.constraints)).sum())
+        allowed = self.accuracy * max(1.0, abs(value), weight)
+        extras = {name: np.array(variable.value, dtype=float) for name, variable in self._names.items()}
+        return ObjectiveCut(point, value - allowed, slope, 2.0 * allowed, extras=extras)
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """A problem, and those of its constraints whose right-hand sides are the point."""
+
+    problem: cp.Problem
+    links: list[Any]
+
+
+def _joined(pieces: Iterable[Any]) -> Vector:
+    """All entries, row by row; multipliers of cones are lists of arrays."""
+    flat = [part for piece in pieces for part in (piece if isinstance(piece, list) else [piece])]
+    return np.concatenate([np.asarray(part, dtype=float).ravel() for part in flat])
+
+
+def _checked_parameters(problem: cp.Problem, given: Sequence[cp.Parameter] | None) -> list[cp.Parameter]:
+    known = problem.parameters()
+    chosen = list(known if given is None else given)
+    if not chosen:
+        raise InvalidArgument("`problem` must have parameters: cvxpy.Parameter(shape) where the point is to enter")
+    for p in chosen:
+        if not any(p is other for other in known):
+            raise InvalidArgument(f"`parameters` must be parameters of the problem, got {p!r}")
+        others = [name for name, value in p.attributes.items() if name not in _SIGNS and value not in (None, False)]
+        if others:
+            raise InvalidArgument(f"`parameters` may declare signs only, and {p.name()} declares {', '.join(others)}")
+    names = [p.name() for p in chosen]
+    if len(set(names)) < len(names):
+        raise InvalidArgument(f"`parameters` must have names of their own, each once, got {', '.join(names)}")
+    for p in known:
+        if p.value is None and not any(p is other for other in chosen):
+            raise InvalidArgument(f"`problem` must have values for parameters that stay fixed, got none for {p.name()}")
+    return chosen
+
+
+def _joint(problem: cp.Problem, chosen: Sequence[cp.Parameter]) -> tuple[Any, list[Any], list[cp.Variable]]:
+    """Objective to minimise, constraints, and the variables that stand for the parameters; DCP in all of them."""
+    import cvxpy as cp
+
+    if not problem.is_dcp():
+        raise InvalidArgument(f"`problem` must be convex by cvxpy's rules (DCP), and is not at {_culprit(problem)}")
+    fixed = {id(p): cp.Constant(p.value) for p in problem.parameters() if not any(p is other for other in chosen)}
+    minimised = problem.objective.args[0]
+    if isinstance(problem.objective, cp.Maximize):
+        minimised = -minimised
+    for signed in (
+        False,
+        True,
+    ):  # a declared sign is a constraint, which blurs multipliers at zero: only if DCP needs it
+        copies = [
+            cp.Variable(p.shape, name=p.name(), **{name: True for name in _SIGNS if signed and p.attributes[name]})
+            for p in chosen
+        ]
+        places = fixed | {id(p): copy for p, copy in zip(chosen, copies, strict=True)}
+        objective = minimised.tree_copy(places)
+        constraints = [constraint.tree_copy(places) for constraint in problem.constraints]
+        joint = cp.Problem(cp.Minimize(objective), constraints)
+        if joint.is_dcp():
+            return objective, constraints, copies
+    words = "" if problem.is_dcp(dpp=True) else "; it is not parametrised by the rules (DPP) either"
+    raise InvalidArgument(
+        f"`problem` must be convex in variables and parameters together by cvxpy's rules, else its value is not convex "
+        f"in the parameters, and is not at {_culprit(joint)}{words}"
+    )
+
+
+def _culprit(problem: cp.Problem) -> str:
+    """The smallest expression that breaks the rules, in words."""
+    broken: Any = next(part for part in (problem.objective, *problem.constraints) if not part.is_dcp())
+    while deeper := [argument for argument in broken.args if not argument.is_dcp()]:
+        broken = deeper[0]
+    return str(broken)
+
+
+def _signs(parameters: Sequence[cp.Parameter], radius: float) -> Domain:
+    lower = np.concatenate([np.full(p.size, max(_sides(p, 0), default=-np.inf)) for p in parameters])
+    upper = np.concatenate([np.full(p.size, min(_sides(p, 1), default=np.inf)) for p in parameters])
+    if np.isinf(lower).all() and np.isinf(upper).all():
+        return FreeSpace(len(lower), radius)
+    if not 0 < radius < np.inf:
+        raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
+    return Box(np.maximum(lower, -radius), np.minimum(upper, radius))
+
+
+def _sides(parameter: cp.Parameter, side: int) -> list[float]:
+    return [bounds[side] for name, bounds in _SIGNS.items() if parameter.attributes[name]]

@@ -1,0 +1,131 @@
+"""The assignment relaxation of uncapacitated facility location."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.cuts import Vector
+from oracle_opt.domain import Box
+from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.lagrangian.files import read_text
+from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+
+Matrix = NDArray[np.float64]
+
+
+class FacilityLocationOracle(LagrangianOracle):
+    """Open facilities and serve customers from them: ``every customer is served once`` is relaxed.
+
+    What is left falls apart: with multipliers u, facility i serves the customers with ``costs[i, j] + u[j] < 0`` and is
+    open if that earns more than its opening cost. The best bound is that of the strong linear relaxation.
+
+    Parameters
+    ----------
+    opening : array_like of shape (m,)
+        Cost of opening each facility, at least 0.
+    costs : array_like of shape (m, n)
+        Of serving all of customer j from facility i.
+    multicut : bool
+        Answer with the facilities as `parts`, default not.
+
+    Attributes
+    ----------
+    domain : Box
+        No radius is stated: minus the multiplier of customer j may be taken between ``min_i costs[i, j]``, below which
+        nobody would serve it, and ``min_i costs[i, j] + opening[i]``, which any feasible dual solution of the linear
+        relaxation keeps. The box has a tenth more on either side.
+
+    Raises
+    ------
+    InvalidArgument
+        Shapes that do not fit, entries that are not finite, negative opening costs.
+
+    Notes
+    -----
+    `solution` of an answer is the 0-1 matrix of shape (m, n) of who serves whom, or its row with `multicut`.
+
+    References
+    ----------
+    .. [1] Cornuejols, Fisher, Nemhauser (1977), "Location of bank accounts to optimize float", Manag. Sci. 23:789-810.
+    .. [2] Beltran-Royo, Vial, Alonso-Ayuso (2012), "Semi-Lagrangian relaxation applied to the uncapacitated facility
+       location problem", Comput. Optim. Appl. 51:387-409.
+
+    Examples
+    --------
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> from oracle_opt.oracles import FacilityLocationOracle
+    >>> oracle = FacilityLocationOracle([2, 2], [[1, 1, 5], [5, 2, 1]])
+    >>> round(oracle.dual_bound(minimize(oracle, Kelley())), 4)
+    7.0
+    """
+
+    def __init__(self, opening: ArrayLike, costs: ArrayLike, *, multicut: bool = False) -> None:
+        f, c = np.array(opening, dtype=float), np.array(costs, dtype=float)
+        if c.ndim != 2 or not c.size:
+            raise InvalidArgument(f"`costs` must have shape (m, n), facilities by customers, got {c.shape}")
+        if f.shape != c.shape[:1]:
+            raise InvalidArgument(f"`opening` must have shape {c.shape[:1]}, one entry a facility, got {f.shape}")
+        for name, values in (("opening", f), ("costs", c)):
+            if not np.isfinite(values).all():
+                raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")
+        if (f < 0).any():
+            raise InvalidArgument(f"`opening` must be at least 0, got {f.min()}")
+        self.opening, self.costs, self.multicut = f, c, multicut
+        least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
+        # a bit more room: where an optimum lies on the edge, the edge proves the bound, and averages need not be primal
+        room = 0.1 * np.maximum(most - least, max(1e-3 * float(np.abs(c).max()), 1e-3))
+        data = zlib.crc32(f.tobytes() + c.tobytes())
+        super().__init__(
+            self._serve,
+            np.ones(c.shape[1]),
+            domain=Box(-most - room, -least + room),
+            name=f"facilities #{data:08x}{', one a part' if multicut else ''}",
+        )
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *, multicut: bool = False) -> FacilityLocationOracle:
+        """Read a file of the OR-Library or of Koerkel and Ghosh, perhaps packed by gzip.
+
+        The first kind holds m n, then for each facility its capacity, which is ignored, and opening cost, then for each
+        customer its demand, ignored, and its m costs. The second has a line ``FILE: name``, then ``m n 0``, then for
+        each facility its number, opening cost and n costs.
+
+        Raises
+        ------
+        InvalidData
+            The file is missing, is of neither kind, or holds fewer or more numbers than it says.
+        """
+        path = Path(path)
+        words = read_text(path).split()
+        ghosh = words[:1] == ["FILE:"]
+        try:
+            m, n = (int(word) for word in (words[2:4] if ghosh else words[:2]))
+            # capacities may be words
+            body = words[5:] if ghosh else [word for k, word in enumerate(words[2:]) if k >= 2 * m or k % 2]
+            numbers = np.array(body, dtype=float)
+        except ValueError as problem:
+            raise InvalidData(f"{path} must be a file of facility location, {problem}") from problem
+        if len(numbers) != (m * (n + 2) if ghosh else m + n * (m + 1)):
+            raise InvalidData(f"{path} must hold data of {m} facilities and {n} customers, got {len(numbers)} numbers")
+        if ghosh:
+            table = numbers.reshape(m, n + 2)
+            return cls(table[:, 1], table[:, 2:], multicut=multicut)
+        return cls(numbers[:m], numbers[m:].reshape(n, m + 1)[:, 1:].T, multicut=multicut)
+
+    def _serve(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
+        reduced = self.costs + u
+        served = reduced < 0
+        served &= (self.opening + np.where(served, reduced, 0.0).sum(axis=1) < 0)[:, None]
+        opened = served.any(axis=1)
+        costs = np.where(served, self.costs, 0.0).sum(axis=1) + np.where(opened, self.opening, 0.0)
+        x = served.astype(float)
+        if self.multicut:
+            return [RelaxedSolution(float(cost), row, solution=row) for cost, row in zip(costs, x, strict=True)]
+        return RelaxedSolution(float(costs.sum()), x.sum(axis=0), solution=x)
