@@ -28,6 +28,8 @@ from oracle_opt.oracles.lagrangian import (
 from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
 from oracle_opt.oracles.mixed_norm import MixedNormOracle
 from oracle_opt.oracles.mkl import MKLOracle
+from oracle_opt.oracles.mkl_one_class import MKLOneClassOracle
+from oracle_opt.oracles.mkl_regression import MKLRegressionOracle
 from oracle_opt.oracles.regularisers import ElasticNet, EntropyRegulariser, LpRegulariser, Regulariser
 
 __all__ = [
@@ -47,7 +49,9 @@ __all__ = [
     "Infeasibility",
     "LagrangianOracle",
     "LpRegulariser",
+    "MKLOneClassOracle",
     "MKLOracle",
+    "MKLRegressionOracle",
     "MaxEigenvalueOracle",
     "MixedNormOracle",
     "MulticommodityFlowOracle",

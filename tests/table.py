@@ -21,6 +21,7 @@ from tiny_kernels import (
     tiny_mkl,
     tiny_mkl_optimum,
 )
+from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
 
 from oracle_opt import (
     Ball,
@@ -275,6 +276,14 @@ def _problems() -> list[Problem]:
         problem("tiny mkl", tiny_mkl, tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
         problem("tiny mixed norm", tiny_mixed_norm, tiny_mixed_norm_optimum(), smooth, 1e-7),
         problem("tiny gmkl", tiny_gmkl, tiny_gmkl_optimum(), smooth, 1e-7),
+        *(
+            problem(name, make, mkl_kinds_optimum(make()), smooth | on_simplex, 1e-7)
+            for name, make in (
+                ("tiny mkl squared hinge", tiny_mkl_squared_hinge),
+                ("tiny mkl regression", tiny_mkl_regression),
+                ("tiny mkl one class", tiny_mkl_one_class),
+            )
+        ),
         *_nonsmooth_set(),
     ]
 

@@ -29,7 +29,8 @@ def test_solver_gives_the_same_answer(n, C):
     answers = []
     for module in both("oracle_opt.oracles.svm._smo"):
         b = np.zeros(n)
-        g, dual, gap, bias, *_ = module.solve_signed(K, y, np.full(n, C), b, 1e-12, 1e-6, 1_000_000)
+        lower, upper = np.minimum(C * y, 0.0), np.maximum(C * y, 0.0)
+        g, dual, gap, bias, *_ = module.solve_signed(K, y, lower, upper, None, 0.0, 0.0, b, 1e-12, 1e-6, 1_000_000)
         assert gap <= 1e-12 * dual
         answers.append((b, g, dual, bias))
     one, other = answers

@@ -1,11 +1,14 @@
 """Support vector machines solved in Cython, each answer with its duality gap; MKL solved directly in its dual."""
 
-from oracle_opt.oracles.svm.csvc import SVMSolution, SVMStatus, solve_csvc
+from oracle_opt.oracles.svm.box import SVMSolution, SVMStatus
+from oracle_opt.oracles.svm.csvc import solve_csvc
 from oracle_opt.oracles.svm.losses import EpsilonInsensitive, Hinge, Loss
 from oracle_opt.oracles.svm.lp_mkl import solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 from oracle_opt.oracles.svm.newton_mkl import NewtonMKL
+from oracle_opt.oracles.svm.one_class import solve_one_class
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
+from oracle_opt.oracles.svm.svr import solve_svr
 
 __all__ = [
     "SMOMKL",
@@ -20,4 +23,6 @@ __all__ = [
     "solve_csvc",
     "solve_lp_mkl",
     "solve_mkl",
+    "solve_one_class",
+    "solve_svr",
 ]

@@ -1,7 +1,7 @@
 # The primal active-set method, for kernels that are singular on the free variables (few features, equal points).
 # Scheinberg (2006), "An efficient implementation of an active set method for SVMs", JMLR 7, in signed variables.
 #
-# L is the factor of Q = K_FF + shift, packed row by row. The shift changes nothing since sum(b) = 0, and makes Q
+# L is the factor of Q = K_FF + shift, packed row by row. The shift changes nothing since sum(b) is fixed, and makes Q
 # positive definite as soon as no direction of sum 0 is flat: the rank of K plus one variables can be free at once.
 
 
@@ -159,16 +159,15 @@ cdef double direction(
 
 # The bound variable most on the wrong side of the bias, by more than slack, or -1.
 cdef Py_ssize_t most_wrong(
-    Py_ssize_t n, const double* b, const double* g, const double* lower, const double* upper, double bias, double slack,
+    Py_ssize_t n, double epsilon, const double* b, const double* g, const double* lower, const double* upper,
+    double bias, double slack,
 ) noexcept nogil:
     cdef Py_ssize_t i, worst = -1
     cdef double wrong
     for i in range(n):
         wrong = 0.0
-        if b[i] <= lower[i]:
-            wrong = g[i] - bias
-        elif b[i] >= upper[i]:
-            wrong = bias - g[i]
+        if b[i] <= lower[i] or b[i] >= upper[i]:
+            wrong = wrongness(b[i], g[i] - bias, lower[i], upper[i], epsilon)
         if wrong > slack:
             slack = wrong
             worst = i
@@ -179,15 +178,15 @@ cdef Py_ssize_t most_wrong(
 # variables or to the first bound on the way there; at that optimum the bound variable most on the wrong side of the
 # bias becomes free. Ends at the optimum, or after some `limit` multiplications at a feasible b that is no worse.
 cdef void active_set(
-    const floating* K, Py_ssize_t n, double limit, double* work, double* b, double* g, Py_ssize_t* free, double* change,
-    Py_ssize_t* rounds,
+    const floating* K, Py_ssize_t n, double total, double epsilon, double limit, double* work, double* b, double* g,
+    Py_ssize_t* free, double* change, Py_ssize_t* rounds,
 ) noexcept nogil:
     cdef const double* diagonal = work
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
-    cdef double* d = work + 5 * n
-    cdef double* w = work + 6 * n
-    cdef double* r = work + 7 * n
+    cdef double* d = work + 7 * n
+    cdef double* w = work + 8 * n
+    cdef double* r = work + 9 * n
     cdef double* L = NULL
     cdef Py_ssize_t m = 0, room = 0, i, c, blocking, entering, refinements = 0
     cdef double shift = 0.0, largest = 0.0, least_pivot, slack, excess, bias = 0.0, reached, spent = 0.0
@@ -196,6 +195,9 @@ cdef void active_set(
         change[i] = 0.0
         shift += diagonal[i] / n
         largest = max(largest, diagonal[i])
+    rounds[0] = 0
+    if not shift > 0.0:     # of a kernel that is zero nothing can be factorized
+        return
     least_pivot = SINGULAR * (largest + shift)
     slack = rounding_of_gradient(n, work, b)
     for i in range(n):
@@ -204,12 +206,11 @@ cdef void active_set(
             spent += m * m
     for c in range(m):
         r[c] = g[free[c]]
-    rounds[0] = 0
     while spent < limit and reserve(&L, &room, m):
         rounds[0] += 1
-        spent += 3.0 * m * m
+        spent += 3.0 * m * m + n
         if m > 0:
-            excess = 0.0
+            excess = -total
             for i in range(n):
                 excess += b[i]
             bias = direction(m, L, shift, r, excess, d, w)
@@ -224,13 +225,13 @@ cdef void active_set(
             for i in range(n):
                 change[i] = 0.0
             spent += <double> n * m
-            entering = most_wrong(n, b, g, lower, upper, bias, slack)
+            entering = most_wrong(n, epsilon, b, g, lower, upper, bias, slack)
         else:
             # Nothing to measure against: the one with the largest gradient of those that can rise.
             bias = FAR
             for i in range(n):
                 bias = min(bias, g[i])
-            entering = most_wrong(n, b, g, lower, upper, bias, 0.0)
+            entering = most_wrong(n, epsilon, b, g, lower, upper, bias, 0.0)
         if entering < 0:
             exact = True
             for c in range(m):
@@ -239,6 +240,7 @@ cdef void active_set(
             if exact or refinements > PATIENCE:
                 break
         else:
+            enter_piece(entering, n, epsilon, work, b, g, bias)
             enter(K, n, lower, upper, least_pivot, shift, entering, free, &m, L, d, b, g, change)
         for c in range(m):
             r[c] = g[free[c]]

@@ -1,12 +1,12 @@
 # Feasibility, and how far from optimal a feasible point is.
 
 
-# Put entries within rounding of a bound exactly on it, then spread the excess sum(b) over the entries that can take it,
-# free ones first. Bound ones leave their bound only for an excess beyond rounding: a speck of room would make a large
-# violation of nothing.
-cdef void settle(Py_ssize_t n, const double* lower, const double* upper, double* b) noexcept nogil:
+# Put entries within rounding of a bound exactly on it, then spread the excess sum(b) - total over the entries that can
+# take it, free ones first. Bound ones leave their bound only for an excess beyond rounding: a speck of room would make
+# a large violation of nothing.
+cdef void settle(Py_ssize_t n, double total, const double* lower, const double* upper, double* b) noexcept nogil:
     cdef Py_ssize_t i, attempt
-    cdef double excess = 0.0, room, largest = 0.0, size = 0.0
+    cdef double excess = -total, room, largest = 0.0, size = 0.0
     cdef bint free
     for i in range(n):
         b[i] = min(max(b[i], lower[i]), upper[i])
@@ -80,21 +80,28 @@ cdef double weighted_order_statistic(
 
 
 # Dual objective and violation at b with gradient g: those of a feasible point, or of an iterate.
-# out = dual, -, -, violation, violation that rounding of g alone may cause, top, bottom: largest gradient of an entry
-# that can rise, least of one that can fall
-cdef void measure(Py_ssize_t n, const double* work, const double* b, const double* g, double* out) noexcept nogil:
+# out = dual, -, -, violation, violation that rounding of g alone may cause, top, bottom: largest slope of the objective
+# in an entry that can rise, least in one that can fall
+cdef void measure(
+    Py_ssize_t n, double epsilon, const double* work, const double* b, const double* g, double* out,
+) noexcept nogil:
     cdef const double* diagonal = work
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
-    cdef double dual = 0.0, top = -FAR, bottom = FAR, largest = 0.0, spread = 0.0, a
+    cdef const double* slope = work + 3 * n
+    cdef double dual = 0.0, top = -FAR, bottom = FAR, largest = 0.0, spread = 0.0
     cdef Py_ssize_t i
     for i in range(n):
-        a = fabs(b[i])
-        dual += a + b[i] * g[i]
+        dual += b[i] * (slope[i] + g[i])
+        largest = max(largest, diagonal[i])
+        spread += sqrt(max(diagonal[i], 0.0)) * fabs(b[i])
+    for i in range(n):
         top = max(top, g[i] if b[i] < upper[i] else -FAR)
         bottom = min(bottom, g[i] if b[i] > lower[i] else FAR)
-        largest = max(largest, diagonal[i])
-        spread += sqrt(max(diagonal[i], 0.0)) * a
+    if epsilon > 0.0:
+        for i in range(n):
+            top = max(top, g[i] + rise_mask(b[i], upper[i], epsilon))
+            bottom = min(bottom, g[i] + fall_mask(b[i], lower[i], epsilon))
     out[0] = 0.5 * dual
     out[3] = max(top - bottom, 0.0)
     # |K_ij| <= sqrt(K_ii K_jj), so each entry of K b is a sum of terms that total at most sqrt(largest) * spread.
@@ -103,33 +110,100 @@ cdef void measure(Py_ssize_t n, const double* work, const double* b, const doubl
     out[6] = bottom
 
 
-# The duality gap and the bias that makes it least. The primal is 1/2 b'Kb + sum_i C_i max(0, u_i), u = y (g - bias),
-# convex and piecewise linear in the bias, with slope sum(C where g <= bias) - sum(C of the positive class): hence the
-# weighted order statistic. It lies between bottom and top, as entries above top cannot rise and those below bottom not
-# fall: sum(C where g <= top) >= sum(upper - b) = sum(upper), and likewise below. So only entries in between are ranked.
-# The gap is summed from terms that are all >= 0, so nothing cancels:
-#   gap = sum_i (C_i - a_i) max(0, u_i) + a_i max(0, -u_i).
+# The gradient of a variable on the piece where it is not, where it counts as 0.
+cdef inline double other_gradient(double g, double lower, double epsilon) noexcept nogil:
+    return g + 2.0 * epsilon if lower >= 0.0 else g - 2.0 * epsilon
+
+
+# The duality gap and the bias that makes it least. The primal is
+# 1/2 b'Kb + total * bias + sum_i max(upper_i r_i, lower_i r_i), r = g - bias, a kinked variable counting twice, once a
+# piece. It is convex and piecewise linear in the bias, with slope total - sum(upper) + sum(upper - lower where
+# g <= bias): hence the weighted order statistic. It lies between bottom and top, as entries above top cannot rise and
+# those below bottom not fall: sum(upper - lower where g <= top) >= sum(upper - b) = sum(upper) - total, and likewise
+# below. So only entries in between are ranked. The gap is summed from terms that are all >= 0, so nothing cancels:
+#   gap = sum_i (upper_i - b_i) max(0, r_i) + (b_i - lower_i) max(0, -r_i).
 # out = as of `measure`, with gap and bias filled in
 cdef void certify(
-    Py_ssize_t n, const double* y, const double* C, const double* b, const double* g, double* work, double* out,
+    Py_ssize_t n, double total, double epsilon, const double* b, const double* g, double* work, double* out,
 ) noexcept nogil:
-    cdef double* values = work + 5 * n
-    cdef double* weights = work + 6 * n
+    cdef const double* lower = work + n
+    cdef const double* upper = work + 2 * n
+    cdef double* values = work + 7 * n      # each has room for 2 n
+    cdef double* weights = work + 9 * n
     cdef double low = min(out[5], out[6]), high = max(out[5], out[6])
-    cdef double share = 0.0, below = 0.0, gap = 0.0, total = 0.0, bias, u, a
+    cdef double share = -total, below = 0.0, size = 0.0, gap = 0.0, excess = -total, bias, r
     cdef Py_ssize_t i, between = 0
     for i in range(n):
-        share += C[i] if y[i] > 0.0 else 0.0
-        below += C[i] if g[i] < low else 0.0
+        share += upper[i]
+        size += upper[i] - lower[i]
+        below += upper[i] - lower[i] if g[i] < low else 0.0
     for i in range(n):
         values[between] = g[i]
-        weights[between] = C[i]
+        weights[between] = upper[i] - lower[i]
         between += low <= g[i] <= high
-    bias = weighted_order_statistic(values, weights, between, share - below, 1e-12 * share)
+    if epsilon > 0.0:
+        for i in range(n):
+            r = other_gradient(g[i], lower[i], epsilon)
+            share -= lower[i]
+            below += upper[i] - lower[i] if r < low else 0.0
+            values[between] = r
+            weights[between] = upper[i] - lower[i]
+            between += low <= r <= high
+    bias = weighted_order_statistic(values, weights, between, share - below, 1e-12 * size)
     for i in range(n):
-        a = fabs(b[i])
-        u = y[i] * (g[i] - bias)
-        gap += (C[i] - a) * u if u > 0.0 else -a * u
-        total += b[i]
-    out[1] = gap + fabs(bias * total)
+        r = g[i] - bias
+        gap += (upper[i] - b[i]) * r if r > 0.0 else (lower[i] - b[i]) * r
+        excess += b[i]
+    if epsilon > 0.0:
+        for i in range(n):
+            r = other_gradient(g[i], lower[i], epsilon) - bias
+            gap += max(-lower[i] * r, -upper[i] * r)
+    out[1] = gap + fabs(bias * excess)
+    out[2] = bias
+
+
+# The same for the squared hinge: K has ridge_i = 1 / (2 C_i) on its diagonal, the bounds are no constraint. With
+# q = g + ridge * b the gradient without the ridge and u = y (q - bias) the slack,
+#   primal = 1/2 b'(K - diag(ridge))b + sum_i max(0, u_i)^2 / (2 ridge_i),
+#   gap = sum_i (u_i - ridge_i a_i)^2 / (2 ridge_i) where u_i > 0, ridge_i a_i^2 / 2 - a_i u_i elsewhere,
+# terms that are all >= 0. Newton's method for the bias, held in a bracket; any bias gives a valid gap.
+cdef void certify_squared(
+    Py_ssize_t n, const double* ridge, const double* b, const double* g, const double* work, double* out,
+) noexcept nogil:
+    cdef const double* upper = work + 2 * n
+    cdef double low = FAR, high = -FAR, bias, last, u, q, slope, curvature, gap = 0.0, excess = 0.0
+    cdef Py_ssize_t i, attempt
+    for i in range(n):
+        q = g[i] + ridge[i] * b[i]
+        low = min(low, q)
+        high = max(high, q)
+    bias = min(max(0.5 * (out[5] + out[6]), low), high)
+    for attempt in range(100):
+        slope = 0.0
+        curvature = 0.0
+        for i in range(n):
+            u = g[i] + ridge[i] * b[i] - bias
+            if (u > 0.0) == (upper[i] > 0.0):
+                slope -= u / ridge[i]
+                curvature += 1.0 / ridge[i]
+        if slope == 0.0:
+            break
+        if slope < 0.0:
+            low = bias
+        else:
+            high = bias
+        last = bias
+        bias -= slope / curvature
+        if not low <= bias <= high:
+            bias = 0.5 * (low + high)
+        if fabs(bias - last) <= EPS * fabs(bias):
+            break
+    for i in range(n):
+        u = g[i] + ridge[i] * b[i] - bias
+        if (u > 0.0) == (upper[i] > 0.0):
+            gap += (g[i] - bias) * (g[i] - bias) / (2.0 * ridge[i])
+        else:
+            gap += b[i] * (0.5 * ridge[i] * b[i] - u)
+        excess += b[i]
+    out[1] = gap + fabs(bias * excess)
     out[2] = bias

@@ -54,18 +54,36 @@ cdef double newton_step(
     return bias
 
 
+# How far the gradient of a variable at a bound, or at the kink, is on the wrong side of the bias; `lead` = g - bias.
+cdef inline double wrongness(double b, double lead, double lower, double upper, double epsilon) noexcept nogil:
+    if epsilon > 0.0 and b == 0.0:
+        return max(lead, -2.0 * epsilon - lead) if lower >= 0.0 else max(lead - 2.0 * epsilon, -lead)
+    return lead if b <= lower else -lead
+
+
+# Put a variable at the kink, of a gradient on the wrong side of the bias, on the piece where it can go.
+cdef inline void enter_piece(
+    Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, const double* b, double* g, double bias,
+) noexcept nogil:
+    if epsilon > 0.0 and b[i] == 0.0 and (g[i] > bias) != (work[n + i] >= 0.0):
+        change_piece(i, n, epsilon, work, g)
+
+
 # Variables at a bound with a gradient on the wrong side of the bias join the free ones. Returns how many did, or -1 if
 # none did and the gradient of a free one is not the bias yet.
 cdef Py_ssize_t free_wrong(
-    Py_ssize_t n, const double* b, const double* g, const double* lower, const double* upper, double bias, double slack,
+    Py_ssize_t n, double epsilon, double* work, const double* b, double* g, double bias, double slack,
     Py_ssize_t* free, Py_ssize_t* m,
 ) noexcept nogil:
+    cdef const double* lower = work + n
+    cdef const double* upper = work + 2 * n
     cdef Py_ssize_t i, wrong = 0
     cdef bint exact = True
     for i in range(n):
         if lower[i] < b[i] < upper[i]:
             exact = exact and fabs(g[i] - bias) <= slack
-        elif (g[i] - bias > slack) if b[i] <= lower[i] else (bias - g[i] > slack):
+        elif wrongness(b[i], g[i] - bias, lower[i], upper[i], epsilon) > slack:
+            enter_piece(i, n, epsilon, work, b, g, bias)
             free[m[0]] = i
             m[0] += 1
             wrong += 1
@@ -77,8 +95,8 @@ cdef Py_ssize_t free_wrong(
 # of wrong memberships has not fallen for PATIENCE rounds. sum(b) is repaired on the way. Returns whether the end was
 # reached; b is in the box in any case, but of any sum and value if it was not.
 cdef bint newton(
-    const floating* K, Py_ssize_t n, const double* work, double* b, double* g, Py_ssize_t* free, double* change,
-    Py_ssize_t* rounds, Py_ssize_t* columns,
+    const floating* K, Py_ssize_t n, double total, double epsilon, double* work, double* b, double* g,
+    Py_ssize_t* free, double* change, Py_ssize_t* rounds, Py_ssize_t* columns,
 ) noexcept nogil:
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
@@ -106,7 +124,7 @@ cdef bint newton(
         rounds[0] += 1
         if not factorize(K, n, free, m, store + 2 * room):
             break
-        excess = 0.0
+        excess = -total
         for i in range(n):
             excess += b[i]
         bias = newton_step(m, free, store + 2 * room, g, excess, store)
@@ -126,7 +144,7 @@ cdef bint newton(
         wrong = m - kept
         m = kept
         if wrong == 0:
-            wrong = free_wrong(n, b, g, lower, upper, bias, slack, free, &m)
+            wrong = free_wrong(n, epsilon, work, b, g, bias, slack, free, &m)
             if wrong == 0:
                 done = True
                 break

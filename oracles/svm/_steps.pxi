@@ -34,15 +34,42 @@ cdef void subtract_columns(const floating* K, Py_ssize_t n, const double* weight
             filled = 0
 
 
-# NumPy: g[:] = y - K[:, s] @ b[s] with s = np.flatnonzero(b)
-cdef void residual(const floating* K, Py_ssize_t n, const double* y, const double* b, double* g) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        g[i] = y[i]
+# NumPy: g[:] = slope - K[:, s] @ b[s] with s = np.flatnonzero(b)
+cdef void residual(const floating* K, Py_ssize_t n, const double* slope, const double* b, double* g) noexcept nogil:
+    memcpy(g, slope, n * sizeof(double))
     subtract_columns(K, n, b, g)
 
 
-# First pass of a step. `can_rise` is 0 where b < upper and -FAR elsewhere, `can_fall` 0 where b > lower, else FAR.
+# Variable i, which is 0, goes over from its piece to the one on the other side of 0.
+cdef void change_piece(Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, double* g) noexcept nogil:
+    cdef double* lower = work + n
+    cdef double* upper = work + 2 * n
+    cdef double* slope = work + 3 * n
+    cdef const double* linear = work + 4 * n
+    cdef double old_lower = lower[i], old_slope = slope[i]
+    lower[i] = -upper[i]
+    upper[i] = -old_lower
+    slope[i] = linear[i] - epsilon if upper[i] > 0.0 else linear[i] + epsilon
+    g[i] += slope[i] - old_slope
+
+
+# What is added to the gradient of a variable for the derivative of the objective as it rises: 0, or at a bound -FAR, or
+# at the kink the loss of slope on the other piece.
+cdef inline double rise_mask(double b, double upper, double epsilon) noexcept nogil:
+    if b < upper:
+        return 0.0
+    return -2.0 * epsilon if epsilon > 0.0 and upper <= 0.0 else -FAR
+
+
+# The same as it falls.
+cdef inline double fall_mask(double b, double lower, double epsilon) noexcept nogil:
+    if b > lower:
+        return 0.0
+    return 2.0 * epsilon if epsilon > 0.0 and lower >= 0.0 else FAR
+
+
+# First pass of a step. `can_rise` is 0 where b < upper and -FAR elsewhere, `can_fall` 0 where b > lower, else FAR; but
+# at a kink as `rise_mask` and `fall_mask` say.
 # NumPy: g -= step * (row_i - row_j); top[0], bottom[0] = (g + can_rise).max(), (g + can_fall).min()
 #        return (g + can_rise).argmax()
 cdef inline Py_ssize_t update_and_pick(
@@ -102,23 +129,24 @@ cdef inline Py_ssize_t best_partner(
 
 
 # SMO steps until max(g over b < upper) - min(g over b > lower) <= target, or the limit, or a step too small for b.
-# b must be in the box with sum(b) = 0 and g its gradient; both are updated. Returns the number of steps that moved b.
+# b must be feasible and g its gradient; both are updated. Returns the number of steps that moved b.
 cdef Py_ssize_t take_steps(
-    const floating* K, Py_ssize_t n, double target, Py_ssize_t limit, double flat, double* b, double* g, double* work,
+    const floating* K, Py_ssize_t n, double epsilon, double target, Py_ssize_t limit, double flat, double* b, double* g,
+    double* work,
 ) noexcept nogil:
     cdef double* diagonal = work
     cdef double* lower = work + n
     cdef double* upper = work + 2 * n
-    cdef double* can_rise = work + 3 * n
-    cdef double* can_fall = work + 4 * n
-    cdef double* score = work + 5 * n
+    cdef double* can_rise = work + 5 * n
+    cdef double* can_fall = work + 6 * n
+    cdef double* score = work + 7 * n
     cdef const floating* row_i = K
     cdef const floating* row_j = K
     cdef double step = 0.0, top, bottom, curvature, room_i, room_j, old_i, old_j
     cdef Py_ssize_t i, j, k, taken = 0
     for k in range(n):
-        can_rise[k] = 0.0 if b[k] < upper[k] else -FAR
-        can_fall[k] = 0.0 if b[k] > lower[k] else FAR
+        can_rise[k] = rise_mask(b[k], upper[k], epsilon)
+        can_fall[k] = fall_mask(b[k], lower[k], epsilon)
     while True:
         i = update_and_pick(row_i, row_j, step, n, g, can_rise, can_fall, &top, &bottom)
         if top - bottom <= target or taken >= limit:
@@ -126,6 +154,11 @@ cdef Py_ssize_t take_steps(
         row_i = K + i * n
         j = best_partner(row_i, n, diagonal, g, can_fall, top, diagonal[i], flat, score)
         row_j = K + j * n
+        if epsilon > 0.0:
+            if b[i] >= upper[i]:
+                change_piece(i, n, epsilon, work, g)
+            if b[j] <= lower[j]:
+                change_piece(j, n, epsilon, work, g)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * <double> row_i[j], flat)
         step = (g[i] - g[j]) / curvature
         room_i = upper[i] - b[i]
@@ -146,7 +179,7 @@ cdef Py_ssize_t take_steps(
         if b[i] == old_i and b[j] == old_j:
             return taken
         taken += 1
-        can_rise[i] = 0.0 if b[i] < upper[i] else -FAR
-        can_fall[i] = 0.0 if b[i] > lower[i] else FAR
-        can_rise[j] = 0.0 if b[j] < upper[j] else -FAR
-        can_fall[j] = 0.0 if b[j] > lower[j] else FAR
+        can_rise[i] = rise_mask(b[i], upper[i], epsilon)
+        can_fall[i] = fall_mask(b[i], lower[i], epsilon)
+        can_rise[j] = rise_mask(b[j], upper[j], epsilon)
+        can_fall[j] = fall_mask(b[j], lower[j], epsilon)

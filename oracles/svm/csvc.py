@@ -1,112 +1,40 @@
-"""The C-SVC dual on a precomputed kernel, every answer with its duality gap."""
+"""Support vector classification on a precomputed kernel, hinge and squared hinge loss."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
-from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.kernels.checks import checked_kernel
+from oracle_opt.oracles.svm.box import (
+    BoxDual,
+    SVMSolution,
+    SVMStatus,
+    Vector,
+    check_options,
+    checked_problem,
+    checked_start,
+    decision_values,
+)
 
 if AVX2:
-    from oracle_opt.oracles.svm._smo_avx2 import solve_signed
+    from oracle_opt.oracles.svm._smo_avx2 import signed_box
 else:
-    from oracle_opt.oracles.svm._smo import solve_signed
+    from oracle_opt.oracles.svm._smo import signed_box
 
-Vector = NDArray[np.float64]
-
-
-class SVMStatus(Enum):
-    """How a solve ended; the value is a sentence."""
-
-    CONVERGED = "relative gap and violation are as small as asked"
-    STEP_LIMIT = "the step limit was reached first"
-    ROUNDING_FLOOR = "rounding keeps the gap from falling further"
-
-
-_STATUS = (SVMStatus.CONVERGED, SVMStatus.STEP_LIMIT, SVMStatus.ROUNDING_FLOOR)
-
-
-@dataclass(frozen=True, eq=False)
-class SVMSolution:
-    """A feasible point of the C-SVC dual, with a certificate of how good it is.
-
-    Parameters
-    ----------
-    signed_dual : ndarray of shape (n,)
-        ``b = y * alpha``, in the box, of sum 0 up to rounding.
-    dual_objective : float
-        ``sum(alpha) - 1/2 b @ K @ b``: at most the optimum.
-    primal_objective : float
-        ``1/2 b @ K @ b + sum(C * hinge)`` for the best bias: at least the optimum if K is positive semidefinite.
-    gap : float
-        Primal minus dual objective, summed from nonnegative terms; more precise than their difference.
-    bias : float
-        The constant of the decision function that makes the primal objective least.
-    violation : float
-        Maximal violation of the optimality conditions: largest gradient of an entry that can rise minus least gradient
-        of one that can fall, in units of the margin.
-    n_steps : int
-        Two-variable steps taken.
-    n_newton : int
-        Rounds of Newton's method, one Cholesky factorization each, and steps of the active-set method.
-    status : SVMStatus
-        Why the solve ended.
-    gradient : ndarray of shape (n,)
-        ``y - K @ b``.
-    """
-
-    signed_dual: Vector
-    dual_objective: float
-    primal_objective: float
-    gap: float
-    bias: float
-    violation: float
-    n_steps: int
-    n_newton: int
-    status: SVMStatus
-    gradient: Vector
-
-    @property
-    def alpha(self) -> Vector:
-        """Dual variables, ndarray of shape (n,), ``0 <= alpha <= C``."""
-        return np.abs(self.signed_dual)
-
-    @property
-    def relative_gap(self) -> float:
-        """Gap divided by the primal objective."""
-        return self.gap / max(self.primal_objective, 1e-300)
-
-    def decision_function(self, cross: ArrayLike) -> Vector:
-        """Decision values of new points.
-
-        Parameters
-        ----------
-        cross : array_like of shape (m, n)
-            Kernel between the m new points and the n points solved for.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Positive for the class +1.
-        """
-        return decision_values(cross, self.signed_dual, self.bias)
-
-
-def decision_values(cross: ArrayLike, signed_dual: Vector, bias: float) -> Vector:
-    """Return ``cross @ signed_dual + bias``, ndarray of shape (m,)."""
-    matrix = np.asarray(cross)
-    if matrix.ndim != 2 or matrix.shape[1] != signed_dual.size:
-        raise InvalidArgument(f"`cross` must have shape (m, {signed_dual.size}), got {matrix.shape}")
-    used = np.flatnonzero(signed_dual)
-    values: Vector = matrix[:, used] @ signed_dual[used] + bias
-    return values
+__all__ = [
+    "SVMSolution",
+    "SVMStatus",
+    "checked_box",
+    "checked_labels",
+    "csvc_dual",
+    "decision_values",
+    "solve_checked",
+    "solve_csvc",
+]
 
 
 def solve_csvc(
@@ -114,6 +42,7 @@ def solve_csvc(
     y: ArrayLike,
     C: float | ArrayLike = 1.0,
     *,
+    squared_hinge: bool = False,
     start: ArrayLike | None = None,
     accuracy: float = 1e-9,
     tolerance: float | None = None,
@@ -121,6 +50,9 @@ def solve_csvc(
     check: bool = True,
 ) -> SVMSolution:
     """Solve ``max sum(a) - 1/2 (y*a) @ K @ (y*a)`` over ``0 <= a <= C``, ``y @ a == 0``.
+
+    That is the dual of ``min 1/2 |w|**2 + sum(C * hinge)``. With the squared hinge, ``sum(C * hinge**2)`` as in
+    LIBLINEAR, a is only bounded below and ``sum(a**2 / (4 * C))`` is subtracted: the kernel is ``K + I / (2 * C)``.
 
     Sequential minimal optimization [1]_ with the second-order working set [2]_, run in signed variables ``b = y*a``,
     until it is clear roughly which are free; then Newton's method on those, which ends near rounding. If that fails,
@@ -136,14 +68,16 @@ def solve_csvc(
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
     C : float or array_like of shape (n,)
-        Upper bound of each dual variable, positive.
+        Weight of the loss of each point, positive: of the hinge the upper bound of its dual variable.
+    squared_hinge : bool
+        Whether the loss is the squared hinge. The solve then works on a copy of the kernel.
     start : array_like of shape (n,), optional
         Signed duals to start from, made feasible first. Default: zeros.
     accuracy : float
         Relative gap wanted; 0 asks for all that rounding allows. From 1e-4 on Newton's method is not used.
     tolerance : float, optional
         Violation wanted. Default: the square root of `accuracy`, as the error of the objective goes with the square of
-        the error of the gradient; it seldom decides.
+        the error of the gradient; it seldom decides. With the squared hinge `accuracy`: there it does.
     max_steps : int
         Limit on the steps.
     check : bool
@@ -173,23 +107,13 @@ def solve_csvc(
     ([1.0, 1.0], 1.0)
     """
     labels = checked_labels(y)
-    kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
-    if kernel.shape != (labels.size, labels.size):
-        raise InvalidArgument(f"`K` must have shape {(labels.size, labels.size)} to go with `y`, got {kernel.shape}")
-    for name, value in (("accuracy", accuracy), ("tolerance", tolerance)):
-        if value is not None and not 0.0 <= value < np.inf:
-            raise InvalidArgument(f"`{name}` must be a number >= 0, got {value!r}")
-    if max_steps < 0:
-        raise InvalidArgument(f"`max_steps` must be >= 0, got {max_steps!r}")
-    return solve_checked(
-        kernel,
-        labels,
-        checked_box(C, labels),
-        start=None if start is None else _checked_start(start, labels.size),
-        accuracy=accuracy,
-        tolerance=tolerance,
-        max_steps=max_steps,
-    )
+    kernel = checked_problem(K, labels.size, "y", check)
+    check_options(accuracy, tolerance, max_steps)
+    dual = csvc_dual(labels, checked_box(C, labels), squared_hinge)
+    if squared_hinge:
+        kernel = dual.add_ridge(np.array(kernel, dtype=float))
+    started = checked_start(start, labels.size)
+    return dual.solve(kernel, start=started, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps)
 
 
 def solve_checked(
@@ -203,11 +127,17 @@ def solve_checked(
     max_steps: int = 10_000_000,
 ) -> SVMSolution:
     """`solve_csvc` for arrays that were checked before: contiguous, y and C float64 of shape (n,)."""
-    b = np.zeros(y.size) if start is None else np.array(start, dtype=float)
-    wanted = sqrt(accuracy) if tolerance is None else tolerance
-    gradient, dual, gap, bias, violation, *counts, status = solve_signed(K, y, C, b, accuracy, wanted, max_steps)
-    b.flags.writeable = gradient.flags.writeable = False
-    return SVMSolution(b, dual, dual + gap, gap, bias, violation, *counts, _STATUS[status], gradient)
+    return csvc_dual(y, C).solve(K, start=start, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps)
+
+
+def csvc_dual(y: Vector, C: Vector, squared_hinge: bool = False) -> BoxDual:
+    """Return the dual of `solve_csvc` for labels and weights that were checked, in signed variables ``y * a``."""
+    if not squared_hinge:
+        return BoxDual(y, *signed_box(y, C))
+    # Of the hyperplane 0 the primal objective is sum(C), so C * hinge**2 is at most that, and a = 2 * C * hinge.
+    dual = csvc_dual(y, 4.0 * np.sqrt(C * C.sum()))
+    dual.ridge = 0.5 / C
+    return dual
 
 
 def checked_labels(y: ArrayLike) -> Vector:
@@ -250,10 +180,3 @@ def checked_box(C: float | ArrayLike, y: Vector, class_weight: Mapping[int, floa
         name = "`C`" if class_weight is None else "`C` times `class_weight`"
         raise InvalidArgument(f"{name} must be positive and finite, got {bad}; for a hard margin take a large number")
     return np.full(y.shape, bound)
-
-
-def _checked_start(start: ArrayLike, n: int) -> Vector:
-    signed = np.asarray(start, dtype=float)
-    if signed.shape != (n,) or np.count_nonzero(np.isfinite(signed)) < signed.size:
-        raise InvalidArgument(f"`start` must be {n} finite signed dual variables, got shape {signed.shape}")
-    return signed

@@ -1,0 +1,58 @@
+"""Kernel learning of other kinds on twelve points, with the optima of a conic solver."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt.oracles import GramBank, MKLOneClassOracle, MKLOracle, MKLRegressionOracle
+
+
+def _tiny_bank() -> tuple[GramBank, np.ndarray]:
+    """Five RBF kernels on twelve points, and a value for each point."""
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(12, 2))
+    values = points[:, 0] + 0.5 * rng.normal(size=12)
+    distances = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    return GramBank([np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]), values
+
+
+def tiny_mkl_squared_hinge() -> MKLOracle:
+    """Classification by the signs of the values."""
+    bank, values = _tiny_bank()
+    return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), C=1.0, squared_hinge=True)
+
+
+def tiny_mkl_regression() -> MKLRegressionOracle:
+    """Regression of the values."""
+    bank, values = _tiny_bank()
+    return MKLRegressionOracle(bank, values, C=2.0, epsilon=0.1)
+
+
+def tiny_mkl_one_class() -> MKLOneClassOracle:
+    """No labels; the kernel of least width makes all points alike, so unit diagonals are scaled by 1 to 2."""
+    bank, _ = _tiny_bank()
+    kernels = [factor * bank.combine(row) for factor, row in zip(np.linspace(0.5, 2.0, 5), np.eye(5), strict=True)]
+    return MKLOneClassOracle(GramBank(kernels), nu=0.4)
+
+
+def mkl_kinds_optimum(oracle: MKLOracle | MKLRegressionOracle | MKLOneClassOracle) -> float:
+    """l1-MKL as one conic program: maximise the linear part minus r^2 / 2 with |L_k' b| <= r, by Clarabel."""
+    import cvxpy as cp
+
+    n = oracle.bank.n_points
+    b, r = cp.Variable(n), cp.Variable()
+    if isinstance(oracle, MKLRegressionOracle):
+        linear = oracle.t @ b - oracle.epsilon * cp.norm1(b)
+        constraints = [cp.abs(b) <= oracle.C, cp.sum(b) == 0]
+    elif isinstance(oracle, MKLOneClassOracle):
+        linear, constraints = cp.Constant(0.0), [b >= 0, b <= 1, cp.sum(b) == oracle.nu * n]
+    else:
+        linear = oracle.y @ b - cp.sum(cp.multiply(1 / (4 * oracle.C), cp.square(b)))
+        constraints = [cp.multiply(oracle.y, b) >= 0, cp.sum(b) == 0]
+    for row in np.eye(oracle.bank.n_kernels):
+        values, vectors = np.linalg.eigh(oracle.bank.combine(row))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        constraints.append(cp.norm(root.T @ b) <= r)
+    problem = cp.Problem(cp.Maximize(linear - 0.5 * cp.square(r)), constraints)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
+    return float(problem.value)
