@@ -9,6 +9,7 @@ from oracle_opt import FeasibilityCut, InvalidArgument, Query, Status, minimize
 from oracle_opt.errors import InvalidData
 from oracle_opt.generators import AnalyticCenter, Kelley, ProximalBundle
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem, read_smps
+from oracle_opt.oracles.benders.recourse import Basis
 
 LIMIT = 60.0
 
@@ -138,6 +139,20 @@ def test_bunching_gives_what_single_programs_give(monkeypatch):
     monkeypatch.setattr(TwoStageProblem, "only_rows_vary", False)
     singly = BendersOracle(problem).query(Query(x))
     assert bunched.value == pytest.approx(singly.value, rel=1e-10)
+
+
+def test_a_basis_that_misses_its_own_scenario_counts_no_other_twice(monkeypatch):
+    problem, x = capacities(), np.array([5.0, 6.0, 7.0])
+    known = BendersOracle(problem).query(Query(x))
+    fits = Basis.optimal
+
+    def misses_the_first(self, lower, upper):
+        return fits(self, lower, upper) & (np.arange(len(lower)) > 0)
+
+    monkeypatch.setattr(Basis, "optimal", misses_the_first)
+    cut = BendersOracle(problem).query(Query(x))
+    assert cut.value == pytest.approx(known.value, rel=1e-10)
+    assert cut.subgradient == pytest.approx(known.subgradient, rel=1e-10)
 
 
 def test_threads_change_nothing():

@@ -195,16 +195,15 @@ class BendersOracle(Oracle):
                     if len(gathered.feasibility) >= _MOST_CUTS:
                         return
                     continue
+                one = left[:1]
                 basis = self._programs[0].basis(dual)
                 if basis is not None:
                     self._bases.append(basis)
-                    found = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
-                    if len(found) < len(left) and (not len(found) or found[0] != left[0]):
-                        left = found
-                        continue
-                one = left[:1]
-                gathered.add(dual, start + one, lower[one], upper[one], outcomes, p, value)
-                left = left[1:]
+                    left = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
+                # to the tolerance a basis may not fit its own scenario, though it fits others
+                if len(left) and left[0] == one[0]:
+                    gathered.add(dual, start + one, lower[one], upper[one], outcomes, p, value)
+                    left = left[1:]
             # the bases that served most come first next time
         self._bases = self._bases[-500:]
 
