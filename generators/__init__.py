@@ -4,14 +4,17 @@ from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.fixed_point import FixedPoint
 from oracle_opt.generators.kelley import Kelley
+from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.newton_bundle import NewtonBundle
 from oracle_opt.generators.proximal_bundle import ProximalBundle
+from oracle_opt.generators.quasi_newton import QuasiNewton
 from oracle_opt.generators.reduced_gradient import ReducedGradient
 from oracle_opt.generators.spg import SPG
 from oracle_opt.generators.subgradient import Subgradient
 
 __all__ = [
+    "LBFGS",
     "SPG",
     "AnalyticCenter",
     "Ellipsoid",
@@ -20,6 +23,7 @@ __all__ = [
     "LevelSet",
     "NewtonBundle",
     "ProximalBundle",
+    "QuasiNewton",
     "ReducedGradient",
     "Subgradient",
 ]

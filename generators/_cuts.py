@@ -104,9 +104,10 @@ class CutPool:
         self.best: ObjectiveCut | None = None
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> None:
-        """Take up a cut, and the further feasibility cuts of the same call."""
+        """Take up a cut, and the further ones of the same call."""
         if isinstance(cut, ObjectiveCut):
-            self.objective.add(cut.subgradient, cut.value - float(cut.subgradient @ cut.point), cut.upper)
+            for one in (cut, *cut.further):
+                self.objective.add(one.subgradient, one.value - float(one.subgradient @ one.point), cut.upper)
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
         else:

@@ -87,13 +87,14 @@ class WarmLP:
                 self._model.setOptionValue(name, value)
             self._model.run()
             status = self._model.getModelStatus()
-            if status == highspy.HighsModelStatus.kInfeasible:
-                return None
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = self._model.getSolution()
                 x, duals = np.array(solution.col_value), np.array(solution.row_dual)
                 if np.isfinite(x).all() and np.isfinite(duals).all():
                     return x, duals
+        # at tight tolerances rows that touch may seem to contradict each other: the last attempt decides
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return None
         raise LPFailure(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WarmLP:

@@ -52,6 +52,12 @@ class CuttingPlaneModel:
         self.failed = False
         self._lp = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
+        constraints = domain.linear_constraints()
+        assert constraints is not None
+        if constraints.inequality_matrix is not None and constraints.inequality_rhs is not None:
+            # inequalities of the domain are feasibility cuts known beforehand
+            for row, side in zip(constraints.inequality_matrix, constraints.inequality_rhs, strict=True):
+                self.pool.feasibility.add(row, -float(side), 0.0)
 
     @property
     def gap(self) -> float:

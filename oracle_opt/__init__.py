@@ -28,6 +28,7 @@ from oracle_opt.errors import (
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.oracle import FunctionOracle, Oracle
+from oracle_opt.polyhedron import Polyhedron
 from oracle_opt.result import History, Record, Result, Status
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "ObjectiveCut",
     "Oracle",
     "OracleOptError",
+    "Polyhedron",
     "ProductOfSimplices",
     "Query",
     "QueryPointGenerator",

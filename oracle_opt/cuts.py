@@ -51,6 +51,8 @@ class ObjectiveCut:
         A bound on the minimum of f that the oracle proves by itself.
     parts : tuple of ObjectiveCut
         Cuts of the summands of f, which add up to this one.
+    further : tuple of ObjectiveCut
+        More minorants of f that the same call found at the same point, each valid by itself; say one an eigenvector.
     curvature : ndarray of shape (r, n), optional
         A factor R with Hessian ``R.T @ R`` at the point.
     extras : mapping
@@ -65,6 +67,7 @@ class ObjectiveCut:
     parts: tuple[ObjectiveCut, ...] = ()
     curvature: Vector | None = None
     extras: Mapping[str, Any] = field(default_factory=dict)
+    further: tuple[ObjectiveCut, ...] = ()
 
     @property
     def upper(self) -> float:

@@ -16,12 +16,16 @@ from oracle_opt.errors import InvalidArgument
 
 @dataclass(frozen=True, eq=False)
 class LinearConstraints:
-    """The set ``{z : equality_matrix @ z == equality_rhs, lower <= z <= upper}``."""
+    """The set ``{z : equality_matrix @ z == equality_rhs, lower <= z <= upper}``, cut by ``inequality_matrix @ z <=
+    inequality_rhs`` where these are not `None`.
+    """
 
     equality_matrix: NDArray[np.float64]
     equality_rhs: Vector
     lower: Vector
     upper: Vector
+    inequality_matrix: NDArray[np.float64] | None = None
+    inequality_rhs: Vector | None = None
 
 
 class Domain(ABC):

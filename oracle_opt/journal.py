@@ -159,9 +159,12 @@ def _flatten(cut: Cut, prefix: str, fields: dict[str, Any]) -> None:
         if np.asarray(value).dtype.hasobject:
             raise InvalidCut(f"`extras[{name!r}]` must be an array or a number to be journaled, got {type(value)}")
         fields[f"{prefix}extras/{name}"] = value
-    parts: tuple[Cut, ...] = cut.parts
-    for index, part in enumerate(parts):
-        _flatten(part, f"{prefix}parts/{index}/", fields)
+    others: dict[str, tuple[Cut, ...]] = {"parts": cut.parts}
+    if isinstance(cut, ObjectiveCut):
+        others["further"] = cut.further
+    for name, several in others.items():
+        for index, other in enumerate(several):
+            _flatten(other, f"{prefix}{name}/{index}/", fields)
 
 
 def _decode(payload: bytes) -> Entry:
@@ -179,13 +182,11 @@ def _unflatten(prefix: str, fields: dict[str, Any]) -> Cut:
         for name, value in fields.items()
         if name.startswith(start)
     }
-    parts: list[Any] = []
-    while f"{prefix}parts/{len(parts)}/point" in fields:
-        parts.append(_unflatten(f"{prefix}parts/{len(parts)}/", fields))
+    parts, further = (_unflatten_several(f"{prefix}{name}/", fields) for name in ("parts", "further"))
     own = {name: fields.get(prefix + name) for name in ("point", "subgradient", "curvature", "normal")}
     if own["normal"] is not None:
         violation = float(fields[prefix + "violation"])
-        return FeasibilityCut(fields[prefix + "point"], violation, own["normal"], tuple(parts), extras)
+        return FeasibilityCut(fields[prefix + "point"], violation, own["normal"], parts, extras)
     value, error, lower = (float(fields[prefix + name]) for name in ("value", "error", "lower_bound"))
     return ObjectiveCut(
         fields[prefix + "point"],
@@ -193,7 +194,15 @@ def _unflatten(prefix: str, fields: dict[str, Any]) -> Cut:
         fields[prefix + "subgradient"],
         error,
         lower,
-        tuple(parts),
+        parts,
         own["curvature"],
         extras,
+        further,
     )
+
+
+def _unflatten_several(prefix: str, fields: dict[str, Any]) -> tuple[Any, ...]:
+    cuts: list[Cut] = []
+    while f"{prefix}{len(cuts)}/point" in fields:
+        cuts.append(_unflatten(f"{prefix}{len(cuts)}/", fields))
+    return tuple(cuts)

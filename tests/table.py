@@ -28,6 +28,7 @@ from oracle_opt import (
     Simplex,
 )
 from oracle_opt.generators import (
+    LBFGS,
     SPG,
     AnalyticCenter,
     Ellipsoid,
@@ -36,6 +37,7 @@ from oracle_opt.generators import (
     LevelSet,
     NewtonBundle,
     ProximalBundle,
+    QuasiNewton,
     ReducedGradient,
     Subgradient,
 )
@@ -105,6 +107,8 @@ GENERATORS = [
     ),
     Entry("subgradient polyak", lambda: Subgradient(polyak=True)),
     Entry("reduced-gradient", ReducedGradient, (("smooth simplex", 1e-4, 1000),)),
+    Entry("quasi-newton", QuasiNewton, SMOOTH),
+    Entry("lbfgs", LBFGS, SMOOTH),
     Entry("fixed-point", FixedPoint),
 ]
 

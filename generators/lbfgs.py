@@ -1,0 +1,97 @@
+"""Limited-memory quasi-Newton descent on a box (projected L-BFGS)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+
+import numpy as np
+
+from oracle_opt import Box, Domain, FreeSpace, InvalidArgument, ObjectiveCut, SequentialGenerator
+from oracle_opt.cuts import Vector
+
+
+class LBFGS(SequentialGenerator):
+    """Two-metric projection with the limited-memory BFGS matrix on the free variables.
+
+    Variables at a bound that the gradient pushes against stay there; the others move along ``-H g``, H from the last
+    `memory` steps, each trial is projected, ``z(s) = project(z + s * d)``, and s is halved until the function falls by
+    `sufficient_decrease` of what the slope foretells. For smooth functions; on a kink it stops at a point that need not
+    be a minimum, and the bounds tell.
+
+    Parameters
+    ----------
+    memory : int
+        Pairs kept, default 10.
+    sufficient_decrease : float
+        Of Armijo's rule, default 1e-4.
+
+    References
+    ----------
+    Bertsekas (1982), "Projected Newton methods for optimization problems with simple constraints", SIAM J. Control
+    Optim. 20:221-246; Nocedal (1980), "Updating quasi-Newton matrices with limited storage".
+    """
+
+    def __init__(self, memory: int = 10, sufficient_decrease: float = 1e-4) -> None:
+        self.memory = memory
+        self.sufficient_decrease = sufficient_decrease
+
+    def refusal(self, domain: Domain) -> str | None:
+        """Refuse all but boxes and free space, where alone the two-metric projection descends."""
+        return None if isinstance(domain, Box | FreeSpace) else "it needs a Box or FreeSpace"
+
+    def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
+        """Descend."""
+        if int(self.memory) != self.memory or self.memory < 1 or not 0 < self.sufficient_decrease < 1:
+            raise InvalidArgument(
+                "`memory` must be a positive integer and `sufficient_decrease` in (0, 1), "
+                f"got {self.memory!r} and {self.sufficient_decrease!r}"
+            )
+        lower, upper = (domain.lower, domain.upper) if isinstance(domain, Box) else (-np.inf, np.inf)
+        pairs: deque[tuple[Vector, Vector]] = deque(maxlen=int(self.memory))
+        self.center = cut = yield point
+        while True:
+            g = cut.subgradient
+            free = ~(((cut.point <= lower) & (g > 0)) | ((cut.point >= upper) & (g < 0)))
+            direction = np.where(free, -_two_loops(np.where(free, g, 0.0), free, pairs), 0.0)
+            if not pairs and direction.any():
+                direction *= (float(np.linalg.norm(cut.point)) or 1.0) / float(np.linalg.norm(direction))
+            step, trial = 1.0, None
+            while step > 1e-10:
+                candidate = domain.project(cut.point + step * direction)
+                if (candidate == cut.point).all():
+                    break
+                answer = yield candidate
+                if answer.value <= cut.value + self.sufficient_decrease * float(g @ (candidate - cut.point)):
+                    trial = answer
+                    break
+                step *= 0.5
+            if trial is None:
+                if not pairs:
+                    return
+                pairs.clear()  # a bad model: once more along the gradient
+                continue
+            moved, turned = trial.point - cut.point, trial.subgradient - g
+            if float(moved @ turned) > 1e-12 * float(np.linalg.norm(moved) * np.linalg.norm(turned)):
+                pairs.append((moved, turned))
+            self.center = cut = trial
+
+
+def _two_loops(g: Vector, free: np.ndarray, pairs: deque[tuple[Vector, Vector]]) -> Vector:
+    """``H g`` of the BFGS matrix restricted to the free variables (Nocedal's two loops)."""
+    q, steps = g.copy(), []
+    scale = 1.0
+    for moved, turned in reversed(pairs):
+        s, t = np.where(free, moved, 0.0), np.where(free, turned, 0.0)
+        curvature = float(s @ t)
+        if curvature <= 0:
+            continue
+        if not steps:
+            scale = curvature / float(t @ t)
+        a = float(s @ q) / curvature
+        q -= a * t
+        steps.append((s, t, curvature, a))
+    q *= scale
+    for s, t, curvature, a in reversed(steps):
+        q += (a - float(t @ q) / curvature) * s
+    return q

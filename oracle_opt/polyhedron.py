@@ -1,0 +1,284 @@
+"""A domain of linear inequalities and equations, served by HiGHS."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+
+from oracle_opt.cuts import Vector
+from oracle_opt.domain import Domain, LinearConstraints
+from oracle_opt.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import highspy
+
+Matrix = NDArray[np.float64]
+
+
+class Polyhedron(Domain):
+    """``{z : A @ z <= b, equality_matrix @ z == equality_rhs, lower <= z <= upper}``, bounded.
+
+    Linear minimisation, projection and the interior point are programs for HiGHS; the answers satisfy the constraints
+    up to its tolerance, 1e-9. Inequalities and bounds that no point leaves slack are found and kept as equations, so
+    that the set has an interior within them.
+
+    Parameters
+    ----------
+    A : array_like of shape (m, n), optional
+        Inequalities.
+    b : array_like of shape (m,), optional
+        Right-hand sides.
+    equality_matrix : array_like of shape (k, n), optional
+        Equations.
+    equality_rhs : array_like of shape (k,), optional
+        Right-hand sides.
+    lower, upper : float or array_like of shape (n,), optional
+        Bounds. Where they are infinite, or not given, the extent of the set in each direction takes their place, by two
+        linear programs a variable.
+
+    Raises
+    ------
+    InvalidArgument
+        Shapes that do not fit, entries that are not finite, no point at all, or no bound in some direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Polyhedron
+    >>> triangle = Polyhedron([[1, 1]], [1], lower=0)
+    >>> round(float(triangle.minimize_linear(np.array([-1.0, -2.0]))[0]), 9)
+    -2.0
+    >>> triangle.project(np.array([1.0, 1.0])).round(9).tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(
+        self,
+        A: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        *,
+        equality_matrix: ArrayLike | None = None,
+        equality_rhs: ArrayLike | None = None,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+    ) -> None:
+        n = next((np.shape(M)[-1] for M in (A, equality_matrix, lower, upper) if M is not None and np.ndim(M)), None)
+        if n is None:
+            raise InvalidArgument("`A`, `equality_matrix`, `lower` or `upper` must tell the number of variables")
+        self.dimension = int(n)
+        self.A, self.b = _rows("A", A, "b", b, self.dimension)
+        self.equality_matrix, self.equality_rhs = _rows(
+            "equality_matrix", equality_matrix, "equality_rhs", equality_rhs, self.dimension
+        )
+        self.lower, self.upper = (np.array(np.broadcast_to(side, (n,)), dtype=float) for side in (lower, upper))
+        if not (self.lower <= self.upper).all():
+            raise InvalidArgument("`lower` must be at most `upper`")
+        self._linear = self._program(np.zeros(n))
+        self._bound_all()
+        self._find_equations()
+        self._linear = self._program(np.zeros(n))
+        self._interior = self._deepest_point()
+
+    def __repr__(self) -> str:
+        arrays = (self.A, self.b, self.equality_matrix, self.equality_rhs, self.lower, self.upper)
+        data = zlib.crc32(b"".join(array.tobytes() for array in arrays))
+        rows = f"{len(self.b)} inequalities, {len(self.equality_rhs)} equations"
+        return f"Polyhedron({rows}, dimension={self.dimension} #{data:08x})"
+
+    def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
+        """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds."""
+        columns = np.arange(self.dimension, dtype=np.int32)
+        unit = float(np.abs(slope).max(initial=0.0)) or 1.0
+        self._linear.changeColsCost(self.dimension, columns, slope / unit)
+        solution = _solved(self._linear)
+        duals = np.array(solution.row_dual)
+        m = len(self.b)
+        u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
+        # for any u >= 0 and v: slope z >= (slope + A'u + E'v) z - u b - v f on the set
+        reduced = slope / unit + u @ self.A + v @ self.equality_matrix
+        proven = float(
+            np.minimum(reduced * self.lower, reduced * self.upper).sum() - u @ self.b - v @ self.equality_rhs
+        )
+        return unit * proven, np.clip(np.array(solution.col_value), self.lower, self.upper)
+
+    def project(self, point: Vector, metric: Vector | None = None) -> Vector:
+        """Nearest point, by a quadratic program; a point inside is its own."""
+        if self._violation(point) <= 1e-10 * max(1.0, float(np.abs(point).max())):
+            return np.clip(point, self.lower, self.upper)
+        weights = np.ones(self.dimension) if metric is None else metric / metric.max()
+        model = self._program(-weights * point)
+        n = self.dimension
+        import highspy
+
+        hessian = highspy.HighsHessian()
+        hessian.dim_, hessian.format_ = n, highspy.HessianFormat.kTriangular
+        hessian.start_, hessian.index_ = np.arange(n + 1), np.arange(n)
+        hessian.value_ = weights
+        model.passHessian(hessian)
+        nearest: Vector = np.clip(np.array(_solved(model).col_value), self.lower, self.upper)
+        return nearest
+
+    def interior_point(self) -> Vector:
+        """Centre of the largest ball, within the equations, that leaves each inequality and bound the same distance."""
+        return self._interior.copy()
+
+    def linear_constraints(self) -> LinearConstraints:
+        """Return the whole description."""
+        return LinearConstraints(self.equality_matrix, self.equality_rhs, self.lower, self.upper, self.A, self.b)
+
+    def _violation(self, z: Vector) -> float:
+        """Largest distance to a constraint."""
+        rows = (self.A @ z - self.b) / np.linalg.norm(self.A, axis=1)
+        equations = np.abs(self.equality_matrix @ z - self.equality_rhs) / np.linalg.norm(self.equality_matrix, axis=1)
+        bounds = np.maximum(self.lower - z, z - self.upper)
+        return max(float(side.max(initial=0.0)) for side in (rows, equations, bounds))
+
+    def _program(self, cost: Vector) -> highspy.Highs:
+        """Linear program over the set."""
+        return _linear_program(cost, self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs)
+
+    def _bound_all(self) -> None:
+        """Replace infinite bounds by the extent of the set."""
+        columns = np.arange(self.dimension, dtype=np.int32)
+        for j in np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper)):
+            for side, sign in ((self.lower, 1.0), (self.upper, -1.0)):
+                if np.isinf(side[j]):
+                    self._linear.changeColsCost(self.dimension, columns, sign * (columns == j))
+                    try:
+                        value = _solved(self._linear).col_value[j]
+                    except RuntimeError as problem:
+                        which = "below" if sign > 0 else "above"
+                        raise InvalidArgument(
+                            f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
+                        ) from problem
+                    side[j] = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
+
+    def _find_equations(self) -> None:
+        """Turn what is never slack into equations, and drop equations that others imply.
+
+        ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
+        has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
+        always-active constraints").
+        """
+        n, m = self.dimension, len(self.b)
+        count = m + 2 * n
+        sides = np.vstack([self.A, -np.eye(n), np.eye(n)])
+        rhs = np.r_[self.b, -self.lower, self.upper]
+        norms = np.linalg.norm(sides, axis=1)
+        rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
+        equations = np.hstack(
+            [self.equality_matrix, np.zeros((len(self.equality_rhs), count)), -self.equality_rhs[:, None]]
+        )
+        free = np.full(n, np.inf)
+        solution = _solved(
+            _linear_program(
+                np.r_[np.zeros(n), -np.ones(count), 0.0],
+                np.r_[-free, np.zeros(count), 1.0],
+                np.r_[free, np.ones(count), 1e7],
+                rows,
+                np.zeros(count),
+                equations,
+                np.zeros(len(equations)),
+            )
+        )
+        tight = np.array(solution.col_value[n : n + count]) < 0.5
+        fixed = tight[m : m + n] | tight[m + n :]
+        middle = np.clip(np.array(solution.col_value[:n]) / solution.col_value[-1], self.lower, self.upper)
+        level = np.where(tight[m : m + n], self.lower, np.where(tight[m + n :], self.upper, middle))
+        E = np.vstack([self.equality_matrix, self.A[tight[:m]], np.eye(n)[fixed]])
+        f = np.r_[self.equality_rhs, self.b[tight[:m]], level[fixed]]
+        self.A, self.b = self.A[~tight[:m]], self.b[~tight[:m]]
+        self.lower, self.upper = self.lower - fixed, self.upper + fixed  # the equation holds a fixed variable
+        if len(E):
+            triangle, order = linalg.qr(E.T, mode="r", pivoting=True)
+            size = np.abs(np.diag(triangle))
+            order = np.sort(order[: np.count_nonzero(size > 1e-10 * size.max())])
+            E, f = E[order], f[order]
+        self.equality_matrix, self.equality_rhs = E, f
+
+    def _deepest_point(self) -> Vector:
+        """``max r`` with ``A_i z + r |A_i| <= b_i`` and r between z and each bound."""
+        n = self.dimension
+        width = self.upper - self.lower
+        rows = np.vstack(
+            [
+                np.column_stack([self.A, np.linalg.norm(self.A, axis=1)]),
+                np.column_stack([np.eye(n), np.ones(n)]),
+                np.column_stack([-np.eye(n), np.ones(n)]),
+            ]
+        )
+        sides = np.r_[self.b, self.upper, -self.lower]
+        equations = np.column_stack([self.equality_matrix, np.zeros(len(self.equality_rhs))])
+        cost, lower, upper = np.r_[np.zeros(n), -1.0], np.r_[self.lower, 0.0], np.r_[self.upper, float(width.max())]
+        solution = _solved(_linear_program(cost, lower, upper, rows, sides, equations, self.equality_rhs))
+        center: Vector = np.clip(np.array(solution.col_value[:n]), self.lower, self.upper)
+        return center
+
+
+def _linear_program(
+    cost: Vector, lower: Vector, upper: Vector, A: Matrix, b: Vector, equations: Matrix, rhs: Vector
+) -> highspy.Highs:
+    """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds."""
+    import highspy  # only here and where it solves: the import takes time
+
+    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance
+    options = (("output_flag", False), ("threads", 1), ("presolve", "off"), ("primal_feasibility_tolerance", 1e-9))
+    for name, value in options:
+        model.setOptionValue(name, value)
+    n = len(cost)
+    model.addVars(n, lower, upper)
+    columns = np.arange(n, dtype=np.int32)
+    model.changeColsCost(n, columns, cost)
+    for row, side in zip(A, b, strict=True):
+        model.addRow(-np.inf, side, n, columns, row)
+    for row, side in zip(equations, rhs, strict=True):
+        model.addRow(side, side, n, columns, row)
+    return model
+
+
+def _solved(model: highspy.Highs) -> Any:
+    """Solution of a program.
+
+    Raises
+    ------
+    InvalidArgument
+        It is infeasible.
+    RuntimeError
+        HiGHS found no optimum, by the simplex method or by its interior point method.
+    """
+    import highspy
+
+    for solver in ("choose", "ipm"):
+        model.setOptionValue("solver", solver)
+        model.run()
+        status = model.getModelStatus()
+        if status == highspy.HighsModelStatus.kOptimal:
+            return model.getSolution()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise InvalidArgument("`A`, `b` and the equations must leave some point, and no point satisfies them")
+        model.clearSolver()
+    raise RuntimeError(f"HiGHS stopped with status {model.modelStatusToString(status)}")
+
+
+def _rows(name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int) -> tuple[Matrix, Vector]:
+    if (matrix is None) != (side is None):
+        raise InvalidArgument(f"`{name}` and `{side_name}` must be given together")
+    if matrix is None:
+        return np.zeros((0, n)), np.zeros(0)
+    A, b = np.array(matrix, dtype=float), np.array(side, dtype=float)
+    if A.ndim != 2 or A.shape[1] != n or b.shape != A.shape[:1]:
+        raise InvalidArgument(
+            f"`{name}` and `{side_name}` must have shapes (m, {n}) and (m,), got {A.shape} and {b.shape}"
+        )
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        raise InvalidArgument(f"`{name}` and `{side_name}` must be finite")
+    used = np.abs(A).max(axis=1, initial=0.0) > 0
+    empty = np.flatnonzero(~used)
+    if len(empty):
+        raise InvalidArgument(f"`{name}` must have no row of zeros, got one at {empty[0]}")
+    return A, b

@@ -1,0 +1,352 @@
+"""Benders' decomposition of two-stage stochastic linear programs."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
+from oracle_opt.domain import Domain
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.benders.problem import TwoStageProblem
+from oracle_opt.oracles.benders.recourse import Basis, DualVertex, Recourse
+from oracle_opt.oracles.benders.smps import read_smps
+from oracle_opt.polyhedron import Polyhedron
+
+Matrix = NDArray[np.float64]
+_CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
+_MOST_CUTS = 50  # feasibility cuts of one answer
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over sampled scenarios, and half the width of its confidence interval."""
+
+    mean: float
+    half_width: float
+
+
+class BendersOracle(Oracle):
+    """``f(x) = c @ x + sum_s p_s Q_s(x)``, Q_s the value of the second stage in scenario s.
+
+    The multipliers of each scenario's program give a minorant of Q_s, whatever their quality, and its rays a half-space
+    of the x for which it is feasible. Where only right-hand sides and the technology matrix vary, all scenarios are
+    served a basis at a time: a basis optimal for one is so for every scenario whose basic variables stay within their
+    bounds, which one matrix product tells ("bunching"); else each scenario is a warm-started program of its own.
+
+    Parameters
+    ----------
+    problem : TwoStageProblem
+        The data; `from_smps` reads them.
+    n_samples : int, optional
+        Draw so many scenarios instead of taking all: f is then the sampled average.
+    seed : int
+        Of the draw.
+    n_parts : int
+        Give the sum as so many `parts` (multicut), groups of scenarios; default 1: a single cut.
+    radius : float
+        Stands in for infinite bounds of x, default 1e6: a promise that some minimiser is within; the lower bounds rest
+        on it.
+    n_threads : int
+        Threads for scenarios whose costs or recourse vary, default 1; the answer does not depend on it.
+
+    Attributes
+    ----------
+    domain : Polyhedron
+        The first stage.
+
+    Raises
+    ------
+    InvalidArgument
+        Arguments out of range, a first stage without a point, more than 10 million scenarios and no `n_samples`.
+
+    References
+    ----------
+    .. [1] Van Slyke, Wets (1969), "L-shaped linear programs", SIAM J. Appl. Math. 17:638-663.
+    .. [2] Birge, Louveaux (1988), "A multicut algorithm for two-stage stochastic linear programs".
+    .. [3] Wets (1988), "Large scale linear programming techniques in stochastic programming", for bunching.
+
+    Examples
+    --------
+    Buy x at 1, sell at most the demand, 2 or 6, at 3:
+
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
+    >>> demand = RandomBlock([0.5, 0.5], rows=[1], rhs=[[2.0], [6.0]])
+    >>> shop = TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -float("inf"), [0, 2], [demand], x_upper=10)
+    >>> float(minimize(BendersOracle(shop), Kelley()).point[0])
+    6.0
+    """
+
+    gives_feasibility_cuts = True
+
+    def __init__(
+        self,
+        problem: TwoStageProblem,
+        *,
+        n_samples: int | None = None,
+        seed: int = 0,
+        n_parts: int = 1,
+        radius: float = 1e6,
+        n_threads: int = 1,
+    ) -> None:
+        for name, value in (("n_samples", n_samples), ("n_parts", n_parts), ("n_threads", n_threads)):
+            if value is not None and (int(value) != value or value < 1):
+                raise InvalidArgument(f"`{name}` must be a positive integer, got {value!r}")
+        if not radius > 0:
+            raise InvalidArgument(f"`radius` must be positive, got {radius!r}")
+        if n_samples is None and problem.n_scenarios > 10_000_000:
+            raise InvalidArgument(f"`problem` has {problem.n_scenarios} scenarios; give `n_samples` to draw some")
+        self.problem = problem
+        self.n_samples, self.seed, self.n_threads = n_samples, seed, n_threads
+        drawn = problem.all_scenarios() if n_samples is None else problem.sample(n_samples, seed)
+        self._outcomes, self._probability = drawn
+        self.n_parts = min(n_parts, len(self._probability))
+        self.domain: Domain = _first_stage(problem, radius)
+        self.reset()
+
+    @classmethod
+    def from_smps(
+        cls,
+        core: str | os.PathLike[str],
+        *,
+        maximize: bool = False,
+        n_samples: int | None = None,
+        seed: int = 0,
+        n_parts: int = 1,
+        radius: float = 1e6,
+        n_threads: int = 1,
+    ) -> BendersOracle:
+        """Read the SMPS files beside a core file; see `read_smps` and the class."""
+        problem = read_smps(core, maximize=maximize)
+        return cls(problem, n_samples=n_samples, seed=seed, n_parts=n_parts, radius=radius, n_threads=n_threads)
+
+    def reset(self) -> None:
+        """Forget the bases found."""
+        p = self.problem
+        self._bases: list[Basis] = []
+        self._programs = [Recourse(p.q, p.W, p.y_lower, p.y_upper) for _ in range(self.n_threads)]
+
+    def query(self, query: Query) -> Cut:
+        """Solve all scenarios at x.
+
+        Returns
+        -------
+        ObjectiveCut or FeasibilityCut
+            Half-spaces of up to 50 infeasible scenarios, or the cut of the expectation, with `parts` for multicut.
+        """
+        x = np.asarray(query.point)
+        gathered = _Gathered(self.problem, x, self.n_parts, len(self._probability))
+        serve = self._serve_bunched if self.problem.only_rows_vary else self._serve_singly
+        serve(x, self._outcomes, self._probability, gathered)
+        return gathered.cut()
+
+    def estimate(self, x: Vector, count: int, seed: int, level: float = 0.95) -> Estimate:
+        """Mean of ``c @ x + Q_s(x)`` over freshly drawn scenarios, with its normal confidence interval.
+
+        The expectation of a sampled problem's optimal value lies below the true one; so bounds from several seeds
+        against this estimate at their best x bound the optimality gap (Mak, Morton & Wood 1999).
+        """
+        outcomes, probability = self.problem.sample(count, seed)
+        gathered = _Gathered(self.problem, np.asarray(x, dtype=float), count, count)
+        serve = self._serve_bunched if self.problem.only_rows_vary else self._serve_singly
+        serve(np.asarray(x, dtype=float), outcomes, probability, gathered)
+        if gathered.feasibility:
+            raise InvalidArgument("`x` must be feasible in every scenario drawn, and one has no second stage there")
+        values = gathered.value * count
+        base = float(self.problem.c @ x) + self.problem.offset
+        half = float(norm.ppf(0.5 + 0.5 * level)) * float(values.std(ddof=1)) / np.sqrt(count)
+        return Estimate(base + float(values.mean()), half)
+
+    def identity(self) -> str:
+        """Data, draw and parts."""
+        p = self.problem
+        arrays = [p.c, p.q, p.T.data, p.W.data, p.row_lower, p.row_upper, self._outcomes, self._probability]
+        arrays += [block.rhs for block in p.blocks if block.rhs is not None]
+        data = zlib.crc32(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays))
+        return f"{super().identity()}, {len(self._probability)} scenarios #{data:08x}, {self.n_parts} parts"
+
+    def _serve_bunched(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: _Gathered) -> None:
+        """Bases known first, a new one from the first scenario that is left, until none is."""
+        for start in range(0, len(p), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            lower, upper = _sides(self.problem, x, outcomes[part])
+            left = np.arange(len(lower))
+            for basis in self._bases:
+                left = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
+                if not len(left):
+                    break
+            while len(left):
+                feasible, dual, value = self._programs[0].solve(lower[left[0]], upper[left[0]])
+                if not feasible:
+                    cuts = dual.values(lower[left], upper[left])
+                    if not cuts[0] > 0:
+                        raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
+                    gathered.add_ray(dual, start + left[0], float(cuts[0]), outcomes)
+                    left = left[cuts <= 0]
+                    if len(gathered.feasibility) >= _MOST_CUTS:
+                        return
+                    continue
+                basis = self._programs[0].basis(dual)
+                if basis is not None:
+                    self._bases.append(basis)
+                    found = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
+                    if len(found) < len(left) and (not len(found) or found[0] != left[0]):
+                        left = found
+                        continue
+                one = left[:1]
+                gathered.add(dual, start + one, lower[one], upper[one], outcomes, p, value)
+                left = left[1:]
+            # the bases that served most come first next time
+        self._bases = self._bases[-500:]
+
+    def _settle(
+        self,
+        basis: Basis,
+        left: NDArray[np.intp],
+        start: int,
+        lower: Matrix,
+        upper: Matrix,
+        outcomes: NDArray[np.intp],
+        p: Vector,
+        gathered: _Gathered,
+    ) -> NDArray[np.intp]:
+        """Serve those for which the basis is optimal; give the others."""
+        fits = basis.optimal(lower[left], upper[left])
+        served = left[fits]
+        if len(served):
+            gathered.add(basis, start + served, lower[served], upper[served], outcomes, p, None)
+        return left[~fits]
+
+    def _serve_singly(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: _Gathered) -> None:
+        """A program a scenario, threads over equal shares; gathered in order."""
+
+        def share(program: Recourse, members: NDArray[np.intp]) -> list[tuple[bool, DualVertex, float]]:
+            answers = []
+            for s in members:
+                for block, outcome in zip(self.problem.blocks, outcomes[s], strict=True):
+                    if len(block.cost_columns):
+                        program.change_cost(block.cost_columns, block.cost[outcome])
+                    if len(block.recourse_entries):
+                        program.change_matrix(block.recourse_entries, block.recourse[outcome])
+                lower, upper = _sides(self.problem, x, outcomes[[s]])
+                answers.append(program.solve(lower[0], upper[0]))
+            return answers
+
+        shares = np.array_split(np.arange(len(p)), self.n_threads)
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            answers = [answer for part in pool.map(share, self._programs, shares) for answer in part]
+        lower, upper = _sides(self.problem, x, outcomes)
+        for s, (feasible, dual, value) in enumerate(answers):
+            if feasible:
+                one = np.array([s])
+                gathered.add(dual, one, lower[one], upper[one], outcomes, p, value)
+            elif len(gathered.feasibility) < _MOST_CUTS:
+                violation = float(dual.values(lower[[s]], upper[[s]])[0])
+                if not violation > 0:
+                    raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
+                gathered.add_ray(dual, s, violation, outcomes)
+
+
+class _Gathered:
+    """Sums over the scenarios served, by part."""
+
+    def __init__(self, problem: TwoStageProblem, x: Vector, n_parts: int, n_scenarios: int) -> None:
+        self.problem, self.x, self.n_parts, self.n_scenarios = problem, x, n_parts, n_scenarios
+        self.value = np.zeros(n_parts)
+        self.slope = np.zeros((n_parts, len(x)))
+        self.mass = np.zeros(n_parts)
+        self.error = 0.0
+        self.feasibility: list[FeasibilityCut] = []
+
+    def add(
+        self,
+        dual: DualVertex,
+        members: NDArray[np.intp],
+        lower: Matrix,
+        upper: Matrix,
+        outcomes: NDArray[np.intp],
+        p: Vector,
+        objective: float | None,
+    ) -> None:
+        """Add the minorants ``p_s (value_s - pi T_s (z - x))`` of some scenarios that share multipliers."""
+        weights = p[members]
+        values = dual.values(lower, upper)
+        if objective is not None:
+            self.error += float(weights[0]) * max(objective - float(values[0]), 0.0)
+        part = members * self.n_parts // self.n_scenarios
+        np.add.at(self.value, part, weights * values)
+        mass = np.bincount(part, weights, self.n_parts)
+        self.mass += mass
+        self.slope -= np.outer(mass, self.problem.T.T @ dual.multipliers)
+        for b, block in enumerate(self.problem.blocks):
+            rows, columns = block.technology_entries.T
+            if len(rows):
+                change = block.technology[outcomes[members, b]] - _nominal(self.problem.T, block.technology_entries)
+                pull = weights[:, None] * change * dual.multipliers[rows]
+                np.subtract.at(self.slope, (part[:, None], columns[None, :]), pull)
+
+    def add_ray(self, ray: DualVertex, member: int, violation: float, outcomes: NDArray[np.intp]) -> None:
+        """Keep the half-space of a scenario: ``violation - pi T_s (z - x) <= 0``."""
+        normal = -(self.problem.T.T @ ray.multipliers)
+        for b, block in enumerate(self.problem.blocks):
+            rows, columns = block.technology_entries.T
+            if len(rows):
+                change = block.technology[outcomes[member, b]] - _nominal(self.problem.T, block.technology_entries)
+                np.subtract.at(normal, columns, change * ray.multipliers[rows])
+        self.feasibility.append(FeasibilityCut(self.x, violation, normal))
+
+    def cut(self) -> Cut:
+        if self.feasibility:
+            first, *rest = sorted(self.feasibility, key=lambda cut: -cut.violation / np.linalg.norm(cut.normal))
+            return FeasibilityCut(self.x, first.violation, first.normal, tuple(rest))
+        share = self.mass / self.mass.sum()  # of the first stage's cost
+        value = self.value + share * (float(self.problem.c @ self.x) + self.problem.offset)
+        slope = self.slope + np.outer(share, self.problem.c)
+        parts = tuple(ObjectiveCut(self.x, float(v), g) for v, g in zip(value, slope, strict=True))
+        return ObjectiveCut(
+            self.x, float(value.sum()), slope.sum(axis=0), self.error, parts=parts if self.n_parts > 1 else ()
+        )
+
+
+def _nominal(matrix, entries: NDArray[np.intp]) -> Vector:  # type: ignore[no-untyped-def]
+    return np.asarray(matrix[entries[:, 0], entries[:, 1]]).ravel()
+
+
+def _sides(problem: TwoStageProblem, x: Vector, outcomes: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
+    """Sides of ``W y`` in each scenario: those of the rows minus T x."""
+    moved = np.tile(-(problem.T @ x), (len(outcomes), 1))
+    for b, block in enumerate(problem.blocks):
+        if len(block.rows):
+            moved[:, block.rows] += (block.rhs - problem.rhs[block.rows])[outcomes[:, b]]
+        if len(block.technology_entries):
+            rows, columns = block.technology_entries.T
+            change = block.technology - _nominal(problem.T, block.technology_entries)
+            np.subtract.at(moved.T, rows, ((change * x[columns])[outcomes[:, b]]).T)
+    return problem.row_lower + moved, problem.row_upper + moved
+
+
+def _first_stage(problem: TwoStageProblem, radius: float) -> Polyhedron:
+    lower, upper = np.maximum(problem.x_lower, -radius), np.minimum(problem.x_upper, radius)
+    equal = problem.first_lower == problem.first_upper
+    above = np.isfinite(problem.first_upper) & ~equal
+    below = np.isfinite(problem.first_lower) & ~equal
+    A = problem.A.toarray()
+    rows, sides = np.vstack([A[above], -A[below]]), np.r_[problem.first_upper[above], -problem.first_lower[below]]
+    used = np.abs(rows).max(axis=1, initial=0.0) > 0
+    return Polyhedron(
+        rows[used],
+        sides[used],
+        equality_matrix=A[equal],
+        equality_rhs=problem.first_upper[equal],
+        lower=lower,
+        upper=upper,
+    )

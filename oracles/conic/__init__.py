@@ -1,0 +1,24 @@
+"""Linear optimization over cones."""
+
+from oracle_opt.oracles.conic.cones import (
+    Cone,
+    Exponential,
+    Nonnegative,
+    PositiveSemidefinite,
+    Power,
+    SecondOrder,
+    Zero,
+)
+from oracle_opt.oracles.conic.oracle import ConicOracle, Infeasibility
+
+__all__ = [
+    "Cone",
+    "ConicOracle",
+    "Exponential",
+    "Infeasibility",
+    "Nonnegative",
+    "PositiveSemidefinite",
+    "Power",
+    "SecondOrder",
+    "Zero",
+]

@@ -1,0 +1,315 @@
+"""Linear optimization over a product of cones, each cone seen through its separation."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.optimize import linprog
+
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
+from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
+from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.conic.cones import Cone
+from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+class ConicOracle(Oracle):
+    """``min c @ x + offset`` subject to ``A @ x + b`` in K, a product of cones.
+
+    Inside K a query is answered with the objective; outside with one half-space a violated cone (an eigenvector for
+    each negative eigenvalue, a row for each violated inequality): for y in the dual cone of K every feasible z has
+    ``y @ (A @ z + b) >= 0``. The farthest half-space in x is the cut, the others are its `parts`.
+
+    Parameters
+    ----------
+    c : array_like of shape (n,)
+        Objective.
+    A : array_like or sparse matrix of shape (m, n)
+        Rows in the order of the cones.
+    b : array_like of shape (m,)
+        Right-hand side.
+    cones : sequence of Cone
+        Their dimensions add up to m.
+    domain : Domain, optional
+        Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
+        some minimiser lies there; the lower bounds rest on it.
+    offset : float
+        Constant of the objective.
+    tolerance : float
+        A point counts as feasible if its distance to every half-space found is at most
+        ``tolerance * max(1, norm(x))``, default 1e-9.
+    max_parts : int
+        Most half-spaces of one answer, the farthest ones; default 50.
+    recover : callable, optional
+        Maps x to the variables of the problem that was modelled, a dict of arrays by name; `from_cvxpy` sets it.
+
+    Raises
+    ------
+    InvalidArgument
+        Shapes that do not fit, entries that are not finite.
+
+    Examples
+    --------
+    The largest x + y in the unit disc:
+
+    >>> import numpy as np
+    >>> from oracle_opt import Box, minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> from oracle_opt.oracles import ConicOracle, SecondOrder
+    >>> A, b = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 0.0, 0.0])
+    >>> oracle = ConicOracle([-1, -1], A, b, [SecondOrder(3)], domain=Box([-2, -2], [2, 2]))
+    >>> round(minimize(oracle, Kelley()).upper_bound, 5)
+    -1.41421
+
+    References
+    ----------
+    .. [1] Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
+       plane method", for multiple deep feasibility cuts.
+    """
+
+    gives_feasibility_cuts = True
+
+    def __init__(
+        self,
+        c: ArrayLike,
+        A: Any,
+        b: ArrayLike,
+        cones: Sequence[Cone],
+        *,
+        domain: Domain | None = None,
+        offset: float = 0.0,
+        tolerance: float = 1e-9,
+        max_parts: int = 50,
+        recover: Callable[[Vector], Variables] | None = None,
+    ) -> None:
+        self.c = np.array(c, dtype=float)
+        self.b = np.array(b, dtype=float)
+        self.A = sparse.csr_array(A, dtype=float)
+        self.cones = tuple(cones)
+        n, m = self.c.size, sum(cone.dimension for cone in self.cones)
+        if self.c.ndim != 1 or not n:
+            raise InvalidArgument(f"`c` must have shape (n,), got {self.c.shape}")
+        if self.A.shape != (m, n):
+            raise InvalidArgument(f"`A` must have shape ({m}, {n}), a row a cone entry, got {self.A.shape}")
+        if self.b.shape != (m,):
+            raise InvalidArgument(f"`b` must have shape ({m},), one entry a row of `A`, got {self.b.shape}")
+        for name, values in (("c", self.c), ("A", self.A.data), ("b", self.b), ("offset", np.array([offset]))):
+            if not np.isfinite(values).all():
+                raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")
+        if not tolerance >= 0:
+            raise InvalidArgument(f"`tolerance` must be at least 0, got {tolerance!r}")
+        if int(max_parts) != max_parts or max_parts < 1:
+            raise InvalidArgument(f"`max_parts` must be a positive integer, got {max_parts!r}")
+        self.domain = FreeSpace(n, 1e4) if domain is None else domain
+        if self.domain.dimension != n:
+            raise InvalidArgument(f"`domain` must have dimension {n}, that of `c`, got {self.domain!r}")
+        self.offset, self.tolerance, self.max_parts = float(offset), tolerance, max_parts
+        self._recover = recover
+        self._starts = np.cumsum([0, *(cone.dimension for cone in self.cones)])
+
+    @classmethod
+    def from_cvxpy(
+        cls,
+        problem: cp.Problem,
+        *,
+        domain: Domain | None = None,
+        tolerance: float = 1e-9,
+        max_parts: int = 50,
+    ) -> ConicOracle:
+        """The oracle of a cvxpy problem; `variables` leads back to its variables.
+
+        A maximisation is turned round: the oracle minimises minus the objective.
+
+        Parameters
+        ----------
+        problem : cvxpy.Problem
+            Convex by cvxpy's rules.
+        domain, tolerance, max_parts
+            As above; the domain is one of cvxpy's canonical variables, so rather a `FreeSpace` than a box.
+
+        Raises
+        ------
+        InvalidArgument
+            The problem is not convex by cvxpy's rules, has integer variables or parameters without a value, or needs
+            a cone that is not here.
+
+        Examples
+        --------
+        >>> import cvxpy as cp
+        >>> from oracle_opt import minimize
+        >>> from oracle_opt.generators import Kelley
+        >>> from oracle_opt.oracles import ConicOracle
+        >>> x = cp.Variable(2, name="x")
+        >>> oracle = ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.sum(x)), [cp.norm(x) <= 1]))
+        >>> oracle.variables(minimize(oracle, Kelley(), rtol=1e-7).point)["x"].round(4).tolist()
+        [-0.7071, -0.7071]
+        """
+        form = conic_form(problem)
+        return cls(
+            form.c,
+            form.A,
+            form.b,
+            form.cones,
+            domain=domain,
+            offset=form.offset,
+            tolerance=tolerance,
+            max_parts=max_parts,
+            recover=form.recover,
+        )
+
+    def variables(self, point: Vector) -> Variables:
+        """Variables of the modelled problem at a point, arrays by name.
+
+        Raises
+        ------
+        InvalidArgument
+            This oracle was made of matrices, not by `from_cvxpy`.
+        """
+        if self._recover is None:
+            raise InvalidArgument("`variables` needs an oracle made by ConicOracle.from_cvxpy; this one has x alone")
+        return self._recover(point)
+
+    def query(self, query: Query) -> Cut:
+        """Separate the point from the cones, or give the objective there.
+
+        Returns
+        -------
+        ObjectiveCut or FeasibilityCut
+            The `extras` of a feasibility cut and its parts: `dual`, the vector y of the dual cone, shape (m,).
+
+        Raises
+        ------
+        EmptyLocalizationSet
+            Some y of the dual cone has ``A.T @ y = 0`` and ``b @ y < 0``: no point is feasible.
+        """
+        x = query.point
+        found = self._separations(self.A @ x + self.b)
+        reach = self.tolerance * max(1.0, float(np.linalg.norm(x)))
+        cuts = []
+        for dual, violation in found:
+            normal = -(self.A.T @ dual)
+            length = float(np.linalg.norm(normal))
+            if length <= 1e-14 * float(np.abs(self.A.data).max(initial=0.0)):
+                if violation > self.tolerance * max(1.0, float(np.abs(self.b).max(initial=0.0))):
+                    raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
+            elif violation / length > reach:
+                # in units of the distance: what a cone calls its violation has no meaning in x
+                cuts.append(FeasibilityCut(x, violation / length, normal / length, extras={"dual": dual / length}))
+        if not cuts:
+            return ObjectiveCut(x, float(self.c @ x) + self.offset, self.c)
+        cuts.sort(key=lambda cut: -cut.violation)
+        first, rest = cuts[0], tuple(cuts[1 : self.max_parts])
+        return FeasibilityCut(x, first.violation, first.normal, rest, first.extras)
+
+    def _separations(self, v: Vector) -> list[tuple[Vector, float]]:
+        """Vectors of the dual cone of the product that cut v off, and by how much."""
+        found = []
+        for cone, start in zip(self.cones, self._starts, strict=False):
+            part = slice(start, start + cone.dimension)
+            for row in cone.separate(v[part])[: self.max_parts]:
+                violation = -float(row @ v[part])
+                if violation > 0:
+                    dual = np.zeros(len(v))
+                    dual[part] = row
+                    found.append((dual, violation))
+        return found
+
+    def identity(self) -> str:
+        """Cones, data and tolerance."""
+        data = zlib.crc32(b"".join(array.tobytes() for array in (self.c, self.b, self.A.data, self.A.indices)))
+        return f"{super().identity()}, {self.cones!r} #{data:08x}, tolerance {self.tolerance:g}"
+
+    def recession(self) -> ConicOracle:
+        """Directions d with ``A @ d`` in K and no coordinate above 1: the same oracle with b = 0.
+
+        A proven negative value there means that the objective falls without end along d from any feasible point.
+
+        Raises
+        ------
+        InvalidArgument
+            The domain is bounded: nothing falls without end.
+        """
+        if not isinstance(self.domain, FreeSpace | NonnegativeOrthant):
+            raise InvalidArgument(f"`domain` must be FreeSpace or NonnegativeOrthant to recede in, got {self.domain!r}")
+        ones = np.ones(self.c.size)
+        box = Box(-ones if isinstance(self.domain, FreeSpace) else 0.0 * ones, ones)
+        return ConicOracle(self.c, self.A, 0.0 * self.b, self.cones, domain=box, tolerance=self.tolerance)
+
+    def infeasibility(self, cuts: Iterable[Cut]) -> Infeasibility:
+        """Combine the feasibility cuts of a run that ended with an empty localization set into one proof.
+
+        The multipliers u >= 0 of the cuts make ``y = sum u_i y_i`` with ``b @ y = -1`` and the least ``|A.T @ y|_1``
+        (Farkas' lemma where that is zero).
+
+        Parameters
+        ----------
+        cuts : iterable of cuts
+            Say ``result.history.cuts`` of a run with ``keep_cuts=True``.
+
+        Raises
+        ------
+        InvalidArgument
+            The cuts prove nothing: none has a positive constant.
+        """
+        duals = np.array(
+            [part.extras["dual"] for cut in cuts if isinstance(cut, FeasibilityCut) for part in whole(cut)]
+        )
+        constants = -(duals @ self.b) if len(duals) else np.zeros(0)
+        if not (constants > 0).any():
+            raise InvalidArgument("`cuts` must hold feasibility cuts that exclude the origin, got none")
+        pull = self.A.T @ duals.T
+        n, k = pull.shape
+        identity = sparse.eye_array(n)
+        # min 1'(p + q) : pull u = p - q, constants u = 1
+        solved = linprog(
+            np.r_[np.zeros(k), np.ones(2 * n)],
+            A_eq=sparse.vstack(
+                [sparse.hstack([sparse.csr_array(pull), -identity, identity]), np.r_[constants, np.zeros(2 * n)][None]]
+            ),
+            b_eq=np.r_[np.zeros(n), 1.0],
+        )
+        if solved.x is None:
+            raise RuntimeError(f"HiGHS stopped with: {solved.message}")
+        return Infeasibility.of(self, np.maximum(solved.x[:k], 0.0) @ duals)
+
+
+@dataclass(frozen=True, eq=False)
+class Infeasibility:
+    """A vector y of the dual cone with ``b @ y < 0``: every feasible x has ``y @ A @ x >= -b @ y > 0``.
+
+    Attributes
+    ----------
+    dual : ndarray of shape (m,)
+        y.
+    reach : float
+        No feasible point has a norm below ``-b @ y / norm(A.T @ y)``; infinite if ``A.T @ y`` is zero.
+    in_dual_cone : bool
+        Whether y was found in the dual cone, cone by cone.
+    """
+
+    dual: Vector
+    reach: float
+    in_dual_cone: bool
+
+    @classmethod
+    def of(cls, oracle: ConicOracle, dual: Vector) -> Infeasibility:
+        """Check a vector against the data of an oracle."""
+        pieces = np.split(dual, np.cumsum([cone.dimension for cone in oracle.cones])[:-1])
+        inside = all(cone.dual_contains(piece) for cone, piece in zip(oracle.cones, pieces, strict=True))
+        pull, constant = float(np.linalg.norm(oracle.A.T @ dual)), -float(oracle.b @ dual)
+        return cls(dual, (constant / pull if pull > 0 else np.inf) if constant > 0 else 0.0, inside)
+
+
+def whole(cut: FeasibilityCut) -> tuple[FeasibilityCut, ...]:
+    """Return the cut and its parts."""
+    return (cut, *cut.parts)

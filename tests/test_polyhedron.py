@@ -1,0 +1,95 @@
+"""The polyhedral domain against cvxpy."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from oracle_opt import InvalidArgument, Polyhedron
+
+
+def example(seed):
+    """A random bounded polyhedron with equations, and its description for cvxpy."""
+    rng = np.random.default_rng(seed)
+    A, E = rng.normal(size=(8, 6)), rng.normal(size=(2, 6))
+    inside = rng.uniform(-0.5, 0.5, size=6)
+    b, f = A @ inside + rng.uniform(0.1, 1.0, size=8), E @ inside
+    return Polyhedron(A, b, equality_matrix=E, equality_rhs=f, lower=-1.0, upper=np.full(6, 2.0))
+
+
+def constraints(P, z):
+    return [P.A @ z <= P.b, P.equality_matrix @ z == P.equality_rhs, z >= P.lower, z <= P.upper]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_linear_minimum_is_proven_and_attained(seed):
+    P, slope, z = example(seed), np.random.default_rng(seed + 9).normal(size=6), cp.Variable(6)
+    known = cp.Problem(cp.Minimize(slope @ z), constraints(P, z)).solve(solver=cp.CLARABEL)
+    value, vertex = P.minimize_linear(1e3 * slope)
+    assert value == pytest.approx(1e3 * known, abs=1e-4)
+    assert value <= 1e3 * slope @ vertex + 1e-9
+    assert P.contains(vertex)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("metric", [None, np.array([1.0, 2.0, 1e3, 1.0, 0.1, 5.0])], ids=["Euclid", "diagonal"])
+def test_projection_agrees_with_clarabel(seed, metric):
+    P, point, z = example(seed), 3 * np.random.default_rng(seed).normal(size=6), cp.Variable(6)
+    weights = np.ones(6) if metric is None else metric
+    away = cp.sum(cp.multiply(weights, cp.square(z - point)))
+    cp.Problem(cp.Minimize(away), constraints(P, z)).solve(solver=cp.CLARABEL)
+    near = P.project(point, metric)
+    assert P.contains(near)
+    assert near == pytest.approx(z.value, abs=1e-4)
+    assert weights @ (near - point) ** 2 <= away.value * (1 + 1e-7)
+    assert P.project(near) == pytest.approx(near, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_interior_point_leaves_room(seed):
+    P = example(seed)
+    z = P.interior_point()
+    assert (P.A @ z < P.b - 1e-3).all()
+    assert ((z > P.lower) & (z < P.upper)).all()
+    assert P.equality_matrix @ z == pytest.approx(P.equality_rhs)
+
+
+def test_extent_takes_the_place_of_missing_bounds():
+    triangle = Polyhedron([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [1.0, 0.0, 0.0])
+    assert triangle.lower == pytest.approx([0.0, 0.0], abs=1e-8)
+    assert triangle.upper == pytest.approx([1.0, 1.0], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[1.0, 1.0]], None), "given together"),
+        (([[1.0, 1.0]], [1.0, 2.0]), "shapes"),
+        (([[np.nan, 1.0]], [1.0]), "finite"),
+        (([[0.0, 0.0]], [1.0]), "no row of zeros"),
+        (([[1.0, 1.0]], [1.0]), "no bound"),
+        (([[1.0], [-1.0]], [0.0, -1.0]), "no point"),
+        ((None, None), "number of variables"),
+    ],
+)
+def test_bad_input_is_named(arguments, words):
+    with pytest.raises(InvalidArgument, match=words):
+        Polyhedron(*arguments)
+    with pytest.raises(InvalidArgument, match="at most"):
+        Polyhedron(lower=[1.0], upper=[0.0])
+
+
+def test_what_is_never_slack_becomes_an_equation():
+    # x + y <= 1 and x + y >= 1, z <= 2 and z >= 2, and the first equation twice
+    P = Polyhedron(
+        [[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, 0.0, 0.0]],
+        [1.0, -1.0, 0.8],
+        equality_matrix=[[2.0, 2.0, 0.0]],
+        equality_rhs=[2.0],
+        lower=[0.0, 0.0, 2.0],
+        upper=[5.0, 5.0, 2.0],
+    )
+    assert len(P.equality_rhs) == 2
+    assert len(P.b) == 1
+    assert P.interior_point() == pytest.approx([0.4, 0.6, 2.0])
+    assert P.minimize_linear(np.array([1.0, 3.0, 1.0]))[0] == pytest.approx(0.8 + 0.6 + 2.0)
+    assert P.project(np.array([5.0, 5.0, 5.0])) == pytest.approx([0.5, 0.5, 2.0], abs=1e-6)
