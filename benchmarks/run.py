@@ -26,7 +26,18 @@ from oracle_opt.files import atomic_text
 
 PAGE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
-SCRIPTS = ("footprint", "svm_oracle", "mkl_query", "small_problems", "masters", "end_to_end", "uci_calls")
+SCRIPTS = (
+    "footprint",
+    "svm_oracle",
+    "mkl_query",
+    "small_problems",
+    "masters",
+    "lp_mkl",
+    "gmkl",
+    "mixed_norm",
+    "end_to_end",
+    "uci_calls",
+)
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "ellalgo")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -6,7 +6,9 @@ from oracle_opt.generators.fixed_point import FixedPoint
 from oracle_opt.generators.kelley import Kelley
 from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
+from oracle_opt.generators.mirror_descent import MirrorDescent
 from oracle_opt.generators.newton_bundle import NewtonBundle
+from oracle_opt.generators.projected_gradient import ProjectedGradient
 from oracle_opt.generators.proximal_bundle import ProximalBundle
 from oracle_opt.generators.quasi_newton import QuasiNewton
 from oracle_opt.generators.reduced_gradient import ReducedGradient
@@ -21,7 +23,9 @@ __all__ = [
     "FixedPoint",
     "Kelley",
     "LevelSet",
+    "MirrorDescent",
     "NewtonBundle",
+    "ProjectedGradient",
     "ProximalBundle",
     "QuasiNewton",
     "ReducedGradient",

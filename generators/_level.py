@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracle_opt import Box, Polyhedron
+from oracle_opt._projection import project_on_cuts
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._model import CuttingPlaneModel
-from oracle_opt.generators._projection import project_on_cuts
 
 
 def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
@@ -36,18 +37,26 @@ def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
     rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
     rhs[len(objective) :] -= 3e-6 * unit[len(objective) :]  # three times the tolerance: stay inside feasibility cuts
+    domain, equations = model.domain, np.zeros((0, len(last)))
+    if isinstance(domain, Polyhedron):  # whose inequalities are in the pool, and whose box alone is simple
+        domain, equations = Box(domain.lower, domain.upper), domain.equality_matrix
+        assert isinstance(model.domain, Polyhedron)
+        matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, model.domain.equality_rhs]
+        unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
     metric = None if entropic is False else model.domain.entropic_metric(last)
     if metric is None:
         metric = np.ones(model.domain.dimension)
     known = model.level_multipliers
     start = np.zeros(len(rhs))
     start[: len(known)] = gap * known
-    done = project_on_cuts(model.domain, last, metric, matrix, rhs, start, unit=unit)
+    done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
     model.level_multipliers = done.multipliers[: len(objective)] / gap if done.converged else np.zeros(0)
     if done.converged and (done.point != last).any():
-        return done.point
+        return model.domain.project(done.point) if len(equations) else done.point
     if done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimiser
         return minimiser
+    kept = len(rhs) - len(equations)
+    matrix, rhs, unit = matrix[:kept], rhs[:kept], unit[:kept]
     violation, slack = (matrix @ last - rhs) / unit, (rhs - matrix @ minimiser) / unit
     length = violation + np.maximum(slack, 0.0)
     share = np.divide(violation, length, out=np.zeros_like(rhs), where=violation > 0)

@@ -9,8 +9,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from oracle_opt import Domain
+from oracle_opt._projection import RIDGE, dual_function, face_hessian, line_search
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._projection import RIDGE, dual_function, face_hessian, line_search
 
 Matrix = NDArray[np.float64]
 
@@ -37,6 +37,7 @@ def proximal_point(
     floor: float = 0.0,
     allowed: float = 0.0,
     max_steps: int = 25,
+    n_equations: int = 0,
 ) -> ProximalPoint:
     """``min max_i r_i(z) + weight / 2 * |z - center|^2`` over the domain with ``r_j(z) <= 0``, r = matrix @ z - rhs.
 
@@ -64,6 +65,8 @@ def proximal_point(
         Allowed violation of a constraint.
     max_steps : int
         Limit on Newton steps.
+    n_equations : int
+        The last so many rows are equations ``r_j(z) = 0``, whose multipliers may have any sign.
 
     References
     ----------
@@ -75,16 +78,18 @@ def proximal_point(
     metric = np.full(domain.dimension, weight)
     # relative to each row: those of far cuts, long slack, may be steeper by orders of magnitude than the active ones
     ridge = RIDGE * np.maximum((matrix**2).sum(axis=1) / weight, 1e-300)
+    equation = np.arange(len(rhs)) >= len(rhs) - n_equations
     u = start
     z, dual = dual_function(domain, center, metric, matrix, rhs, u)
     for _ in range(max_steps):
         gradient = matrix @ z - rhs
         enough = tolerance * abs(float(gradient[:n_objective].max())) + floor
-        if _gap(gradient, u, n_objective) <= enough and gradient[n_objective:].max(initial=0.0) <= allowed:
+        if _gap(gradient, u, n_objective) <= enough and _violation(gradient, n_objective, equation) <= allowed:
             break
         hessian = face_hessian(constraints, metric, matrix, z)
         hessian[np.diag_indices(len(u))] += ridge
-        model = _simplex_quadratic(hessian, gradient + hessian @ u, u, n_objective, 0.1 * enough)
+        small = 0.1 * np.where(np.arange(len(u)) < n_objective, enough, allowed)
+        model = _simplex_quadratic(hessian, gradient + hessian @ u, u, n_objective, small, equation)
         moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, dual)
         if moved is None:
             break
@@ -92,7 +97,7 @@ def proximal_point(
     gradient = matrix @ z - rhs
     value = float(gradient[:n_objective].max())
     good = _gap(gradient, u, n_objective) <= 1e3 * (tolerance * abs(value) + floor)
-    return ProximalPoint(z, value, u, bool(good and gradient[n_objective:].max(initial=0.0) <= 1e3 * allowed))
+    return ProximalPoint(z, value, u, bool(good and _violation(gradient, n_objective, equation) <= 1e3 * allowed))
 
 
 def _gap(gradient: Vector, u: Vector, n_objective: int) -> float:
@@ -100,16 +105,26 @@ def _gap(gradient: Vector, u: Vector, n_objective: int) -> float:
     return float(gradient[:n_objective].max() - u @ gradient)
 
 
+def _violation(gradient: Vector, n_objective: int, equation: NDArray[np.bool_]) -> float:
+    return float(np.where(equation, np.abs(gradient), gradient)[n_objective:].max(initial=0.0))
+
+
 def _simplex_quadratic(
-    hessian: Matrix, linear: Vector, start: Vector, count: int, tolerance: float, max_steps: int = 300
+    hessian: Matrix,
+    linear: Vector,
+    start: Vector,
+    count: int,
+    tolerance: Vector,
+    free: NDArray[np.bool_],
+    max_steps: int = 300,
 ) -> Vector:
-    """``min 1/2 v @ hessian @ v - linear @ v`` over v >= 0 whose first `count` entries add up to one.
+    """``min 1/2 v @ hessian @ v - linear @ v``, v >= 0 where not free, whose first `count` entries add up to one.
 
     The active-set method of `nonnegative_quadratic` with one equality e @ v = 1. On a support, ``H + rho e e'`` is
     factorised in place of H, which changes nothing on the equality and is definite where H is only on its null space.
     """
     v = start.copy()
-    support = v > 0
+    support = (v > 0) | free
     refused = np.zeros(len(v), dtype=bool)  # entered and left at once: their gain was rounding
     added = -1
     ones = np.zeros_like(v)
@@ -124,27 +139,28 @@ def _simplex_quadratic(
         _, both, info = scipy.linalg.lapack.dposv(part, np.column_stack([linear[support], e]))
         if info != 0:
             return v
-        free, normal = both.T
-        multiplier = (e @ free - 1.0) / (e @ normal)
+        plain, normal = both.T
+        multiplier = (e @ plain - 1.0) / (e @ normal)
         solved = np.zeros_like(v)
-        solved[support] = free - multiplier * normal
+        solved[support] = plain - multiplier * normal
         if not np.isfinite(solved).all():
             return v
-        blocked = support & (solved <= 0)
+        blocked = support & (solved <= 0) & ~free
         if blocked.any():
             room = v[blocked] / (v[blocked] - solved[blocked])
             v = np.where(support, v + room.min() * (solved - v), 0.0)
             leaving = int(np.flatnonzero(blocked)[room.argmin()])
             refused[leaving] |= leaving == added
             support[leaving] = False
-            support &= v > 0
+            support &= (v > 0) | free
             v[~support] = 0.0
             continue
         v = solved
         # H v = linear - (multiplier + rho) e on the support
         gain = np.where(support | refused, -np.inf, linear - hessian @ v - (multiplier + rho) * ones)
+        gain = np.where(gain <= tolerance, -np.inf, gain)
         added = int(gain.argmax())
-        if gain[added] <= tolerance:
+        if np.isneginf(gain[added]):
             return v
         support[added] = True
     return v

@@ -14,13 +14,14 @@ from oracle_opt import (
     Minorant,
     NonnegativeOrthant,
     ObjectiveCut,
+    Polyhedron,
     QueryPointGenerator,
     Step,
 )
+from oracle_opt._projection import project_on_cuts
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._projection import project_on_cuts
-from oracle_opt.generators._proximal import ProximalPoint, proximal_point
+from oracle_opt.generators._proximal import proximal_point
 
 TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
 
@@ -79,6 +80,11 @@ class ProximalBundle(QueryPointGenerator):
         self._domain = domain
         self._master = _without_radius(domain)
         self._pool = CutPool(domain.dimension)
+        self._equations, self._rhs = np.zeros((0, domain.dimension)), np.zeros(0)
+        if isinstance(domain, Polyhedron):  # its box alone is simple: the rest are rows of the master
+            self._equations, self._rhs = domain.equality_matrix, domain.equality_rhs
+            for row, side in zip(domain.A, domain.b, strict=True):
+                self._pool.feasibility.add(row, -float(side), 0.0)
         self._point = point
         self._center: ObjectiveCut | None = None
         self._weight = 0.0
@@ -160,10 +166,13 @@ class ProximalBundle(QueryPointGenerator):
         # rows in the unit of the values: model minus value of the center, and feasibility cuts times a slope
         unit = float(np.abs(pool.objective.matrix).max()) or 1.0
         scale = unit / np.abs(pool.feasibility.matrix).max(axis=1, initial=0.0)
-        matrix = np.vstack([pool.objective.matrix, pool.feasibility.matrix * scale[:, None]])
-        rhs = np.r_[center.upper - pool.objective.constant, -pool.feasibility.constant * scale]
+        steep = unit / np.abs(self._equations).max(axis=1, initial=0.0)
+        matrix = np.vstack(
+            [pool.objective.matrix, pool.feasibility.matrix * scale[:, None], self._equations * steep[:, None]]
+        )
         allowed = 1e-9 * unit
-        rhs[m:] -= 3.0 * allowed  # stay inside the feasibility cuts
+        sides = -pool.feasibility.constant * scale - 3.0 * allowed  # stay inside the feasibility cuts
+        rhs = np.r_[center.upper - pool.objective.constant, sides, self._rhs * steep]
         start = np.zeros(len(rhs))
         start[: min(m, len(self._multipliers))] = self._multipliers[:m]
         start[m - 1] += not start.any()
@@ -173,11 +182,21 @@ class ProximalBundle(QueryPointGenerator):
         failures = 0
         for _ in range(TRIES):
             done = proximal_point(
-                self._master, center.point, self._weight, matrix, rhs, m, start, floor=floor, allowed=allowed
+                self._master,
+                center.point,
+                self._weight,
+                matrix,
+                rhs,
+                m,
+                start,
+                floor=floor,
+                allowed=allowed,
+                n_equations=len(steep),
             )
-            self._prove(done, m, scale)
+            outer = done.multipliers[m : m + len(scale)] * scale
+            self._prove(done.multipliers[:m], outer)
             gap = pool.upper - self._lower
-            self._point, self._decrease = done.point, -done.value
+            self._point, self._decrease = self._inside(done.point), -done.value
             moved = self._decrease > 10.0 * floor and bool((done.point != center.point).any())
             if not done.converged and failures < 3:
                 failures += 1
@@ -191,14 +210,18 @@ class ProximalBundle(QueryPointGenerator):
         if np.isfinite(gap) and self._decrease < 0.01 * gap:
             self._weight = max(0.5 * self._weight, self._least_weight)
         a = np.maximum(done.multipliers[:m], 0.0)
-        mask = pool.shrink(self.max_cuts, a, done.multipliers[m:] * scale)
+        mask = pool.shrink(self.max_cuts, a, outer)
         if mask is not None:
             a = np.zeros(len(pool.objective))
             a[-1] = 1.0
         self._multipliers = a
 
-    def _prove(self, done: ProximalPoint, m: int, scale: Vector) -> None:
-        minorant = self._pool.minorant(done.multipliers[:m], done.multipliers[m:] * scale)
+    def _inside(self, point: Vector) -> Vector:
+        """Return the point of the domain nearest to one that satisfies the master's equations to its tolerance."""
+        return self._domain.project(point) if len(self._equations) else point
+
+    def _prove(self, objective: Vector, feasibility: Vector) -> None:
+        minorant = self._pool.minorant(objective, feasibility)
         if minorant is None:
             return
         bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
@@ -208,19 +231,26 @@ class ProximalBundle(QueryPointGenerator):
     def _restore(self) -> None:
         """Before the first objective cut: the nearest point of the feasibility cuts."""
         rows = self._pool.feasibility
-        scale = np.abs(rows.matrix).max(axis=1)
-        matrix, rhs = rows.matrix / scale[:, None], -rows.constant / scale - 3e-9
-        ones = np.ones(self._domain.dimension)
-        done = project_on_cuts(self._master, self._point, ones, matrix, rhs, np.zeros(len(rhs)), 1e-9)
-        self._empty = not done.converged or bool((done.point == self._point).all())
-        self._point = done.point
+        matrix = np.vstack([rows.matrix, self._equations])
+        scale = np.abs(matrix).max(axis=1)
+        rhs = np.r_[-rows.constant, self._rhs] / scale
+        rhs[: len(rows)] -= 3e-9
+        ones, start, count = np.ones(self._domain.dimension), np.zeros(len(rhs)), len(self._equations)
+        done = project_on_cuts(
+            self._master, self._point, ones, matrix / scale[:, None], rhs, start, 1e-9, n_equations=count
+        )
+        point = self._inside(done.point)
+        self._empty = not done.converged or bool((point == self._point).all())
+        self._point = point
 
 
 def _without_radius(domain: Domain) -> Domain:
-    """Return the domain, or where its radius is but a statement on the minimiser the box that ignores it."""
+    """Return the domain; its box, where its rows are the master's; a box without the radius that is but a statement."""
     n = domain.dimension
     if isinstance(domain, FreeSpace):
         return Box(np.full(n, -np.inf), np.full(n, np.inf))
     if isinstance(domain, NonnegativeOrthant):
         return Box(np.zeros(n), np.full(n, np.inf))
+    if isinstance(domain, Polyhedron):
+        return Box(domain.lower, domain.upper)
     return domain

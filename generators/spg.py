@@ -7,40 +7,82 @@ from collections.abc import Generator
 import numpy as np
 
 from oracle_opt import Domain, InvalidArgument, ObjectiveCut, Query, SequentialGenerator
+from oracle_opt.bounds import relative_gap
 from oracle_opt.cuts import Vector
+
+FINEST = 1e-12  # relative error, below which no oracle is asked
+DROWNED = 10  # steps in a row that only the stated errors let pass, after which the method gives up
 
 
 class SPG(SequentialGenerator):
     """Spectral projected gradient with an averaged non-monotone line search.
 
+    Each of the three parts of SPG-GMKL can be switched off; without all three what remains is projected gradient
+    descent along the feasible direction.
+
     Parameters
     ----------
     max_length : float
-        Largest spectral step length, in units of ``size / norm(first subgradient)``, size being the distance to the
-        first cut's minimiser over the domain. The paper clips to [1e-30, 10] in its own units.
+        Largest step length, in units of the length that moves as far as the cut's minimiser over the domain lies, or,
+        on an unbounded domain, as the point is long. The paper clips to [1e-30, 10] in its own units.
     sufficient_decrease : float
         gamma of the line search, (10).
+    spectral : bool
+        Barzilai and Borwein's length, (6). Else twice the length of the last step taken.
+    nonmonotone : bool
+        Compare with the average (10)-(12) of the values so far. Else with the last one: Armijo's rule.
     tune_accuracy : bool
-        Ask the oracle for low precision far from the minimum, after (13). The relative error wanted is then at most a
-        tenth of the relative gap proven by the current cut, between 1e-1 and 1e-9.
+        Ask the oracle for low precision far from the minimum, (13). Default: its own best.
+    entropic : bool, optional
+        Measure lengths and project in the domain's entropic metric at the current point; default is to do so where
+        the domain has one. The paper's method is ``entropic=False``.
 
     Notes
     -----
-    The forgetting factor eta of (11), (12) starts at 0.85 and moves by 0.025 within [0.1, 1]: up where the accepted
-    step gained at least half of what the slope foretold, down where it gained less than a tenth. The method stops
-    asking when the projected gradient vanishes, or when the line search can no longer tell a step from none.
+    *eta* of (11), (12) starts at 0.85 and moves by 0.025 within [0.1, 1]: up where the accepted step gained at least
+    half of what the slope foretold, down where it gained less than a tenth.
+
+    *Precision.* (13) asks for 1e-1, 1e-2 or 1e-3 by the decade of the duality gap u, or of the projected gradient norm
+    v where there is no gap, never less than before, and for ten times more where the steps become too small. Here u is
+    the relative gap by the oracle's own lower bound; the decades go on to 1e-12, as gaps far below the paper's are to
+    be proven; and a step that is lost in the errors stated by the oracle counts as too small.
+
+    *The end.* The method stops asking when the projected gradient vanishes, when a step can no longer be told from
+    none, or when 10 steps in a row were lost in the oracle's errors: an oracle that cannot be as precise as asked
+    stalls it there.
+
+    *The metric.* On weights that range over many decades, as those of kernels under an lp norm with p near 1, no single
+    length suits all. In the metric r the step is ``project(z - length * g / r)`` and (6) is taken in it.
 
     References
     ----------
-    Jain, Vishwanathan & Varma (2012), "SPG-GMKL", Algorithm 1, (6)-(13); Birgin, Martinez & Raydan (2000),
-    "Nonmonotone spectral projected gradient methods on convex sets"; Zhang & Hager (2004), "A nonmonotone line search
-    technique", for the average.
+    Jain, Vishwanathan & Varma (2012), "SPG-GMKL", Algorithm 1, (6)-(13), Tables 7 and 11 for the parts; Birgin,
+    Martinez & Raydan (2000), "Nonmonotone spectral projected gradient methods on convex sets"; Zhang & Hager (2004),
+    "A nonmonotone line search technique", for the average; Bonettini, Zanella & Zanni (2009), "A scaled gradient
+    projection method", for the metric.
     """
 
-    def __init__(self, max_length: float = 1e3, sufficient_decrease: float = 1e-4, tune_accuracy: bool = False) -> None:
+    def __init__(
+        self,
+        max_length: float = 1e3,
+        sufficient_decrease: float = 1e-4,
+        spectral: bool = True,
+        nonmonotone: bool = True,
+        tune_accuracy: bool = False,
+        entropic: bool | None = None,
+    ) -> None:
         self.max_length = max_length
         self.sufficient_decrease = sufficient_decrease
+        self.spectral = spectral
+        self.nonmonotone = nonmonotone
         self.tune_accuracy = tune_accuracy
+        self.entropic = entropic
+
+    def refusal(self, domain: Domain) -> str | None:
+        """Refuse a domain without entropy where it is asked for."""
+        if self.entropic and domain.entropic_metric(domain.interior_point()) is None:
+            return "its entropic metric needs a domain that has one"
+        return None
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
         """Run Algorithm 1."""
@@ -52,53 +94,94 @@ class SPG(SequentialGenerator):
         accuracy = 1e-1 if self.tune_accuracy else None
         cut = yield Query(point, accuracy)
         self.center = cut
-        unit = _first_length(domain, cut)
-        length = unit
-        reference, total, eta = cut.value, 1.0, 0.85
+        lower, drowned = -np.inf, 0
+        reference, total, eta = cut.value, 1.0, 0.85 if self.nonmonotone else 0.0
+        metric = None if self.entropic is False else domain.entropic_metric(cut.point)
+        length = _unit(domain, cut, metric)
         while True:
-            direction = domain.project(cut.point - length * cut.subgradient) - cut.point
+            direction = _project(domain, cut, length, metric) - cut.point  # (8)
             slope = float(cut.subgradient @ direction)
-            if slope >= 0:
-                return
-            step, trial = 1.0, cut
-            while True:
-                candidate = cut.point + step * direction
-                if (candidate == cut.point).all() or step < 1e-12:
-                    return
-                trial = yield Query(candidate, accuracy)
-                # (10), up to the error the oracle states
-                if trial.value <= reference + self.sufficient_decrease * step * slope + trial.error + cut.error:
-                    break
-                step *= 0.5
-                if accuracy is not None:
-                    accuracy = max(0.1 * accuracy, 1e-9)
-            gained = (cut.value - trial.value) / (-step * slope)
-            eta = float(np.clip(eta + 0.025 * ((gained >= 0.5) - int(gained < 0.1)), 0.1, 1.0))
-            total, weight = eta * total + 1.0, eta * total
-            reference = (weight * reference + trial.value) / total
-            length = _spectral_length(cut, trial, 1e-30, self.max_length * unit)
-            self.center = cut = trial
             if accuracy is not None:
-                accuracy = min(accuracy, _wanted(domain, cut))
+                lower = max(lower, cut.lower_bound)
+                accuracy = _tuned(accuracy, relative_gap(cut.upper, lower), domain, cut)
+            found = None
+            if slope < 0:
+                found = yield from self._search(cut, direction, slope, reference, accuracy)
+            if found is None:
+                # (13), last line: ask again, more precisely
+                if accuracy is None or accuracy <= FINEST:
+                    return
+                accuracy = max(0.1 * accuracy, FINEST)
+                self.center = cut = yield Query(cut.point, accuracy)
+                continue
+            trial, step, excess = found
+            drowned = drowned + 1 if excess > 0 else 0
+            if drowned > DROWNED:
+                return
+            if drowned and accuracy is not None:
+                accuracy = max(0.1 * accuracy, FINEST)
+            if self.nonmonotone:
+                gained = (cut.value - trial.value) / (-step * slope)
+                eta = float(np.clip(eta + 0.025 * (int(gained >= 0.5) - int(gained < 0.1)), 0.1, 1.0))
+            total, weight = eta * total + 1.0, eta * total  # (11)
+            reference = (weight * reference + trial.value) / total  # (12)
+            longest = self.max_length * _unit(domain, trial, metric)
+            if self.spectral:
+                length = _spectral_length(cut, trial, metric, longest)
+            else:
+                length = min(2.0 * step * length, longest)
+            self.center = cut = trial
+            if metric is not None:
+                metric = domain.entropic_metric(cut.point)
+
+    def _search(
+        self, cut: ObjectiveCut, direction: Vector, slope: float, reference: float, accuracy: float | None
+    ) -> Generator[Query, ObjectiveCut, tuple[ObjectiveCut, float, float] | None]:
+        """Return the first trial that (10) accepts up to the errors stated, its step and what it owes to those."""
+        step = 1.0
+        while step > 1e-8:
+            candidate = cut.point + step * direction
+            if (candidate == cut.point).all():
+                return None
+            trial = yield Query(candidate, accuracy)
+            excess = trial.value - reference - self.sufficient_decrease * step * slope
+            if excess <= trial.error + cut.error:
+                return trial, step, excess
+            step *= 0.5
+        return None
 
 
-def _first_length(domain: Domain, cut: ObjectiveCut) -> float:
-    """Return the length that moves as far as the first cut's minimiser lies."""
-    norm = float(np.linalg.norm(cut.subgradient))
-    size = float(np.linalg.norm(domain.minimize_linear(cut.subgradient)[1] - cut.point))
-    return (size if np.isfinite(size) and size > 0 else 1.0) / norm if norm > 0 else 1.0
+def _project(domain: Domain, cut: ObjectiveCut, length: float, metric: Vector | None) -> Vector:
+    if metric is None:
+        return domain.project(cut.point - length * cut.subgradient)
+    return domain.project(cut.point - length * cut.subgradient / metric, metric)
 
 
-def _spectral_length(old: ObjectiveCut, new: ObjectiveCut, shortest: float, longest: float) -> float:
+def _unit(domain: Domain, cut: ObjectiveCut, metric: Vector | None) -> float:
+    """Return the length that moves as far as the cut's minimiser lies, or as the point is long, or by 1."""
+    r = np.ones_like(cut.point) if metric is None else metric
+    norm = float(np.sqrt(cut.subgradient @ (cut.subgradient / r)))
+    away = domain.minimize_linear(cut.subgradient)[1] - cut.point
+    if not np.isfinite(away).all():
+        away = cut.point
+    size = float(np.sqrt(away @ (r * away)))
+    return (size if size > 0 else 1.0) / norm if norm > 0 else 1.0
+
+
+def _spectral_length(old: ObjectiveCut, new: ObjectiveCut, metric: Vector | None, longest: float) -> float:
     """Barzilai and Borwein's ``|dz|^2 / (dz @ dg)``, (6); the longest where the curvature is not positive."""
     moved, turned = new.point - old.point, new.subgradient - old.subgradient
     curvature = float(moved @ turned)
-    return float(np.clip(moved @ moved / curvature, shortest, longest)) if curvature > 0 else longest
+    squared = float(moved @ moved) if metric is None else float(moved @ (metric * moved))
+    return float(np.clip(squared / curvature, 1e-30, longest)) if curvature > 0 else longest
 
 
-def _wanted(domain: Domain, cut: ObjectiveCut) -> float:
-    """A tenth of the relative gap the cut itself proves."""
-    constant = cut.value - float(cut.subgradient @ cut.point)
-    lower = constant + domain.minimize_linear(cut.subgradient)[0]
-    gap = (cut.upper - lower) / max(1e-12, abs(cut.upper))
-    return float(np.clip(0.1 * gap, 1e-9, 1e-1)) if np.isfinite(gap) else 1e-3
+def _tuned(accuracy: float, gap: float, domain: Domain, cut: ObjectiveCut) -> float:
+    """(13): a tenth of the decade of u, the relative gap; without one, of v, the norm of the projected gradient."""
+    if np.isfinite(gap):
+        decade = gap
+    else:
+        decade = float(np.linalg.norm(domain.project(cut.point - cut.subgradient) - cut.point))
+        decade = 1.0 if decade >= 5.0 else 0.1 * decade
+    wanted = 10.0 ** (np.floor(np.log10(max(decade, 1e-300))) - 1.0)
+    return float(min(accuracy, np.clip(wanted, FINEST, 1e-1)))

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 
 from oracle_opt.cuts import Vector
-from oracle_opt.domain import Domain, LinearConstraints
+from oracle_opt.domain import Box, Domain, LinearConstraints
 from oracle_opt.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -22,9 +21,9 @@ Matrix = NDArray[np.float64]
 class Polyhedron(Domain):
     """``{z : A @ z <= b, equality_matrix @ z == equality_rhs, lower <= z <= upper}``, bounded.
 
-    Linear minimisation, projection and the interior point are programs for HiGHS; the answers satisfy the constraints
-    up to its tolerance, 1e-9. Inequalities and bounds that no point leaves slack are found and kept as equations, so
-    that the set has an interior within them.
+    Linear minimisation and the interior point are programs for HiGHS, the projection is a Newton method on its dual,
+    with OSQP to fall back on; answers satisfy the constraints up to 1e-9 or so. Inequalities and bounds that no point
+    leaves slack are found and kept as equations, so that the set has an interior within them.
 
     Parameters
     ----------
@@ -106,21 +105,25 @@ class Polyhedron(Domain):
         return unit * proven, np.clip(np.array(solution.col_value), self.lower, self.upper)
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
-        """Nearest point, by a quadratic program; a point inside is its own."""
+        """Nearest point, through the dual, one variable a row; a point inside is its own."""
         if self._violation(point) <= 1e-10 * max(1.0, float(np.abs(point).max())):
             return np.clip(point, self.lower, self.upper)
-        weights = np.ones(self.dimension) if metric is None else metric / metric.max()
-        model = self._program(-weights * point)
-        n = self.dimension
-        import highspy
+        from oracle_opt._projection import project_on_cuts  # only here: it loads scipy
 
-        hessian = highspy.HighsHessian()
-        hessian.dim_, hessian.format_ = n, highspy.HessianFormat.kTriangular
-        hessian.start_, hessian.index_ = np.arange(n + 1), np.arange(n)
-        hessian.value_ = weights
-        model.passHessian(hessian)
-        nearest: Vector = np.clip(np.array(_solved(model).col_value), self.lower, self.upper)
-        return nearest
+        matrix, rhs = np.vstack([self.A, self.equality_matrix]), np.r_[self.b, self.equality_rhs]
+        weights = np.ones(self.dimension) if metric is None else metric / metric.max()
+        unit = 1e-4 * np.linalg.norm(matrix, axis=1)
+        found = project_on_cuts(
+            Box(self.lower, self.upper),
+            point,
+            weights,
+            matrix,
+            rhs,
+            np.zeros(len(rhs)),
+            unit=unit,
+            n_equations=len(self.equality_rhs),
+        )
+        return found.point if found.converged else self._project_by_osqp(point, weights)
 
     def interior_point(self) -> Vector:
         """Centre of the largest ball, within the equations, that leaves each inequality and bound the same distance."""
@@ -129,6 +132,20 @@ class Polyhedron(Domain):
     def linear_constraints(self) -> LinearConstraints:
         """Return the whole description."""
         return LinearConstraints(self.equality_matrix, self.equality_rhs, self.lower, self.upper, self.A, self.b)
+
+    def _project_by_osqp(self, point: Vector, weights: Vector) -> Vector:
+        """Project with OSQP, where the dual Newton method failed."""
+        import osqp
+        from scipy import sparse
+
+        rows = sparse.csc_matrix(np.vstack([self.A, self.equality_matrix, np.eye(self.dimension)]))
+        lower = np.r_[np.full(len(self.b), -np.inf), self.equality_rhs, self.lower]
+        upper = np.r_[self.b, self.equality_rhs, self.upper]
+        solver = osqp.OSQP()
+        tight = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": True, "verbose": False}
+        solver.setup(sparse.diags(weights, format="csc"), -weights * point, rows, lower, upper, **tight)
+        nearest: Vector = np.clip(solver.solve(raise_error=True).x, self.lower, self.upper)
+        return nearest
 
     def _violation(self, z: Vector) -> float:
         """Largest distance to a constraint."""
@@ -194,6 +211,8 @@ class Polyhedron(Domain):
         self.A, self.b = self.A[~tight[:m]], self.b[~tight[:m]]
         self.lower, self.upper = self.lower - fixed, self.upper + fixed  # the equation holds a fixed variable
         if len(E):
+            from scipy import linalg  # only here: the import takes time
+
             triangle, order = linalg.qr(E.T, mode="r", pivoting=True)
             size = np.abs(np.diag(triangle))
             order = np.sort(order[: np.count_nonzero(size > 1e-10 * size.max())])

@@ -12,24 +12,34 @@ from oracle_opt.oracles.conic import (
     SecondOrder,
     Zero,
 )
-from oracle_opt.oracles.kernels import GramBank, uci_bank
+from oracle_opt.oracles.gmkl import GMKLOracle
+from oracle_opt.oracles.kernels import GramBank, ProductBank, uci_bank
 from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
+from oracle_opt.oracles.mixed_norm import MixedNormOracle
 from oracle_opt.oracles.mkl import MKLOracle
+from oracle_opt.oracles.regularisers import ElasticNet, EntropyRegulariser, LpRegulariser, Regulariser
 
 __all__ = [
     "BendersOracle",
     "Cone",
     "ConicOracle",
+    "ElasticNet",
+    "EntropyRegulariser",
     "Estimate",
     "Exponential",
+    "GMKLOracle",
     "GramBank",
     "Infeasibility",
+    "LpRegulariser",
     "MKLOracle",
     "MaxEigenvalueOracle",
+    "MixedNormOracle",
     "Nonnegative",
     "PositiveSemidefinite",
     "Power",
+    "ProductBank",
     "RandomBlock",
+    "Regulariser",
     "SecondOrder",
     "TwoStageProblem",
     "Zero",

@@ -12,6 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from tiny_kernels import (
+    tiny_gmkl,
+    tiny_gmkl_optimum,
+    tiny_mixed_norm,
+    tiny_mixed_norm_optimum,
+    tiny_mkl,
+    tiny_mkl_optimum,
+)
 
 from oracle_opt import (
     Ball,
@@ -35,13 +43,14 @@ from oracle_opt.generators import (
     FixedPoint,
     Kelley,
     LevelSet,
+    MirrorDescent,
     NewtonBundle,
+    ProjectedGradient,
     ProximalBundle,
     QuasiNewton,
     ReducedGradient,
     Subgradient,
 )
-from oracle_opt.oracles import GramBank, MKLOracle
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,7 @@ CENTRAL = (("hard", 1e-3, 1200), ("any", 1e-5, 1000))
 # With fewer cuts than variables no model is exact: only the bounds are promised.
 CAPPED = (("hard", np.inf, 60), *EXACT)
 SMOOTH = (("badly scaled", 1e-2, 1000), ("smooth", 1e-4, 1000))
+STEEPEST = (("badly scaled", np.inf, 60), *SMOOTH)
 GENERATORS = [
     Entry("analytic-center", AnalyticCenter, INTERIOR),
     Entry(
@@ -102,10 +112,18 @@ GENERATORS = [
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
     Entry("spg", SPG, SMOOTH),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
+    Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH),
+    Entry("spg lengths alone", lambda: SPG(nonmonotone=False), STEEPEST),
+    Entry("spg averages alone", lambda: SPG(spectral=False), STEEPEST),
     Entry(
         "subgradient", Subgradient, (("feasibility", np.inf, 60), ("badly scaled", np.inf, 60), ("bounded", 0.15, 500))
     ),
     Entry("subgradient polyak", lambda: Subgradient(polyak=True)),
+    Entry("projected-gradient", ProjectedGradient, STEEPEST),
+    Entry("projected-gradient 1e-6", lambda: ProjectedGradient(accuracy=1e-6), STEEPEST),
+    Entry(
+        "mirror-descent", MirrorDescent, (("feasibility", np.inf, 60), ("smooth", 0.05, 1000), ("bounded", 0.15, 1000))
+    ),
     Entry("reduced-gradient", ReducedGradient, (("smooth simplex", 1e-4, 1000),)),
     Entry("quasi-newton", QuasiNewton, SMOOTH),
     Entry("lbfgs", LBFGS, SMOOTH),
@@ -202,37 +220,6 @@ def _halfspaces_on_simplex() -> Oracle:
     return FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True)
 
 
-def tiny_mkl() -> MKLOracle:
-    """Five RBF kernels on twelve points."""
-    rng = np.random.default_rng(3)
-    points = rng.normal(size=(12, 2))
-    y = np.where(points[:, 0] + 0.5 * rng.normal(size=12) > 0, 1.0, -1.0)
-    distances = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    kernels = [np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]
-    return MKLOracle(GramBank(kernels), y, C=1.0)
-
-
-def mkl_optimum(oracle: MKLOracle, kernels: list[np.ndarray]) -> float:
-    """l1-MKL as the QCQP (7), by Clarabel: max sum(a) - t with 1/2 |L_k' (y*a)|^2 <= t."""
-    import cvxpy as cp
-
-    n = len(oracle.y)
-    a, t = cp.Variable(n), cp.Variable()
-    constraints = [a >= 0, a <= oracle.C, oracle.y @ a == 0]
-    for kernel in kernels:
-        values, vectors = np.linalg.eigh(kernel)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        constraints.append(0.5 * cp.sum_squares(root.T @ cp.multiply(oracle.y, a)) <= t)
-    problem = cp.Problem(cp.Maximize(cp.sum(a) - t), constraints)
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
-    return float(problem.value)
-
-
-def _tiny_mkl_optimum() -> float:
-    oracle = tiny_mkl()
-    return mkl_optimum(oracle, [oracle.bank.combine(row) for row in np.eye(5)])
-
-
 def _problems() -> list[Problem]:
     target = np.array([0.1, 0.2, 0.3, 0.4])
     ones = np.ones(4)
@@ -282,7 +269,9 @@ def _problems() -> list[Problem]:
         problem("disc by cuts", _disc, 2 - np.sqrt(2), {"feasibility", "curved", *bounded}),
         problem("caps by cuts", _halfspaces_on_simplex, 0.735, {"feasibility", *bounded}, 1e-8),
         problem("curved on simplex", _with_curvature, _curved_optimum(), smooth | on_simplex, 1e-8),
-        problem("tiny mkl", tiny_mkl, _tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
+        problem("tiny mkl", tiny_mkl, tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
+        problem("tiny mixed norm", tiny_mixed_norm, tiny_mixed_norm_optimum(), smooth, 1e-7),
+        problem("tiny gmkl", tiny_gmkl, tiny_gmkl_optimum(), smooth, 1e-7),
         *_nonsmooth_set(),
     ]
 

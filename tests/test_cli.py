@@ -14,7 +14,11 @@ from typer.testing import CliRunner
 
 from oracle_opt.cli import main
 
-COMMAND = [sys.executable, "-c", "from oracle_opt.cli import main; main()"]
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from oracle_opt.cli import main; main()",
+]
 SECONDS = ["oracle_seconds_mean", "generator_seconds_mean"]
 
 

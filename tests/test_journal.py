@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from table import tiny_mkl
+from tiny_kernels import tiny_mkl
 
 from oracle_opt import (
     Box,

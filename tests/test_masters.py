@@ -10,6 +10,8 @@ import pytest
 import scipy.optimize
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, minimize
+from oracle_opt._nonnegative import nonnegative_quadratic
+from oracle_opt._projection import Projection, project_on_cuts
 from oracle_opt.generators import Kelley, LevelSet, _level
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
@@ -19,8 +21,6 @@ from oracle_opt.generators._interior_point import minimize_epigraph
 from oracle_opt.generators._level import level_point
 from oracle_opt.generators._lp import ModelLP
 from oracle_opt.generators._model import CuttingPlaneModel
-from oracle_opt.generators._nonnegative import nonnegative_quadratic
-from oracle_opt.generators._projection import Projection, project_on_cuts
 
 DOMAINS = [Simplex(8), ProductOfSimplices([3, 5]), Box(-np.ones(8), np.linspace(0.5, 2, 8))]
 
@@ -295,7 +295,7 @@ def test_a_linear_program_that_fails_with_nothing_to_stand_in_raises(monkeypatch
 
 
 def test_a_failing_projection_gives_a_point_of_the_level_set(monkeypatch) -> None:
-    def failing(domain, center, metric, matrix, rhs, start, unit):
+    def failing(domain, center, metric, matrix, rhs, start, unit, n_equations):
         return Projection(center, start, False)
 
     monkeypatch.setattr(_level, "project_on_cuts", failing)

@@ -3,5 +3,6 @@
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, uci_bank
+from oracle_opt.oracles.kernels.product import ProductBank
 
-__all__ = ["CrossKernels", "GramBank", "KernelKind", "KernelSpec", "uci_bank"]
+__all__ = ["CrossKernels", "GramBank", "KernelKind", "KernelSpec", "ProductBank", "uci_bank"]

@@ -12,7 +12,12 @@ ENTER = 0.5  # variables that gain at least this share of the best gain enter to
 
 
 def nonnegative_quadratic(
-    hessian: NDArray[np.float64], linear: Vector, start: Vector, tolerance: float, max_steps: int = 300
+    hessian: NDArray[np.float64],
+    linear: Vector,
+    start: Vector,
+    tolerance: float,
+    max_steps: int = 300,
+    free: NDArray[np.bool_] | None = None,
 ) -> Vector:
     """``min 1/2 v @ hessian @ v - linear @ v`` over v >= 0.
 
@@ -31,6 +36,8 @@ def nonnegative_quadratic(
         Variables at zero with a smaller gain are left there.
     max_steps : int
         Limit on changes of the support.
+    free : ndarray of bool, shape (m,), optional
+        Variables that may have any sign; default none.
 
     Returns
     -------
@@ -44,29 +51,30 @@ def nonnegative_quadratic(
     constrained least squares algorithm", for the Gram form.
     """
     v = start.copy()
-    support = v > 0
+    signed = np.ones(len(v), dtype=bool) if free is None else ~free
+    support = (v > 0) | ~signed
     ridge = 0.0
     for _ in range(max_steps):
         chosen = np.flatnonzero(support)
         if len(chosen):
-            _, free, info = scipy.linalg.lapack.dposv(hessian[chosen[:, None], chosen], linear[chosen])
+            _, found, info = scipy.linalg.lapack.dposv(hessian[chosen[:, None], chosen], linear[chosen])
             if info != 0:
                 ridge = max(100.0 * ridge, 1e-14 * float(hessian.diagonal().max()))
                 hessian, linear = hessian + ridge * np.eye(len(v)), linear + ridge * start
                 continue
-            least = free.min()
-            if least <= 0:
+            blocked = np.flatnonzero((found <= 0) & signed[chosen])
+            if len(blocked):
                 # go as far as the first variable that reaches zero, and take it out
-                blocked = np.flatnonzero(free <= 0)
                 known = v[chosen]
-                room = known[blocked] / np.maximum(known[blocked] - free[blocked], 1e-300)
+                room = known[blocked] / np.maximum(known[blocked] - found[blocked], 1e-300)
                 leaving = blocked[room == room.min()]
-                known = np.maximum(known + room.min() * (free - known), 0.0)
+                known = known + room.min() * (found - known)
+                known = np.where(signed[chosen], np.maximum(known, 0.0), known)
                 known[leaving] = 0.0
                 v[chosen] = known
                 support[chosen[leaving]] = False
                 continue
-            v[chosen] = free
+            v[chosen] = found
         gain = linear - hessian[:, chosen] @ v[chosen]
         gain[chosen] = -np.inf
         best = float(gain.max())

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt import Domain, LinearConstraints
+from oracle_opt._nonnegative import nonnegative_quadratic
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._nonnegative import nonnegative_quadratic
+from oracle_opt.domain import Domain, LinearConstraints
 
 Matrix = NDArray[np.float64]
 
@@ -35,6 +35,7 @@ def project_on_cuts(
     tolerance: float = 1e-6,
     max_steps: int = 100,
     unit: Vector | None = None,
+    n_equations: int = 0,
 ) -> Projection:
     """``min 1/2 sum(metric * (z - center)**2)`` over the domain with ``matrix @ z <= rhs``.
 
@@ -60,6 +61,8 @@ def project_on_cuts(
         Limit on Newton steps.
     unit : ndarray of shape (m,), optional
         What a large violation of each half-space is; default is ones.
+    n_equations : int
+        The last so many rows are equations; their multipliers may have any sign.
 
     References
     ----------
@@ -69,47 +72,55 @@ def project_on_cuts(
     constraints = domain.linear_constraints()
     assert constraints is not None
     unit = np.ones(len(rhs)) if unit is None else unit
-    u = np.maximum(start, 0.0)
-    used = (matrix @ center > rhs) | (u > 0)
+    equation = np.arange(len(rhs)) >= len(rhs) - n_equations
+    u = np.where(equation, start, np.maximum(start, 0.0))
+    used = (matrix @ center > rhs) | (u > 0) | equation
     while True:
         chosen = np.flatnonzero(used)
         rows, sides = matrix[chosen] / unit[chosen, None], rhs[chosen] / unit[chosen]
         rows, sides = _less_equalities(constraints, center, rows, sides)
-        z, u[chosen], steps = _newton(domain, constraints, center, metric, rows, sides, u[chosen], tolerance, max_steps)
+        problem = _Dual(domain, constraints, center, metric, rows, sides, equation[chosen])
+        z, u[chosen], steps = _newton(problem, u[chosen], tolerance, max_steps)
         max_steps -= steps
         violation = (matrix @ z - rhs) / unit
+        violation[equation] = np.abs(violation[equation])
         left_out = ~used & (violation > tolerance)
         if max_steps <= 0 or not left_out.any():
             return Projection(z, u, bool(violation.max(initial=0.0) <= 1e3 * tolerance))
         used |= left_out
 
 
-def _newton(
-    domain: Domain,
-    constraints: LinearConstraints,
-    center: Vector,
-    metric: Vector,
-    matrix: Matrix,
-    rhs: Vector,
-    u: Vector,
-    tolerance: float,
-    max_steps: int,
-) -> tuple[Vector, Vector, int]:
+@dataclass(frozen=True, eq=False)
+class _Dual:
+    """The dual function of a projection: what it is made of."""
+
+    domain: Domain
+    constraints: LinearConstraints
+    center: Vector
+    metric: Vector
+    matrix: Matrix
+    rhs: Vector
+    equation: NDArray[np.bool_]
+
+
+def _newton(dual: _Dual, u: Vector, tolerance: float, max_steps: int) -> tuple[Vector, Vector, int]:
     """Maximise the dual function; the point, the multipliers and the number of steps, at least 1."""
+    domain, center, metric, matrix, rhs = dual.domain, dual.center, dual.metric, dual.matrix, dual.rhs
     ridge = RIDGE * max(float((matrix**2 @ (1.0 / metric)).max(initial=0.0)), 1e-300)
     z, value = dual_function(domain, center, metric, matrix, rhs, u)
     near = 0
     for step in range(max_steps):
         gradient = matrix @ z - rhs
-        slack, violation = float(np.abs(u * gradient).max(initial=0.0)), float(gradient.max(initial=0.0))
+        slack = float(np.abs(u * gradient).max(initial=0.0))
+        violation = float(np.where(dual.equation, np.abs(gradient), gradient).max(initial=0.0))
         near += violation <= 1e3 * tolerance
         # At the limit of precision the ridge slows the multipliers down; the point, long near, hardly moves then.
         if (violation <= tolerance and slack <= tolerance * abs(value)) or near > 10:
             return z, u, step + 1
         # The local model of the dual, with just as much ridge as keeps it definite, maximised over u >= 0 exactly.
-        hessian = face_hessian(constraints, metric, matrix, z)
+        hessian = face_hessian(dual.constraints, metric, matrix, z)
         hessian[np.diag_indices(len(u))] += ridge
-        model = nonnegative_quadratic(hessian, gradient + hessian @ u, u, 0.1 * tolerance)
+        model = nonnegative_quadratic(hessian, gradient + hessian @ u, u, 0.1 * tolerance, free=dual.equation)
         moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, value)
         if moved is None:
             return z, u, step + 1
@@ -136,8 +147,10 @@ def _pseudo_inverse(gram: Matrix) -> Matrix:
     """Of the equalities' Gram matrix: diagonal where they share no coordinate, as those of simplices."""
     diagonal = gram.diagonal()
     if np.count_nonzero(gram) == np.count_nonzero(diagonal):
-        return np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
-    return np.linalg.pinv(gram)
+        reciprocal: Matrix = np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
+        return reciprocal
+    inverse: Matrix = np.asarray(np.linalg.pinv(gram), dtype=np.float64)
+    return inverse
 
 
 def dual_function(

@@ -1,0 +1,65 @@
+"""Projected gradient descent with Armijo's rule (PGD)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from oracle_opt import Domain, InvalidArgument, ObjectiveCut, Query, SequentialGenerator
+from oracle_opt.cuts import Vector
+
+
+class ProjectedGradient(SequentialGenerator):
+    """Step against the gradient, project, halve the step until the function falls enough: the baseline of SPG.
+
+    Every trial is a point of the projection arc ``z(s) = project(z - s * g)``, taken if
+    ``f(z(s)) <= f(z) + sufficient_decrease * g @ (z(s) - z)``, (5). The first step moves as far as the first cut's
+    minimiser over the domain lies, or by 1 on an unbounded domain; later ones start at twice the last.
+
+    Parameters
+    ----------
+    sufficient_decrease : float
+        gamma of (5).
+    accuracy : float, optional
+        Relative error asked of the oracle at every call; the paper needs 1e-6 from the start. Default: the oracle's
+        own best.
+
+    Notes
+    -----
+    Values are compared as they are, without the errors the oracle states: the rule insists on a strict decrease. On a
+    loose oracle the steps become minute, until one can no longer be told from none and the method stops asking.
+
+    References
+    ----------
+    Jain, Vishwanathan & Varma (2012), "SPG-GMKL", section 3, (5); Bertsekas (1976), "On the Goldstein-Levitin-Polyak
+    gradient projection method", for the arc.
+    """
+
+    def __init__(self, sufficient_decrease: float = 1e-4, accuracy: float | None = None) -> None:
+        self.sufficient_decrease = sufficient_decrease
+        self.accuracy = accuracy
+
+    def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
+        """Descend."""
+        if not 0 < self.sufficient_decrease < 1:
+            raise InvalidArgument(f"`sufficient_decrease` must be in (0, 1), got {self.sufficient_decrease!r}")
+        if self.accuracy is not None and not self.accuracy > 0:
+            raise InvalidArgument(f"`accuracy` must be positive or None, got {self.accuracy!r}")
+        self.center = cut = yield Query(point, self.accuracy)
+        norm = float(np.linalg.norm(cut.subgradient))
+        if norm == 0:
+            return
+        size = float(np.linalg.norm(domain.minimize_linear(cut.subgradient)[1] - cut.point))
+        length = (size if np.isfinite(size) and size > 0 else 1.0) / norm
+        while True:
+            candidate = domain.project(cut.point - length * cut.subgradient)
+            moved = candidate - cut.point
+            if not moved.any():
+                return
+            trial = yield Query(candidate, self.accuracy)
+            if trial.value <= cut.value + self.sufficient_decrease * float(cut.subgradient @ moved):
+                self.center = cut = trial
+                length *= 2.0
+            else:
+                length *= 0.5

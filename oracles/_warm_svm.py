@@ -1,0 +1,85 @@
+"""The SVM inside an oracle: labels and box checked once, every solve from where the last one ended."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.cuts import Cut, Vector
+from oracle_opt.domain import Domain
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank import Matrix
+from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, solve_checked
+
+
+class WarmSVM:
+    """C-SVC on one kernel after another.
+
+    Parameters
+    ----------
+    n_points : int
+        Number of points of the kernels.
+    y, C, class_weight, accuracy, max_steps
+        As for `MKLOracle`.
+    """
+
+    def __init__(
+        self,
+        n_points: int,
+        y: ArrayLike,
+        C: float | ArrayLike,
+        class_weight: Mapping[int, float] | None,
+        accuracy: float,
+        max_steps: int,
+    ) -> None:
+        self.y = checked_labels(y)
+        if self.y.size != n_points:
+            raise InvalidArgument(f"`y` must have {n_points} labels, one a point of the bank, got {self.y.size}")
+        self.C = checked_box(C, self.y, class_weight)
+        if not 0.0 <= accuracy < np.inf:
+            raise InvalidArgument(f"`accuracy` must be a number >= 0, got {accuracy!r}")
+        self.accuracy = accuracy
+        self.max_steps = max_steps
+        self.kernel: Matrix = np.empty((n_points, n_points))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        self._signed: Vector | None = None
+
+    def recall(self, cut: Cut) -> None:
+        """Take the solution of a cut, its extra `alpha`, as the next starting point."""
+        self._signed = self.y * np.asarray(cut.extras["alpha"], dtype=float)
+
+    def solve(self, kernel: Matrix, accuracy: float | None) -> SVMSolution:
+        """Solve to a relative gap of `accuracy`, default the own one. `kernel` may, but need not, be `self.kernel`."""
+        wanted = self.accuracy if accuracy is None else accuracy
+        svm = solve_checked(kernel, self.y, self.C, start=self._signed, accuracy=wanted, max_steps=self.max_steps)
+        self._signed = svm.signed_dual
+        return svm
+
+    def longest(self, alpha: Vector) -> float:
+        """Largest t for which t * alpha is in the box."""
+        used = alpha > 0
+        return float((self.C[used] / alpha[used]).min(initial=np.inf))
+
+    def identity(self) -> str:
+        """Labels, C and accuracy."""
+        data = f"y #{zlib.crc32(self.y.tobytes()):08x}, C #{zlib.crc32(self.C.tobytes()):08x}"
+        return f"{data}, accuracy {self.accuracy:g}"
+
+
+def checked_point(point: Vector, domain: Domain) -> Vector:
+    """Return a copy of the point, or raise `InvalidArgument` unless it is finite and in the domain."""
+    checked = np.array(point, dtype=float)
+    if checked.shape != (domain.dimension,) or not np.isfinite(checked).all():
+        raise InvalidArgument(f"`query.point` must be {domain.dimension} finite weights, got shape {checked.shape}")
+    if not domain.contains(checked):
+        raise InvalidArgument(
+            f"`query.point` must be in {domain!r}, got the sum {checked.sum():.12g} and the least entry "
+            f"{checked.min():.3g}; project it first"
+        )
+    return checked

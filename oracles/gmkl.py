@@ -1,0 +1,228 @@
+"""Generalised multiple kernel learning: any regulariser on the weights of a sum, or of a product, of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
+from oracle_opt.domain import NonnegativeOrthant
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles._warm_svm import WarmSVM, checked_point
+from oracle_opt.oracles.kernels import GramBank, ProductBank
+from oracle_opt.oracles.regularisers import Regulariser
+from oracle_opt.oracles.svm.csvc import decision_values
+
+
+class WeightOrthant(NonnegativeOrthant):
+    """The orthant of the weights, with the metric of their regulariser.
+
+    Parameters
+    ----------
+    dimension : int
+        p.
+    radius : float
+        As for `NonnegativeOrthant`.
+    regulariser : Regulariser
+        Whose `metric` is the entropic metric here.
+    """
+
+    def __init__(self, dimension: int, radius: float, regulariser: Regulariser) -> None:
+        super().__init__(dimension, radius)
+        self.regulariser = regulariser
+
+    def entropic_metric(self, point: Vector) -> Vector | None:
+        """Return the metric of the regulariser, if it has one."""
+        return self.regulariser.metric(point)
+
+
+class GMKLOracle(Oracle):
+    """``T(d) = r(d) + max over a of sum(a) - 1/2 (y*a) @ K(d) @ (y*a)``, d >= 0, a in the box of the C-SVC dual.
+
+    A query solves one SVM on the kernel ``K(d)``, from where the last one ended; `Query.accuracy` is the relative gap
+    asked of it, and what remains of its gap is the cut's `error`.
+
+    *Sum*, ``K(d) = sum(d_k K_k)``, for a `GramBank`. T is convex if r is. For any feasible a the function inside the
+    maximum is affine in d, so its value and slope at the query point plus those of r are a valid cut. The orthant is
+    not bounded, and yet the cut has a lower bound: the dual ``sum(t a) - r*(S(t a) / 2)``, r* the conjugate of r over
+    the orthant and t the best scale, for every regulariser that knows its conjugate.
+
+    *Product*, ``K(d) = exp(-sum(d_k D_k))`` entrywise, for a `ProductBank`. T is not convex: value and gradient are
+    what they are, nothing is proven; end the run by `gtol`. Generators that need convexity are refused.
+
+    Parameters
+    ----------
+    bank : GramBank or ProductBank
+        p kernels, or p distances, on n points.
+    y : array_like of shape (n,)
+        Labels, -1 and +1, both present.
+    C : float or array_like of shape (n,)
+        Upper bound of each dual variable, positive.
+    regulariser : Regulariser
+        r, for example `LpRegulariser`, or an object of a subclass of your own.
+    radius : float
+        States that some minimiser has all weights <= radius; cutting-plane methods need it finite. Default: unbounded.
+    class_weight, accuracy, max_steps
+        As for `MKLOracle`.
+
+    Attributes
+    ----------
+    domain : NonnegativeOrthant
+        Of dimension p. Its entropic metric, which `SPG` uses, is that of the regulariser.
+    convex : bool
+        Whether bounds are proofs: a sum of kernels and a regulariser that declares itself convex.
+
+    Raises
+    ------
+    InvalidArgument
+        Labels, C or a regulariser that cannot be used. From `query`: a point that is not in the orthant, or a
+        regulariser whose value or gradient is not finite there.
+
+    References
+    ----------
+    .. [1] Jain, Vishwanathan, Varma (2012), "SPG-GMKL: generalized multiple kernel learning with a million kernels",
+       equations 1 to 4.
+    .. [2] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm", for
+       the dual of the squared lp norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Query
+    >>> from oracle_opt.oracles import GMKLOracle, GramBank, LpRegulariser
+    >>> oracle = GMKLOracle(GramBank([np.eye(2), np.ones((2, 2))]), [1, -1], 100.0, LpRegulariser(2))
+    >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
+    >>> cut.value, cut.subgradient.tolist(), round(cut.lower_bound, 3)
+    (1.5, [0.0, 0.0], 1.5)
+    """
+
+    def __init__(
+        self,
+        bank: GramBank | ProductBank,
+        y: ArrayLike,
+        C: float | ArrayLike,
+        regulariser: Regulariser,
+        *,
+        radius: float = np.inf,
+        class_weight: Mapping[int, float] | None = None,
+        accuracy: float = 1e-8,
+        max_steps: int = 10_000_000,
+    ) -> None:
+        if not isinstance(regulariser, Regulariser):
+            raise InvalidArgument(
+                f"`regulariser` must be a Regulariser, got {regulariser!r}; subclass it: `value`, `gradient`, `convex`"
+            )
+        self.bank = bank
+        self.regulariser = regulariser
+        self._svm = WarmSVM(bank.n_points, y, C, class_weight, accuracy, max_steps)
+        self.domain = WeightOrthant(bank.n_kernels, radius, regulariser)
+        self.convex = bool(regulariser.convex) and not isinstance(bank, ProductBank)
+        self._regularise(self.domain.interior_point())
+
+    @property
+    def y(self) -> Vector:
+        """Labels, ndarray of shape (n,)."""
+        return self._svm.y
+
+    @property
+    def C(self) -> Vector:
+        """Upper bounds of the dual variables, ndarray of shape (n,)."""
+        return self._svm.C
+
+    def reset(self) -> None:
+        """Forget the last SVM solution."""
+        self._svm.reset()
+
+    def recall(self, cut: Cut) -> None:
+        """Take the SVM solution of a cut as the next starting point: all this oracle remembers between queries."""
+        self._svm.recall(cut)
+
+    def query(self, query: Query) -> ObjectiveCut:
+        """Solve the SVM on the kernel at the point.
+
+        Parameters
+        ----------
+        query : Query
+            A point of the orthant; its `accuracy`, if any, is the relative gap asked of the SVM.
+
+        Returns
+        -------
+        ObjectiveCut
+            Its `extras`: `alpha`, the dual variables, shape (n,); `bias`; `n_steps`; for a sum of kernels
+            `quadratic_forms`, S, shape (p,), and where the regulariser has one `analytic_update`, shape (p,): the
+            weights that minimise the primal objective at this SVM's hyperplane.
+
+        Raises
+        ------
+        InvalidArgument
+            The point is not in the orthant, or the regulariser is not finite there.
+        """
+        d = np.maximum(checked_point(query.point, self.domain), 0.0)
+        regularised, slope = self._regularise(d)
+        svm = self._svm
+        solution = svm.solve(self.bank.combine(d, out=svm.kernel), query.accuracy)
+        alpha = solution.alpha
+        extras: dict[str, Any] = {"alpha": alpha, "bias": solution.bias, "n_steps": solution.n_steps}
+        lower = -np.inf
+        if isinstance(self.bank, ProductBank):
+            forms = -self.bank.distance_forms(solution.signed_dual, svm.kernel)
+        else:
+            forms = np.maximum(self.bank.quadratic_forms(solution.signed_dual), 0.0)  # below 0 by rounding alone
+            extras["quadratic_forms"] = forms
+            lower = self.regulariser.dual_bound(float(alpha.sum()), 0.5 * forms, svm.longest(alpha))
+            # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
+            if (update := self.regulariser.block_update(d * d * forms)) is not None:
+                extras["analytic_update"] = update
+        return ObjectiveCut(
+            point=np.array(query.point, dtype=float),
+            value=regularised + solution.dual_objective,
+            subgradient=slope - 0.5 * forms,
+            error=max(solution.gap, 0.0),
+            lower_bound=lower if self.convex else -np.inf,
+            extras=extras,
+        )
+
+    def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Decision values of new points, for the SVM that answered a cut of this oracle.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            Say the best one of a run.
+        new : array_like
+            New points as the bank's `cross` takes them.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive for the class +1.
+        """
+        cross = self.bank.cross(new, cut.point)
+        return decision_values(cross, self.y * cut.extras["alpha"], cut.extras["bias"])
+
+    def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Labels -1 or +1 of new points, ndarray of shape (m,): the signs of `decision_function`, 0 counting as +1."""
+        return np.where(self.decision_function(cut, new) >= 0, 1.0, -1.0)
+
+    def identity(self) -> str:
+        """Kernels, labels, C, accuracy and regulariser."""
+        kernels = f"kernels {self.bank.digest()}, {self._svm.identity()}"
+        return f"{super().identity()}, {kernels}, regulariser {self.regulariser!r}"
+
+    def _regularise(self, d: Vector) -> tuple[float, Vector]:
+        """Value and gradient of r, checked, as the user may have written them."""
+        value, slope = float(self.regulariser.value(d)), np.asarray(self.regulariser.gradient(d), dtype=float)
+        if slope.shape != d.shape:
+            raise InvalidArgument(f"`regulariser.gradient` must have shape {d.shape}, got {slope.shape}")
+        if not np.isfinite(value):
+            raise InvalidArgument(f"`regulariser.value` must be finite on the orthant, got {value}")
+        if not np.isfinite(slope).all():
+            k = int(np.flatnonzero(~np.isfinite(slope))[0])
+            raise InvalidArgument(
+                f"`regulariser.gradient` must be finite on the orthant, got {slope[k]} for weight {k} at {d[k]:g}"
+            )
+        return value, slope

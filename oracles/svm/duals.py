@@ -1,0 +1,187 @@
+"""Regularisers of kernel weights that have a smooth conjugate: what MKL needs to be solved in its dual."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.regularisers import EntropyRegulariser, LpRegulariser, Regulariser
+
+if AVX2:
+    from oracle_opt.oracles.svm._lpmkl_avx2 import Entropy, LpNorm, Penalty, SquaredNorm
+else:
+    from oracle_opt.oracles.svm._lpmkl import Entropy, LpNorm, Penalty, SquaredNorm
+
+Vector = NDArray[np.float64]
+
+# Exponent of a kernel weight under the entropy; larger ones could overflow in sums.
+LARGEST = 300.0
+# Quadratic form over the norm of all: below, p > 2 has no second derivative to speak of.
+LEAST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class WeightDerivative:
+    """Derivative ``diag(diagonal) + factor * outer(direction, direction)`` of the weights in the quadratic forms."""
+
+    diagonal: Vector
+    direction: Vector
+    factor: float
+
+    def __matmul__(self, x: Vector) -> Vector:
+        result: Vector = self.diagonal * x + (self.factor * float(self.direction @ x)) * self.direction
+        return result
+
+    def between(self, R: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``R @ derivative @ R.T``, for R of shape (r, p)."""
+        image = R @ self.direction
+        result: NDArray[np.float64] = (R * self.diagonal) @ R.T + self.factor * np.outer(image, image)
+        return result
+
+
+class SmoothDual(ABC):
+    """A regulariser r through ``rho(S) = max over d >= 0 of d @ S / 2 - r(d)``, which is differentiable.
+
+    MKL ``min over d >= 0 max over a of 1'a - 1/2 d @ S(a) + r(d)`` then has the dual ``max over a of 1'a - rho(S(a))``.
+    """
+
+    def __init__(self, regulariser: Regulariser) -> None:
+        self.regulariser = regulariser
+
+    def value(self, d: Vector) -> float:
+        """``r(d)``, for d of shape (p,)."""
+        return self.regulariser.value(d)
+
+    def gradient(self, d: Vector) -> Vector:
+        """Gradient of r at d, shape (p,)."""
+        return self.regulariser.gradient(d)
+
+    def conjugate(self, S: Vector) -> float:
+        """``rho(S)``, for S of shape (p,), not negative."""
+        return self.regulariser.conjugate(0.5 * S)
+
+    @abstractmethod
+    def weights(self, S: Vector) -> Vector:
+        """The d that attains rho(S), shape (p,): twice its gradient."""
+
+    @abstractmethod
+    def derivative(self, S: Vector) -> WeightDerivative:
+        """Derivative of `weights` at S."""
+
+    @abstractmethod
+    def start(self) -> Vector:
+        """Weights that prefer no kernel, shape (p,)."""
+
+    @abstractmethod
+    def easier(self, S: Vector) -> SmoothDual | None:
+        """One of the same kind whose weights depend less on S, if those of this one depend on it much."""
+
+    @abstractmethod
+    def penalty(self) -> Penalty:
+        """The same for the compiled loops."""
+
+
+class SquaredLpNorm(SmoothDual):
+    """``lam / 2 * norm(d, p)**2``, p > 1; with 1/p + 1/q = 1, ``rho(S) = norm(S, q)**2 / (8 lam)``."""
+
+    def __init__(self, regulariser: LpRegulariser, n_kernels: int) -> None:
+        super().__init__(regulariser)
+        self.n_kernels = n_kernels
+        self.p, self.lam = regulariser.p, regulariser.weight
+        self.q = self.p / (self.p - 1.0)
+
+    def weights(self, S: Vector) -> Vector:
+        """``norm**(2 - q) * S**(q - 1) / (2 lam)``."""
+        norm = self._norm(S)
+        result: Vector = norm / (2.0 * self.lam) * (S / norm) ** (self.q - 1.0)
+        return result
+
+    def derivative(self, S: Vector) -> WeightDerivative:
+        """``(q - 1) / (2 lam) * diag(r**(q - 2)) + (2 - q) 2 lam / norm**2 * d d'``, r = S / norm."""
+        norm = self._norm(S)
+        ratio = np.maximum(S / norm, LEAST)
+        diagonal = (self.q - 1.0) / (2.0 * self.lam) * ratio ** (self.q - 2.0)
+        return WeightDerivative(diagonal, self.weights(S), (2.0 - self.q) * 2.0 * self.lam / norm**2)
+
+    def start(self) -> Vector:
+        """Ones."""
+        return np.ones(self.n_kernels)
+
+    def easier(self, S: Vector) -> SquaredLpNorm | None:
+        """A third of q, if q is above 6."""
+        if self.q <= 6.0:
+            return None
+        return SquaredLpNorm(LpRegulariser(self.q / (self.q - 3.0), self.lam), self.n_kernels)
+
+    def penalty(self) -> Penalty:
+        """The cubic for p = 2, Newton's method else."""
+        return SquaredNorm(self.lam) if self.p == 2.0 else LpNorm(self.p, self.lam)
+
+    def _norm(self, S: Vector) -> float:
+        """``norm(S, q)``, scaled so that no power overflows, and kept so far from 0 that its square is not."""
+        largest = max(float(S.max()), 1e-150)
+        return max(largest * float(((S / largest) ** self.q).sum()) ** (1.0 / self.q), 1e-150)
+
+
+class GeneralisedKL(SmoothDual):
+    """``lam * sum(d * log(d / d0) - d + d0)``; ``rho(S) = lam * sum(d0 * (exp(S / (2 lam)) - 1))``."""
+
+    def __init__(self, regulariser: EntropyRegulariser, n_kernels: int) -> None:
+        super().__init__(regulariser)
+        if regulariser.reference.shape not in ((), (n_kernels,)):
+            raise InvalidArgument(
+                f"`reference` must have {n_kernels} weights, one a kernel of the bank, got {regulariser.reference.size}"
+            )
+        self.reference = np.ascontiguousarray(np.broadcast_to(regulariser.reference, n_kernels))
+        self.lam = regulariser.weight
+
+    def weights(self, S: Vector) -> Vector:
+        """``d0 * exp(S / (2 lam))``."""
+        result: Vector = self.reference * np.exp(np.minimum(S / (2.0 * self.lam), LARGEST))
+        return result
+
+    def derivative(self, S: Vector) -> WeightDerivative:
+        """``diag(d) / (2 lam)``."""
+        d = self.weights(S)
+        return WeightDerivative(d / (2.0 * self.lam), d, 0.0)
+
+    def start(self) -> Vector:
+        """Give the reference weights."""
+        return self.reference.copy()
+
+    def easier(self, S: Vector) -> GeneralisedKL | None:
+        """Three times lam, if some weight is more than twenty times its reference."""
+        if S.max() <= 6.0 * self.lam:
+            return None
+        return GeneralisedKL(EntropyRegulariser(3.0 * self.lam, self.reference), self.reference.size)
+
+    def penalty(self) -> Penalty:
+        """The same for the compiled loops."""
+        return Entropy(self.reference, self.lam)
+
+
+def smooth_dual(regulariser: Regulariser, n_kernels: int) -> SmoothDual:
+    """Give the dual view of a regulariser of n_kernels weights.
+
+    Raises
+    ------
+    InvalidArgument
+        Its conjugate is not smooth, or not known here.
+    """
+    if isinstance(regulariser, EntropyRegulariser):
+        return GeneralisedKL(regulariser, n_kernels)
+    if isinstance(regulariser, LpRegulariser) and regulariser.power == 2.0 and regulariser.p > 1.0:
+        return SquaredLpNorm(regulariser, n_kernels)
+    if isinstance(regulariser, LpRegulariser) and regulariser.p == 1.0:
+        raise InvalidArgument(
+            f"`p` must be greater than 1, got {regulariser!r}; for p = 1 minimise MKLOracle: l1-MKL on the simplex"
+        )
+    raise InvalidArgument(
+        f"`regulariser` must be an LpRegulariser of power 2 or an EntropyRegulariser, got {regulariser!r}; minimise "
+        "GMKLOracle with it"
+    )

@@ -1,0 +1,149 @@
+"""Newton's method on the optimality conditions of MKL with a smooth regulariser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from oracle_opt.cuts import ObjectiveCut, Vector
+from oracle_opt.errors import CapabilityMismatch
+from oracle_opt.generator import Step
+from oracle_opt.oracles.svm.curvature import Matrix, curvature_factor
+from oracle_opt.oracles.svm.duals import SmoothDual
+from oracle_opt.oracles.svm.losses import Hinge
+from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
+from oracle_opt.oracles.svm.smo_mkl import SMOMKL
+
+# Relative gap at which a regulariser on the way is left for the next.
+ON_THE_WAY = 0.1
+# Share of the predicted decrease that a step has to attain, factor of the next one if it does not, and their number.
+ARMIJO, SHORTER, TRIES = 1e-4, 0.3, 25
+# Answers after which the fallback takes over, and the error of one, over the gap asked for, that ends it as well.
+PATIENCE, ROUGH = 40, 0.1
+# A quadratic form falls at most to this share in a step.
+LEAST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class NewtonMKL(MKLSolver):
+    """Newton's method on ``S(a(w(theta))) = theta``, one exact SVM a query.
+
+    w(theta) are the weights that are best for quadratic forms theta, a(d) the SVM's dual variables at weights d. With R
+    the factor of the SVM's curvature, ``dS/dd = -2 R'R``, and W the derivative of w, the step solves
+
+        (I + 2 R'R W) delta = S - theta,
+
+    by a system as large as the number of free support vectors. W delta is a direction of descent of the objective
+    ``SVM(w) + r(w)``: a line search makes it decrease. For weights that depend steeply on the forms (p near 1) easier
+    regularisers are solved roughly first. If an SVM cannot be solved well, a line search fails or queries become many,
+    the fallback goes on from the best dual variables. For classification only.
+
+    Parameters
+    ----------
+    fallback : SMOMKL
+        What ends the run if Newton's method cannot.
+
+    References
+    ----------
+    .. [1] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm", for the
+       problem; the method is that of this library.
+    """
+
+    fallback: SMOMKL = field(default_factory=SMOMKL)
+
+    def cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
+        """One cut a query, and then those of the fallback; see `MKLSolver.cuts`."""
+        if not isinstance(problem.loss, Hinge):
+            raise CapabilityMismatch(
+                f"NewtonMKL cannot serve {type(problem.loss).__name__}: it is for the hinge loss; take SMOMKL()"
+            )
+        return self._cuts(problem, rtol)
+
+    def _cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
+        best: ObjectiveCut | None = None
+        for calls, (cut, step) in enumerate(self._newton(problem, min(1e-9, 0.01 * rtol)), 1):
+            if best is None or cut.lower_bound > best.lower_bound:
+                best = cut
+            yield cut, step
+            if cut.error > ROUGH * rtol * abs(cut.upper) or calls >= PATIENCE:
+                break
+        assert best is not None
+        v, S = best.extras["signed_dual"], best.extras["quadratic_forms"]
+        share = float(np.sqrt(_best_multiple(problem.dual, problem.loss.linear @ v, S)))
+        yield from self.fallback.cuts_from(min(share, 1.0) * v, problem, rtol)
+
+    def _newton(self, problem: MKLProblem, accuracy: float) -> Iterator[tuple[ObjectiveCut, Step]]:
+        """Cuts at the query points, until a line search fails."""
+        cut = problem.answer_weights(problem.dual.start(), None, accuracy)
+        yield cut, Step.SERIOUS
+        path = [problem.dual]
+        while (easier := path[-1].easier(cut.extras["quadratic_forms"])) is not None:
+            path.append(easier)
+        while path:
+            r = path.pop()
+            S = cut.extras["quadratic_forms"]
+            theta = _best_multiple(r, problem.loss.linear @ cut.extras["signed_dual"], S) * S
+            cut = problem.answer_weights(_weights(r, theta), cut.extras["signed_dual"], accuracy)
+            yield cut, Step.SERIOUS
+            best = -np.inf
+            while True:
+                S = cut.extras["quadratic_forms"]
+                objective = _objective(problem, r, cut)
+                best = max(best, float(problem.loss.linear @ cut.extras["signed_dual"]) - r.conjugate(S))
+                if path and objective - best <= ON_THE_WAY * abs(objective):
+                    break
+                delta = _newton_direction(problem, r, theta, cut)
+                slope = 0.5 * float((theta - S) @ (r.derivative(theta) @ delta))
+                length = 1.0
+                for _ in range(TRIES):
+                    trial = np.maximum(theta + length * delta, LEAST_SHARE * theta)
+                    cut = problem.answer_weights(_weights(r, trial), cut.extras["signed_dual"], accuracy)
+                    descends = _objective(problem, r, cut) <= objective + ARMIJO * length * slope
+                    yield cut, Step.SERIOUS if descends else Step.NULL
+                    if descends:
+                        break
+                    length *= SHORTER
+                else:
+                    return
+                theta = trial
+
+
+def _objective(problem: MKLProblem, r: SmoothDual, cut: ObjectiveCut) -> float:
+    """Primal objective at the point of a cut, with r in place of the problem's regulariser."""
+    return float(cut.upper - problem.dual.value(cut.point) + r.value(cut.point))
+
+
+def _weights(r: SmoothDual, theta: Vector) -> Vector:
+    """Weights at theta, those within rounding of zero being zero: their kernels are not read."""
+    d = r.weights(theta)
+    d[d < 1e-15 * d.max()] = 0.0
+    return d
+
+
+def _best_multiple(r: SmoothDual, linear: float, S: Vector) -> float:
+    """The t that maximises ``sqrt(t) * linear - rho(t S)``: where ``linear = sqrt(t) w(t S) @ S``."""
+    low, high = 1e-24, 1e24
+    for _ in range(60):
+        t = float(np.sqrt(low * high))
+        if np.sqrt(t) * float(r.weights(t * S) @ S) < linear:
+            low = t
+        else:
+            high = t
+    return high
+
+
+def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: ObjectiveCut) -> Vector:
+    """``(I + 2 R'R W)^-1 y = y - 2 R' (I + 2 R W R')^-1 R W y``, y = S - theta; y itself without curvature."""
+    y: Vector = cut.extras["quadratic_forms"] - theta
+    v, alpha = cut.extras["signed_dual"], cut.extras["alpha"]
+    assert problem.kernel is not None
+    free = np.flatnonzero((alpha > 0) & (alpha < problem.loss.upper - problem.loss.lower))
+    R: Matrix | None = curvature_factor(problem.kernel[np.ix_(free, free)], problem.bank.row_products(free, v))
+    if R is None:
+        return y
+    W = r.derivative(theta)
+    system = np.eye(free.size) + 2.0 * W.between(R)
+    return y - 2.0 * (R.T @ cho_solve(cho_factor(system), R @ (W @ y)))

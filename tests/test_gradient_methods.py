@@ -1,0 +1,174 @@
+"""What the papers say of SPG, projected gradient descent and mirror descent, checked step by step."""
+
+from itertools import pairwise
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from oracle_opt import (
+    CapabilityMismatch,
+    FreeSpace,
+    FunctionOracle,
+    InvalidArgument,
+    NonnegativeOrthant,
+    ObjectiveCut,
+    Oracle,
+    ProductOfSimplices,
+    Simplex,
+    Step,
+    minimize,
+)
+from oracle_opt.generators import SPG, FixedPoint, MirrorDescent, ProjectedGradient
+
+SCALES = np.array([1.0, 7.0, 50.0, 300.0])
+
+
+def valley(z):
+    """Rosenbrock's function."""
+    x, y = z
+    return (1 - x) ** 2 + 10 * (y - x * x) ** 2, np.array([-2 * (1 - x) - 40 * x * (y - x * x), 20 * (y - x * x)])
+
+
+class Asked(Oracle):
+    """A quadratic on the orthant with its minimum, 1, as lower bound or not; keeps the accuracies it was asked for."""
+
+    def __init__(self, bounded: bool, error: float = 0.0) -> None:
+        self.domain = NonnegativeOrthant(4)
+        self.convex = bounded
+        self.bounded = bounded
+        self.error = error
+        self.accuracies: list[float] = []
+
+    def query(self, query):
+        self.accuracies.append(query.accuracy)
+        away = query.point - np.array([0.3, 2.0, -0.5, 1.0])
+        value = 0.5 * float(away @ (SCALES * away)) + 1 - 0.5 * 50 * 0.25
+        return ObjectiveCut(
+            query.point, value, SCALES * away, error=self.error, lower_bound=1.0 if self.bounded else -np.inf
+        )
+
+
+def test_schedule_by_the_duality_gap() -> None:
+    oracle = Asked(bounded=True)
+    result = minimize(oracle, SPG(tune_accuracy=True, nonmonotone=False), np.full(4, 40.0), rtol=1e-8)
+    assert result.success
+    expected = 1e-1
+    assert oracle.accuracies[0] == expected
+    centre = None
+    for k in range(1, result.n_calls):
+        if result.history.step[k - 1] == Step.SERIOUS.value:
+            centre = result.history.value[k - 1]
+        u = (centre - 1.0) / centre
+        # (13): 1e-1, 1e-2 and 1e-3 by decades of u, and so on
+        expected = min(expected, 1e-1 if u >= 1 else 1e-2 if u >= 0.1 else 1e-3 if u >= 0.01 else u)
+        assert 0.0099 * expected <= oracle.accuracies[k] <= expected * 1.0001
+        expected = oracle.accuracies[k]
+    assert len({round(np.log10(accuracy)) for accuracy in oracle.accuracies}) >= 4
+
+
+def test_schedule_by_the_projected_gradient_where_there_is_no_gap() -> None:
+    oracle = Asked(bounded=False)
+    result = minimize(oracle, SPG(tune_accuracy=True), np.full(4, 40.0), gtol=1e-2, keep_cuts=True)
+    assert result.success
+    wanted = 1e-1
+    for k in range(1, result.n_calls):
+        if result.history.step[k - 1] == Step.SERIOUS.value:
+            cut = result.history.cuts[k - 1]
+            v = np.linalg.norm(np.maximum(cut.point - cut.subgradient, 0) - cut.point)
+            wanted = min(wanted, 1e-1 if v >= 5 else 1e-2 if v >= 1 else 1e-3)
+        assert oracle.accuracies[k] <= wanted * 1.0001
+    assert oracle.accuracies[1] == 1e-1
+
+
+def test_steps_that_drown_in_the_errors_end_the_run() -> None:
+    oracle = Asked(bounded=True, error=1e3)
+    result = minimize(oracle, SPG(tune_accuracy=True), rtol=1e-6, max_calls=5000)
+    assert not result.success
+    assert result.n_calls < 300
+    assert result.upper_bound == result.history.upper_bound.min()
+    assert min(oracle.accuracies) == 1e-12
+
+
+def test_averages_let_the_value_rise_and_armijo_does_not() -> None:
+    start = np.array([-1.2, 1.0])
+    for nonmonotone in (True, False):
+        oracle = FunctionOracle(valley, FreeSpace(2, 10.0), convex=False)
+        result = minimize(oracle, SPG(nonmonotone=nonmonotone), start, gtol=1e-5)
+        assert result.success
+        np.testing.assert_allclose(result.point, 1.0, atol=1e-3)
+        taken = result.history.value[result.history.step == Step.SERIOUS.value]
+        assert (np.diff(taken) > 0).any() == nonmonotone
+
+
+def test_spectral_lengths_save_calls() -> None:
+    calls = []
+    for spectral in (True, False):
+        result = minimize(Asked(bounded=True), SPG(spectral=spectral), rtol=1e-8, max_calls=3000)
+        assert result.success
+        calls.append(result.n_calls)
+    assert calls[0] < calls[1]
+
+
+def test_projected_gradient_satisfies_armijos_rule() -> None:
+    result = minimize(Asked(bounded=True), ProjectedGradient(), rtol=1e-8, max_calls=3000, keep_cuts=True)
+    assert result.success
+    taken = [c for c, s in zip(result.history.cuts, result.history.step, strict=True) if s == Step.SERIOUS.value]
+    for old, new in pairwise(taken):
+        assert new.value <= old.value + 1e-4 * old.subgradient @ (new.point - old.point)
+
+
+def test_projected_gradient_asks_for_its_accuracy() -> None:
+    oracle = Asked(bounded=True)
+    minimize(oracle, ProjectedGradient(accuracy=1e-6), max_calls=5)
+    assert set(oracle.accuracies) == {1e-6}
+    with pytest.raises(InvalidArgument, match="`accuracy` must be positive"):
+        minimize(oracle, ProjectedGradient(accuracy=0.0))
+    with pytest.raises(InvalidArgument, match="`sufficient_decrease` must be in"):
+        minimize(oracle, ProjectedGradient(sufficient_decrease=1.0))
+
+
+def test_mirror_descent_minimises_the_auxiliary_problem() -> None:
+    """(7) with the paper's entropy and step (9), by a conic solver."""
+    sizes, n, slope = (2, 4), 2, np.array([1.0, -0.5, 0.3, 2.0, -1.0, 0.0])
+    domain = ProductOfSimplices(sizes)
+    curved = FunctionOracle(lambda z: (float(slope @ z + 0.5 * z @ z), slope + z), domain)
+    cuts = minimize(curved, MirrorDescent(), max_calls=4, keep_cuts=True).history.cuts
+    for t in range(1, 4):
+        cut = cuts[t - 1]
+        step = np.sqrt(np.log(4)) / (n * np.abs(cut.subgradient).max() * np.sqrt(t))
+        x = cp.Variable(6, nonneg=True)
+        # the Bregman divergence of sum x/n log(x/n)
+        objective = step * cut.subgradient @ x + cp.sum(cp.kl_div(x, cut.point)) / n
+        blocks = [cp.sum(x[:2]) == 1, cp.sum(x[2:]) == 1]
+        cp.Problem(cp.Minimize(objective), blocks).solve(solver=cp.CLARABEL)
+        np.testing.assert_allclose(cuts[t].point, x.value, atol=1e-5)
+
+
+def test_mirror_descent_does_not_mind_the_radius() -> None:
+    slope = np.array([1.0, -0.5, 0.3])
+    points = []
+    for radius in (1.0, 8.0):
+        oracle = FunctionOracle(lambda z, r=radius: (float(slope @ z) / r, slope / r), Simplex(3, radius))
+        points.append(
+            [c.point / radius for c in minimize(oracle, MirrorDescent(), max_calls=5, keep_cuts=True).history.cuts]
+        )
+    np.testing.assert_allclose(points[0], points[1], rtol=1e-12)
+
+
+def test_mirror_descent_closes_the_averaged_gap_on_a_kink() -> None:
+    target = np.array([0.2, 0.3, 0.5])
+    oracle = FunctionOracle(lambda z: (float(np.abs(z - target).sum()), np.sign(z - target)), Simplex(3))
+    result = minimize(oracle, MirrorDescent(), atol=0.05, max_calls=2000)
+    assert result.success
+    assert result.lower_bound <= 0 <= result.upper_bound
+
+
+def test_updates_need_an_oracle_that_has_them() -> None:
+    with pytest.raises(InvalidArgument, match="`updates` must be False"):
+        minimize(Asked(bounded=True), FixedPoint(updates=True))
+
+
+def test_an_entropic_metric_is_refused_where_there_is_none() -> None:
+    with pytest.raises(CapabilityMismatch, match="its entropic metric needs a domain that has one"):
+        minimize(Asked(bounded=True), SPG(entropic=True))

@@ -1,0 +1,418 @@
+"""MKL solved directly: SMO-MKL and Newton's method against certified optima, Clarabel and each other."""
+
+import importlib
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.svm import SVR
+
+from oracle_opt import CapabilityMismatch, InvalidArgument, Status, minimize
+from oracle_opt.generators import SPG, LevelSet
+from oracle_opt.oracles import ElasticNet, EntropyRegulariser, GMKLOracle, GramBank, LpRegulariser, uci_bank
+from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.svm import (
+    SMOMKL,
+    EpsilonInsensitive,
+    Hinge,
+    MKLProblem,
+    NewtonMKL,
+    solve_lp_mkl,
+    solve_mkl,
+)
+from oracle_opt.oracles.svm.duals import smooth_dual
+
+SOLVERS = [SMOMKL(), NewtonMKL()]
+EXPONENTS = (1.1, 4 / 3, 1.5, 2.0, 3.0, 6.0)  # their q are short fractions: exact in second-order cones
+# For lam = 1, certified by other solvers to 5e-7: default_rng(0).permutation, first 70 %, 13(d+1) kernels, C = 100.
+OPTIMA = {
+    "sonar": {2.0: 89.36474, 1.33: 234.5970, 1.1: 406.1869},
+    "ionosphere": {2.0: 180.22476, 1.33: 420.5421, 1.1: 670.2142},
+    "pima": {2.0: 12025.70, 1.33: 14060.80, 1.1: 15165.53},
+    "wdbc": {2.0: 217.2562, 1.33: 512.8067, 1.1: 833.8975},
+}
+
+
+def named(solver):
+    return type(solver).__name__
+
+
+def random_problem(seed, n_kernels=4):
+    """A bank, its kernels, labels and targets; kernels of full and of low rank."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 25))
+    kernels = []
+    for _ in range(n_kernels):
+        X = rng.normal(size=(n, int(rng.integers(1, n + 3))))
+        kernels.append(X @ X.T / n + 1e-9 * np.eye(n))
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    return GramBank(kernels), np.array(kernels), y, rng.normal(size=n)
+
+
+def dual_by_clarabel(kernels, loss, regulariser):
+    """Optimum of the dual, S_k(v) = |F_k' v|^2 with K_k = F_k F_k'."""
+    p, n = kernels.shape[:2]
+    x, S = cp.Variable(loss.linear.size), cp.Variable(p, nonneg=True)
+    v = x if loss.linear.size == n else x[:n] + x[n:]
+    constraints = [x >= loss.lower, x <= loss.upper, cp.sum(x) == 0]
+    for k in range(p):
+        values, vectors = np.linalg.eigh(kernels[k])
+        constraints.append(cp.sum_squares((vectors * np.sqrt(np.maximum(values, 0))).T @ v) <= S[k])
+    lam = regulariser.weight
+    if isinstance(regulariser, EntropyRegulariser):
+        rho = lam * (regulariser.reference @ (cp.exp(S / (2 * lam)) - 1))
+    else:
+        rho = cp.square(cp.pnorm(S, Fraction(regulariser.p / (regulariser.p - 1)).limit_denominator(20))) / (8 * lam)
+    problem = cp.Problem(cp.Maximize(loss.linear @ x - rho), constraints)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+@pytest.mark.parametrize("name", OPTIMA)
+def test_certified_optima(name, solver, training_part):
+    X, y = training_part(name)
+    bank = uci_bank(X)
+    for p, optimum in OPTIMA[name].items():
+        result = solve_lp_mkl(bank, y, p=p, solver=solver)
+        assert result.status is Status.CONVERGED, f"p = {p}: {result.message}"
+        assert result.relative_gap <= 1e-6
+        assert result.upper_bound == pytest.approx(optimum, rel=1.5e-6)
+        assert (result.history.lower_bound <= optimum * (1 + 6e-7)).all()
+        assert (result.history.upper_bound >= optimum * (1 - 6e-7)).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+@pytest.mark.parametrize("p", EXPONENTS)
+@pytest.mark.parametrize("seed", range(3))
+def test_lp_norms_against_clarabel(seed, p, solver):
+    bank, kernels, y, _ = random_problem(seed)
+    C, lam = (0.3, 5.0, 200.0)[seed], (1.0, 0.02, 30.0)[seed]
+    optimum = dual_by_clarabel(kernels, Hinge(y, C), LpRegulariser(p, lam))
+    result = solve_lp_mkl(bank, y, C, p, lam, 1e-8, solver=solver)
+    assert result.status is Status.CONVERGED
+    assert (result.upper_bound, result.lower_bound) == pytest.approx((optimum, optimum), rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+@pytest.mark.parametrize("lam", [0.05, 1.0, 50.0])
+def test_kullback_leibler_against_clarabel(lam, solver):
+    bank, kernels, y, _ = random_problem(7)
+    loss, regulariser = Hinge(y, 10.0), EntropyRegulariser(lam, [0.1, 1.0, 0.5, 0.2])
+    result = solve_mkl(bank, loss, regulariser, 1e-8, solver=solver)
+    assert result.status is Status.CONVERGED
+    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regulariser), rel=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize(
+    "regulariser", [LpRegulariser(2.0), LpRegulariser(1.25, 0.1), EntropyRegulariser(1.0, np.full(4, 0.3))]
+)
+def test_regression_against_clarabel(regulariser, epsilon):
+    bank, kernels, _, targets = random_problem(11)
+    loss = EpsilonInsensitive(targets, 3.0, epsilon)
+    result = solve_mkl(bank, loss, regulariser, 1e-7)
+    assert result.status is Status.CONVERGED
+    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regulariser), rel=1e-5)
+    up, down = np.split(result.cut.extras["alpha"], 2)
+    np.testing.assert_array_equal(result.cut.extras["signed_dual"], up - down)
+
+
+def test_regression_is_an_svr_at_its_weights():
+    bank, kernels, _, targets = random_problem(12)
+    result = solve_mkl(bank, EpsilonInsensitive(targets, 3.0, 0.2), LpRegulariser(1.5), 1e-9)
+    K = np.tensordot(result.point, kernels, axes=1)
+    peer = SVR(kernel="precomputed", C=3.0, epsilon=0.2, tol=1e-8).fit(K, targets)
+    ours = K @ result.cut.extras["signed_dual"] + result.cut.extras["bias"]
+    np.testing.assert_allclose(ours, peer.predict(K), atol=1e-3)
+
+
+def test_targets_that_the_tube_holds_need_no_kernel():
+    bank, _, _, targets = random_problem(5)
+    result = solve_mkl(bank, EpsilonInsensitive(targets, 1.0, 100.0), LpRegulariser(2.0))
+    assert result.status is Status.CONVERGED
+    assert result.upper_bound == 0.0
+    assert not result.point.any()
+
+
+@pytest.mark.parametrize("generator", [SPG(), LevelSet()], ids=named)
+@pytest.mark.parametrize("regulariser", [LpRegulariser(2), LpRegulariser(1.33), EntropyRegulariser(1.0)])
+def test_generators_find_the_same_optimum(regulariser, generator):
+    bank, _, y, _ = random_problem(8)
+    direct = solve_mkl(bank, Hinge(y, 10.0), regulariser, 1e-9)
+    radius = 2.0 * direct.point.max()
+    asked = minimize(GMKLOracle(bank, y, 10.0, regulariser, radius=radius), generator, rtol=1e-6)
+    assert asked.status is Status.CONVERGED
+    assert max(direct.lower_bound, asked.lower_bound) <= min(direct.upper_bound, asked.upper_bound) * (1 + 1e-12)
+    np.testing.assert_allclose(asked.point, direct.point, atol=2e-3 * direct.point.max())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_both_methods_prove_the_same(seed):
+    rng = np.random.default_rng(100 + seed)
+    bank, _, y, _ = random_problem(seed, int(rng.integers(1, 9)))
+    C, p, lam = 10 ** rng.uniform(-2, 4), 1 + 10 ** rng.uniform(-1.5, 1.5), 10 ** rng.uniform(-2, 2)
+    one, other = (solve_lp_mkl(bank, y, C, p, lam, solver=solver) for solver in SOLVERS)
+    assert one.status is other.status is Status.CONVERGED
+    assert max(one.lower_bound, other.lower_bound) <= min(one.upper_bound, other.upper_bound) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_the_result_holds_what_it_says(solver):
+    bank, kernels, y, _ = random_problem(3)
+    result = solve_lp_mkl(bank, y, 10.0, 1.5, 0.5, solver=solver)
+    extras, d = result.cut.extras, result.point
+    alpha, S = extras["alpha"], extras["quadratic_forms"]
+    np.testing.assert_array_equal(extras["signed_dual"], y * alpha)
+    assert ((alpha >= 0) & (alpha <= 10.0)).all()
+    assert y @ alpha == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(S, [(y * alpha) @ K @ (y * alpha) for K in kernels])
+    # primal objective of these weights and dual variables, and the dual one, written out
+    f = np.tensordot(d, kernels, axes=1) @ (y * alpha) + extras["bias"]
+    norm = 0.25 * (d**1.5).sum() ** (2 / 1.5)
+    primal = 0.5 * d @ S + 10.0 * np.maximum(0, 1 - y * f).sum() + norm
+    assert primal >= result.upper_bound * (1 - 1e-9)
+    assert primal == pytest.approx(result.upper_bound, rel=1e-8)
+    dual = alpha.sum() - (S**3).sum() ** (2 / 3) / 4
+    assert dual <= result.lower_bound * (1 + 1e-12)
+    assert dual == pytest.approx(result.lower_bound, rel=2e-6)
+    assert result.n_calls == len(result.history)
+    assert result.oracle_seconds > 0
+    assert result.generator_seconds > 0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "epsilon"])
+def test_columns_thrown_out_change_nothing(loss):
+    class CountingBank(GramBank):
+        fetched = 0
+
+        def row_products(self, rows, v):
+            self.fetched += len(rows) == self.n_points and np.count_nonzero(v) == 1
+            return super().row_products(rows, v)
+
+    _, kernels, y, targets = random_problem(4)
+    bank = CountingBank(kernels)
+    n, p = bank.n_points, bank.n_kernels
+    results, fetched = [], []
+    for cache_bytes in (0, 5 * 8 * n * p, 1 << 30):
+        bank.fetched = 0
+        given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
+        results.append(solve_mkl(bank, given, LpRegulariser(1.5), solver=SMOMKL(cache_bytes=cache_bytes)))
+        fetched.append(bank.fetched)
+    for other in results[:2]:
+        np.testing.assert_array_equal(other.point, results[2].point)
+        np.testing.assert_array_equal(other.history.lower_bound, results[2].history.lower_bound)
+        assert other.cut.extras["n_steps"] == results[2].cut.extras["n_steps"]
+    assert fetched[0] > fetched[1] > fetched[2]
+    assert fetched[2] <= n
+    assert fetched[0] <= 2 * results[0].cut.extras["n_steps"]
+
+
+REGULARISERS = [LpRegulariser(p, 0.7) for p in EXPONENTS] + [EntropyRegulariser(0.7, [0.5, 2.0, 1.0])]
+
+
+@pytest.mark.parametrize("regulariser", REGULARISERS)
+def test_duals_of_regularisers(regulariser):
+    rng = np.random.default_rng(0)
+    S = rng.uniform(0.5, 2.0, 3)
+    dual = smooth_dual(regulariser, 3)
+    d = dual.weights(S)
+    # Fenchel: d @ S / 2 <= r(d) + rho(S), equality at d = w(S), where the gradient of r is S / 2
+    assert regulariser.value(d) + dual.conjugate(S) == pytest.approx(0.5 * d @ S)
+    np.testing.assert_allclose(regulariser.gradient(d), 0.5 * S)
+    for other in rng.uniform(0, 3, (20, 3)):
+        assert regulariser.value(other) + dual.conjugate(S) >= 0.5 * other @ S - 1e-12
+    steps = 1e-6 * np.eye(3)
+    slopes = [(dual.conjugate(S + h) - dual.conjugate(S - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(slopes, 0.5 * d, rtol=1e-6, atol=1e-9)
+    derivative = np.column_stack([dual.derivative(S) @ unit for unit in np.eye(3)])
+    differences = np.column_stack([(dual.weights(S + h) - dual.weights(S - h)) / 2e-6 for h in steps])
+    np.testing.assert_allclose(derivative, differences, rtol=1e-5, atol=1e-7)
+    R = rng.normal(size=(2, 3))
+    np.testing.assert_allclose(dual.derivative(S).between(R), R @ derivative @ R.T, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_limits_are_reported(solver):
+    bank, _, y, _ = random_problem(3)
+    for limits, status, calls in (
+        ({"max_calls": 0}, Status.MAX_CALLS, 0),
+        ({"max_calls": 1}, Status.MAX_CALLS, 1),
+        ({"max_seconds": 0.0}, Status.MAX_SECONDS, 0),
+    ):
+        result = solve_lp_mkl(bank, y, solver=solver, rtol=1e-12, **limits)
+        assert (result.status, result.n_calls, result.success) == (status, calls, False)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_combined_kernels(seed):
+    class ColumnsOnly(GramBank):
+        def combine(self, weights, out=None):
+            raise AssertionError("asked for a combined kernel")
+
+    _, kernels, y, _ = random_problem(seed)
+    result = solve_lp_mkl(ColumnsOnly(kernels), y, 20.0, 1.5, solver=SMOMKL(polish_points=0))
+    peer = solve_lp_mkl(GramBank(kernels), y, 20.0, 1.5)
+    assert result.status is Status.CONVERGED
+    assert max(result.lower_bound, peer.lower_bound) <= min(result.upper_bound, peer.upper_bound) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+@pytest.mark.parametrize("p", [1.2, 2.0, 4.0])
+def test_kernels_that_tell_no_points_apart(p, solver):
+    y = np.array([1.0, 1.0, -1.0])
+    result = solve_lp_mkl(GramBank([np.ones((3, 3)), np.full((3, 3), 2.0)]), y, 3.0, p, solver=solver)
+    assert result.status is Status.CONVERGED
+    # nothing but the bias is left: one point of the smaller class stays on the wrong side
+    assert result.upper_bound == pytest.approx(6.0)
+    assert result.point == pytest.approx(np.zeros(2))
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_rounded_kernels(solver):
+    _, kernels, y, _ = random_problem(2)
+    one, other = (solve_lp_mkl(GramBank(kernels, dtype=dtype), y, solver=solver) for dtype in ("float32", "float64"))
+    assert one.status is Status.CONVERGED
+    assert one.upper_bound == pytest.approx(other.upper_bound, rel=1e-4)
+
+
+def test_step_limit_is_kept():
+    bank, _, y, _ = random_problem(3)
+    result = solve_lp_mkl(bank, y, solver=SMOMKL(max_steps=3))
+    assert result.status is Status.EXHAUSTED
+    assert result.cut.extras["n_steps"] == 3
+    assert 0 < result.lower_bound < result.upper_bound
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_rounding_ends_a_run(solver):
+    bank, _, y, _ = random_problem(3)
+    result = solve_lp_mkl(bank, y, 10.0, rtol=0.0, solver=solver)
+    assert result.status in (Status.EXHAUSTED, Status.CONVERGED)
+    assert result.relative_gap <= 1e-12
+
+
+def test_hard_svms_and_steep_weights_are_left_to_the_fallback():
+    bank, _, y, _ = random_problem(3)
+    result = solve_lp_mkl(bank, y, 100.0, 1.002)
+    assert result.status is Status.CONVERGED
+    assert result.cut.extras["n_steps"] > 0
+    # a fallback that may do nothing leaves the run unfinished
+    idle = solve_lp_mkl(bank, y, 100.0, 1.002, solver=NewtonMKL(fallback=SMOMKL(max_steps=0)))
+    assert idle.status is Status.EXHAUSTED
+    assert idle.lower_bound <= result.upper_bound
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_interruption_keeps_what_is_known(solver):
+    class InterruptedBank(GramBank):
+        left = 3
+
+        def quadratic_forms(self, v):
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return super().quadratic_forms(v)
+
+    _, kernels, y, _ = random_problem(3)
+    result = solve_lp_mkl(InterruptedBank(kernels), y, rtol=1e-12, solver=solver)
+    assert result.status is Status.INTERRUPTED
+    assert result.n_calls == 3
+    assert result.lower_bound < result.upper_bound < np.inf
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_failure_keeps_what_is_known(solver):
+    class FailingBank(GramBank):
+        left = 2
+
+        def quadratic_forms(self, v):
+            self.left -= 1
+            if self.left < 0:
+                raise OSError("the disk is gone")
+            return super().quadratic_forms(v)
+
+    _, kernels, y, _ = random_problem(3)
+    with pytest.raises(OSError, match="the disk is gone") as failure:
+        solve_lp_mkl(FailingBank(kernels), y, rtol=1e-12, solver=solver)
+    assert (failure.value.result.status, failure.value.result.n_calls) == (Status.FAILED, 2)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=named)
+def test_a_run_repeats(solver):
+    bank, _, y, _ = random_problem(6)
+    one, other = (solve_lp_mkl(bank, y, p=1.2, solver=solver) for _ in range(2))
+    np.testing.assert_array_equal(one.point, other.point)
+    np.testing.assert_array_equal(one.history.upper_bound, other.history.upper_bound)
+
+
+@pytest.mark.parametrize("regulariser", [LpRegulariser(2.0), LpRegulariser(1.2), EntropyRegulariser(1.0, np.ones(4))])
+def test_the_two_builds_take_the_same_steps(regulariser):
+    if not AVX2:
+        pytest.skip("one build only on this processor, or the plain one is forced")
+    bank, _, y, _ = random_problem(9)
+    n, p = bank.n_points, bank.n_kernels
+    loss = Hinge(y, 5.0)
+    diagonal = np.concatenate([bank.row_products([i], np.eye(n)[i]) for i in range(n)])
+    outcomes = []
+    for name in ("_lpmkl", "_lpmkl_avx2"):
+        loops = importlib.import_module(f"oracle_opt.oracles.svm.{name}")
+        if isinstance(regulariser, EntropyRegulariser):
+            penalty = loops.Entropy(regulariser.reference, 1.0)
+        else:
+            penalty = loops.SquaredNorm(1.0) if regulariser.p == 2.0 else loops.LpNorm(regulariser.p, 1.0)
+        cache = loops.ColumnCache(lambda i: bank.row_products(np.arange(n), np.eye(n)[i]), n, p, n)
+        x, M, S = np.zeros(n), np.zeros((n, p)), np.zeros(p)
+        loops.take_steps(cache, penalty, loss.linear, loss.lower, loss.upper, diagonal, x, M, S, 1e-10, 100_000)
+        np.testing.assert_allclose(S, bank.quadratic_forms(x), rtol=1e-8)
+        outcomes.append(np.r_[x, S])
+    np.testing.assert_allclose(*outcomes, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("p", [1, 1.0, 0.5, -2.0, np.nan, np.inf])
+def test_p_has_to_be_greater_than_one(p):
+    bank, _, y, _ = random_problem(3)
+    with pytest.raises(InvalidArgument, match=r"`p` must be finite and greater than 1.*MKLOracle"):
+        solve_lp_mkl(bank, y, p=p)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"lam": 0.0}, "`lam` must be finite and greater than 0"),
+        ({"lam": np.inf}, "`lam` must be finite and greater than 0"),
+        ({"C": -1.0}, "`C` must be positive"),
+        ({"rtol": -1e-3}, "`rtol` must be at least 0"),
+        ({"rtol": np.nan}, "`rtol` must be at least 0"),
+        ({"max_calls": -1}, "`max_calls` must be at least 0"),
+        ({"max_seconds": -1.0}, "`max_seconds` must be at least 0"),
+        ({"solver": "smo"}, "`solver` must be an MKLSolver object"),
+        ({"y": [1, -1]}, "`y` must have .* entries"),
+        ({"y": [1, 2]}, "`y` must hold the labels"),
+    ],
+)
+def test_arguments_are_checked(arguments, words):
+    bank, _, y, _ = random_problem(3)
+    with pytest.raises(InvalidArgument, match=words):
+        solve_lp_mkl(**{"bank": bank, "y": y} | arguments)
+
+
+def test_parts_are_checked():
+    bank, _, y, targets = random_problem(3)
+    with pytest.raises(InvalidArgument, match="`reference` must have 4 weights"):
+        solve_mkl(bank, Hinge(y), EntropyRegulariser(1.0, [1.0, 2.0]))
+    for regulariser in (LpRegulariser(2, power=1), ElasticNet()):
+        with pytest.raises(InvalidArgument, match=r"`regulariser` must be .* GMKLOracle"):
+            solve_mkl(bank, Hinge(y), regulariser)
+    with pytest.raises(InvalidArgument, match=r"`p` must be greater than 1.*MKLOracle"):
+        solve_mkl(bank, Hinge(y), LpRegulariser(1))
+    with pytest.raises(InvalidArgument, match="`epsilon` must be"):
+        EpsilonInsensitive(targets, 1.0, -0.1)
+    with pytest.raises(InvalidArgument, match="`y` must be finite targets"):
+        EpsilonInsensitive([1.0, np.nan])
+    for name in ("cache_bytes", "max_steps", "polish_points"):
+        with pytest.raises(InvalidArgument, match=f"`{name}` must be >= 0"):
+            SMOMKL(**{name: -1})
+    with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve EpsilonInsensitive"):
+        NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegulariser(2.0)), 1e-6)

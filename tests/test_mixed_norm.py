@@ -1,0 +1,189 @@
+"""Mixed-norm MKL: one oracle for mirror descent, the paper's alternation and cutting planes."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from oracle_opt import CapabilityMismatch, InvalidArgument, Query, Status, minimize
+from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, MirrorDescent
+from oracle_opt.oracles import ElasticNet, GMKLOracle, GramBank, MixedNormOracle, MKLOracle, uci_bank
+
+GROUPS = [[0, 3, 5], [1], [2, 4, 6, 7]]
+
+
+def problem(n=30, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1, -1)
+    squared = [((X[:, None, f] - X[None, :, f]) ** 2).sum(axis=2) for f in ([0], [1], [0, 1], [0, 1, 2])]
+    return X, y, GramBank([np.exp(-width * D) for D in squared for width in (0.2, 2.0)])
+
+
+def points(groups, count, seed=0):
+    rng = np.random.default_rng(seed)
+    made = [np.concatenate([np.full(len(g), 1 / len(g)) for g in groups])]
+    for k in range(count):
+        made.append(np.concatenate([rng.dirichlet(np.full(len(g), 0.3 if k % 2 else 1.0)) for g in groups]))
+    return made
+
+
+@pytest.mark.parametrize("C", [0.5, 10.0])
+def test_conforms(check_oracle, C) -> None:
+    _, y, bank = problem()
+    check_oracle(MixedNormOracle(bank, y, C, groups=GROUPS), points(GROUPS, 6))
+
+
+def by_clarabel(bank: GramBank, y: np.ndarray, C: float, groups) -> float:
+    """max over a of sum(a) - 1/2 (sum over the groups of the largest sqrt(S_k(a)))**2."""
+    a, t = cp.Variable(len(y), nonneg=True), cp.Variable(len(groups), nonneg=True)
+    constraints = [a <= C, y @ a == 0]
+    for j, group in enumerate(groups):
+        for k in group:
+            values, vectors = np.linalg.eigh(bank.combine(np.eye(bank.n_kernels)[k]))
+            used = values > 1e-10
+            root = np.sqrt(values[used])[:, None] * vectors[:, used].T
+            constraints.append(cp.norm(root @ cp.multiply(y, a)) <= t[j])
+    program = cp.Problem(cp.Maximize(cp.sum(a) - 0.5 * cp.square(cp.sum(t))), constraints)
+    program.solve(solver=cp.CLARABEL)
+    return float(program.value)
+
+
+@pytest.mark.parametrize(
+    ("generator", "gap", "solves"),
+    [
+        (LevelSet(), 1e-6, None),
+        (Kelley(), 1e-6, None),
+        (AnalyticCenter(), 1e-6, None),
+        (SPG(), 1e-5, None),
+        (SPG(tune_accuracy=True), 1e-5, None),
+        (MirrorDescent(), 2e-2, None),
+        (MirrorDescent(), 2e-2, 1),
+        (FixedPoint(updates=True), 1e-3, None),
+        (FixedPoint(updates=True), 1e-3, 1),
+    ],
+    ids=repr,
+)
+def test_optimum_is_that_of_an_independent_solver(generator, gap, solves) -> None:
+    _, y, bank = problem()
+    truth = by_clarabel(bank, y, 5.0, GROUPS)
+    result = minimize(MixedNormOracle(bank, y, 5.0, groups=GROUPS, solves=solves), generator, rtol=gap, max_calls=400)
+    assert result.status is Status.CONVERGED, f"{result.message} {result.relative_gap}"
+    assert result.lower_bound <= truth * (1 + 1e-6)
+    assert result.upper_bound >= truth * (1 - 1e-6)
+
+
+def test_one_group_is_l1_mkl() -> None:
+    """Whatever the order of the kernels in the group."""
+    _, y, bank = problem()
+    order = np.array([3, 1, 0, 2, 7, 6, 5, 4])
+    mixed, simple = MixedNormOracle(bank, y, 5.0, groups=[order]), MKLOracle(bank, y, 5.0)
+    for point in points([range(8)], 4):
+        weights = np.empty(8)
+        weights[order] = point
+        one, other = mixed.query(Query(point)), simple.query(Query(weights))
+        assert one.value == pytest.approx(other.value, rel=1e-8)
+        assert one.lower_bound == pytest.approx(other.lower_bound, rel=1e-6)
+        np.testing.assert_allclose(one.subgradient, other.subgradient[order], rtol=1e-5)
+        assert one.extras["n_solves"] == 1
+    for generator in (LevelSet(), MirrorDescent()):
+        results = [minimize(oracle, generator, rtol=1e-2, max_calls=200) for oracle in (mixed, simple)]
+        assert results[0].upper_bound == pytest.approx(results[1].upper_bound, rel=1e-2)
+
+
+def test_one_kernel_a_group_weighs_the_groups_alone() -> None:
+    _, y, bank = problem()
+    groups = [[k] for k in range(8)]
+    oracle = MixedNormOracle(bank, y, 5.0, groups=groups)
+    result = minimize(oracle, MirrorDescent(), rtol=1e-7)
+    assert result.status is Status.CONVERGED
+    assert result.n_calls == 1
+    assert result.upper_bound == pytest.approx(by_clarabel(bank, y, 5.0, groups), rel=1e-6)
+
+
+def test_every_group_is_used_and_within_a_group_few() -> None:
+    _, y, bank = problem(n=60)
+    result = minimize(MixedNormOracle(bank, y, 5.0, groups=GROUPS), LevelSet(), rtol=1e-6)
+    c = result.cut.extras["group_weights"]
+    assert c.min() > 0.01
+    assert c.sum() == pytest.approx(1.0)
+    S, point = result.cut.extras["quadratic_forms"], result.point
+    # the primal's group norms are equal at the optimum
+    np.testing.assert_allclose(
+        np.add.reduceat(point * S, [0, 3, 4]) / c**2, (point @ (S / np.repeat(c, [3, 1, 4])))[None].repeat(3), rtol=1e-2
+    )
+
+
+def test_alternation_solves_one_svm_a_call_and_its_error_falls() -> None:
+    _, y, bank = problem()
+    oracle = MixedNormOracle(bank, y, 5.0, groups=GROUPS, solves=1)
+    result = minimize(oracle, MirrorDescent(), rtol=1e-2, max_calls=300, keep_cuts=True)
+    assert result.status is Status.CONVERGED
+    assert {cut.extras["n_solves"] for cut in result.history.cuts} == {1}
+    assert result.history.error[-1] < 0.1 * result.history.error[0]
+
+
+def test_accuracy_wish_saves_solves() -> None:
+    _, y, bank = problem()
+    oracle = MixedNormOracle(bank, y, 5.0, groups=GROUPS)
+    point = points(GROUPS, 0)[0]
+    loose = oracle.query(Query(point, accuracy=1e-1))
+    oracle.reset()
+    tight = oracle.query(Query(point, accuracy=1e-9))
+    assert loose.extras["n_solves"] < tight.extras["n_solves"]
+    assert tight.error <= 1e-9 * tight.upper
+    assert loose.value <= tight.upper
+
+
+def test_recall_continues_as_if_never_interrupted() -> None:
+    _, y, bank = problem()
+    first, later = (MixedNormOracle(bank, y, 5.0, groups=GROUPS) for _ in range(2))
+    cuts = [first.query(Query(point)) for point in points(GROUPS, 4)]
+    for k in range(4):
+        later.reset()
+        later.recall(cuts[k])
+        again = later.query(Query(cuts[k + 1].point))
+        assert again.value == cuts[k + 1].value
+        np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
+
+
+def test_prediction_is_that_of_the_effective_kernel() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+    bank = uci_bank(X)
+    oracle = MixedNormOracle(bank, y, 100.0, groups=[range(13), range(13, 26), range(26, 39)])
+    cut = minimize(oracle, LevelSet(), rtol=1e-4).cut
+    K = bank.combine(cut.extras["kernel_weights"])
+    np.testing.assert_allclose(
+        oracle.decision_function(cut, X), K @ (y * cut.extras["alpha"]) + cut.extras["bias"], rtol=1e-7, atol=1e-9
+    )
+    assert (oracle.predict(cut, X) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ([[0, 1], [2]], r"must partition the kernels 0 to 7, got missing: \[3, 4, 5, 6, 7\]"),
+        ([range(8), [2]], r"more than once: \[2\]"),
+        ([range(9)], r"not kernels: \[8\]"),
+        ([range(8), []], "groups of at least one kernel"),
+        ([], "groups of at least one kernel"),
+        ([[0.5, 1], range(2, 8)], "indices"),
+    ],
+)
+def test_groups_must_partition_the_kernels(groups, words) -> None:
+    _, y, bank = problem()
+    with pytest.raises(InvalidArgument, match=words):
+        MixedNormOracle(bank, y, 5.0, groups=groups)
+
+
+def test_other_bad_arguments() -> None:
+    _, y, bank = problem()
+    with pytest.raises(InvalidArgument, match="`solves` must be at least 1 or None, got 0"):
+        MixedNormOracle(bank, y, 5.0, groups=GROUPS, solves=0)
+    with pytest.raises(InvalidArgument, match=r"`query.point` must be in ProductOfSimplices"):
+        MixedNormOracle(bank, y, 5.0, groups=GROUPS).query(Query(np.full(8, 0.5)))
+    with pytest.raises(InvalidArgument, match="`scale` must be positive"):
+        minimize(MixedNormOracle(bank, y, 5.0, groups=GROUPS), MirrorDescent(scale=0.0))
+    with pytest.raises(CapabilityMismatch, match="it needs a Simplex or a ProductOfSimplices"):
+        minimize(GMKLOracle(bank, y, 5.0, ElasticNet()), MirrorDescent())

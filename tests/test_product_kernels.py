@@ -1,0 +1,196 @@
+"""Products of RBF kernels: the bank's operations, gradients by finite differences, stationarity instead of bounds."""
+
+import numpy as np
+import pytest
+
+from oracle_opt import CapabilityMismatch, InvalidArgument, Query, Status, minimize
+from oracle_opt.generators import (
+    SPG,
+    AnalyticCenter,
+    Ellipsoid,
+    Kelley,
+    LevelSet,
+    NewtonBundle,
+    ProjectedGradient,
+    ProximalBundle,
+)
+from oracle_opt.oracles import ElasticNet, GMKLOracle, LpRegulariser, ProductBank, Regulariser
+
+
+def problem(n=40, d=5, seed=0):
+    """The sign of a product of two features; the others are noise, one is constant."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.arange(1, d + 1)
+    X[:, -1] = 3.0
+    return X, np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+
+
+def distances(X):
+    kept = X[:, :-1]
+    Z = (kept - kept.mean(axis=0)) / kept.std(axis=0)
+    return np.array([(Z[:, None, f] - Z[None, :, f]) ** 2 for f in range(Z.shape[1])])
+
+
+def banks(X):
+    return [ProductBank.from_points(X), ProductBank(distances(X))]
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["points", "given"])
+def test_operations_are_what_they_say(which) -> None:
+    X, _ = problem()
+    D, bank = distances(X), banks(X)[which]
+    assert (bank.n_kernels, bank.n_points) == (4, 40)
+    rng = np.random.default_rng(1)
+    for d in (np.zeros(4), np.array([0.3, 0.0, 2.0, 0.01]), rng.uniform(0, 3, 4)):
+        K = np.exp(-np.einsum("k,kij->ij", d, D))
+        out = np.empty((40, 40))
+        assert bank.combine(d, out=out) is out
+        np.testing.assert_allclose(out, K, rtol=1e-11, atol=1e-15)
+        np.testing.assert_array_equal(np.diag(out), 1.0)
+        np.testing.assert_array_equal(out, out.T)
+        for v in (rng.normal(size=40), np.r_[rng.normal(size=10), np.zeros(30)]):
+            expected = np.einsum("i,kij,ij,j->k", v, D, K, v)
+            np.testing.assert_allclose(bank.distance_forms(v, out), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_cross_kernels_agree_with_the_bank_and_with_each_other() -> None:
+    X, _ = problem()
+    of_points, given = banks(X)
+    d = np.array([0.3, 0.0, 2.0, 0.01])
+    np.testing.assert_allclose(of_points.cross(X[:7], d), of_points.combine(d)[:7], rtol=1e-9)
+    new = [None if k == 1 else D[:7] for k, D in enumerate(distances(X))]
+    np.testing.assert_allclose(given.cross(new, d), given.combine(d)[:7], rtol=1e-9)
+    with pytest.raises(InvalidArgument, match="distance 1 of `new` must be given, as its weight is 1"):
+        given.cross(new, np.ones(4))
+
+
+class Bounded(Regulariser):
+    """sum(d / (1 + d)): one of a user's own, not convex."""
+
+    convex = False
+
+    def value(self, d):
+        return float((d / (1 + d)).sum())
+
+    def gradient(self, d):
+        return 1 / (1 + d) ** 2
+
+
+@pytest.mark.parametrize("r", [LpRegulariser(1, power=1), LpRegulariser(1.33), ElasticNet(), Bounded()], ids=repr)
+@pytest.mark.parametrize("which", [0, 1], ids=["points", "given"])
+def test_gradient_is_that_of_the_value(r, which) -> None:
+    X, y = problem()
+    oracle = GMKLOracle(banks(X)[which], y, 10.0, r, accuracy=1e-13)
+    assert not oracle.convex
+    for d in (np.full(4, 0.5), np.array([0.1, 1.0, 0.01, 0.4])):
+        cut = oracle.query(Query(d))
+        assert cut.lower_bound == -np.inf
+        for k, h in enumerate(1e-5 * d):
+            step = h * np.eye(4)[k]
+            difference = (oracle.query(Query(d + step)).value - oracle.query(Query(d - step)).value) / (2 * h)
+            assert cut.subgradient[k] == pytest.approx(difference, rel=1e-4, abs=1e-4 * np.abs(cut.subgradient).max())
+
+
+@pytest.mark.parametrize(
+    "generator",
+    [SPG(), SPG(entropic=False), SPG(tune_accuracy=True), SPG(nonmonotone=False), ProjectedGradient()],
+    ids=repr,
+)
+def test_ends_at_a_stationary_point_without_claiming_a_bound(generator) -> None:
+    X, y = problem()
+    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegulariser(1.33))
+    result = minimize(oracle, generator, np.full(4, 0.25), gtol=1e-3, max_calls=2000)
+    assert result.status is Status.GRADIENT
+    assert result.lower_bound == -np.inf
+    cut = oracle.query(Query(result.point, accuracy=1e-12))
+    assert np.linalg.norm(np.maximum(cut.point - cut.subgradient, 0) - cut.point) < 2e-3
+    # the product of the first two features decides
+    assert result.point[:2].min() > 2 * result.point[2:].max()
+
+
+def test_predicts_new_points() -> None:
+    X, y = problem(n=120)
+    oracle = GMKLOracle(ProductBank.from_points(X[:80]), y[:80], 10.0, LpRegulariser(1, power=1))
+    cut = minimize(oracle, SPG(), np.full(4, 0.25), gtol=1e-2).cut
+    assert (oracle.predict(cut, X[80:]) == y[80:]).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    "generator",
+    [Kelley(), LevelSet(), AnalyticCenter(), NewtonBundle(), ProximalBundle(), Ellipsoid()],
+    ids=lambda g: type(g).__name__,
+)
+def test_methods_that_need_convexity_are_refused(generator) -> None:
+    X, y = problem()
+    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegulariser(2), radius=5.0)
+    with pytest.raises(CapabilityMismatch, match="needs a convex function"):
+        minimize(oracle, generator)
+
+
+def test_digest_tells_banks_apart() -> None:
+    X, _ = problem()
+    of_points, given = banks(X)
+    assert of_points.digest() != given.digest() != ProductBank(2 * distances(X)).digest()
+    assert ProductBank.from_points(X).digest() == of_points.digest()
+
+
+def bad(change):
+    X, _ = problem(n=5)
+    D = distances(X)[:2]
+    change(D)
+    return D
+
+
+def negative(D):
+    D[1, 0, 1] = D[1, 1, 0] = -0.5
+
+
+def unsymmetric(D):
+    D[1, 0, 1] += 1
+
+
+def not_finite(D):
+    D[1, 0, 1] = D[1, 1, 0] = np.nan
+
+
+def on_the_diagonal(D):
+    D[1, 2, 2] = 0.1
+
+
+def no_negative_type(D):
+    D[1] = D[1] ** 2
+
+
+def zero(D):
+    D[1] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (negative, r"distance 1 of `distances` must be nonnegative, got -0.5 at \(0, 1\)"),
+        (unsymmetric, "distance 1 of `distances` must be symmetric"),
+        (not_finite, "distance 1 of `distances` must be finite"),
+        (on_the_diagonal, "distance 1 of `distances` must be zero on its diagonal"),
+        (no_negative_type, "-1/2 D of distance 1 of `distances` must be positive semidefinite"),
+        (zero, "distance 1 of `distances` must have a positive trace"),
+    ],
+)
+def test_bad_distances_are_named(change, words) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        ProductBank(bad(change))
+
+
+def test_other_bad_arguments() -> None:
+    X, _ = problem()
+    bank = ProductBank.from_points(X)
+    with pytest.raises(InvalidArgument, match="`weights` must be 4 finite numbers >= 0"):
+        bank.combine([1.0, 1.0, 1.0, -1.0])
+    with pytest.raises(InvalidArgument, match="`v` must be 40 finite numbers"):
+        bank.distance_forms(np.ones(3), np.eye(40))
+    with pytest.raises(InvalidArgument, match=r"`new` must be finite points of shape \(m, 5\)"):
+        bank.cross(X[:, :4], np.ones(4))
+    with pytest.raises(InvalidArgument, match="`X` must have a column that is not constant"):
+        ProductBank.from_points(np.ones((4, 2)))
+    with pytest.raises(InvalidArgument, match="`distances` must have shape"):
+        ProductBank([])

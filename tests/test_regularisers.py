@@ -1,0 +1,106 @@
+"""Regularisers: gradients against finite differences, conjugates and updates against brute force."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+
+from oracle_opt import InvalidArgument
+from oracle_opt.oracles import ElasticNet, EntropyRegulariser, LpRegulariser, Regulariser
+
+REGULARISERS = [
+    LpRegulariser(1, power=1),
+    LpRegulariser(1, weight=0.3),
+    LpRegulariser(1.33, weight=2.0, power=1),
+    LpRegulariser(1.1),
+    LpRegulariser(1.33),
+    LpRegulariser(2, weight=0.7),
+    LpRegulariser(4),
+    LpRegulariser(1.5, power=1.5),
+    EntropyRegulariser(0.5),
+    EntropyRegulariser(2.0, [0.1, 0.2, 0.3, 0.4]),
+    ElasticNet(0.5, 2.0),
+]
+rng = np.random.default_rng(0)
+POINTS = [np.full(4, 0.7), rng.uniform(0.01, 2, 4), rng.uniform(0.01, 2, 4), np.array([1e-3, 3.0, 0.2, 1e-2])]
+
+
+@pytest.mark.parametrize("r", REGULARISERS, ids=repr)
+def test_gradient_is_that_of_the_value(r: Regulariser) -> None:
+    for d in POINTS:
+        steps = 1e-6 * d
+        numerical = [(r.value(d + e) - r.value(d - e)) / (2 * h) for e, h in zip(np.diag(steps), steps, strict=True)]
+        np.testing.assert_allclose(r.gradient(d), numerical, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("r", REGULARISERS, ids=repr)
+def test_convex_on_the_orthant_its_boundary_included(r: Regulariser) -> None:
+    points = [*POINTS, np.zeros(4), np.array([0.0, 1.0, 0.0, 2.0])]
+    for d in points:
+        for z in points:
+            assert r.value(z) >= r.value(d) + r.gradient(d) @ (z - d) - 1e-12
+
+
+@pytest.mark.parametrize("r", REGULARISERS, ids=repr)
+def test_conjugate_is_the_supremum(r: Regulariser) -> None:
+    for s in [np.array([0.1, 0.2, 0.05, 0.15]), rng.uniform(0, 1.5, 4), np.array([0.0, 3.0, 1.0, 0.2])]:
+        conjugate = r.conjugate(s)
+        for d in POINTS:  # Fenchel's inequality
+            assert conjugate >= s @ d - r.value(d) - 1e-12
+        found = scipy_minimize(
+            lambda d, s=s: r.value(d) - s @ d, np.full(4, 0.5), bounds=[(0, 1e3)] * 4, options={"ftol": 1e-14}
+        )
+        if np.isfinite(conjugate):
+            assert -found.fun == pytest.approx(conjugate, rel=1e-5, abs=1e-6)
+        else:
+            assert -found.fun > 10.0
+
+
+@pytest.mark.parametrize("r", REGULARISERS, ids=repr)
+@pytest.mark.parametrize("longest", [1.0, 1.7, np.inf])
+def test_dual_bound_is_the_best_of_the_ray(r: Regulariser, longest: float) -> None:
+    for s in [np.array([0.1, 0.2, 0.05, 0.15]), np.array([0.0, 3.0, 1.0, 0.2]), np.array([40.0, 900.0, 1.0, 0.0])]:
+        rays = np.linspace(0, min(longest, 2.0), 2001)
+        brute = max(t * 5.0 - r.conjugate(t * t * s) for t in rays)
+        assert r.dual_bound(5.0, s, longest) >= brute - 1e-3 * max(1.0, abs(brute))
+        if longest < 2:
+            assert r.dual_bound(5.0, s, longest) <= brute + 0.2
+
+
+@pytest.mark.parametrize("r", [r for r in REGULARISERS if isinstance(r, LpRegulariser)], ids=repr)
+def test_block_update_is_the_minimiser(r: LpRegulariser) -> None:
+    w = np.array([0.3, 2.0, 0.01, 1.0])
+
+    def objective(d: np.ndarray) -> float:
+        return 0.5 * float((w / d).sum()) + r.value(d)
+
+    d = r.block_update(w)
+    best = scipy_minimize(lambda log_d: objective(np.exp(log_d)), np.log(d) + 0.3, options={"gtol": 1e-8}).fun
+    assert objective(d) <= best * (1 + 1e-9)
+    assert not r.block_update(np.zeros(4)).any()
+
+
+def test_a_regulariser_must_declare_whether_it_is_convex() -> None:
+    class Undeclared(Regulariser):
+        def value(self, d):
+            return 0.0
+
+        def gradient(self, d):
+            return 0 * d
+
+    with pytest.raises(TypeError, match="convex"):
+        Undeclared()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: LpRegulariser(0.5), "`p` must be a number >= 1, got 0.5"),
+        (lambda: LpRegulariser(2, power=np.nan), "`power` must be a number >= 1"),
+        (lambda: LpRegulariser(2, weight=0.0), "`weight` must be positive and finite, got 0.0"),
+        (lambda: ElasticNet(1.0, -1.0), "`quadratic` must be positive"),
+        (lambda: EntropyRegulariser(1.0, [1.0, 0.0]), "`reference` must be positive"),
+    ],
+)
+def test_bad_arguments(make, words) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        make()
