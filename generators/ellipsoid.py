@@ -88,8 +88,10 @@ class Ellipsoid(QueryPointGenerator):
         """Cut the ellipsoid, then until its center lies in the domain; every objective cut moves the center."""
         if isinstance(cut, ObjectiveCut):
             self._upper = min(self._upper, cut.upper)
-            ahead = cut.value + float(cut.subgradient @ (self._center - cut.point))
-            self._cut(cut.subgradient, ahead - (self._upper if self.deep else cut.upper), cut, ahead)
+            for one in (cut, *cut.further):
+                if self._end is None:
+                    ahead = one.value + float(one.subgradient @ (self._center - one.point))
+                    self._cut(one.subgradient, ahead - (self._upper if self.deep else cut.upper), one, ahead)
         else:
             for part in (cut, *cut.parts):
                 violation = float(part.normal @ (self._center - part.point)) + self.deep * part.violation
