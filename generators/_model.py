@@ -15,7 +15,7 @@ WORTH = 0.1  # share of the depth below the upper bound that a piece of the part
 
 
 class CuttingPlaneModel:
-    """Cuts, minimised after each by a linear program.
+    """Cuts, minimised after each by a linear program; with a variable a summand once cuts come with parts.
 
     Should the program fail numerically, the newest objective cut stands in for the model: its minimiser over the domain
     for that of the model, itself for the minorant. The best bound proven so far stays.
