@@ -112,11 +112,17 @@ class BoundTracker:
 
     def _compare(self, cut: ObjectiveCut) -> None:
         """Hold a cut against the best and the last one, and these against it: none may exceed a stated value."""
-        for other, number in filter(None, (self._best, self._last)):
-            pairs = ((cut, self._n_answers, other, number), (other, number, cut, self._n_answers))
-            for one, i, at, j in pairs:
-                away = at.point - one.point
-                excess = one.value + float(one.subgradient @ away) - at.upper
+        others = (self._best,) if self._best is self._last else (self._best, self._last)
+        for known in others:
+            if known is None:
+                continue
+            other, number = known
+            away = other.point - cut.point
+            for one, i, at, j, sign in (
+                (cut, self._n_answers, other, number, 1.0),
+                (other, number, cut, self._n_answers, -1.0),
+            ):
+                excess = one.value + sign * float(one.subgradient @ away) - at.upper
                 if not excess > 0:
                     continue
                 terms = float(np.abs(one.subgradient) @ np.abs(away))
