@@ -93,7 +93,8 @@ class ProximalBundle(QueryPointGenerator):
         self._age = 0  # serious steps in a row since the weight changed, null steps counted down
         self._typical = np.inf  # Kiwiel's variation estimate: linearisation errors above it are large
         self._decrease = 0.0  # predicted at the pending point
-        self._multipliers = self._outer = np.zeros(0)
+        # of the last master: those of cuts, of feasibility cuts and of equations
+        self._multipliers, self._outer, self._pulls = np.zeros(0), np.zeros(0), np.zeros(len(self._rhs))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
         self._empty = False
@@ -179,7 +180,9 @@ class ProximalBundle(QueryPointGenerator):
         m = len(pool.objective)
         a = np.zeros(m)
         a[: len(self._multipliers)] = self._multipliers
-        if pool.shrink(self.max_cuts, a, self._outer) is not None:
+        outer = np.zeros(len(pool.feasibility))
+        outer[: len(self._outer)] = self._outer
+        if pool.shrink(self.max_cuts, a, outer) is not None:
             a = np.zeros(len(pool.objective))
             a[-1] = 1.0
         self._multipliers = a
@@ -201,6 +204,8 @@ class ProximalBundle(QueryPointGenerator):
         start[: min(m, len(self._multipliers))] = self._multipliers[:m]
         start[m - 1] += not start.any()
         start /= start.sum()
+        start[m : m + len(self._outer)] = self._outer / scale[: len(self._outer)]
+        start[m + len(scale) :] = self._pulls / steep
         # rounding in the rows that matter
         floor = 1e-15 * max(abs(center.upper), float((np.abs(matrix[start > 0]) @ np.abs(center.point)).max()))
         failures = 0
@@ -230,7 +235,9 @@ class ProximalBundle(QueryPointGenerator):
                 break
         if not moved:
             self._point, self._decrease = center.point, 0.0
-        self._multipliers, self._outer = np.maximum(done.multipliers[:m], 0.0), outer
+        self._multipliers = np.maximum(done.multipliers[:m], 0.0)
+        if done.converged:
+            self._outer, self._pulls = outer, done.multipliers[m + len(scale) :] * steep
 
     def _inside(self, point: Vector) -> Vector:
         """Return the point of the domain nearest to one that satisfies the master's equations to its tolerance."""
