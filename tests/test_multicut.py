@@ -302,3 +302,26 @@ def test_ellipsoid_cuts_with_the_further_cuts_of_a_call() -> None:
         assert (result.history.lower_bound <= pieces.minimum() + 1e-9).all()
         calls.append(result.n_calls)
     assert calls[1] < calls[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_newton_steps_go_along_with_parts(seed) -> None:
+    rng = np.random.default_rng(seed)
+    roots, targets = rng.normal(size=(3, 4, 6)), rng.dirichlet(np.ones(6), size=3)
+
+    def function(z, split):
+        away = [root @ (z - target) for root, target in zip(roots, targets, strict=True)]
+        parts = tuple(ObjectiveCut(z, 0.5 * float(a @ a), root.T @ a) for root, a in zip(roots, away, strict=True))
+        slope = np.sum([part.subgradient for part in parts], axis=0)
+        value = sum(part.value for part in parts)
+        return ObjectiveCut(z, value, slope, parts=parts if split else (), curvature=np.vstack(roots))
+
+    single, several = (
+        minimize(FunctionOracle(lambda z, s=split: function(z, s), Simplex(6)), NewtonBundle(), rtol=1e-8)
+        for split in (False, True)
+    )
+    assert single.success
+    assert several.success
+    assert several.lower_bound <= single.upper_bound
+    assert single.lower_bound <= several.upper_bound
+    assert several.n_calls <= 1.5 * single.n_calls
