@@ -229,7 +229,8 @@ class ProximalBundle(QueryPointGenerator):
             if not done.converged and failures < 3:
                 failures += 1
                 self._weight *= 10.0
-                start[m:] = 0.0  # which may have been the cause
+                if failures > 1:
+                    start[m:] = 0.0  # which may have been the cause
             elif not moved and self._weight > self._least_weight:
                 self._weight *= 0.1
             else:
