@@ -7,11 +7,17 @@ import numpy as np
 from oracle_opt import Box, Polyhedron
 from oracle_opt._projection import project_on_cuts
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._cuts import TANGENTS
 from oracle_opt.generators._model import CuttingPlaneModel
+
+MISSED = 0.01  # a level missed by this share of the gap is as good
 
 
 def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
     """Project on ``{z : model(z) <= lower + level * (upper - lower)}``.
+
+    Where cuts come with parts, the projection knows whole cuts alone. Whatever piece of the parts' model its point
+    violates, by more than a share of the gap, is added to these, and it is done again.
 
     Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Its
     multipliers are left with the model, for the next projection to start from. Should the projection fail numerically,
@@ -28,6 +34,15 @@ def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     entropic : bool or None
         Metric of the projection: entropic, Euclidean, or what the domain has.
     """
+    for _ in range(TANGENTS):
+        point = _projection(model, last, level, entropic)
+        if not model.gap > 0 or not model.pool.add_tangent(point, model.lower + (level + MISSED) * model.gap):
+            return point
+    return point
+
+
+def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
+    """Project on the level set of the whole cuts."""
     assert model.minimum is not None
     pool, gap, minimiser = model.pool, model.gap, model.minimum.point
     if not gap > 0:

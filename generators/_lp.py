@@ -25,6 +25,7 @@ class ModelMinimum:
     value: float
     objective: Vector
     feasibility: Vector
+    parts: Vector
 
 
 class CutLP(ABC):
@@ -41,6 +42,8 @@ class CutLP(ABC):
         With bounded linear constraints.
     t_lower, t_upper : float
         Bounds of t.
+    n_heights : int
+        Number of variables such as t, whose sum is minimised; default 1.
 
     References
     ----------
@@ -48,16 +51,17 @@ class CutLP(ABC):
     interior point and simplex methods", for the choice of columns ("sifting").
     """
 
-    def __init__(self, domain: Domain, t_lower: float, t_upper: float) -> None:
+    def __init__(self, domain: Domain, t_lower: float, t_upper: float, n_heights: int = 1) -> None:
         constraints = domain.linear_constraints()
         assert constraints is not None
         self._domain = domain
         self._constraints = constraints
-        self._lp = WarmLP(np.ones(1), np.array([t_lower]), np.array([t_upper]))
+        self._n_heights = n_heights
+        self._lp = WarmLP(np.ones(n_heights), np.full(n_heights, t_lower), np.full(n_heights, t_upper))
         rhs = constraints.equality_rhs
-        self._lp.add_rows(np.zeros((len(rhs), 1)), rhs, rhs)
-        self._objective = _CutRows()
-        self._feasibility = _CutRows()
+        self._lp.add_rows(np.zeros((len(rhs), n_heights)), rhs, rhs)
+        self._objective = CutRows()
+        self._feasibility = CutRows()
         self._columns = np.zeros(0, dtype=np.intp)  # in the order of the program, behind t
         self._outside = np.ones(domain.dimension, dtype=bool)
         self._level = np.nan
@@ -69,6 +73,18 @@ class CutLP(ABC):
     @abstractmethod
     def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
         """Scale and w of the rows of these objective or feasibility cuts."""
+
+    def _groups(self, pool: CutPool) -> list[tuple[CutRows, Rows]]:
+        """All rows of cuts: as they stand in the program, and in the pool."""
+        return [(self._feasibility, pool.feasibility), (self._objective, pool.objective)]
+
+    def _heights(self, weights: Vector, parts: NDArray[np.intp], of: CutRows) -> Matrix:
+        """Coefficients of t in the rows of some cuts with these w."""
+        return -weights[:, None]
+
+    def _levels(self, level: float, parts: NDArray[np.intp], of: CutRows) -> Vector | float:
+        """Levels of the rows of some cuts."""
+        return 0.0 if of is self._feasibility else level
 
     def solve(self, pool: CutPool) -> ModelMinimum | None:
         """Take up the pool's new cuts and minimise; `None` if the rows leave nothing.
@@ -97,18 +113,24 @@ class CutLP(ABC):
             return None
         solution, duals = solved
         point = np.zeros(self._domain.dimension)
-        point[self._columns] = solution[1:]
+        point[self._columns] = solution[self._n_heights :]
         point = self._domain.project(point)
-        value = float((pool.objective.constant + pool.objective.matrix @ point).max(initial=-np.inf))
-        return ModelMinimum(point, value, self._objective.multipliers(duals), self._feasibility.multipliers(duals))
+        whole, outer = self._objective.multipliers(duals), self._feasibility.multipliers(duals)
+        return ModelMinimum(point, pool.value(point), whole, outer, self._part_multipliers(duals, pool))
 
-    def keep(self, mask: NDArray[np.bool_]) -> None:
-        """Drop the objective cuts the pool dropped."""
-        gone = self._objective.places[~mask]
+    def keep(self, mask: NDArray[np.bool_], parts: NDArray[np.bool_]) -> None:
+        """Drop the objective cuts, and those of parts, that the pool dropped."""
+        self._drop(self._objective, mask, [self._feasibility])
+
+    def _part_multipliers(self, duals: Vector, pool: CutPool) -> Vector:
+        """Multipliers of the cuts of parts, which are not in this program."""
+        return np.zeros(len(pool.parts))
+
+    def _drop(self, known: CutRows, mask: NDArray[np.bool_], others: list[CutRows]) -> None:
+        gone = np.sort(known.places[~mask])
         self._lp.delete_rows(gone)
-        self._objective.places = self._objective.places[mask]
-        self._objective.scales = self._objective.scales[mask]
-        for rows in (self._objective, self._feasibility):
+        known.places, known.scales = known.places[mask], known.scales[mask]
+        for rows in (known, *others):
             rows.places -= np.searchsorted(gone, rows.places)
 
     def _take_up(self, pool: CutPool) -> None:
@@ -118,20 +140,22 @@ class CutLP(ABC):
             known = self._objective
             sides = (level - pool.objective.constant[: len(known.places)]) * known.scales
             self._lp.change_rows_upper(known.places, sides)
-        self._take_up_rows(self._feasibility, pool.feasibility, 0.0)
-        self._take_up_rows(self._objective, pool.objective, level)
+        for known, rows in self._groups(pool):
+            self._take_up_rows(known, rows, level)
 
-    def _take_up_rows(self, known: _CutRows, rows: Rows, level: float) -> None:
+    def _take_up_rows(self, known: CutRows, rows: Rows, level: float) -> None:
         new = slice(len(known.places), len(rows))
         slopes = rows.matrix[new]
         if not len(slopes):
             return
         if not len(self._columns):
             self._first_columns(slopes[0])
-        scales, weights = self._factors(slopes, known is self._objective)
+        scales, weights = self._factors(slopes, known is not self._feasibility)
         places = self._lp.n_rows + np.arange(len(slopes))
-        matrix = np.column_stack([-weights, slopes[:, self._columns] * scales[:, None]])
-        self._lp.add_rows(matrix, np.full(len(slopes), -np.inf), (level - rows.constant[new]) * scales)
+        parts = rows.part[new]
+        matrix = np.hstack([self._heights(weights, parts, known), slopes[:, self._columns] * scales[:, None]])
+        sides = (self._levels(level, parts, known) - rows.constant[new]) * scales
+        self._lp.add_rows(matrix, np.full(len(slopes), -np.inf), sides)
         known.places, known.scales = np.r_[known.places, places], np.r_[known.scales, scales]
 
     def _first_columns(self, slope: Vector) -> None:
@@ -147,15 +171,14 @@ class CutLP(ABC):
     def _wanted(self, pool: CutPool, duals: Vector) -> NDArray[np.intp]:
         """Columns outside with the most negative reduced costs, at most as many as there are inside."""
         paid = duals[: len(self._constraints.equality_rhs)] @ self._constraints.equality_matrix
-        reduced = pool.objective.combine(self._objective.multipliers(duals)) - paid
-        reduced += pool.feasibility.combine(self._feasibility.multipliers(duals))
+        reduced = sum(rows.combine(known.multipliers(duals)) for known, rows in self._groups(pool)) - paid
         wanted = np.flatnonzero(self._outside & (reduced < -TOLERANCE))
         return wanted[np.argsort(reduced[wanted])[: max(FIRST_COLUMNS, len(self._columns))]]
 
     def _add_columns(self, pool: CutPool, columns: NDArray[np.intp]) -> None:
         matrix = np.empty((self._lp.n_rows, len(columns)))
         matrix[: len(self._constraints.equality_rhs)] = self._constraints.equality_matrix[:, columns]
-        for known, rows in ((self._objective, pool.objective), (self._feasibility, pool.feasibility)):
+        for known, rows in self._groups(pool):
             matrix[known.places] = rows.matrix[:, columns] * known.scales[:, None]
         self._insert(columns, matrix)
 
@@ -166,8 +189,8 @@ class CutLP(ABC):
         self._outside[columns] = False
 
 
-class _CutRows:
-    """Where the rows of the pool's objective or feasibility cuts stand in the program, and their factors."""
+class CutRows:
+    """Where the rows of the pool's objective cuts, or of others, stand in the program, and their factors."""
 
     def __init__(self) -> None:
         self.places = np.zeros(0, dtype=np.intp)
@@ -206,8 +229,13 @@ class ModelLP(CutLP):
         return self._origin
 
     def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
-        largest = np.abs(slopes).max(axis=1)
-        if not objective:
-            return 1.0 / largest, np.zeros(len(slopes))
-        scales = 1.0 / np.sqrt(np.maximum(largest, 1e-12 * self._unit) * self._unit)
-        return scales, self._unit * scales
+        return row_factors(slopes, objective, self._unit)
+
+
+def row_factors(slopes: Matrix, objective: bool, unit: float) -> tuple[Vector, Vector]:
+    """Scale of each row, and the coefficient of theta in it, with theta counted in this unit."""
+    largest = np.abs(slopes).max(axis=1)
+    if not objective:
+        return 1.0 / largest, np.zeros(len(slopes))
+    scales = 1.0 / np.sqrt(np.maximum(largest, 1e-12 * unit) * unit)
+    return scales, unit * scales

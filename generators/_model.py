@@ -6,13 +6,16 @@ import numpy as np
 
 from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut
 from oracle_opt.generators._chebyshev import ChebyshevLP
-from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._cuts import TANGENTS, CutPool
 from oracle_opt.generators._highs import LPFailure
-from oracle_opt.generators._lp import ModelLP, ModelMinimum
+from oracle_opt.generators._lp import CutLP, ModelLP, ModelMinimum
+from oracle_opt.generators._multicut import MulticutLP
+
+WORTH = 0.1  # share of the depth below the upper bound that a piece of the parts' model has to take off
 
 
 class CuttingPlaneModel:
-    """Cuts, minimised after each by a linear program.
+    """Cuts, minimised after each by a linear program; with a variable a summand once cuts come with parts.
 
     Should the program fail numerically, the newest objective cut stands in for the model: its minimiser over the domain
     for that of the model, itself for the minorant. The best bound proven so far stays.
@@ -50,7 +53,8 @@ class CuttingPlaneModel:
         self.lower = -np.inf
         self.level_multipliers = np.zeros(0)
         self.failed = False
-        self._lp = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
+        self._chebyshev = chebyshev
+        self._lp: CutLP = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
         constraints = domain.linear_constraints()
         assert constraints is not None
@@ -74,8 +78,12 @@ class CuttingPlaneModel:
         """
         before = self.pool.best
         self.pool.add(cut)
+        if self.pool.n_parts and isinstance(self._lp, ModelLP):
+            self._lp = MulticutLP(self.domain, self.pool.n_parts)
         try:
             self.minimum = self._lp.solve(self.pool)
+            if self._chebyshev:
+                self._refine()
             self.failed = self.minimum is None and not len(self.pool.feasibility)  # objective cuts exclude nothing
         except LPFailure:
             if not len(self.pool.objective):
@@ -84,15 +92,26 @@ class CuttingPlaneModel:
         if self.failed:
             self.minimum = self._of_newest_cut()
         if self.minimum is not None and len(self.pool.objective):
-            self.minorant = self.pool.minorant(self.minimum.objective, self.minimum.feasibility)
+            multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.parts
+            self.minorant = self.pool.minorant(*multipliers)
             if self.minorant is not None:
                 proven = self.minorant.constant + self.domain.minimize_linear(self.minorant.slope)[0]
                 self.lower = max(self.lower, proven)
-            mask = self.pool.shrink(self._max_cuts, self.minimum.objective, self.minimum.feasibility)
-            if mask is not None:
-                self._lp.keep(mask)
-                self.level_multipliers = self.level_multipliers[mask[: len(self.level_multipliers)]]
+            masks = self.pool.shrink(self._max_cuts, *multipliers)
+            if masks is not None:
+                self._lp.keep(*masks)
+                self.level_multipliers = self.level_multipliers[masks[0][: len(self.level_multipliers)]]
         return self.pool.best is not before
+
+    def _refine(self) -> None:
+        """Add to the whole cuts, all that the ball knows, what the parts say at its centre, and solve again."""
+        for _ in range(TANGENTS):
+            if self.minimum is None:
+                return
+            whole = self.pool.objective.largest(self.minimum.point)
+            if not self.pool.add_tangent(self.minimum.point, whole + WORTH * (self.pool.upper - whole)):
+                return
+            self.minimum = self._lp.solve(self.pool)
 
     def _of_newest_cut(self) -> ModelMinimum:
         rows = self.pool.objective
@@ -100,4 +119,5 @@ class CuttingPlaneModel:
         multipliers[-1] = 1.0
         point = self.domain.minimize_linear(rows.matrix[-1])[1]
         value = float((rows.constant + rows.matrix @ point).max())
-        return ModelMinimum(point, value, multipliers, np.zeros(len(self.pool.feasibility)))
+        outer, parts = np.zeros(len(self.pool.feasibility)), np.zeros(len(self.pool.parts))
+        return ModelMinimum(point, value, multipliers, outer, parts)

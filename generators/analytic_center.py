@@ -18,6 +18,7 @@ from oracle_opt import (
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
+from oracle_opt.generators._cuts import TANGENTS
 from oracle_opt.generators._lp import ModelMinimum
 from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
@@ -118,8 +119,14 @@ class AnalyticCenter(QueryPointGenerator):
         """Add the cut and recentre; every objective cut moves the center."""
         self._model.add(cut)
         self._empty = self._model.minimum is None
-        if self._model.minimum is not None:
+        for _ in range(TANGENTS):
+            if self._model.minimum is None:
+                break
             self._recentre(self._model.minimum)
+            # what the parts say, too, has to leave the center inside: below theta, or the upper bound
+            height = self._height if self.epigraph and len(self._model.pool.objective) else 0.0
+            if not self._model.pool.add_tangent(self._point, self._model.pool.upper - height):
+                break
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
     def minorant(self) -> Minorant | None:

@@ -88,8 +88,10 @@ class Ellipsoid(QueryPointGenerator):
         """Cut the ellipsoid, then until its center lies in the domain; every objective cut moves the center."""
         if isinstance(cut, ObjectiveCut):
             self._upper = min(self._upper, cut.upper)
-            ahead = cut.value + float(cut.subgradient @ (self._center - cut.point))
-            self._cut(cut.subgradient, ahead - (self._upper if self.deep else cut.upper), cut, ahead)
+            for one in (cut, *cut.further):
+                if self._end is None:
+                    ahead = one.value + float(one.subgradient @ (self._center - one.point))
+                    self._cut(one.subgradient, ahead - (self._upper if self.deep else cut.upper), one, ahead)
         else:
             for part in (cut, *cut.parts):
                 violation = float(part.normal @ (self._center - part.point)) + self.deep * part.violation
@@ -152,14 +154,26 @@ class Ellipsoid(QueryPointGenerator):
             assert constraints is not None
             outside = np.maximum(constraints.lower - self._center, self._center - constraints.upper)
             worst = np.flatnonzero(outside > enough)
-            if not len(worst):
+            depths, widths = outside[worst], np.linalg.norm(self._axes[worst], axis=1)
+            rows = np.zeros((0, domain.dimension))
+            if constraints.inequality_matrix is not None and constraints.inequality_rhs is not None:
+                norms = np.linalg.norm(constraints.inequality_matrix, axis=1)
+                beyond = (constraints.inequality_matrix @ self._center - constraints.inequality_rhs) / norms
+                violated = beyond > enough
+                rows = constraints.inequality_matrix[violated] / norms[violated, None]
+                depths = np.r_[depths, beyond[violated]]
+                widths = np.r_[widths, np.linalg.norm(rows @ self._axes, axis=1)]
+            if not len(depths):
                 return
             # the deepest cut: violation over half the ellipsoid's width
-            widths = np.linalg.norm(self._axes[worst], axis=1)
-            j = worst[np.argmax(outside[worst] / np.maximum(widths, 1e-300))]
-            slope = np.zeros(domain.dimension)
-            slope[j] = 1.0 if self._center[j] > constraints.upper[j] else -1.0
-            self._cut(slope, self.deep * float(outside[j]))
+            chosen = int(np.argmax(depths / np.maximum(widths, 1e-300)))
+            if chosen < len(worst):
+                slope = np.zeros(domain.dimension)
+                j = worst[chosen]
+                slope[j] = 1.0 if self._center[j] > constraints.upper[j] else -1.0
+            else:
+                slope = rows[chosen - len(worst)]
+            self._cut(slope, self.deep * float(depths[chosen]))
 
     def _prove(self, normal: Vector, length: float, cut: Cut | None) -> None:
         """Make a minorant of the least value of the pending cut c over the ellipsoid.

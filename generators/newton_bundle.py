@@ -15,6 +15,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._cuts import TANGENTS
 from oracle_opt.generators._interior_point import Matrix, minimize_epigraph
 from oracle_opt.generators._level import level_point
 from oracle_opt.generators._model import CuttingPlaneModel
@@ -24,6 +25,8 @@ from oracle_opt.generators._model import CuttingPlaneModel
 TRUSTED = 0.1
 SLOW = 0.9
 PATIENCE = 2
+# The share of the gap by which cuts of the summands may exceed the model at its minimiser.
+GIVE = 0.05
 # So many variables, the largest of the best point, are at most in the first program of a Newton step.
 FIRST = 50
 
@@ -128,7 +131,12 @@ class NewtonBundle(QueryPointGenerator):
         root = self._root(best, alone=self._is_newton and error <= TRUSTED * gap)
         newton = None
         if self._phase and root is not None and gap > 0:
-            newton = self._newton_point(best, root, gap)
+            for _ in range(TANGENTS):
+                newton = self._newton_point(best, root, gap)
+                if newton is None or not model.pool.add_tangent(
+                    newton, model.pool.objective.largest(newton) + GIVE * gap
+                ):
+                    break
         self._is_newton = newton is not None
         self._point = level_point(model, cut.point, self.level, None) if newton is None else newton
         if not self._is_newton:
@@ -152,7 +160,7 @@ class NewtonBundle(QueryPointGenerator):
         """Value of the Newton model."""
         rows = self._model.pool.objective
         moved = root @ (point - best.point)
-        return float((rows.constant + rows.matrix @ point).max()) + 0.5 * float(moved @ moved)
+        return rows.largest(point) + 0.5 * float(moved @ moved)
 
     def _newton_point(self, best: ObjectiveCut, root: Matrix, gap: float) -> Vector | None:
         """Minimise the model in units of the gap; `None` if the interior point method fails."""

@@ -20,10 +20,11 @@ from oracle_opt import (
 )
 from oracle_opt._projection import project_on_cuts
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators._cuts import TANGENTS, CutPool
 from oracle_opt.generators._proximal import proximal_point
 
 TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
+WORTH = 0.05  # share of the predicted decrease that the parts' model may take back
 
 
 class ProximalBundle(QueryPointGenerator):
@@ -92,7 +93,8 @@ class ProximalBundle(QueryPointGenerator):
         self._age = 0  # serious steps in a row since the weight changed, null steps counted down
         self._typical = np.inf  # Kiwiel's variation estimate: linearisation errors above it are large
         self._decrease = 0.0  # predicted at the pending point
-        self._multipliers = np.zeros(0)
+        # of the last master: those of cuts, of feasibility cuts and of equations
+        self._multipliers, self._outer, self._pulls = np.zeros(0), np.zeros(0), np.zeros(len(self._rhs))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
         self._empty = False
@@ -111,6 +113,7 @@ class ProximalBundle(QueryPointGenerator):
             self._restore()
         else:
             self._solve(self._center)
+            self._adapt()
         return step
 
     def minorant(self) -> Minorant | None:
@@ -162,6 +165,30 @@ class ProximalBundle(QueryPointGenerator):
         self._least_weight = 1e-10 * self._weight
 
     def _solve(self, center: ObjectiveCut) -> None:
+        """Solve the master; with what the parts say at its solution once more, until that is worth little."""
+        for _ in range(TANGENTS):
+            self._solve_whole(center)
+            height = center.upper - (1.0 - WORTH) * self._decrease
+            if not self._decrease > 0 or not self._pool.add_tangent(self._point, height):
+                return
+
+    def _adapt(self) -> None:
+        """After a call: a smaller weight where the proof is far behind, fewer cuts where they are too many."""
+        pool, gap = self._pool, self._pool.upper - self._lower
+        if np.isfinite(gap) and self._decrease < 0.01 * gap:
+            self._weight = max(0.5 * self._weight, self._least_weight)
+        m = len(pool.objective)
+        a = np.zeros(m)
+        a[: len(self._multipliers)] = self._multipliers
+        outer = np.zeros(len(pool.feasibility))
+        outer[: len(self._outer)] = self._outer
+        if pool.shrink(self.max_cuts, a, outer) is not None:
+            a = np.zeros(len(pool.objective))
+            a[-1] = 1.0
+        self._multipliers = a
+
+    def _solve_whole(self, center: ObjectiveCut) -> None:
+        """Solve the master of the whole cuts."""
         pool, m = self._pool, len(self._pool.objective)
         # rows in the unit of the values: model minus value of the center, and feasibility cuts times a slope
         unit = float(np.abs(pool.objective.matrix).max()) or 1.0
@@ -177,6 +204,8 @@ class ProximalBundle(QueryPointGenerator):
         start[: min(m, len(self._multipliers))] = self._multipliers[:m]
         start[m - 1] += not start.any()
         start /= start.sum()
+        start[m : m + len(self._outer)] = self._outer / scale[: len(self._outer)]
+        start[m + len(scale) :] = self._pulls / steep
         # rounding in the rows that matter
         floor = 1e-15 * max(abs(center.upper), float((np.abs(matrix[start > 0]) @ np.abs(center.point)).max()))
         failures = 0
@@ -195,26 +224,22 @@ class ProximalBundle(QueryPointGenerator):
             )
             outer = done.multipliers[m : m + len(scale)] * scale
             self._prove(done.multipliers[:m], outer)
-            gap = pool.upper - self._lower
             self._point, self._decrease = self._inside(done.point), -done.value
             moved = self._decrease > 10.0 * floor and bool((done.point != center.point).any())
             if not done.converged and failures < 3:
                 failures += 1
                 self._weight *= 10.0
+                if failures > 1:
+                    start[m:] = 0.0  # which may have been the cause
             elif not moved and self._weight > self._least_weight:
                 self._weight *= 0.1
             else:
                 break
         if not moved:
             self._point, self._decrease = center.point, 0.0
-        if np.isfinite(gap) and self._decrease < 0.01 * gap:
-            self._weight = max(0.5 * self._weight, self._least_weight)
-        a = np.maximum(done.multipliers[:m], 0.0)
-        mask = pool.shrink(self.max_cuts, a, outer)
-        if mask is not None:
-            a = np.zeros(len(pool.objective))
-            a[-1] = 1.0
-        self._multipliers = a
+        self._multipliers = np.maximum(done.multipliers[:m], 0.0)
+        if done.converged:
+            self._outer, self._pulls = outer, done.multipliers[m + len(scale) :] * steep
 
     def _inside(self, point: Vector) -> Vector:
         """Return the point of the domain nearest to one that satisfies the master's equations to its tolerance."""

@@ -50,7 +50,7 @@ class ObjectiveCut:
     lower_bound : float
         A bound on the minimum of f that the oracle proves by itself.
     parts : tuple of ObjectiveCut
-        Cuts of the summands of f, which add up to this one.
+        Cuts of the summands of f, which add up to this one (multicut): as many, in the same order, in every answer.
     further : tuple of ObjectiveCut
         More minorants of f that the same call found at the same point, each valid by itself; say one an eigenvector.
     curvature : ndarray of shape (r, n), optional

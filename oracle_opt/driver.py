@@ -241,6 +241,9 @@ def _check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
     if isinstance(cut, ObjectiveCut):
         if not cut.error >= 0 or isnan(cut.lower_bound):
             raise InvalidCut(f"`error` must be >= 0 and `lower_bound` no NaN, got {cut.error!r}, {cut.lower_bound!r}")
+        _check_several("further", [(one.point, one.value, one.subgradient) for one in cut.further], point)
+        _check_several("parts", [(one.point, one.value, one.subgradient) for one in cut.parts], point)
+        _check_sum(cut)
         return cut
     if not oracle.gives_feasibility_cuts:
         raise InvalidCut("got a FeasibilityCut from an oracle that says `gives_feasibility_cuts = False`; set it True")
@@ -249,7 +252,35 @@ def _check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
             f"a feasibility cut must cut off its point: violation > 0 and a normal that is not zero, "
             f"got violation {cut.violation!r}"
         )
+    _check_several("parts", [(one.point, one.violation, one.normal) for one in cut.parts], point)
+    if not all(np.any(one.normal) for one in cut.parts):
+        raise InvalidCut("`parts` of a feasibility cut must have normals that are not zero")
     return cut
+
+
+def _check_several(name: str, cuts: Sequence[tuple[Vector, float, Vector]], point: Vector) -> None:
+    """Raise InvalidCut unless further cuts, as point, number and vector, fit the query point."""
+    for i, (at, number, vector) in enumerate(cuts):
+        if np.shape(vector) != point.shape or not (isfinite(number) and np.isfinite(vector).all()):
+            raise InvalidCut(
+                f"`{name}[{i}]` must be finite and of the point's shape, {point.shape}, got {number!r} with {vector!r}"
+            )
+        if not np.array_equal(at, point):
+            raise InvalidCut(f"`{name}[{i}].point` must be the query point, got {at!r}")
+
+
+def _check_sum(cut: ObjectiveCut) -> None:
+    """Raise InvalidCut unless the parts add up to the cut, up to rounding."""
+    if not cut.parts:
+        return
+    rows = np.array([[one.value, *one.subgradient] for one in cut.parts])
+    size = np.abs(rows).sum(axis=0)
+    away = np.abs(rows.sum(axis=0) - np.r_[cut.value, cut.subgradient])
+    if away[0] > 1e-9 * size[0] or away[1:].max() > 1e-9 * size[1:].max():
+        raise InvalidCut(
+            f"`parts` must add up to the cut, got values that add up to {rows[:, 0].sum()!r} for {cut.value!r}, and "
+            f"subgradients that miss the cut's by up to {away[1:].max():.2g}"
+        )
 
 
 def _identity(oracle: Oracle, generator: QueryPointGenerator, start: Vector, cuts: Sequence[Cut]) -> dict[str, str]:

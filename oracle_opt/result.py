@@ -256,6 +256,8 @@ class Result:
 def make_result(status: Status, bounds: BoundTracker, recorder: HistoryRecorder) -> Result:
     """Freeze the state of a run."""
     message = status.value
+    if status is Status.CONTRADICTION and bounds.conflict:
+        message += f" {bounds.conflict}"
     if bounds.incumbent is None and recorder.n_calls:
         message += " No feasible point was seen."
     return Result(

@@ -33,6 +33,7 @@ from oracle_opt import (
     NonnegativeOrthant,
     ObjectiveCut,
     Oracle,
+    Polyhedron,
     ProductOfSimplices,
     QueryPointGenerator,
     Simplex,
@@ -195,6 +196,72 @@ def _affine_box() -> tuple[Callable[[], Oracle], float]:
     return _max_affine(Box(-np.ones(5), np.ones(5)), slopes, constants), float(solved.fun)
 
 
+def _polyhedron(equations: bool) -> Polyhedron:
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(6, 5))
+    among = {"equality_matrix": rng.normal(size=(2, 5)), "equality_rhs": np.array([0.1, -0.2])} if equations else {}
+    return Polyhedron(rows, rng.uniform(0.2, 0.8, size=6), lower=-1, upper=1, **among)
+
+
+def _affine_polyhedron(equations: bool) -> tuple[Callable[[], Oracle], float]:
+    """max of 12 affine pieces on a polyhedron; the optimum by an LP of its own."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(7)
+    slopes, constants = rng.normal(size=(12, 5)), rng.normal(size=12)
+    domain = _polyhedron(equations)
+    solved = linprog(
+        np.r_[np.zeros(5), 1.0],
+        A_ub=np.r_[np.c_[slopes, -np.ones(12)], np.c_[domain.A, np.zeros(6)]],
+        b_ub=np.r_[-constants, domain.b],
+        A_eq=np.c_[domain.equality_matrix, np.zeros(len(domain.equality_rhs))],
+        b_eq=domain.equality_rhs,
+        bounds=[(-1, 1)] * 5 + [(None, None)],
+    )
+    return _max_affine(domain, slopes, constants), float(solved.fun)
+
+
+def _quadratic_polyhedron(equations: bool) -> tuple[Callable[[], Oracle], float]:
+    """Half the squared distance from a point outside a polyhedron; the optimum by Clarabel."""
+    import cvxpy as cp
+
+    domain, target = _polyhedron(equations), np.array([1.0, -0.5, 0.8, 0.3, -1.2])
+    z = cp.Variable(5)
+    inside = [domain.A @ z <= domain.b, z >= -1, z <= 1]
+    if equations:
+        inside.append(domain.equality_matrix @ z == domain.equality_rhs)
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(z - target)), inside)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    return _quadratic(domain, target, np.ones(5)), float(problem.value)
+
+
+def _sum_of_maxima(domain: Domain) -> tuple[Callable[[], Oracle], float]:
+    """Sum of three maxima of 8 affine pieces, with the cuts of each as parts; the optimum by an LP of its own."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(8)
+    n = domain.dimension
+    slopes, constants = rng.normal(size=(3, 8, n)), rng.normal(size=(3, 8))
+
+    def function(z: np.ndarray) -> ObjectiveCut:
+        values = slopes @ z + constants
+        chosen = values.argmax(axis=1)
+        parts = tuple(ObjectiveCut(z, float(values[j, i]), slopes[j, i]) for j, i in enumerate(chosen))
+        slope = sum(part.subgradient for part in parts)
+        return ObjectiveCut(z, sum(part.value for part in parts), slope, parts=parts)
+
+    described = domain.linear_constraints()
+    solved = linprog(
+        np.r_[np.zeros(n), np.ones(3)],
+        A_ub=np.c_[slopes.reshape(24, n), -np.repeat(np.eye(3), 8, axis=0)],
+        b_ub=-constants.ravel(),
+        A_eq=np.c_[described.equality_matrix, np.zeros((len(described.equality_rhs), 3))],
+        b_eq=described.equality_rhs,
+        bounds=[*zip(described.lower, described.upper, strict=True), *[(None, None)] * 3],
+    )
+    return lambda: FunctionOracle(function, domain), float(solved.fun)
+
+
 def _disc() -> Oracle:
     """min z1 + z2 where |z - (1, 1)| <= 1: feasibility cuts; optimum 2 - sqrt(2)."""
     center = np.ones(2)
@@ -270,6 +337,12 @@ def _problems() -> list[Problem]:
             0.0,
             bounded,
         ),
+        problem("max affine on polyhedron", *_affine_polyhedron(False), bounded, 1e-8),
+        problem("max affine on polyhedron with equations", *_affine_polyhedron(True), bounded, 1e-8),
+        problem("quadratic on polyhedron", *_quadratic_polyhedron(False), smooth, 1e-8),
+        problem("quadratic on polyhedron with equations", *_quadratic_polyhedron(True), smooth, 1e-8),
+        problem("sum of maxima on box", *_sum_of_maxima(Box(-np.ones(6), np.ones(6))), bounded),
+        problem("sum of maxima on simplex", *_sum_of_maxima(Simplex(6)), bounded),
         problem("disc by cuts", _disc, 2 - np.sqrt(2), {"feasibility", "curved", *bounded}),
         problem("caps by cuts", _halfspaces_on_simplex, 0.735, {"feasibility", *bounded}, 1e-8),
         problem("curved on simplex", _with_curvature, _curved_optimum(), smooth | on_simplex, 1e-8),

@@ -5,9 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import Box, FunctionOracle, InvalidArgument, ProductOfSimplices, Simplex, Status, minimize
+from oracle_opt import (
+    Box,
+    FeasibilityCut,
+    FunctionOracle,
+    InvalidArgument,
+    ObjectiveCut,
+    Oracle,
+    Polyhedron,
+    ProductOfSimplices,
+    Query,
+    Simplex,
+    Status,
+    minimize,
+)
 from oracle_opt.generators import AnalyticCenter
 from oracle_opt.generators._barrier import Polytope, analytic_center
+from oracle_opt.oracles import ConicOracle
 
 
 def polytope_on_simplex(rng: np.random.Generator, m: int, n: int) -> Polytope:
@@ -117,3 +131,101 @@ def test_refuses_a_share_out_of_range(vanishing) -> None:
     oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Simplex(3))
     with pytest.raises(InvalidArgument, match="`vanishing` must be at least 0 and below 1"):
         minimize(oracle, AnalyticCenter(vanishing=vanishing))
+
+
+class Strict(Oracle):
+    """Holds every point asked against all cuts answered before, and against the domain's rows and bounds."""
+
+    gives_feasibility_cuts = True
+
+    def __init__(self, inner: Oracle) -> None:
+        self.inner, self.domain = inner, inner.domain
+
+    def reset(self) -> None:
+        self.inner.reset()
+        self.feasibility: list[FeasibilityCut] = []
+        self.objective: list[ObjectiveCut] = []
+        self.calls = 0
+
+    def query(self, query: Query):
+        z, known = query.point, self.domain.linear_constraints()
+        assert np.abs(known.equality_matrix @ z - known.equality_rhs).max(initial=0.0) <= 1e-9
+        if self.calls:  # the first point is the caller's
+            assert (z > known.lower).all()
+            assert (z < known.upper).all()
+            if known.inequality_matrix is not None:
+                assert (known.inequality_matrix @ z < known.inequality_rhs).all()
+        for cut in self.feasibility:
+            assert cut.violation + cut.normal @ (z - cut.point) < 0
+        upper = min((cut.upper for cut in self.objective), default=np.inf)
+        for cut in self.objective:
+            assert cut.value + cut.subgradient @ (z - cut.point) < upper
+        self.calls += 1
+        answer = self.inner.query(query)
+        if isinstance(answer, FeasibilityCut):
+            self.feasibility += [answer, *answer.parts]
+        else:
+            self.objective.append(answer)
+        return answer
+
+
+def semidefinite(domain_of) -> tuple[Oracle, float]:
+    """``min c @ x`` where a 6 x 6 matrix affine in x is positive semidefinite; the optimum by Clarabel."""
+    import cvxpy as cp
+
+    rng = np.random.default_rng(3)
+    matrices = rng.normal(size=(5, 6, 6))
+    matrices += matrices.transpose(0, 2, 1)
+    c, x = rng.normal(size=5), cp.Variable(5)
+    domain, constraints = domain_of(x)
+    matrix = 3 * np.eye(6) + sum(x[k] * matrices[k] for k in range(5))
+    problem = cp.Problem(cp.Minimize(c @ x), [matrix >> 0])
+    oracle = ConicOracle.from_cvxpy(problem, domain=domain)
+    held = cp.Problem(problem.objective, problem.constraints + constraints)
+    held.solve(solver=cp.CLARABEL)
+    return oracle, float(held.value)
+
+
+def on_box(x):
+    return Box(np.full(5, -2.0), np.full(5, 2.0)), [x >= -2, x <= 2]
+
+
+def on_polyhedron(x):
+    rng = np.random.default_rng(4)
+    rows, equations = rng.normal(size=(4, 5)), rng.normal(size=(2, 5))
+    domain = Polyhedron(rows, np.full(4, 0.5), equality_matrix=equations, equality_rhs=np.zeros(2), lower=-2, upper=2)
+    return domain, [rows @ x <= 0.5, equations @ x == 0, x >= -2, x <= 2]
+
+
+@pytest.mark.parametrize("generator", [AnalyticCenter(), AnalyticCenter(proximal=0.0)], ids=["proximal", "pure"])
+@pytest.mark.parametrize("domain_of", [on_box, on_polyhedron])
+@pytest.mark.parametrize("start", [1.5, -1.5])
+def test_stays_strictly_inside_several_deep_cuts(generator, domain_of, start) -> None:
+    inner, optimum = semidefinite(domain_of)
+    oracle = Strict(inner)
+    result = minimize(oracle, generator, inner.domain.project(np.full(5, start)), rtol=1e-5, max_calls=300)
+    assert result.status is Status.CONVERGED
+    assert result.lower_bound <= optimum + 1e-6 * abs(optimum)
+    assert result.upper_bound == pytest.approx(optimum, rel=2e-5)
+    assert len(oracle.feasibility) > result.n_calls - len(oracle.objective)  # several of one call
+
+
+@pytest.mark.parametrize("width", [1e-1, 1e-3, 1e-5])
+def test_stays_strictly_inside_parallel_cuts(width) -> None:
+    # min z_2 within a slab along the diagonal, whose sides are stated several times at slightly different offsets
+    normal = np.array([1.0, -1.0, 0.0])
+
+    def function(z):
+        excess = float(normal @ z) - 0.3
+        if abs(excess) > width:
+            side = np.sign(excess)
+            depths = abs(excess) - width * np.array([1.0, 1.0, 1.0 + 1e-9, 1.0 + 1e-4, 1.5])
+            cuts = [FeasibilityCut(z, float(depth), side * normal) for depth in depths if depth > 0]
+            return FeasibilityCut(z, cuts[0].violation, cuts[0].normal, tuple(cuts[1:]))
+        return float(z[1] + z[2] ** 2), np.array([0.0, 1.0, 2 * z[2]])
+
+    oracle = Strict(FunctionOracle(function, Box(-np.ones(3), np.ones(3)), gives_feasibility_cuts=True))
+    result = minimize(oracle, AnalyticCenter(), [0.9, -0.8, 0.5], rtol=1e-6, max_calls=200)
+    assert result.status is Status.CONVERGED
+    assert result.lower_bound <= -1.0 <= result.upper_bound  # z_2 = -1, z_1 = -0.7
+    assert result.upper_bound == pytest.approx(-1.0, abs=2e-6)

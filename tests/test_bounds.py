@@ -132,7 +132,7 @@ def test_dropping_cuts_keeps_the_bound() -> None:
         pool.add(ObjectiveCut(z, float(z @ z), 2 * z))
     multipliers = rng.exponential(size=60)
     before = pool.minorant(multipliers, np.zeros(0))
-    mask = pool.shrink(20, multipliers, np.zeros(0))
+    mask, _ = pool.shrink(20, multipliers, np.zeros(0))
     assert mask.sum() == 10
     assert len(pool.objective) == 11
     last = np.zeros(11)

@@ -3,8 +3,10 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
-from oracle_opt import InvalidArgument, Polyhedron
+from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize
+from oracle_opt.generators import ProximalBundle
 
 
 def example(seed):
@@ -93,3 +95,32 @@ def test_what_is_never_slack_becomes_an_equation():
     assert P.interior_point() == pytest.approx([0.4, 0.6, 2.0])
     assert P.minimize_linear(np.array([1.0, 3.0, 1.0]))[0] == pytest.approx(0.8 + 0.6 + 2.0)
     assert P.project(np.array([5.0, 5.0, 5.0])) == pytest.approx([0.5, 0.5, 2.0], abs=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "n", "k", "calls"), [(2, 20, 8, 22), (2, 60, 30, 18), (1, 20, 8, 9)])
+def test_proximal_bundle_starts_from_the_last_multipliers_of_equations(seed, n, k, calls):
+    # badly scaled equations in a wide box; without a warm start the masters fail and the steps are short
+    rng = np.random.default_rng(seed)
+    E = rng.normal(size=(k, n)) * (rng.random((k, n)) < 0.3) * 10 ** rng.uniform(-1, 1, size=(k, 1))
+    E[np.arange(k), np.arange(k)] += 1
+    point = rng.exponential(size=n) * (rng.random(n) < 0.6) * 100
+    slopes, constants = rng.uniform(0, 5, size=(15, n)), 100 * rng.normal(size=15)
+
+    def function(z):
+        values = slopes @ z + constants
+        i = int(values.argmax())
+        return float(values[i]), slopes[i]
+
+    domain = Polyhedron(equality_matrix=E, equality_rhs=E @ point, lower=0, upper=1e6)
+    result = minimize(FunctionOracle(function, domain), ProximalBundle(), rtol=1e-6, max_calls=calls)
+    solved = linprog(
+        np.r_[np.zeros(n), 1.0],
+        A_ub=np.c_[slopes, -np.ones(15)],
+        b_ub=-constants,
+        A_eq=np.c_[E, np.zeros(k)],
+        b_eq=E @ point,
+        bounds=[(0, 1e6)] * n + [(None, None)],
+    )
+    assert result.success
+    assert result.lower_bound <= solved.fun * (1 + 1e-9)
+    assert result.upper_bound == pytest.approx(solved.fun, rel=2e-6)
