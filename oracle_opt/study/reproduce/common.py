@@ -21,7 +21,7 @@ from oracle_opt.study.reproduce.records import Options
 
 Matrix = NDArray[np.float64]
 
-QUICK_POINTS, QUICK_FEATURES = 70, 3
+QUICK_POINTS, QUICK_FEATURES = 120, 4
 QUICK = (
     f"--quick: {QUICK_POINTS} points and {QUICK_FEATURES} features of wdbc alone, whose figures say nothing about the "
     "paper's"

@@ -49,8 +49,8 @@ def figure2(options: Options) -> Outcome:
     notes += [
         f"RBF kernels of unit trace on all points, on all features and on each alone, C = {C:g}, one group, which is "
         f"l1-MKL; to a proven relative gap of {RTOL:g}, at most {MAX_CALLS} SVMs",
-        "the paper's two problems are pairs of classes of Caltech-101 and Oxford flowers, not at hand; its threshold is "
-        "not printed, nor is any value of its curves but the largest speed-up",
+        "the paper's two problems are pairs of classes of Caltech-101 and Oxford flowers, not at hand; its threshold "
+        "is not printed, nor is any value of its curves but the largest speed-up",
         "the paper found most of SimpleMKL's time in projections of its MATLAB code; ReducedGradient has none to "
         "compute, and all methods here share one SVM that continues from the last call's solution",
         HARDWARE,

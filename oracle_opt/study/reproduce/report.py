@@ -14,14 +14,13 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file, atomic_text
 from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
 from oracle_opt.study.reproduce.figures import draw_against
-from oracle_opt.study.reproduce.paper import Printed, printed_figures
+from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, printed_figures
 from oracle_opt.study.reproduce.records import Options, Outcome, Row
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 HEADINGS = ("set", "quantity", "paper", "ours")
-NOTHING = "-"
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Report:
     outcome : Outcome
         What came of it.
     lines : tuple of (str, str, str, str)
-        Set, quantity, the paper's figure and ours, as words; a dash where there is none.
+        Set, quantity, the paper's figure and ours, as words; empty where the paper has none.
     folder : Path
         Holds `table.csv`, `table.md` and `figure.png`.
     """
@@ -101,9 +100,10 @@ def ours(row: Row) -> str:
         return "not run"
     share = f" ({row.reached}/{row.runs})" if row.reached < row.runs else ""
     if not row.reached:
-        return f"{NOTHING}{share}"
-    mean = _number(row.ours)
-    return f"{mean}{share}" if row.runs == 1 else f"{mean} ± {_number(row.deviation)}{share}"
+        return f"{NOT_CONVERGED}{share}"
+    places = _places(row.ours)
+    mean = f"{row.ours:.{places}f}"
+    return f"{mean}{share}" if row.runs == 1 else f"{mean} ± {row.deviation:.{places}f}{share}"
 
 
 def markdown(report: Report) -> str:
@@ -131,15 +131,12 @@ def table_of_figures(report: Report) -> Table:
 
 def _papers(row: Row, printed: Mapping[tuple[str, str], Printed]) -> str:
     figure = printed.get((row.set, row.quantity))
-    return NOTHING if figure is None else str(figure)
+    return "" if figure is None else str(figure)
 
 
-def _number(value: float) -> str:
-    """Three significant digits, no exponent."""
-    if value == 0 or not np.isfinite(value):
-        return f"{value:g}"
-    digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
-    return f"{value:.{min(digits, 5)}f}"
+def _places(value: float) -> int:
+    """Decimal places for three significant digits, at least one place and at most five."""
+    return 1 if value == 0 else min(5, max(1, 2 - int(np.floor(np.log10(abs(value))))))
 
 
 def _csv(rows: tuple[Row, ...], printed: Mapping[tuple[str, str], Printed]) -> str:

@@ -84,23 +84,23 @@ def figure1(options: Options) -> Outcome:
             problems[size] = (rbf_bank(standardised(X[rows])[0], N_KERNELS), y[rows])
         panels[f"{label}: points"] = _curves(tally, label, "points", problems)
         options.say(f"{label}: done")
-    rows = tally.rows()
-    measured = {(row.set, row.quantity) for row in rows}
+    figures = tally.rows()
+    measured = {(row.set, row.quantity) for row in figures}
     if not options.quick:  # the sizes the paper gives times for, which no bank in memory holds
         paper = printed_figures("smo", "figure1")
-        rows += tuple(Row(*key, np.nan, np.nan, 0, 0) for key in paper if key not in measured)
+        figures += tuple(Row(*key, np.nan, np.nan, 0, 0) for key in paper if key not in measured)
     notes += [
         *missing,
         f"to a proven relative gap of {RTOL:g}, C = 100, lambda = 1; kernels made beforehand, RBF of unit trace: on "
         "all features, then on each alone, of widths between quantiles of the distances (the paper's 50 are not named)",
         "the paper computes kernels on the fly, up to 100,000 of them and all 32,561 and 49,749 points; a GramBank "
-        f"keeps its kernels in memory, so ours end at {KERNEL_COUNTS[-1]} kernels and {POINT_COUNTS[-1]} points: the exponents "
-        "compare, not the seconds",
+        f"keeps its kernels in memory, so ours end at {KERNEL_COUNTS[-1]} kernels and {POINT_COUNTS[-1]} points: the "
+        "exponents compare, not the seconds",
         'the paper: "appears to be scaling linearly with the number of kernels"; 100,000 kernels made beforehand in '
         "approximately seven minutes",
         HARDWARE,
     ]
-    return Outcome(rows, tuple(notes), lambda path: save_panels(path, panels, "size", "processor seconds"))
+    return Outcome(figures, tuple(notes), lambda path: save_panels(path, panels, "size", "processor seconds"))
 
 
 def _curves(

@@ -48,8 +48,8 @@ FOUR: dict[str, QueryPointGenerator] = {
     "SPG()": SPG(),
 }
 LIMITS = (
-    f"at most {MAX_CALLS} SVMs a run, where the paper waited for up to an hour; runs that need more are left out of the "
-    "mean, and the share that got there stands beside it"
+    f"at most {MAX_CALLS} SVMs a run, where the paper waited for up to an hour; runs that need more are left out of "
+    "the mean, and the share that got there stands beside it"
 )
 NOTES = (
     "training parts of 5 stratified folds, C = 100 (the paper chose C by validation and does not print it), weight of "
