@@ -77,6 +77,15 @@ def test_file_of_figures():
     assert {key[:2] for key in keys} == found
 
 
+def test_figures_of_the_uci_comparison_are_complete():
+    """The benchmark uci_calls counts on them."""
+    calls = {key: figure for key, figure in printed_figures("accpm", "table1").items() if "average" not in key[1]}
+    accuracies = printed_figures("accpm", "table2")
+    assert len(calls) == 8 * 3 * 4
+    assert len(accuracies) == 8 * 2
+    assert all(float(figure.value) > 0 and float(figure.spread) > 0 for figure in (calls | accuracies).values())
+
+
 @pytest.mark.parametrize(
     ("paper", "table", "key", "words"),
     [

@@ -12,10 +12,10 @@ from oracle_opt.study.reproduce.figures import save_panels
 from oracle_opt.study.reproduce.records import Options, Outcome, Tally
 
 SETS = {"Sonar": "sonar", "Ionosphere": "ionosphere"}
-COUNTS = (30, 100, 300, 1000, 3000)
+COUNTS = (30, 100, 300, 1000)
 C = 100.0
 RTOL = 1e-2
-MAX_CALLS = 2000
+MAX_CALLS = 500
 METHODS: dict[str, QueryPointGenerator] = {
     "mirror descent": MirrorDescent(),
     "SimpleMKL": ReducedGradient(),

@@ -154,8 +154,10 @@ def table5(options: Options) -> Outcome:
 
 def table7(options: Options) -> Outcome:
     """The parts of SPG-GMKL switched on one by one; p = 1.1, as the figures of PGD are those of table 2."""
-    tally, notes = _run(OF_TABLE_7, {"": _sum_of_kernels(1.1)}, PARTS, options, count=True)
+    problems = {"": _sum_of_kernels(1.1), ", p=1.33": _sum_of_kernels(1.33)}
+    tally, notes = _run(OF_TABLE_7, problems, PARTS, options, count=True)
     notes.append("the sets Adult-1 and Adult-2 of the table, single runs on 50 kernels of unnamed kind, are left out")
+    notes.append("p = 1.33, which the table does not have, shows the parts where all of them reach the gap")
     return Outcome(tally.rows(), ("sums of kernels, p = 1.1, to a proven relative gap of 1e-3", *notes))
 
 
