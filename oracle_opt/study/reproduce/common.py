@@ -27,7 +27,7 @@ QUICK = (
     "paper's"
 )
 HARDWARE = (
-    "seconds are processor seconds of one thread on the machine at hand, the paper's are its authors' (2010 to 2014): "
+    "seconds are processor seconds of one thread on the machine at hand, the paper's are its authors' (2009 to 2014): "
     "ratios within a column compare, columns do not"
 )
 

@@ -51,7 +51,7 @@ def figure2(options: Options) -> Outcome:
         f"l1-MKL; to a proven relative gap of {RTOL:g}, at most {MAX_CALLS} SVMs",
         "the paper's two problems are pairs of classes of Caltech-101 and Oxford flowers, not at hand; its threshold "
         "is not printed, nor is any value of its curves but the largest speed-up",
-        "the paper found most of SimpleMKL's time in projections of its MATLAB code; ReducedGradient has none to "
+        "the paper found most of the time of SimpleMKL in projections; ReducedGradient has none to "
         "compute, and all methods here share one SVM that continues from the last call's solution",
         HARDWARE,
     ]
