@@ -9,7 +9,6 @@ default one a commit under benchmarks/runs: the same command continues with what
 one core; `--quick`: 2 splits of pima and bupa.
 """
 
-import csv
 from collections import defaultdict
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from oracle_opt.datasets import load
 from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS, Settings, compare, summary_table
 from oracle_opt.study.display import spread
+from oracle_opt.study.reproduce.paper import all_figures
 
 HERE = Path(__file__).parent
 SETS = ("wpbc", "ionosphere", "sonar", "bupa", "pima", "vote", "heart", "wdbc")
@@ -31,11 +31,12 @@ MULTIPLE = ("accpm", "level-set", "simpleMKL", "kcg")
 
 def of_the_paper():
     """Figures of the paper as it prints them: (set, quantity, method) to mean ± deviation, and to the mean."""
-    lines = [line for line in (HERE / "wulff_ong_2014.csv").read_text().splitlines() if not line.startswith("#")]
     words, means = {}, {}
-    for row in csv.DictReader(lines):
-        key = row["set"], row["quantity"], row["method"]
-        words[key], means[key] = f"{row['mean']} ± {row['deviation']}", float(row["mean"])
+    for line in all_figures():
+        if line["paper"] == "accpm" and line["table"] in ("table1", "table2"):
+            quantity, _, method = line["column"].partition(", ")
+            key = line["row"], quantity.removesuffix(" %"), method
+            words[key], means[key] = f"{line['value']} ± {line['spread']}", float(line["value"])
     return words, means
 
 

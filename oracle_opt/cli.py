@@ -23,6 +23,7 @@ main = typer.Typer(
 )
 
 REFUSED, INTERRUPTED = 2, 130
+FILES = ("table.csv", "table.md", "figure.png")  # of an experiment
 
 
 def _version(wanted: bool) -> None:
@@ -119,6 +120,39 @@ def compare(
         raise typer.Exit(INTERRUPTED)
     if outcome.failures:
         raise typer.Exit(1)
+
+
+@main.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as accpm-table1; a wrong one lists them all.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small part of one set, seconds, to see that it runs.")
+    ] = False,
+    splits: Annotated[
+        int | None, typer.Option(help="Random splits, or folds (at most 5).", show_default="as many as the paper")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Processes, for accpm-table1, -table2 and -figure1.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder; gets a folder NAME with table.csv, table.md, figure.png.")] = Path(
+        "reproduction"
+    ),
+) -> None:
+    """Run an experiment of one of the papers on the data at hand, and print our figures beside the paper's."""
+    console = _console()
+    try:
+        with _refusals():
+            from oracle_opt.study.reproduce import Options, table_of_figures
+            from oracle_opt.study.reproduce import reproduce as run_experiment
+
+            report = run_experiment(name, Options(out, quick, splits, seed, jobs, _say))
+    except KeyboardInterrupt:
+        _say("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    console.print(table_of_figures(report))
+    console.print(f"The paper: {report.experiment.claim}.", highlight=False, soft_wrap=True)
+    for note in report.outcome.notes:
+        console.print(f"- {note}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"Files: {', '.join(str(report.folder / n) for n in FILES)}", highlight=False, soft_wrap=True)
 
 
 @main.command(name="generators")

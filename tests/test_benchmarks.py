@@ -38,10 +38,3 @@ def test_splice_replaces_its_own_section_alone(runner) -> None:
     for broken in (page.replace("<!-- end one -->", ""), page + page, page.replace("begin one", "begin three")):
         with pytest.raises(ValueError, match="once each"):
             runner["splice"](broken, "one", "new")
-
-
-def test_figures_of_the_paper_are_complete() -> None:
-    lines = (ROOT / "benchmarks" / "wulff_ong_2014.csv").read_text().splitlines()
-    rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
-    assert len(rows) == len({tuple(row[:3]) for row in rows}) == 8 * (2 * 4 + 2)
-    assert all(float(mean) > 0 and float(deviation) > 0 for *_, mean, deviation in rows)

@@ -1,0 +1,151 @@
+"""Running an experiment, and writing and showing what came of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.files import atomic_file, atomic_text
+from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
+from oracle_opt.study.reproduce.figures import draw_against
+from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, printed_figures
+from oracle_opt.study.reproduce.records import Options, Outcome, Row
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HEADINGS = ("set", "quantity", "paper", "ours")
+
+
+@dataclass(frozen=True)
+class Report:
+    """An experiment that was run.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    experiment : Experiment
+        What it is.
+    outcome : Outcome
+        What came of it.
+    lines : tuple of (str, str, str, str)
+        Set, quantity, the paper's figure and ours, as words; empty where the paper has none.
+    folder : Path
+        Holds `table.csv`, `table.md` and `figure.png`.
+    """
+
+    name: str
+    experiment: Experiment
+    outcome: Outcome
+    lines: tuple[tuple[str, str, str, str], ...]
+    folder: Path
+
+
+def reproduce(name: str, options: Options) -> Report:
+    """Run an experiment and write its files.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    options : Options
+        Its folder gets a folder of that name with `table.csv`, `table.md` and `figure.png`.
+
+    Returns
+    -------
+    Report
+        Ours beside the paper's.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no such experiment; the message lists them.
+    DataUnavailable
+        None of its sets is at hand.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=2, cutoff=0.6)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise InvalidArgument(f"there is no experiment {name!r}: {hint}Known are {', '.join(EXPERIMENTS)}")
+    experiment = EXPERIMENTS[name]
+    folder = options.folder / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with threadpool_limits(1):
+        outcome = experiment.run(options)
+    printed = printed_figures(experiment.paper, experiment.table)
+    lines = tuple((row.set, row.quantity, _papers(row, printed), ours(row)) for row in outcome.rows)
+    report = Report(name, experiment, outcome, lines, folder)
+    atomic_text(folder / "table.csv", _csv(outcome.rows, printed))
+    atomic_text(folder / "table.md", markdown(report))
+    draw = outcome.draw
+    if draw is None:
+        atomic_file(folder / "figure.png", lambda path: draw_against(path, outcome.rows, printed))
+    else:
+        atomic_file(folder / "figure.png", draw)
+    return report
+
+
+def ours(row: Row) -> str:
+    """Write our figure, and how many splits reached the end where not all did."""
+    if not row.runs:
+        return "not run"
+    share = f" ({row.reached}/{row.runs})" if row.reached < row.runs else ""
+    if not row.reached:
+        return f"{NOT_CONVERGED}{share}"
+    places = _places(row.ours)
+    mean = f"{row.ours:.{places}f}"
+    return f"{mean}{share}" if row.runs == 1 else f"{mean} ± {row.deviation:.{places}f}{share}"
+
+
+def markdown(report: Report) -> str:
+    """Write title, claim, table and notes as Markdown."""
+    head = f"**{report.name}** ({report.experiment.place}): {report.experiment.claim}.\n"
+    table = [f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
+    table += [f"| {' | '.join(line)} |" for line in report.lines]
+    notes = [f"- {note}." for note in report.outcome.notes]
+    return "\n".join([head, *table, "", *notes, ""])
+
+
+def table_of_figures(report: Report) -> Table:
+    """Make the table for the terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    title = f"{report.name}: {report.experiment.place}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right" if heading in ("paper", "ours") else "left", no_wrap=True)
+    for line in report.lines:
+        table.add_row(*line)
+    return table
+
+
+def _papers(row: Row, printed: Mapping[tuple[str, str], Printed]) -> str:
+    figure = printed.get((row.set, row.quantity))
+    return "" if figure is None else str(figure)
+
+
+def _places(value: float) -> int:
+    """Decimal places for three significant digits, at least one place and at most five."""
+    return 1 if value == 0 else min(5, max(1, 2 - int(np.floor(np.log10(abs(value))))))
+
+
+def _csv(rows: tuple[Row, ...], printed: Mapping[tuple[str, str], Printed]) -> str:
+    import pandas as pd
+
+    table = []
+    for row in rows:
+        figure = printed.get((row.set, row.quantity))
+        paper = (figure.value, figure.spread) if figure else ("", "")
+        table.append((row.set, row.quantity, *paper, row.ours, row.deviation, row.reached, row.runs))
+    columns = ["set", "quantity", "paper", "paper_spread", "ours", "ours_spread", "reached", "runs"]
+    return str(pd.DataFrame(table, columns=columns).to_csv(index=False))

@@ -1,0 +1,181 @@
+"""Experiments of the papers: quick runs of all, the file of printed figures, the files and tables written."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from oracle_opt import InvalidArgument
+from oracle_opt.cli import main
+from oracle_opt.datasets import load
+from oracle_opt.errors import DataUnavailable
+from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, reproduce
+from oracle_opt.study.reproduce.common import folds, growth, rbf_bank, sets_of, standardised
+from oracle_opt.study.reproduce.paper import NOT_CONVERGED, all_figures, printed_figures
+from oracle_opt.study.reproduce.qnpkl import Plateau
+from oracle_opt.study.reproduce.records import Tally
+from oracle_opt.study.reproduce.report import ours
+
+NAMES = (
+    *("accpm-table1", "accpm-table2", "accpm-table3", "accpm-figure1", "accpm-figure2"),
+    *("spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9"),
+    *("smo-table1", "smo-figure1", "mixnorm-figure2", "qnpkl-table1", "qnpkl-table2"),
+)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("reproduction")
+
+
+def test_names():
+    assert tuple(EXPERIMENTS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick(name, out):
+    result = CliRunner().invoke(main, ["reproduce", name, "--quick", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    heading, *lines = [line for line in result.stdout.splitlines() if line.strip() and "─" not in line][1:]
+    while heading.split() != ["set", "quantity", "paper", "ours"]:  # a title may fold
+        heading, *lines = lines
+    table = pd.read_csv(out / name / "table.csv")
+    assert list(table.columns[:6]) == ["set", "quantity", "paper", "paper_spread", "ours", "ours_spread"]
+    assert np.isfinite(table["ours"]).any()
+    for line, (_, row) in zip(lines, table.iterrows(), strict=False):
+        assert line.split()[0] == row["set"].split()[0]
+        assert row["quantity"] in line
+    markdown = (out / name / "table.md").read_text()
+    assert "| set | quantity | paper | ours |" in markdown
+    assert len(re.findall(r"^\| (?!set)", markdown, re.M)) == len(table)
+    assert "--quick" in markdown
+    assert (out / name / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_papers_figures_stand_beside_ours(out):
+    report = reproduce("accpm-table1", Options(out, quick=True))
+    words = {(name, quantity): paper for name, quantity, paper, _ in report.lines}
+    assert words["wdbc", "calls, accpm"] == "72.4 ± 4.1"
+    assert words["wdbc", "kernels, average"] == "403"
+
+
+def test_file_of_figures():
+    lines = all_figures()
+    keys = [(line["paper"], line["table"], line["row"], line["column"]) for line in lines]
+    assert len(set(keys)) == len(keys) > 500
+    for line in lines:
+        assert list(line) == ["paper", "table", "section", "row", "column", "value", "spread"]
+        assert line["section"]
+        if line["value"] == NOT_CONVERGED:
+            assert not line["spread"]
+        else:
+            assert np.isfinite(float(line["value"]))
+            assert not line["spread"] or float(line["spread"]) >= 0
+    found = {(experiment.paper, experiment.table) for experiment in EXPERIMENTS.values()}
+    assert {key[:2] for key in keys} == found
+
+
+def test_figures_of_the_uci_comparison_are_complete():
+    """The benchmark uci_calls counts on them."""
+    calls = {key: figure for key, figure in printed_figures("accpm", "table1").items() if "average" not in key[1]}
+    accuracies = printed_figures("accpm", "table2")
+    assert len(calls) == 8 * 3 * 4
+    assert len(accuracies) == 8 * 2
+    assert all(float(figure.value) > 0 and float(figure.spread) > 0 for figure in (calls | accuracies).values())
+
+
+@pytest.mark.parametrize(
+    ("paper", "table", "key", "words"),
+    [
+        ("accpm", "table2", ("wpbc", "accuracy %, MKL"), "79.4 ± 6.4"),
+        ("accpm", "table3", ("ionosphere", "correlation, accpm"), "-0.84 ± 0.0"),
+        ("spg", "table2", ("Wpbc p=2.0", "seconds, SPG-GMKL"), "1.2 ± 0.1"),
+        ("spg", "table5", ("Sonar p=1.33", "seconds, PGD"), "-"),
+        ("spg", "table7", ("Sonar", "SVMs, PGD"), "209461"),
+        ("smo", "table1", ("Sonar p=3.00", "kernels, SMO-MKL"), "786.0 ± 4.1"),
+        ("qnpkl", "table2", ("Ionosphere", "R %, QN-PKL"), "99.9"),
+    ],
+)
+def test_some_figures(paper, table, key, words):
+    assert str(printed_figures(paper, table)[key]) == words
+
+
+def test_unknown_name_lists_them(tmp_path):
+    result = CliRunner().invoke(main, ["reproduce", "spg-table3", "--out", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "there is no experiment 'spg-table3': did you mean spg-table" in result.stderr
+    assert all(name in result.stderr for name in NAMES)
+
+
+def test_bad_options(tmp_path):
+    for words in ({"splits": 0}, {"seed": -1}, {"jobs": 0}):
+        with pytest.raises(InvalidArgument, match=f"`{next(iter(words))}`"):
+            Options(tmp_path, **words)
+
+
+def test_sets_not_at_hand_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("ORACLE_OPT_DATA", str(tmp_path))
+    monkeypatch.setenv("ORACLE_OPT_CACHE", str(tmp_path))
+    said = []
+    options = Options(tmp_path, say=said.append)
+    found, notes = sets_of({"Wpbc": "wpbc", "wdbc": "wdbc"}, options)  # wpbc is nowhere to be fetched from
+    assert [label for label, _ in found] == ["wdbc"]
+    assert notes == said == ["Wpbc was left out: the data set 'wpbc' is not here. Tried:"]
+    with pytest.raises(DataUnavailable, match="none of the sets wpbc"):
+        sets_of({"Wpbc": "wpbc"}, options)
+
+
+def test_tally_counts_what_did_not_converge():
+    tally = Tally()
+    for value in (1.0, 3.0, np.nan):
+        tally.add("a", "calls", value)
+    tally.add("b", "calls", np.inf)
+    first, second = tally.rows()
+    assert (first.ours, first.deviation, first.reached, first.runs) == (2.0, 1.0, 2, 3)
+    assert ours(first) == "2.00 ± 1.00 (2/3)"
+    assert ours(second) == "- (0/1)"
+    assert ours(Row("c", "calls", np.nan, np.nan, 0, 0)) == "not run"
+
+
+def test_folds_are_disjoint_and_stratified():
+    y = load("wdbc").y
+    parts = list(folds(y, 5, 0))
+    assert sorted(np.concatenate([test for _, test in parts])) == list(range(y.size))
+    assert all(abs((y[test] > 0).mean() - (y > 0).mean()) < 0.01 for _, test in parts)
+    assert len(list(folds(y, 2, 0))) == 2
+
+
+def test_rbf_bank():
+    (Z,) = standardised(np.random.default_rng(0).normal(size=(12, 3)))
+    for count in (2, 4, 11):
+        bank = rbf_bank(Z, count)
+        assert bank.n_kernels == count
+        units = np.eye(count)
+        kernels = np.array([bank.combine(unit) for unit in units])
+        np.testing.assert_allclose(np.trace(kernels, axis1=1, axis2=2), 1.0)
+        assert len({kernel.tobytes() for kernel in kernels}) == count
+        assert min(np.linalg.eigvalsh(kernel).min() for kernel in kernels) > -1e-12
+
+
+def test_growth():
+    assert growth([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
+
+
+def test_plateau_ends_at_a_small_gain(record_of):
+    plateau = Plateau(1e-2)
+    assert [plateau(record_of(value)) for value in (10.0, 11.0, 5.0, 5.0, 4.99)] == [False, False, False, False, True]
+
+
+@pytest.fixture
+def record_of():
+    from oracle_opt import ObjectiveCut, Step
+    from oracle_opt.bounds import BoundSource
+    from oracle_opt.result import Record
+
+    def make(value):
+        cut = ObjectiveCut(point=np.zeros(1), value=value, subgradient=np.zeros(1))
+        return Record(1, next(iter(Step)), cut, value, 0.0, 1.0, next(iter(BoundSource)))
+
+    return make
