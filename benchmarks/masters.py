@@ -24,6 +24,7 @@ import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Query, Simplex, minimize
+from oracle_opt._projection import project_on_cuts
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.generators import (
     SPG,
@@ -36,7 +37,6 @@ from oracle_opt.generators import (
     Subgradient,
 )
 from oracle_opt.generators._model import CuttingPlaneModel
-from oracle_opt.generators._projection import project_on_cuts
 from oracle_opt.oracles import MKLOracle, uci_bank
 
 try:

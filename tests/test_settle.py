@@ -5,7 +5,7 @@ import pytest
 
 from oracle_opt import Box, InvalidArgument
 from oracle_opt.generators import AnalyticCenter, Kelley
-from oracle_opt.oracles import ConicOracle, Nonnegative, PositiveSemidefinite, SecondOrder
+from oracle_opt.oracles import ConicOracle, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.study import Outcome, settle
 
 
@@ -35,6 +35,18 @@ def test_infeasible_with_a_farkas_vector():
     assert oracle.b @ y < 0
     assert np.linalg.norm(oracle.A.T @ y) <= -(oracle.b @ y) / verdict.infeasibility.reach * (1 + 1e-9)
     assert verdict.infeasibility.reach >= 1e7
+
+
+def test_equations_take_part_in_the_proof():
+    # x + y = 1 with x >= 1, y >= 1
+    A = [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    oracle = ConicOracle([1.0, 0.0], A, [-1.0, -1.0, -1.0], [Zero(1), Nonnegative(2)])
+    verdict = settle(oracle, Kelley())
+    assert verdict.outcome is Outcome.INFEASIBLE
+    y = verdict.infeasibility.dual
+    assert y[0] < 0
+    assert np.allclose(oracle.A.T @ y, 0)
+    assert oracle.b @ y < 0
 
 
 def test_unbounded_with_a_direction():

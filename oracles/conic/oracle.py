@@ -16,12 +16,15 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.conic.cones import Cone, Zero
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
 from oracle_opt.polyhedron import Polyhedron
 
 if TYPE_CHECKING:
     import cvxpy as cp
+
+
+ROUNDING = 1e-14  # of distances, relative to the norm of the point
 
 
 class ConicOracle(Oracle):
@@ -50,7 +53,8 @@ class ConicOracle(Oracle):
         Constant of the objective.
     tolerance : float
         A point counts as feasible if its distance to every half-space found is at most
-        ``tolerance * max(1, norm(x))``, default 1e-9; upper bounds are those of such points.
+        `tolerance`, default 1e-9, where that of equations and inequalities grows with norm(x) above 1, and that of
+        curved cones, whose values it amplifies, by 1e-14 norm(x) alone; upper bounds are those of such points.
     max_parts : int
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional
@@ -222,9 +226,10 @@ class ConicOracle(Oracle):
         """
         x = query.point
         found = self._separations(self.A @ x + self.b)
-        reach = self.tolerance * max(1.0, float(np.linalg.norm(x)))
+        norm = float(np.linalg.norm(x))
         cuts = []
-        for dual, violation in found:
+        for dual, violation, straight in found:
+            reach = self.tolerance * max(1.0, norm) if straight else self.tolerance + ROUNDING * norm
             normal = -(self.A.T @ dual)
             length = float(np.linalg.norm(normal))
             if length <= 1e-14 * float(np.abs(self.A.data).max(initial=0.0)):
@@ -239,8 +244,8 @@ class ConicOracle(Oracle):
         first, rest = cuts[0], tuple(cuts[1 : self.max_parts])
         return FeasibilityCut(x, first.violation, first.normal, rest, first.extras)
 
-    def _separations(self, v: Vector) -> list[tuple[Vector, float]]:
-        """Vectors of the dual cone of the product that cut v off, and by how much."""
+    def _separations(self, v: Vector) -> list[tuple[Vector, float, bool]]:
+        """Vectors of the dual cone of the product that cut v off, by how much, and whether their cone is polyhedral."""
         found = []
         for cone, start in zip(self.cones, self._starts, strict=False):
             if self._held and isinstance(cone, Zero):
@@ -251,7 +256,7 @@ class ConicOracle(Oracle):
                 if violation > 0:
                     dual = np.zeros(len(v))
                     dual[part] = row
-                    found.append((dual, violation))
+                    found.append((dual, violation, isinstance(cone, Zero | Nonnegative)))
         return found
 
     def identity(self) -> str:
@@ -313,10 +318,11 @@ class ConicOracle(Oracle):
         InvalidArgument
             The cuts prove nothing: none has a positive constant.
         """
-        duals = np.array(
-            [part.extras["dual"] for cut in cuts if isinstance(cut, FeasibilityCut) for part in whole(cut)]
-        )
-        constants = -(duals @ self.b) if len(duals) else np.zeros(0)
+        found = [part.extras["dual"] for cut in cuts if isinstance(cut, FeasibilityCut) for part in whole(cut)]
+        units = np.zeros((len(self._equations), len(self.b)))  # the equations may serve the proof with either sign
+        units[np.arange(len(units)), self._equations] = 1.0
+        duals = np.vstack([np.array(found).reshape(-1, len(self.b)), units, -units])
+        constants = -(duals @ self.b)
         if not (constants > 0).any():
             raise InvalidArgument("`cuts` must hold feasibility cuts that exclude the origin, got none")
         pull = self.A.T @ duals.T
