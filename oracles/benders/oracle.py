@@ -6,10 +6,10 @@ import os
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Domain
@@ -163,7 +163,7 @@ class BendersOracle(Oracle):
             raise InvalidArgument("`x` must be feasible in every scenario drawn, and one has no second stage there")
         values = gathered.value * count
         base = float(self.problem.c @ x) + self.problem.offset
-        half = float(norm.ppf(0.5 + 0.5 * level)) * float(values.std(ddof=1)) / np.sqrt(count)
+        half = NormalDist().inv_cdf(0.5 + 0.5 * level) * float(values.std(ddof=1)) / np.sqrt(count)
         return Estimate(base + float(values.mean()), half)
 
     def identity(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from oracle_opt import InvalidArgument
 from oracle_opt.cuts import Vector
@@ -180,6 +179,7 @@ def _deepest(curve: Callable[[float], Vector], v: Vector, start: float, reach: f
 
     Every r gives a valid row, so the search decides the depth alone.
     """
+    from scipy.optimize import minimize_scalar  # only here: the import takes time
 
     def depth(r: float) -> float:
         y = curve(r)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.optimize import linprog
 
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
@@ -318,6 +317,8 @@ class ConicOracle(Oracle):
         InvalidArgument
             The cuts prove nothing: none has a positive constant.
         """
+        from scipy.optimize import linprog  # only here: the import takes time
+
         found = [part.extras["dual"] for cut in cuts if isinstance(cut, FeasibilityCut) for part in whole(cut)]
         units = np.zeros((len(self._equations), len(self.b)))  # the equations may serve the proof with either sign
         units[np.arange(len(units)), self._equations] = 1.0

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linprog
 
 from oracle_opt.cuts import ObjectiveCut, Vector
 
@@ -73,6 +72,8 @@ def restricted_master(
         min  sign * costs @ w   subject to   activities @ w - over + under == rhs (under without cost for inequalities),
              the weights of each summand add up to 1, over and under (of equations) within those of least sum
     """
+    from scipy.optimize import linprog  # only here: the import takes time
+
     calls, summands, n = len(columns), len(columns[0]), len(rhs)
     flat = [cut for parts in columns for cut in parts]
     activities = np.array([cut.extras["activity"] for cut in flat]).T
