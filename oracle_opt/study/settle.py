@@ -115,7 +115,9 @@ def settle(
         if inside and result.status is not Status.CONTRADICTION:  # which a minimiser beyond the radius brings about
             break
         if not inside:
-            away = minimize(trial.recession(), Kelley(), rtol=rtol, atol=1e-9, max_calls=max_calls)
+            away = minimize(
+                trial.recession(), Kelley(), rtol=rtol, atol=1e-9, max_calls=max_calls, max_seconds=max_seconds
+            )
             if away.point is not None and float(trial.c @ away.point) < -1e-6 * float(np.abs(trial.c).max()):
                 return Verdict(Outcome.UNBOUNDED, result, radius, direction=away.point)
     return Verdict(Outcome.UNDECIDED, result, radius)
