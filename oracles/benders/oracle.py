@@ -40,6 +40,7 @@ class BendersOracle(Oracle):
     of the x for which it is feasible. Where only right-hand sides and the technology matrix vary, all scenarios are
     served a basis at a time: a basis optimal for one is so for every scenario whose basic variables stay within their
     bounds, which one matrix product tells ("bunching"); else each scenario is a warm-started program of its own.
+    Reduced costs below HiGHS' tolerance, 1e-9, count as zero where a variable has no bound: cuts are true up to that.
 
     Parameters
     ----------
@@ -204,7 +205,6 @@ class BendersOracle(Oracle):
                 if len(left) and left[0] == one[0]:
                     gathered.add(dual, start + one, lower[one], upper[one], outcomes, p, value)
                     left = left[1:]
-            # the bases that served most come first next time
         self._bases = self._bases[-500:]
 
     def _settle(

@@ -51,10 +51,8 @@ class Basis(DualVertex):
         """
         basic = np.hstack([lower[:, self.at_lower], upper[:, self.at_upper]]) @ self.gain.T + self.shift
         slack = _FEASIBLE * (1.0 + np.abs(basic))
-        rows = len(self.basic_rows)
         below = np.hstack([lower[:, self.basic_rows], np.tile(self.basic_lower, (len(lower), 1))])
         above = np.hstack([upper[:, self.basic_rows], np.tile(self.basic_upper, (len(upper), 1))])
-        assert below.shape[1] == rows + len(self.basic_lower)
         result: NDArray[np.bool_] = ((basic >= below - slack) & (basic <= above + slack)).all(axis=1)
         return result
 
@@ -118,7 +116,7 @@ class Recourse:
                 solution = self._model.getSolution()
                 pi = _cleaned(np.array(solution.row_dual), lower, upper)
                 value = float(self.q @ np.array(solution.col_value))
-                return True, DualVertex(pi, self._constant(self.q - self.W.T @ pi)), value
+                return True, DualVertex(pi, self._constant(self.q - self.W.T @ pi, self.q)), value
             if status == highspy.HighsModelStatus.kInfeasible:
                 _, found, ray = self._model.getDualRay()
                 if found:
@@ -127,9 +125,9 @@ class Recourse:
             raise InvalidArgument("`problem` must have a bounded second stage, and its cost falls without end")
         raise RuntimeError(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
 
-    def _constant(self, reduced: Vector) -> float:
-        """``min reduced @ y`` over the bounds of y."""
-        small = np.abs(reduced) <= _FEASIBLE * (1.0 + np.abs(self.q))
+    def _constant(self, reduced: Vector, cost: Vector) -> float:
+        """``min reduced @ y`` over the bounds of y; what is small beside the cost and meets no bound is rounding."""
+        small = np.abs(reduced) <= _FEASIBLE * (1.0 + np.abs(cost))
         bound = np.where(reduced > 0, self.y_lower, self.y_upper)
         used = ~(small & np.isinf(bound)) & (reduced != 0)
         return float(reduced[used] @ bound[used])
@@ -140,14 +138,9 @@ class Recourse:
         candidates = []
         for signed in (ray, -ray):
             pi = _cleaned(signed, lower, upper)
-            dual = DualVertex(pi, self._constant_of_ray(-(self.W.T @ pi)))
+            dual = DualVertex(pi, self._constant(-(self.W.T @ pi), np.zeros_like(self.q)))
             candidates.append((float(dual.values(lower[None], upper[None])[0]), dual))
         return max(candidates, key=lambda pair: pair[0])[1]
-
-    def _constant_of_ray(self, reduced: Vector) -> float:
-        bound = np.where(reduced > 0, self.y_lower, self.y_upper)
-        used = ~((np.abs(reduced) <= _FEASIBLE) & np.isinf(bound)) & (reduced != 0)
-        return float(reduced[used] @ bound[used])
 
     def basis(self, dual: DualVertex) -> Basis | None:
         """The basis of the last solution; `None` if it is singular to working precision."""
