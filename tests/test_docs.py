@@ -75,6 +75,15 @@ def test_quotations_are_the_source(page):
     assert tool["with_quotes"](text) == text, "run: python docs/update_quotes.py"
 
 
+def test_tables_of_reproductions_are_exchanged():
+    tool = runpy.run_path(str(ROOT / "docs" / "update_reproduction.py"))
+    page = "### one\n\n| a |\n|---|\n| 1 |\n\n| b |\n|---|\n\nWords.\n\n### two\n\n| c |\n|---|\n| 3 |\n"
+    new = tool["with_tables"](page, "one", "**one**\n\n| a |\n|---|\n| 2 |\n\n- a note\n")
+    assert new == page.replace("| 1 |\n\n| b |\n|---|\n", "| 2 |\n")
+    with pytest.raises(SystemExit, match="three: no table"):
+        tool["with_tables"](page, "three", "| a |\n")
+
+
 def api_sections():
     """Names on the API page, by the module in whose section they stand."""
     sections = {}

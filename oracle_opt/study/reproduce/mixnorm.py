@@ -15,7 +15,7 @@ SETS = {"Sonar": "sonar", "Ionosphere": "ionosphere"}
 COUNTS = (30, 100, 300, 1000)
 C = 100.0
 RTOL = 1e-2
-MAX_CALLS = 500
+MAX_CALLS = 5000
 METHODS: dict[str, QueryPointGenerator] = {
     "mirror descent": MirrorDescent(),
     "SimpleMKL": ReducedGradient(),

@@ -109,10 +109,34 @@ def ours(row: Row) -> str:
 def markdown(report: Report) -> str:
     """Write title, claim, table and notes as Markdown."""
     head = f"**{report.name}** ({report.experiment.place}): {report.experiment.claim}.\n"
-    table = [f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
-    table += [f"| {' | '.join(line)} |" for line in report.lines]
     notes = [f"- {note}." for note in report.outcome.notes]
-    return "\n".join([head, *table, "", *notes, ""])
+    return "\n".join([head, tables_of(report.lines), *notes, ""])
+
+
+def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
+    """Write a Markdown table for each kind of quantity, a row a set and a column a method, "paper / ours" in each cell.
+
+    A quantity is "kind, method", or a kind alone. A column the paper has no figure of shows ours only.
+    """
+    kinds: dict[str, dict[tuple[str, str], tuple[str, str]]] = {}
+    for name, quantity, paper, mine in lines:
+        kind, _, method = quantity.partition(", ")
+        kinds.setdefault(kind, {})[name, method] = paper, mine
+    text = ""
+    for kind, cells in kinds.items():
+        methods = list(dict.fromkeys(method for _, method in cells))
+        printed = {method for (_, method), (paper, _) in cells.items() if paper}
+        both = {method: "paper / ours" if method in printed else "ours" for method in methods}
+        heads = [f"{method}, {both[method]}" if method else both[method] for method in methods]
+        text += f"| {' | '.join([kind, *heads])} |\n{'|---' * (len(methods) + 1)}|\n"
+        for name in dict.fromkeys(name for name, _ in cells):
+            row = [name]
+            for method in methods:
+                paper, mine = cells.get((name, method), ("", ""))
+                row.append(f"{paper} / {mine}".strip() if mine and method in printed else mine)
+            text += f"| {' | '.join(row)} |\n"
+        text += "\n"
+    return text
 
 
 def table_of_figures(report: Report) -> Table:

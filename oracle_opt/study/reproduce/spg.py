@@ -29,7 +29,7 @@ OF_TABLE_4["Sonar"] = "sonar"
 OF_TABLE_7 = {name: SETS[name] for name in ("Australian", "Sonar", "Breast-Cancer", "Diabetes", "Wpbc")}
 FOLDS = 5
 C = 100.0
-MAX_CALLS = 500
+MAX_CALLS = 1000
 PGD = ProjectedGradient(accuracy=1e-6)
 PAPERS = SPG(entropic=False, tune_accuracy=True)
 TWO: dict[str, QueryPointGenerator] = {"PGD": PGD, "SPG-GMKL": PAPERS, "SPG()": SPG()}
