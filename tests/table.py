@@ -108,6 +108,7 @@ GENERATORS = [
     Entry("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL),
     Entry("kelley 60 cuts", lambda: Kelley(max_cuts=60)),
     Entry("level-set", LevelSet, EXACT),
+    Entry("level-set classic", lambda: LevelSet(adaptive=False), EXACT),
     Entry("level-set euclidean", lambda: LevelSet(entropic=False), EXACT),
     Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED),
     Entry("newton-bundle", NewtonBundle, EXACT),
