@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut
+from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.bounds import relative_gap
+from oracle_opt.cuts import Vector
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import TANGENTS, CutPool
 from oracle_opt.generators._highs import LPFailure
 from oracle_opt.generators._lp import CutLP, ModelLP, ModelMinimum
 from oracle_opt.generators._multicut import MulticutLP
 
+COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
 WORTH = 0.1  # share of the depth below the upper bound that a piece of the parts' model has to take off
 
 
@@ -67,6 +70,13 @@ class CuttingPlaneModel:
     def gap(self) -> float:
         """Best value seen, with its error, minus the proven bound."""
         return self.pool.upper - self.lower
+
+    def query(self, point: Vector, tune_accuracy: bool) -> Vector | Query:
+        """The point, perhaps with the wish that the relative error be a tenth of the relative gap."""
+        if not tune_accuracy:
+            return point
+        wanted = 0.1 * relative_gap(self.pool.upper, self.lower)
+        return Query(point, float(np.clip(wanted, FINEST, COARSEST)))
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
         """Take up a cut and minimise; whether the cut is the best seen so far.

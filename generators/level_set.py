@@ -11,6 +11,7 @@ from oracle_opt import (
     InvalidArgument,
     Minorant,
     ObjectiveCut,
+    Query,
     QueryPointGenerator,
     Step,
 )
@@ -49,6 +50,9 @@ class LevelSet(QueryPointGenerator):
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
     adaptive : bool
         `False` for the classic method: l is `level` at every call.
+    tune_accuracy : bool
+        Ask the oracle for a relative error of a tenth of the relative gap, where the default is the oracle's own
+        accuracy. The cuts are valid all the same; it pays where a call has an inner loop, as `MixedNormOracle`.
 
     Notes
     -----
@@ -69,12 +73,18 @@ class LevelSet(QueryPointGenerator):
     takes_feasibility_cuts = True
 
     def __init__(
-        self, level: float = 0.8, entropic: bool | None = None, max_cuts: int = 1000, adaptive: bool = True
+        self,
+        level: float = 0.8,
+        entropic: bool | None = None,
+        max_cuts: int = 1000,
+        adaptive: bool = True,
+        tune_accuracy: bool = False,
     ) -> None:
         self.level = level
         self.entropic = entropic
         self.max_cuts = max_cuts
         self.adaptive = adaptive
+        self.tune_accuracy = tune_accuracy
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints, or without entropy where it is asked for."""
@@ -91,11 +101,11 @@ class LevelSet(QueryPointGenerator):
         self._level = self.level
         self._predicted = np.inf  # value of the model at the query point
 
-    def ask(self) -> Vector:
+    def ask(self) -> Vector | Query:
         """Return the projection on the level set."""
         if self._point is None:
             raise EmptyLocalizationSet("the cuts leave no point")
-        return self._point
+        return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut, minimise the model, project on the new level set."""

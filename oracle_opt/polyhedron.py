@@ -250,7 +250,7 @@ def _linear_program(
 
     model = highspy.Highs()  # type: ignore[no-untyped-call]
     # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance; a tight dual
-    # tolerance, because a reduced cost that is wrong by it costs the proven minimum as much times the width of the bounds
+    # tolerance: a reduced cost that is wrong by it costs the proven minimum as much times the width of the bounds
     options = (
         ("output_flag", False),
         ("threads", 1),
