@@ -24,6 +24,9 @@ from oracle_opt.generators._lp import ModelMinimum
 from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
+AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted
+FARTHER, NEARER = 4.0, 0.5  # factors of its unit of length, where the model was right, and where the value did not fall
+
 
 class AnalyticCenter(QueryPointGenerator):
     """Ask at the analytic center of the localization set.
@@ -42,7 +45,10 @@ class AnalyticCenter(QueryPointGenerator):
         Barrier weight of each bound of the domain. On a simplex with hundreds of variables weight 1 drowns the cuts.
     proximal : float
         Weight of the proximal term ``1/2 (|z - best point| / size)^2`` added to the barrier, where size is the
-        distance of a vertex of the domain from its interior point; 0 for the pure analytic center.
+        distance of a vertex of the domain from its interior point, and four times that after each call at whose query
+        point z the model m was right, ``f(z) - m(z) <= 0.03 * (U - m(z))`` with U the best value before: where the way
+        is long, the term does not hold the center back. A value that does not fall halves it down to that distance
+        again. 0 for the pure analytic center.
     vanishing : float
         On simplices, weights below this share of the largest one are set to 0 in the query point and the others scaled
         up; oracles that skip zeros save time. Where feasibility cuts came none is.
@@ -110,7 +116,7 @@ class AnalyticCenter(QueryPointGenerator):
         self._point = point
         self._center = middle = self._domain.interior_point()
         vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
-        self._size = float(np.linalg.norm(vertex - middle)) or 1.0
+        self._least_size = self._size = float(np.linalg.norm(vertex - middle)) or 1.0
         self._height = 0.0  # upper bound minus theta at the last center, 0 before the first
         self._unit = 1.0
         self._empty = False
@@ -123,6 +129,8 @@ class AnalyticCenter(QueryPointGenerator):
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut and recentre; every objective cut moves the center."""
+        if isinstance(cut, ObjectiveCut):
+            self._adapt(self._model.error(cut))
         self._model.add(cut)
         self._empty = self._model.minimum is None
         for _ in range(TANGENTS):
@@ -133,11 +141,20 @@ class AnalyticCenter(QueryPointGenerator):
             height = self._height if self.epigraph and len(self._model.pool.objective) else 0.0
             if not self._model.pool.add_tangent(self._point, self._model.pool.upper - height):
                 break
+        if len(self._model.pool.objective):
+            self._model.expect(self._point)
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
         return self._model.minorant
+
+    def _adapt(self, error: float) -> None:
+        """A longer unit of the proximal term where the model was right, a shorter one where the value did not fall."""
+        if error <= AGREES:
+            self._size *= FARTHER
+        elif 1.0 <= error < np.inf:
+            self._size = max(NEARER * self._size, self._least_size)
 
     def _recentre(self, minimum: ModelMinimum) -> None:
         polytope = self._polytope()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from oracle_opt import (
     Domain,
     EmptyLocalizationSet,
@@ -99,7 +97,6 @@ class LevelSet(QueryPointGenerator):
         self._model = CuttingPlaneModel(working_polyhedron(domain), self.max_cuts)
         self._point: Vector | None = point
         self._level = self.level
-        self._predicted = np.inf  # value of the model at the query point
 
     def ask(self) -> Vector | Query:
         """Return the projection on the level set."""
@@ -110,7 +107,8 @@ class LevelSet(QueryPointGenerator):
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut, minimise the model, project on the new level set."""
         if self.adaptive and isinstance(cut, ObjectiveCut):
-            self._adapt(cut)
+            right = self._model.error(cut) <= AGREES
+            self._level = min(self.level, max(FALL * self._level, LOWEST)) if right else self.level
         better = self._model.add(cut)
         if self._model.minimum is None:
             self._point = None
@@ -118,7 +116,7 @@ class LevelSet(QueryPointGenerator):
             self._point = self._model.minimum.point
         else:
             self._point = level_point(self._model, cut.point, self._level, self.entropic)
-            self._predicted = self._model.pool.value(self._point)
+            self._model.expect(self._point)
         if isinstance(cut, FeasibilityCut):
             return Step.FEASIBILITY
         return Step.SERIOUS if better else Step.NULL
@@ -126,11 +124,3 @@ class LevelSet(QueryPointGenerator):
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
         return self._model.minorant
-
-    def _adapt(self, cut: ObjectiveCut) -> None:
-        """Lower the level where the model was right, else go back."""
-        decrease = self._model.pool.upper - self._predicted
-        right = decrease > 0 and cut.upper - self._predicted <= AGREES * decrease
-        # a cut of an earlier run tells nothing about the model
-        right = right and self._point is not None and np.array_equal(cut.point, self._point)
-        self._level = min(self.level, max(FALL * self._level, LOWEST)) if right else self.level
