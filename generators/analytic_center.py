@@ -8,8 +8,10 @@ from oracle_opt import (
     Domain,
     EmptyLocalizationSet,
     FeasibilityCut,
+    FreeSpace,
     InvalidArgument,
     Minorant,
+    NonnegativeOrthant,
     ObjectiveCut,
     ProductOfSimplices,
     Query,
@@ -44,11 +46,12 @@ class AnalyticCenter(QueryPointGenerator):
     domain_weight : float
         Barrier weight of each bound of the domain. On a simplex with hundreds of variables weight 1 drowns the cuts.
     proximal : float
-        Weight of the proximal term ``1/2 (|z - best point| / size)^2`` added to the barrier, where size is the
-        distance of a vertex of the domain from its interior point, and four times that after each call at whose query
-        point z the model m was right, ``f(z) - m(z) <= 0.03 * (U - m(z))`` with U the best value before: where the way
-        is long, the term does not hold the center back. A value that does not fall halves it down to that distance
-        again. 0 for the pure analytic center.
+        Weight of the proximal term ``1/2 (|z - best point| / size)^2`` added to the barrier; 0 for the pure analytic
+        center. The size is the distance of a vertex of the domain from its interior point, on `FreeSpace` and
+        `NonnegativeOrthant`, whose radius is but a statement, divided by the number of variables. After each call at
+        whose query point z the model m was right, ``f(z) - m(z) <= 0.03 * (U - m(z))`` with U the best value before,
+        it grows to four times as much: where the way is long, the term does not hold the center back. A value that
+        does not fall halves it, down to where it began.
     vanishing : float
         On simplices, weights below this share of the largest one are set to 0 in the query point and the others scaled
         up; oracles that skip zeros save time. Where feasibility cuts came none is.
@@ -116,7 +119,10 @@ class AnalyticCenter(QueryPointGenerator):
         self._point = point
         self._center = middle = self._domain.interior_point()
         vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
-        self._least_size = self._size = float(np.linalg.norm(vertex - middle)) or 1.0
+        size = float(np.linalg.norm(vertex - middle)) or 1.0
+        if isinstance(domain, FreeSpace | NonnegativeOrthant):  # whose radius says no more than where no minimiser is
+            size /= domain.dimension
+        self._least_size = self._size = size
         self._height = 0.0  # upper bound minus theta at the last center, 0 before the first
         self._unit = 1.0
         self._empty = False
