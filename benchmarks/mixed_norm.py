@@ -24,8 +24,11 @@ METHODS: list[tuple[str, QueryPointGenerator, int | None]] = [
     ("MirrorDescent(), one SVM a call (the paper's alternation)", MirrorDescent(), 1),
     ("FixedPoint(updates=True), one SVM a call", FixedPoint(updates=True), 1),
     ("LevelSet()", LevelSet(), None),
+    ("LevelSet(tune_accuracy=True)", LevelSet(tune_accuracy=True), None),
     ("AnalyticCenter()", AnalyticCenter(), None),
+    ("AnalyticCenter(tune_accuracy=True)", AnalyticCenter(tune_accuracy=True), None),
     ("Kelley()", Kelley(), None),
+    ("Kelley(tune_accuracy=True)", Kelley(tune_accuracy=True), None),
     ("SPG()", SPG(), None),
     ("SPG(tune_accuracy=True)", SPG(tune_accuracy=True), None),
 ]

@@ -67,12 +67,18 @@ def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
     model.level_multipliers = done.multipliers[: len(objective)] / gap if done.converged else np.zeros(0)
     if done.converged and (done.point != last).any():
-        return model.domain.project(done.point) if len(equations) else done.point
-    if done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimiser
+        if not len(equations):
+            return done.point
+        # which hold up to the projection's tolerance: those of the domain, but perhaps no longer the level
+        point = model.domain.project(done.point)
+        if objective.largest(point) <= model.lower + (level + MISSED) * gap:
+            return point
+    elif done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimiser
         return minimiser
     kept = len(rhs) - len(equations)
     matrix, rhs, unit = matrix[:kept], rhs[:kept], unit[:kept]
     violation, slack = (matrix @ last - rhs) / unit, (rhs - matrix @ minimiser) / unit
     length = violation + np.maximum(slack, 0.0)
     share = np.divide(violation, length, out=np.zeros_like(rhs), where=violation > 0)
-    return model.domain.project(last + float(np.clip(share, 0.0, 1.0).max()) * (minimiser - last))
+    point = model.domain.project(last + float(np.clip(share, 0.0, 1.0).max()) * (minimiser - last))
+    return point if (point != last).any() else minimiser

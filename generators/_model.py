@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut
+from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.bounds import relative_gap
+from oracle_opt.cuts import Vector
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import TANGENTS, CutPool
 from oracle_opt.generators._highs import LPFailure
 from oracle_opt.generators._lp import CutLP, ModelLP, ModelMinimum
 from oracle_opt.generators._multicut import MulticutLP
 
+COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
 WORTH = 0.1  # share of the depth below the upper bound that a piece of the parts' model has to take off
 
 
@@ -56,6 +59,8 @@ class CuttingPlaneModel:
         self._chebyshev = chebyshev
         self._lp: CutLP = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
+        self._asked: Vector | None = None
+        self._predicted = np.inf
         constraints = domain.linear_constraints()
         assert constraints is not None
         if constraints.inequality_matrix is not None and constraints.inequality_rhs is not None:
@@ -67,6 +72,27 @@ class CuttingPlaneModel:
     def gap(self) -> float:
         """Best value seen, with its error, minus the proven bound."""
         return self.pool.upper - self.lower
+
+    def query(self, point: Vector, tune_accuracy: bool) -> Vector | Query:
+        """The point, perhaps with the wish that the relative error be a tenth of the relative gap."""
+        if not tune_accuracy:
+            return point
+        wanted = 0.1 * relative_gap(self.pool.upper, self.lower)
+        return Query(point, float(np.clip(wanted, FINEST, COARSEST)))
+
+    def expect(self, point: Vector) -> None:
+        """Remember the next query point and what the model says there, for `error`."""
+        self._asked, self._predicted = point, self.pool.value(point)
+
+    def error(self, cut: ObjectiveCut) -> float:
+        """``(f(z) - m(z)) / (U - m(z))`` before the cut is added: the model's error over the decrease it predicted.
+
+        Infinite where it predicted none, or where the cut is not of the expected query point.
+        """
+        decrease = self.pool.upper - self._predicted
+        if self._asked is None or not decrease > 0 or not np.array_equal(cut.point, self._asked):
+            return np.inf
+        return (cut.upper - self._predicted) / decrease
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
         """Take up a cut and minimise; whether the cut is the best seen so far.

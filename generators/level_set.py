@@ -9,6 +9,7 @@ from oracle_opt import (
     InvalidArgument,
     Minorant,
     ObjectiveCut,
+    Query,
     QueryPointGenerator,
     Step,
 )
@@ -17,13 +18,25 @@ from oracle_opt.generators._level import level_point
 from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
 
+AGREES = 0.03  # error of the model that lets the level fall, as a share of the decrease it predicted
+FALL = 0.25  # what the level is multiplied by then
+LOWEST = 0.01
+
 
 class LevelSet(QueryPointGenerator):
     """The level (bundle) method, Euclidean or entropic.
 
     With U the best value and L the model's minimum, the next query point is the point nearest to the last one where
-    the model is at most ``L + level * (U - L)``. Near is meant in the Euclidean norm, or, on simplices, in the metric
+    the model is at most ``L + l * (U - L)``. Near is meant in the Euclidean norm, or, on simplices, in the metric
     ``1 / z`` of the entropy at the last query point, which leaves small weights small.
+
+    The share l is `level`, until the model m turns out to be right: when
+
+        ``f(z) - m(z) <= 0.03 * (U - m(z))``
+
+    at a query point z, m and U before the answer, l is a quarter of what it was; when not, it is `level` again. A model
+    that is exact near the minimum, as that of a piecewise linear function is in the end, then closes the gap
+    superlinearly, where a fixed level cannot shrink it by more than its share a call.
 
     Parameters
     ----------
@@ -33,9 +46,17 @@ class LevelSet(QueryPointGenerator):
         Whether to use the entropic metric; default is to use it where the domain has one.
     max_cuts : int
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
+    adaptive : bool
+        `False` for the classic method: l is `level` at every call.
+    tune_accuracy : bool
+        Ask the oracle for a relative error of a tenth of the relative gap, where the default is the oracle's own
+        accuracy. The cuts are valid all the same; it pays where a call has an inner loop, as `MixedNormOracle`.
 
     Notes
     -----
+    A lower level follows upon a call alone that shrank the gap by a fixed share, and ends with the first that does not:
+    the method needs ``O((MD / gap)^2)`` calls still, M a Lipschitz constant and D the diameter of the domain.
+
     L comes from a linear program with warm rows, the projection from its dual, which has one variable a cut. Should
     the projection fail numerically, the query point is where the segment from the last query point to the linear
     program's minimiser enters the level set: never best, always allowed.
@@ -49,10 +70,19 @@ class LevelSet(QueryPointGenerator):
     needs_convexity = True
     takes_feasibility_cuts = True
 
-    def __init__(self, level: float = 0.8, entropic: bool | None = None, max_cuts: int = 1000) -> None:
+    def __init__(
+        self,
+        level: float = 0.8,
+        entropic: bool | None = None,
+        max_cuts: int = 1000,
+        adaptive: bool = True,
+        tune_accuracy: bool = False,
+    ) -> None:
         self.level = level
         self.entropic = entropic
         self.max_cuts = max_cuts
+        self.adaptive = adaptive
+        self.tune_accuracy = tune_accuracy
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints, or without entropy where it is asked for."""
@@ -66,22 +96,27 @@ class LevelSet(QueryPointGenerator):
             raise InvalidArgument(f"`level` must lie strictly between 0 and 1, got {self.level!r}")
         self._model = CuttingPlaneModel(working_polyhedron(domain), self.max_cuts)
         self._point: Vector | None = point
+        self._level = self.level
 
-    def ask(self) -> Vector:
+    def ask(self) -> Vector | Query:
         """Return the projection on the level set."""
         if self._point is None:
             raise EmptyLocalizationSet("the cuts leave no point")
-        return self._point
+        return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut, minimise the model, project on the new level set."""
+        if self.adaptive and isinstance(cut, ObjectiveCut):
+            right = self._model.error(cut) <= AGREES
+            self._level = min(self.level, max(FALL * self._level, LOWEST)) if right else self.level
         better = self._model.add(cut)
         if self._model.minimum is None:
             self._point = None
         elif self._model.pool.best is None:
             self._point = self._model.minimum.point
         else:
-            self._point = level_point(self._model, cut.point, self.level, self.entropic)
+            self._point = level_point(self._model, cut.point, self._level, self.entropic)
+            self._model.expect(self._point)
         if isinstance(cut, FeasibilityCut):
             return Step.FEASIBILITY
         return Step.SERIOUS if better else Step.NULL

@@ -249,8 +249,15 @@ def _linear_program(
     import highspy  # only here and where it solves: the import takes time
 
     model = highspy.Highs()  # type: ignore[no-untyped-call]
-    # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance
-    options = (("output_flag", False), ("threads", 1), ("presolve", "off"), ("primal_feasibility_tolerance", 1e-9))
+    # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance; a tight dual
+    # tolerance: a reduced cost that is wrong by it costs the proven minimum as much times the width of the bounds
+    options = (
+        ("output_flag", False),
+        ("threads", 1),
+        ("presolve", "off"),
+        ("primal_feasibility_tolerance", 1e-9),
+        ("dual_feasibility_tolerance", 1e-10),
+    )
     for name, value in options:
         model.setOptionValue(name, value)
     n = len(cost)

@@ -180,7 +180,7 @@ def test_parts_leave_the_optimum_and_save_calls(method, domain) -> None:
 
 
 def test_level_points_lie_in_the_level_set_of_the_parts_model() -> None:
-    oracle, method = Sum(Box(-np.ones(6), np.ones(6)), n_parts=12), LevelSet(level=0.5)
+    oracle, method = Sum(Box(-np.ones(6), np.ones(6)), n_parts=12), LevelSet(level=0.5, adaptive=False)
     method.reset(oracle.domain, np.zeros(6))
     pool = CutPool(6)
     best, lower = np.inf, -np.inf

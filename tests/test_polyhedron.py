@@ -124,3 +124,9 @@ def test_proximal_bundle_starts_from_the_last_multipliers_of_equations(seed, n, 
     assert result.success
     assert result.lower_bound <= solved.fun * (1 + 1e-9)
     assert result.upper_bound == pytest.approx(solved.fun, rel=2e-6)
+
+
+def test_a_slope_of_rounding_size_proves_its_minimum_within_bounds_far_away() -> None:
+    domain = Polyhedron(np.ones((1, 5)), np.ones(1), lower=0, upper=1e6)  # the simplex, in truth
+    slope = np.array([1.0, -5e-8, 0.0, 2e-8, -1e-9])
+    assert domain.minimize_linear(slope)[0] == pytest.approx(-5e-8, rel=1e-6)

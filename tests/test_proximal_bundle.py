@@ -1,0 +1,23 @@
+"""The proximal bundle method on a stochastic program with a cut a scenario."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from oracle_opt import minimize
+from oracle_opt.generators import ProximalBundle
+from oracle_opt.oracles import BendersOracle, read_smps
+
+
+@pytest.mark.skipif("ORACLE_OPT_PROBLEMS" not in os.environ, reason="ORACLE_OPT_PROBLEMS names no folder")
+@pytest.mark.parametrize("n_parts", [1, 16])
+def test_the_proof_reaches_the_driver_where_bounds_are_far_away(n_parts) -> None:
+    folder = Path(os.environ["ORACLE_OPT_PROBLEMS"]) / "stochastic"
+    problem = read_smps(folder / "4node.cor", folder / "4node.tim", folder / "4node-16.sto")
+    result = minimize(BendersOracle(problem, n_parts=n_parts), ProximalBundle(), rtol=1e-6, max_calls=150)
+    assert result.success
+    assert result.lower_bound <= 423.0125 + 1e-6
+    assert result.upper_bound >= 423.0125 - 1e-6
