@@ -7,7 +7,6 @@ import sys
 from functools import partial
 from time import perf_counter
 
-import cvxpy as cp
 import numpy as np
 from _problem_files import FOLDER, instances, linear_program, quadratic_program, semidefinite_program
 from _shared import ROOT, parser, say, table
@@ -68,21 +67,11 @@ def linear(entry, seconds):
 
 
 def quadratic(entry, seconds):
-    """Rows of a quadratic program, through cvxpy."""
-    P, q, r, A, lower, upper = quadratic_program(entry)
-    x = cp.Variable(len(q))
-    values, vectors = np.linalg.eigh(P.toarray())
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))).T[values > 1e-12 * values.max()]
-    equal = lower == upper
-    below, above = np.isfinite(lower) & ~equal, np.isfinite(upper) & ~equal
-    rows = A.tocsr()
-    constraints = [rows[equal] @ x == lower[equal]] if equal.any() else []
-    constraints += [rows[below] @ x >= lower[below]] if below.any() else []
-    constraints += [rows[above] @ x <= upper[above]] if above.any() else []
-    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root @ x) + q @ x + r), constraints)
-    oracle = ConicOracle.from_cvxpy(problem, max_parts=500)
-    for generator in (LevelSet(), AnalyticCenter()):
-        yield partial(settled, entry, oracle, f"{len(q)} x {len(lower)}", generator, 1e-6, seconds)
+    """Rows of a quadratic program."""
+    oracle = quadratic_program(entry)
+    size = f"{len(oracle.c)} x {len(oracle.b)}"
+    for generator in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
+        yield partial(settled, entry, oracle, size, generator, 1e-6, seconds)
 
 
 def semidefinite(entry, seconds):

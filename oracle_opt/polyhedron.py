@@ -38,6 +38,9 @@ class Polyhedron(Domain):
     lower, upper : float or array_like of shape (n,), optional
         Bounds. Where they are infinite, or not given, the extent of the set in each direction takes their place, by two
         linear programs a variable.
+    tighten : bool
+        Whether finite bounds, too, give way to the extent of the set where that is less. What rests on the bounds, as
+        the proof of `minimize_linear`, gets the better the tighter they are.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class Polyhedron(Domain):
         equality_rhs: ArrayLike | None = None,
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
+        tighten: bool = False,
     ) -> None:
         n = next((np.shape(M)[-1] for M in (A, equality_matrix, lower, upper) if M is not None and np.ndim(M)), None)
         if n is None:
@@ -77,7 +81,7 @@ class Polyhedron(Domain):
         if not (self.lower <= self.upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
         self._linear = self._program(np.zeros(n))
-        self._bound_all()
+        self._bound_all(tighten)
         self._find_equations()
         self._linear = self._program(np.zeros(n))
         self._interior = self.project(self._deepest_point())
@@ -162,21 +166,23 @@ class Polyhedron(Domain):
         """Linear program over the set."""
         return _linear_program(cost, self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs)
 
-    def _bound_all(self) -> None:
-        """Replace infinite bounds by the extent of the set."""
+    def _bound_all(self, tighten: bool) -> None:
+        """Replace infinite bounds, or all, by the extent of the set."""
         columns = np.arange(self.dimension, dtype=np.int32)
-        for j in np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper)):
+        for j in np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper) | tighten):
             for side, sign in ((self.lower, 1.0), (self.upper, -1.0)):
-                if np.isinf(side[j]):
-                    self._linear.changeColsCost(self.dimension, columns, sign * (columns == j))
-                    try:
-                        value = _solved(self._linear).col_value[j]
-                    except RuntimeError as problem:
-                        which = "below" if sign > 0 else "above"
-                        raise InvalidArgument(
-                            f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
-                        ) from problem
-                    side[j] = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
+                if np.isfinite(side[j]) and not tighten:
+                    continue
+                self._linear.changeColsCost(self.dimension, columns, sign * (columns == j))
+                try:
+                    value = _solved(self._linear).col_value[j]
+                except RuntimeError as problem:
+                    which = "below" if sign > 0 else "above"
+                    raise InvalidArgument(
+                        f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
+                    ) from problem
+                extent = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
+                side[j] = sign * max(sign * side[j], sign * extent)
 
     def _find_equations(self) -> None:
         """Turn what is never slack into equations, and drop equations that others imply.
@@ -250,7 +256,13 @@ def _linear_program(
 
     model = highspy.Highs()  # type: ignore[no-untyped-call]
     # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance
-    options = (("output_flag", False), ("threads", 1), ("presolve", "off"), ("primal_feasibility_tolerance", 1e-9))
+    options = (
+        ("output_flag", False),
+        ("threads", 1),
+        ("presolve", "off"),
+        ("primal_feasibility_tolerance", 1e-9),
+        ("dual_feasibility_tolerance", 1e-10),  # a proof loses it times the width of the bounds
+    )
     for name, value in options:
         model.setOptionValue(name, value)
     n = len(cost)
