@@ -18,7 +18,7 @@ from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, farkas_vector
 from oracle_opt.oracles.conic.quadratic import Quadratic
-from oracle_opt.oracles.conic.rows import polyhedron_of_rows
+from oracle_opt.oracles.conic.rows import domain_of_rows
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -47,9 +47,10 @@ class ConicOracle(Oracle):
         Their dimensions add up to m.
     domain : Domain, optional
         Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
-        some minimiser lies there; the lower bounds rest on it. With a `FreeSpace` equations (`Zero` cones) become those
-        of a `Polyhedron`, which holds them exactly, as long as they do not contradict each other; on other domains they
-        are cuts like the other cones', which leave generators that need an interior none.
+        some minimiser lies there; the lower bounds rest on it. With a `FreeSpace` the domain takes up rows, as
+        `hold_rows` says: those become a `Box` or `Polyhedron`, which every query point satisfies exactly, up to 1e-9,
+        unless they leave no point within the radius. On other domains all rows are cuts like the other cones', and
+        equations leave generators that need an interior none.
     P : array_like or sparse matrix of shape (n, n), optional
         Symmetric and positive semidefinite; default: the objective is linear.
     split : bool
@@ -57,9 +58,10 @@ class ConicOracle(Oracle):
         linear function for each positive eigenvalue of P, as `parts`. `Kelley` then needs a dozen or two calls to 1e-6,
         other generators fewer, each of which takes longer. Default: yes.
     hold_rows : bool, optional
-        Whether with a `FreeSpace` the inequalities (`Nonnegative` cones), too, become those of the polyhedron, so that
-        every query point satisfies them, up to its 1e-9. Default: for a quadratic objective with at most a thousand of
-        them. Else they are cuts, found where they are violated: row generation, which ends linear programs exactly.
+        Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
+        if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable, and
+        with a quadratic objective all inequalities, if they are at most a thousand. Inequalities that it does not take
+        are cuts, found where they are violated: row generation, which ends linear programs exactly.
     offset : float
         Constant of the objective.
     tolerance : float
@@ -157,15 +159,24 @@ class ConicOracle(Oracle):
         self.free = self.domain if isinstance(self.domain, FreeSpace) else None
         self._starts = np.cumsum([0, *(cone.dimension for cone in self.cones)])
         self._kinds = np.repeat([type(cone) for cone in self.cones], [cone.dimension for cone in self.cones])
+        self.hold_rows = hold_rows
+        self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
+        if self.free is not None:
+            self._hold(self.free)
+
+    def _hold(self, free: FreeSpace) -> None:
+        """Make equations, bounds and perhaps all inequalities a part of the domain, unless no point near is left."""
         equations, inequalities = np.flatnonzero(self._kinds == Zero), np.flatnonzero(self._kinds == Nonnegative)
-        self.hold_rows = P is not None and len(inequalities) <= HELD if hold_rows is None else bool(hold_rows)
-        self._held: tuple[type[Cone], ...] = ()  # cones that the domain holds
-        if not self.hold_rows:
+        quadratic = self.quadratic is not None
+        if self.hold_rows is False:
             inequalities = inequalities[:0]
-        if self.free is not None and len(equations) + len(inequalities):
-            polyhedron = polyhedron_of_rows(self.A, self.b, equations, inequalities, self.free)
-            if polyhedron is not None:
-                self.domain, self._held = polyhedron, (Zero, Nonnegative) if self.hold_rows else (Zero,)
+        elif self.hold_rows is None and not (quadratic and len(inequalities) <= HELD):
+            inequalities = inequalities[np.diff(self.A.indptr)[inequalities] == 1]
+        if not len(equations) + len(inequalities):
+            return
+        domain = domain_of_rows(self.A, self.b, equations, inequalities, free, tighten=quadratic)
+        if domain is not None:
+            self.domain, self._held = domain, np.r_[equations, inequalities]
 
     @classmethod
     def from_cvxpy(
@@ -280,10 +291,9 @@ class ConicOracle(Oracle):
 
     def _separations(self, v: Vector) -> list[tuple[Vector, float, bool]]:
         """Vectors of the dual cone of the product that cut v off, by how much, and whether their cone is polyhedral."""
+        v[self._held] = 0.0  # they are satisfied, up to the domain's tolerance
         found = []
         for cone, start in zip(self.cones, self._starts, strict=False):
-            if isinstance(cone, self._held):
-                continue
             part = slice(start, start + cone.dimension)
             for row in cone.separate(v[part])[: self.max_parts]:
                 violation = -float(row @ v[part])
