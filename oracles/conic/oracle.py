@@ -75,6 +75,8 @@ class ConicOracle(Oracle):
 
     Attributes
     ----------
+    gives_feasibility_cuts : bool
+        Whether there are rows that the domain has not taken up.
     free : FreeSpace or None
         The promise of where a minimiser lies, if the domain was one.
     quadratic : Quadratic or None
@@ -110,8 +112,6 @@ class ConicOracle(Oracle):
     .. [1] Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
        plane method", for multiple deep feasibility cuts.
     """
-
-    gives_feasibility_cuts = True
 
     def __init__(
         self,
@@ -163,6 +163,7 @@ class ConicOracle(Oracle):
         self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
         if self.free is not None:
             self._hold(self.free)
+        self.gives_feasibility_cuts = len(self._held) < m
 
     def _hold(self, free: FreeSpace) -> None:
         """Make equations, bounds and perhaps all inequalities a part of the domain, unless no point near is left."""
