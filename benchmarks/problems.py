@@ -1,6 +1,6 @@
 """Public instances with known optima: what was proven, in how many calls, by which generator.
 
-ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S]
+ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S] [--only KIND]
 """
 
 import sys
@@ -123,6 +123,7 @@ def main():
     """Print a table a kind of problem."""
     options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0, help="limit of each run, default 60")
+    options.add_argument("--only", metavar="KIND", help="nonsmooth, lp, qp, sdp or stochastic alone")
     chosen = options.parse_args()
     for kind, title, rows_of in (
         ("nonsmooth", "Nonsmooth test functions, to 1e-6 (absolute where the optimum is 0)", nonsmooth),
@@ -131,6 +132,8 @@ def main():
         ("sdp", "Semidefinite programs (SDPLIB), to 1e-5", semidefinite),
         ("stochastic", "Two-stage stochastic linear programs, to 1e-6", stochastic),
     ):
+        if chosen.only not in (None, kind):
+            continue
         entries = instances(kind)
         if not entries:
             say(f"{kind}: the folder ORACLE_OPT_PROBLEMS does not hold it, skipped")
