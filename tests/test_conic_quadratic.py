@@ -110,6 +110,16 @@ def test_cuts_are_exact_and_their_parts_and_curvature_add_up_to_the_whole():
     assert diagonal.quadratic.roots.nnz == 4
 
 
+def test_negative_eigenvalues_that_are_rounding_do_not_make_it_concave():
+    rng = np.random.default_rng(2)
+    factor, flat = rng.normal(size=(3, 6)), 1e6 * np.linalg.svd(rng.normal(size=(3, 6)))[2][-1]
+    oracle = ConicOracle(np.zeros(6), np.zeros((0, 6)), [], [], P=factor.T @ factor - 1e-10 * np.eye(6))
+    kernel = np.linalg.svd(factor)[2][-1]
+    assert oracle.query(Query(1e6 * kernel)).value >= 0
+    cut = oracle.query(Query(flat))
+    assert cut.value - cut.subgradient @ flat <= 1e-9 * cut.value  # at the origin the function is 0
+
+
 def test_curvature_serves_the_newton_bundle():
     rng = np.random.default_rng(1)
     R, c = rng.normal(size=(30, 20)), rng.normal(size=20)

@@ -285,10 +285,10 @@ class ConicOracle(Oracle):
         linear = float(self.c @ x) + self.offset
         if self.quadratic is None:
             return ObjectiveCut(x, linear, self.c)
-        pull = self.quadratic.P @ x
+        curved, pull = self.quadratic.at(x)
         parts = (ObjectiveCut(x, linear, self.c), *self.quadratic.parts(x)) if self.split else ()
         root = self.quadratic.roots.toarray() if curvature else None
-        return ObjectiveCut(x, linear + 0.5 * float(x @ pull), self.c + pull, parts=parts, curvature=root)
+        return ObjectiveCut(x, linear + curved, self.c + pull, parts=parts, curvature=root)
 
     def _separations(self, v: Vector) -> list[tuple[Vector, float, bool]]:
         """Vectors of the dual cone of the product that cut v off, by how much, and whether their cone is polyhedral."""

@@ -23,7 +23,8 @@ class Quadratic:
     Parameters
     ----------
     P : array_like or sparse matrix of shape (n, n)
-        Symmetric, positive semidefinite.
+        Symmetric, positive semidefinite; what rounding leaves of negative eigenvalues, to 1e-9 of the largest, is
+        taken for zero.
     n : int
         Number of variables.
 
@@ -82,8 +83,13 @@ class Quadratic:
         where = np.concatenate(rows), np.concatenate(columns)
         return sparse.coo_array((np.concatenate(entries), where), shape=(rank, n))
 
+    def at(self, x: Vector) -> tuple[float, Vector]:
+        """Value and gradient."""
+        along = self.roots @ x
+        return 0.5 * float(along @ along), self.roots.T @ along
+
     def parts(self, x: Vector) -> tuple[ObjectiveCut, ...]:
         """Cuts of the summands ``1/2 (r_i @ x)**2``, each a function of one number."""
-        at = self.roots @ x
-        slopes: NDArray[np.float64] = self.roots.multiply(at[:, None]).toarray()
-        return tuple(ObjectiveCut(x, float(value), slope) for value, slope in zip(0.5 * at**2, slopes, strict=True))
+        along = self.roots @ x
+        slopes: NDArray[np.float64] = self.roots.multiply(along[:, None]).toarray()
+        return tuple(ObjectiveCut(x, float(value), slope) for value, slope in zip(0.5 * along**2, slopes, strict=True))
