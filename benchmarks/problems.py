@@ -67,10 +67,10 @@ def linear(entry, seconds):
 
 
 def quadratic(entry, seconds):
-    """Rows of a quadratic program."""
-    oracle = quadratic_program(entry)
-    size = f"{len(oracle.c)} x {len(oracle.b)}"
+    """Rows of a quadratic program; LevelSet takes the cuts whole."""
     for generator in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
+        oracle = quadratic_program(entry, split=not isinstance(generator, LevelSet))
+        size = f"{len(oracle.c)} x {len(oracle.b)}"
         yield partial(settled, entry, oracle, size, generator, 1e-6, seconds)
 
 

@@ -56,7 +56,8 @@ class ConicOracle(Oracle):
     split : bool
         Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
         linear function for each positive eigenvalue of P, as `parts`. `Kelley` then needs a dozen or two calls to 1e-6,
-        other generators fewer, each of which takes longer. Default: yes.
+        `AnalyticCenter` and `ProximalBundle` fewer, each of which takes longer; `LevelSet` is better off without.
+        Default: yes.
     hold_rows : bool, optional
         Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
         if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable, and
