@@ -15,6 +15,8 @@ from oracle_opt.errors import InvalidArgument
 if TYPE_CHECKING:
     import highspy
 
+    from oracle_opt._projection import Projection
+
 Matrix = NDArray[np.float64]
 
 
@@ -41,6 +43,8 @@ class Polyhedron(Domain):
     tighten : bool
         Whether finite bounds, too, give way to the extent of the set where that is less. What rests on the bounds, as
         the proof of `minimize_linear`, gets the better the tighter they are.
+    center : array_like of shape (n,), optional
+        Where the interior point should be near. Default: it is the deepest point, wherever that may be.
 
     Raises
     ------
@@ -68,6 +72,7 @@ class Polyhedron(Domain):
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         tighten: bool = False,
+        center: ArrayLike | None = None,
     ) -> None:
         n = next((np.shape(M)[-1] for M in (A, equality_matrix, lower, upper) if M is not None and np.ndim(M)), None)
         if n is None:
@@ -85,6 +90,8 @@ class Polyhedron(Domain):
         self._find_equations()
         self._linear = self._program(np.zeros(n))
         self._interior = self.project(self._deepest_point())
+        if center is not None:
+            self._interior = self._interior_near(np.array(center, dtype=float))
 
     def __repr__(self) -> str:
         arrays = (self.A, self.b, self.equality_matrix, self.equality_rhs, self.lower, self.upper)
@@ -112,29 +119,35 @@ class Polyhedron(Domain):
         """Nearest point, through the dual, one variable a row; a point inside is its own."""
         if self._violation(point) <= 1e-10 * max(1.0, float(np.abs(point).max())):
             return np.clip(point, self.lower, self.upper)
+        weights = np.ones(self.dimension) if metric is None else metric / metric.max()
+        found = self._projection(point, weights)
+        return found.point if found.converged else self._project_by_osqp(point, weights)
+
+    def _projection(self, point: Vector, weights: Vector, room: float = 0.0) -> Projection:
+        """Nearest point with some distance to each inequality and bound, by the Newton method."""
         from oracle_opt._projection import project_on_cuts  # only here: it loads scipy
 
-        matrix, rhs = np.vstack([self.A, self.equality_matrix]), np.r_[self.b, self.equality_rhs]
-        weights = np.ones(self.dimension) if metric is None else metric / metric.max()
-        unit = 1e-4 * np.linalg.norm(matrix, axis=1)
-        found = project_on_cuts(
-            Box(self.lower, self.upper),
+        matrix = np.vstack([self.A, self.equality_matrix])
+        norms = np.linalg.norm(matrix, axis=1)
+        rhs = np.r_[self.b, self.equality_rhs]
+        rhs[: len(self.b)] -= room * norms[: len(self.b)]
+        return project_on_cuts(
+            Box(self.lower + room, self.upper - room),
             point,
             weights,
             matrix,
             rhs,
             np.zeros(len(rhs)),
-            unit=unit,
+            unit=1e-4 * norms,
             n_equations=len(self.equality_rhs),
         )
-        return found.point if found.converged else self._project_by_osqp(point, weights)
 
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
         """Whether no constraint is farther away than tolerance * max(1, norm of the point)."""
         return self._violation(point) <= tolerance * max(1.0, float(np.linalg.norm(point)))
 
     def interior_point(self) -> Vector:
-        """Centre of the largest ball, within the equations, that leaves each inequality and bound the same distance."""
+        """Centre of the largest ball within the equations, or a point near the center that was given."""
         return self._interior.copy()
 
     def linear_constraints(self) -> LinearConstraints:
@@ -246,6 +259,14 @@ class Polyhedron(Domain):
         solution = _solved(_linear_program(cost, lower, upper, rows, sides, equations, self.equality_rhs))
         center: Vector = np.clip(np.array(solution.col_value[:n]), self.lower, self.upper)
         return center
+
+    def _interior_near(self, center: Vector) -> Vector:
+        """Nearest point to the center among those that leave a tenth of the deepest point's room, at most 1."""
+        norms = np.linalg.norm(self.A, axis=1)
+        rooms = (self.b - self.A @ self._interior) / norms, self._interior - self.lower, self.upper - self._interior
+        room = min(1.0, 0.1 * min(float(part.min(initial=np.inf)) for part in rooms))
+        found = self._projection(center, np.ones(self.dimension), room)
+        return found.point if found.converged else self._interior
 
 
 def _linear_program(

@@ -99,11 +99,7 @@ def settle(
         raise InvalidArgument(f"`oracle` must be on FreeSpace, whose radius is to grow, got {oracle.domain!r}")
     for radius in radii:
         trial = oracle.within(radius)
-        # a quadratic is large far out, where the interior point of a polyhedron with a wide box lies
-        start = None if trial.quadratic is None else trial.domain.project(oracle.free.center)
-        result = minimize(
-            trial, generator, start, rtol=rtol, max_calls=max_calls, max_seconds=max_seconds, keep_cuts=True
-        )
+        result = minimize(trial, generator, rtol=rtol, max_calls=max_calls, max_seconds=max_seconds, keep_cuts=True)
         if result.status is Status.EMPTY and result.point is None:
             if not result.n_calls:  # the oracle itself told so at its first query
                 return Verdict(Outcome.INFEASIBLE, result, radius)

@@ -176,7 +176,7 @@ class ConicOracle(Oracle):
             inequalities = inequalities[np.diff(self.A.indptr)[inequalities] == 1]
         if not len(equations) + len(inequalities):
             return
-        domain = domain_of_rows(self.A, self.b, equations, inequalities, free, tighten=quadratic)
+        domain = domain_of_rows(self.A, self.b, equations, inequalities, free, quadratic)
         if domain is not None:
             self.domain, self._held = domain, np.r_[equations, inequalities]
 

@@ -20,12 +20,13 @@ def domain_of_rows(
     equations: NDArray[np.intp],
     inequalities: NDArray[np.intp],
     free: FreeSpace,
-    tighten: bool,
+    quadratic: bool,
 ) -> Box | Polyhedron | None:
     """``{x : A x + b == 0 on the equations, >= 0 on the inequalities}`` within the radius; `None` if that is empty.
 
-    An inequality of one variable becomes its bound. If asked for, the bounds are brought down to the extent of the set:
-    the radius is but a statement, and a proof loses to rounding and tolerances what a wide box leaves.
+    An inequality of one variable becomes its bound. For a quadratic objective the bounds are brought down to the extent
+    of the set: the radius is but a statement, and a proof loses to rounding and tolerances what a wide box leaves. Its
+    interior point is near the center then, as a quadratic is large far out.
     """
     lower, upper = free.center - free.radius, free.center + free.radius
     n_entries = np.diff(A.indptr)
@@ -48,7 +49,8 @@ def domain_of_rows(
             equality_rhs=-b[equations],
             lower=lower,
             upper=upper,
-            tighten=tighten and len(lower) <= TIGHTENED,
+            tighten=quadratic and len(lower) <= TIGHTENED,
+            center=free.center if quadratic else None,
         )
     except InvalidArgument:
         return None
