@@ -61,15 +61,16 @@ class AnswerMemory:
 
     def _of_excluder(self, cut: FeasibilityCut, number: int) -> str:
         words, known = "", np.flatnonzero(self._uppers < np.inf)
-        for one in (cut, *cut.parts) if len(known) else ():
-            depth = one.violation - float(one.normal @ cut.point)
-            claims = self._points[known] @ one.normal + depth
-            for j in np.flatnonzero(claims > FEASIBILITY):
-                if not words and _beyond(float(claims[j]), one.normal, depth, self._points[known[j]]):
-                    words = _excluded_words(number, self._answers[known[j]], float(claims[j]))
+        normals = np.array([one.normal for one in (cut, *cut.parts)])
+        depths = np.array([one.violation for one in (cut, *cut.parts)]) - normals @ cut.point
+        claims = normals @ self._points[known].T + depths[:, None]
+        for k, j in np.argwhere(claims > FEASIBILITY):
+            if _beyond(float(claims[k, j]), normals[k], float(depths[k]), self._points[known[j]]):
+                words = _excluded_words(number, self._answers[known[j]], float(claims[k, j]))
+                break
         i = self._next_excluding
         self._normals[i], self._excluders[i] = cut.normal, number
-        self._depths[i] = cut.violation - float(cut.normal @ cut.point)
+        self._depths[i] = depths[0]
         self._next_excluding = (i + 1) % REMEMBERED
         return words
 
