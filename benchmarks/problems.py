@@ -1,13 +1,12 @@
 """Public instances with known optima: what was proven, in how many calls, by which generator.
 
-ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S]
+ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S] [--only KIND]
 """
 
 import sys
 from functools import partial
 from time import perf_counter
 
-import cvxpy as cp
 import numpy as np
 from _problem_files import FOLDER, instances, linear_program, quadratic_program, semidefinite_program
 from _shared import ROOT, parser, say, table
@@ -68,21 +67,11 @@ def linear(entry, seconds):
 
 
 def quadratic(entry, seconds):
-    """Rows of a quadratic program, through cvxpy."""
-    P, q, r, A, lower, upper = quadratic_program(entry)
-    x = cp.Variable(len(q))
-    values, vectors = np.linalg.eigh(P.toarray())
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))).T[values > 1e-12 * values.max()]
-    equal = lower == upper
-    below, above = np.isfinite(lower) & ~equal, np.isfinite(upper) & ~equal
-    rows = A.tocsr()
-    constraints = [rows[equal] @ x == lower[equal]] if equal.any() else []
-    constraints += [rows[below] @ x >= lower[below]] if below.any() else []
-    constraints += [rows[above] @ x <= upper[above]] if above.any() else []
-    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(root @ x) + q @ x + r), constraints)
-    oracle = ConicOracle.from_cvxpy(problem, max_parts=500)
-    for generator in (LevelSet(), AnalyticCenter()):
-        yield partial(settled, entry, oracle, f"{len(q)} x {len(lower)}", generator, 1e-6, seconds)
+    """Rows of a quadratic program; LevelSet takes the cuts whole."""
+    for generator in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
+        oracle = quadratic_program(entry, split=not isinstance(generator, LevelSet))
+        size = f"{len(oracle.c)} x {len(oracle.b)}"
+        yield partial(settled, entry, oracle, size, generator, 1e-6, seconds)
 
 
 def semidefinite(entry, seconds):
@@ -134,6 +123,7 @@ def main():
     """Print a table a kind of problem."""
     options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0, help="limit of each run, default 60")
+    options.add_argument("--only", metavar="KIND", help="nonsmooth, lp, qp, sdp or stochastic alone")
     chosen = options.parse_args()
     for kind, title, rows_of in (
         ("nonsmooth", "Nonsmooth test functions, to 1e-6 (absolute where the optimum is 0)", nonsmooth),
@@ -142,6 +132,8 @@ def main():
         ("sdp", "Semidefinite programs (SDPLIB), to 1e-5", semidefinite),
         ("stochastic", "Two-stage stochastic linear programs, to 1e-6", stochastic),
     ):
+        if chosen.only not in (None, kind):
+            continue
         entries = instances(kind)
         if not entries:
             say(f"{kind}: the folder ORACLE_OPT_PROBLEMS does not hold it, skipped")

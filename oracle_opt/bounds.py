@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from math import inf, isfinite
 
-import numpy as np
-
+from oracle_opt.consistency import AnswerMemory
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, Vector
 from oracle_opt.domain import Domain
 
@@ -71,8 +70,7 @@ class BoundTracker:
         self.incumbent: ObjectiveCut | None = None
         self.conflict = ""
         self._n_answers = 0
-        self._best: tuple[ObjectiveCut, int] | None = None
-        self._last: tuple[ObjectiveCut, int] | None = None
+        self._memory = AnswerMemory(domain.dimension)
         self.upper = inf
         self.lower = -inf
         self.source = BoundSource.NONE
@@ -89,18 +87,17 @@ class BoundTracker:
         return relative_gap(self.upper, self.lower)
 
     def contradiction(self) -> bool:
-        """Whether some cut is not a minorant: one exceeds a value, or the lower bound the upper, beyond rounding."""
+        """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond rounding."""
         return bool(self.conflict) or self.lower - self.upper > 1e-8 * max(1.0, abs(self.upper))
 
     def update(self, cut: Cut, minorant: Minorant | None, weight: float) -> None:
         """Take up one answer, the model's minorant after it, and its weight in the average."""
         self._n_answers += 1
+        if self._convex and not self.conflict:
+            self.conflict = self._memory.conflict(cut, self._n_answers)
         if isinstance(cut, ObjectiveCut):
-            if self._convex and not self.conflict:
-                self._compare(cut)
-            self._last = cut, self._n_answers
             if cut.upper < self.upper:
-                self.upper, self.incumbent, self._best = cut.upper, cut, self._last
+                self.upper, self.incumbent = cut.upper, cut
             if self._convex:
                 self._raise(BoundSource.ORACLE, cut.lower_bound)
                 constant = cut.value - float(cut.subgradient @ cut.point)
@@ -109,29 +106,6 @@ class BoundTracker:
                     self._average(constant, cut.subgradient, weight)
         if self._convex and minorant is not None:
             self._raise(BoundSource.MODEL, self._minimum(minorant.constant, minorant.slope))
-
-    def _compare(self, cut: ObjectiveCut) -> None:
-        """Hold a cut against the best and the last one, and these against it: none may exceed a stated value."""
-        others = (self._best,) if self._best is self._last else (self._best, self._last)
-        for known in others:
-            if known is None:
-                continue
-            other, number = known
-            away = other.point - cut.point
-            for one, i, at, j, sign in (
-                (cut, self._n_answers, other, number, 1.0),
-                (other, number, cut, self._n_answers, -1.0),
-            ):
-                excess = one.value + sign * float(one.subgradient @ away) - at.upper
-                if not excess > 0:
-                    continue
-                terms = float(np.abs(one.subgradient) @ np.abs(away))
-                if excess > 1e-7 * max(1.0, abs(one.value), abs(at.upper), terms):
-                    self.conflict = (
-                        f"By the cut of answer {i} the function is at least {excess + at.upper:.10g} at the point of "
-                        f"answer {j}, where it was said to be at most {at.upper:.10g}."
-                    )
-                    return
 
     def _average(self, constant: float, slope: Vector, weight: float) -> None:
         """Running convex combination: a <- a + (w / sum w) (new - a)."""

@@ -249,8 +249,7 @@ class Box(Domain):
         """Lower bound where the slope is positive, upper bound where it is negative."""
         point = np.where(slope > 0, self.lower, self.upper)
         if not slope.all():  # where it is flat a bound may be infinite, and 0 * inf is no number
-            flat = slope == 0
-            point[flat] = self.interior_point()[flat]
+            np.copyto(point, self.interior_point(), where=slope == 0)
         return float(slope @ point), point
 
     def interior_point(self) -> Vector:

@@ -15,6 +15,8 @@ from oracle_opt.errors import InvalidArgument
 if TYPE_CHECKING:
     import highspy
 
+    from oracle_opt._projection import Projection
+
 Matrix = NDArray[np.float64]
 
 
@@ -38,6 +40,11 @@ class Polyhedron(Domain):
     lower, upper : float or array_like of shape (n,), optional
         Bounds. Where they are infinite, or not given, the extent of the set in each direction takes their place, by two
         linear programs a variable.
+    tighten : bool
+        Whether finite bounds, too, give way to the extent of the set where that is less. What rests on the bounds, as
+        the proof of `minimize_linear`, gets the better the tighter they are.
+    center : array_like of shape (n,), optional
+        Where the interior point should be near. Default: it is the deepest point, wherever that may be.
 
     Raises
     ------
@@ -64,6 +71,8 @@ class Polyhedron(Domain):
         equality_rhs: ArrayLike | None = None,
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
+        tighten: bool = False,
+        center: ArrayLike | None = None,
     ) -> None:
         n = next((np.shape(M)[-1] for M in (A, equality_matrix, lower, upper) if M is not None and np.ndim(M)), None)
         if n is None:
@@ -77,10 +86,12 @@ class Polyhedron(Domain):
         if not (self.lower <= self.upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
         self._linear = self._program(np.zeros(n))
-        self._bound_all()
+        self._bound_all(tighten)
         self._find_equations()
         self._linear = self._program(np.zeros(n))
         self._interior = self.project(self._deepest_point())
+        if center is not None:
+            self._interior = self._interior_near(np.array(center, dtype=float))
 
     def __repr__(self) -> str:
         arrays = (self.A, self.b, self.equality_matrix, self.equality_rhs, self.lower, self.upper)
@@ -108,29 +119,35 @@ class Polyhedron(Domain):
         """Nearest point, through the dual, one variable a row; a point inside is its own."""
         if self._violation(point) <= 1e-10 * max(1.0, float(np.abs(point).max())):
             return np.clip(point, self.lower, self.upper)
+        weights = np.ones(self.dimension) if metric is None else metric / metric.max()
+        found = self._projection(point, weights)
+        return found.point if found.converged else self._project_by_osqp(point, weights)
+
+    def _projection(self, point: Vector, weights: Vector, room: float = 0.0) -> Projection:
+        """Nearest point with some distance to each inequality and bound, by the Newton method."""
         from oracle_opt._projection import project_on_cuts  # only here: it loads scipy
 
-        matrix, rhs = np.vstack([self.A, self.equality_matrix]), np.r_[self.b, self.equality_rhs]
-        weights = np.ones(self.dimension) if metric is None else metric / metric.max()
-        unit = 1e-4 * np.linalg.norm(matrix, axis=1)
-        found = project_on_cuts(
-            Box(self.lower, self.upper),
+        matrix = np.vstack([self.A, self.equality_matrix])
+        norms = np.linalg.norm(matrix, axis=1)
+        rhs = np.r_[self.b, self.equality_rhs]
+        rhs[: len(self.b)] -= room * norms[: len(self.b)]
+        return project_on_cuts(
+            Box(self.lower + room, self.upper - room),
             point,
             weights,
             matrix,
             rhs,
             np.zeros(len(rhs)),
-            unit=unit,
+            unit=1e-4 * norms,
             n_equations=len(self.equality_rhs),
         )
-        return found.point if found.converged else self._project_by_osqp(point, weights)
 
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
         """Whether no constraint is farther away than tolerance * max(1, norm of the point)."""
         return self._violation(point) <= tolerance * max(1.0, float(np.linalg.norm(point)))
 
     def interior_point(self) -> Vector:
-        """Centre of the largest ball, within the equations, that leaves each inequality and bound the same distance."""
+        """Centre of the largest ball within the equations, or a point near the center that was given."""
         return self._interior.copy()
 
     def linear_constraints(self) -> LinearConstraints:
@@ -162,21 +179,23 @@ class Polyhedron(Domain):
         """Linear program over the set."""
         return _linear_program(cost, self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs)
 
-    def _bound_all(self) -> None:
-        """Replace infinite bounds by the extent of the set."""
+    def _bound_all(self, tighten: bool) -> None:
+        """Replace infinite bounds, or all, by the extent of the set."""
         columns = np.arange(self.dimension, dtype=np.int32)
-        for j in np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper)):
+        for j in np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper) | tighten):
             for side, sign in ((self.lower, 1.0), (self.upper, -1.0)):
-                if np.isinf(side[j]):
-                    self._linear.changeColsCost(self.dimension, columns, sign * (columns == j))
-                    try:
-                        value = _solved(self._linear).col_value[j]
-                    except RuntimeError as problem:
-                        which = "below" if sign > 0 else "above"
-                        raise InvalidArgument(
-                            f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
-                        ) from problem
-                    side[j] = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
+                if np.isfinite(side[j]) and not tighten:
+                    continue
+                self._linear.changeColsCost(self.dimension, columns, sign * (columns == j))
+                try:
+                    value = _solved(self._linear).col_value[j]
+                except RuntimeError as problem:
+                    which = "below" if sign > 0 else "above"
+                    raise InvalidArgument(
+                        f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
+                    ) from problem
+                extent = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
+                side[j] = sign * max(sign * side[j], sign * extent)
 
     def _find_equations(self) -> None:
         """Turn what is never slack into equations, and drop equations that others imply.
@@ -241,6 +260,14 @@ class Polyhedron(Domain):
         center: Vector = np.clip(np.array(solution.col_value[:n]), self.lower, self.upper)
         return center
 
+    def _interior_near(self, center: Vector) -> Vector:
+        """Nearest point to the center among those that leave a tenth of the deepest point's room, at most 1."""
+        norms = np.linalg.norm(self.A, axis=1)
+        rooms = (self.b - self.A @ self._interior) / norms, self._interior - self.lower, self.upper - self._interior
+        room = min(1.0, 0.1 * min(float(part.min(initial=np.inf)) for part in rooms))
+        found = self._projection(center, np.ones(self.dimension), room)
+        return found.point if found.converged else self._interior
+
 
 def _linear_program(
     cost: Vector, lower: Vector, upper: Vector, A: Matrix, b: Vector, equations: Matrix, rhs: Vector
@@ -249,14 +276,13 @@ def _linear_program(
     import highspy  # only here and where it solves: the import takes time
 
     model = highspy.Highs()  # type: ignore[no-untyped-call]
-    # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance; a tight dual
-    # tolerance: a reduced cost that is wrong by it costs the proven minimum as much times the width of the bounds
+    # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance
     options = (
         ("output_flag", False),
         ("threads", 1),
         ("presolve", "off"),
         ("primal_feasibility_tolerance", 1e-9),
-        ("dual_feasibility_tolerance", 1e-10),
+        ("dual_feasibility_tolerance", 1e-10),  # a proof loses it times the width of the bounds
     )
     for name, value in options:
         model.setOptionValue(name, value)

@@ -29,8 +29,8 @@ class Status(Enum):
     EMPTY = "The localization set is empty: no point of the domain satisfies every cut."
     STALLED = "The generator asked the same question twice in a row: it cannot make progress."
     CONTRADICTION = (
-        "The lower bound passed the upper bound: the oracle's cuts are not minorants of one convex function, "
-        "or the stated radius of the domain is too small."
+        "Two answers, or the bounds, contradict each other: the oracle's cuts are not minorants of one convex function "
+        "on one convex set, or the stated radius of the domain is too small."
     )
     STOPPED = "The callback asked to stop."
     INTERRUPTED = "Interrupted from the keyboard."

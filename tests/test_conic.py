@@ -176,7 +176,7 @@ def test_a_contradiction_without_x_is_told_at_once():
 
 
 def test_several_cuts_of_one_call_are_capped():
-    oracle = ConicOracle(np.ones(6), np.eye(6), -np.arange(1.0, 7.0), [Nonnegative(6)], max_parts=3)
+    oracle = ConicOracle(np.ones(6), np.eye(6), -np.arange(1.0, 7.0), [Nonnegative(6)], hold_rows=False, max_parts=3)
     cut = oracle.query(Query(np.zeros(6)))
     assert isinstance(cut, FeasibilityCut)
     assert cut.violation == 6.0

@@ -55,6 +55,29 @@ def test_interior_point_leaves_room(seed):
     assert P.equality_matrix @ z == pytest.approx(P.equality_rhs)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_interior_point_near_a_center_leaves_room_too(seed):
+    P = example(seed)
+    center = 3 * np.random.default_rng(seed).normal(size=6)
+    near = Polyhedron(
+        P.A, P.b, equality_matrix=P.equality_matrix, equality_rhs=P.equality_rhs, lower=-1.0, upper=2.0, center=center
+    )
+    z = near.interior_point()
+    assert (P.A @ z < P.b).all()
+    assert ((z > P.lower) & (z < P.upper)).all()
+    assert P.equality_matrix @ z == pytest.approx(P.equality_rhs)
+    assert np.linalg.norm(z - center) < np.linalg.norm(P.interior_point() - center)
+
+
+def test_tightened_bounds_are_the_extent_of_the_set():
+    wide = {"A": [[1.0, 1.0]], "b": [1.0], "lower": 0.0, "upper": 1e4}
+    assert Polyhedron(**wide).upper.tolist() == [1e4, 1e4]
+    tight = Polyhedron(**wide, tighten=True)
+    assert tight.upper == pytest.approx([1.0, 1.0], abs=1e-8)
+    assert (tight.upper >= 1.0).all()
+    assert tight.lower.tolist() == [0.0, 0.0]
+
+
 def test_extent_takes_the_place_of_missing_bounds():
     triangle = Polyhedron([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [1.0, 0.0, 0.0])
     assert triangle.lower == pytest.approx([0.0, 0.0], abs=1e-8)

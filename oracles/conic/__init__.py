@@ -1,4 +1,4 @@
-"""Linear optimization over cones."""
+"""Linear and quadratic optimization over cones."""
 
 from oracle_opt.oracles.conic.cones import (
     Cone,
@@ -9,7 +9,8 @@ from oracle_opt.oracles.conic.cones import (
     SecondOrder,
     Zero,
 )
-from oracle_opt.oracles.conic.oracle import ConicOracle, Infeasibility
+from oracle_opt.oracles.conic.infeasibility import Infeasibility
+from oracle_opt.oracles.conic.oracle import ConicOracle
 
 __all__ = [
     "Cone",

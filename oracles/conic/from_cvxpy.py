@@ -29,8 +29,9 @@ Variables = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class ConicForm:
-    """``min c @ x + offset, A @ x + b in K``, with the map from x to the variables of the problem it came from."""
+    """``min 1/2 x @ P @ x + c @ x + offset, A @ x + b in K``, and the map from x to the problem's own variables."""
 
+    P: sparse.csr_array | None
     c: Vector
     A: sparse.csr_array
     b: Vector
@@ -60,7 +61,7 @@ def conic_form(problem: cp.Problem) -> ConicForm:
     empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if empty:
         raise InvalidArgument(f"`problem` must have values for all parameters, got none for {', '.join(empty)}")
-    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": True})
     dims = data["dims"]
     if dims.pnd:
         raise InvalidArgument("`problem` must do without power cones of more than three entries (PowConeND, geo_mean)")
@@ -81,4 +82,5 @@ def conic_form(problem: cp.Problem) -> ConicForm:
 
     # cvxpy says b - A x in K
     A, b = sparse.csr_array(-data["A"]), np.asarray(data["b"], dtype=float)
-    return ConicForm(np.asarray(data["c"], dtype=float), A, b, cones, float(inverse[-1]["offset"]), recover)
+    P = sparse.csr_array(data["P"]) if data.get("P") is not None and data["P"].nnz else None
+    return ConicForm(P, np.asarray(data["c"], dtype=float), A, b, cones, float(inverse[-1]["offset"]), recover)

@@ -1,10 +1,9 @@
-"""Linear optimization over a product of cones, each cone seen through its separation."""
+"""Linear or quadratic optimization over a product of cones, each cone seen through its separation."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,17 +16,20 @@ from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
-from oracle_opt.polyhedron import Polyhedron
+from oracle_opt.oracles.conic.infeasibility import Infeasibility, farkas_vector
+from oracle_opt.oracles.conic.quadratic import Quadratic
+from oracle_opt.oracles.conic.rows import domain_of_rows
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
 
 ROUNDING = 1e-14  # of distances, relative to the norm of the point
+HELD = 1000  # most inequalities that a polyhedron holds unasked: it is made of dense matrices
 
 
 class ConicOracle(Oracle):
-    """``min c @ x + offset`` subject to ``A @ x + b`` in K, a product of cones.
+    """``min 1/2 x @ P @ x + c @ x + offset`` subject to ``A @ x + b`` in K, a product of cones.
 
     Inside K a query is answered with the objective; outside with one half-space a violated cone (an eigenvector for
     each negative eigenvalue, a row for each violated inequality): for y in the dual cone of K every feasible z has
@@ -45,9 +47,22 @@ class ConicOracle(Oracle):
         Their dimensions add up to m.
     domain : Domain, optional
         Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
-        some minimiser lies there; the lower bounds rest on it. With a `FreeSpace` equations (`Zero` cones) become those
-        of a `Polyhedron`, which holds them exactly, as long as they do not contradict each other; on other domains they
-        are cuts like the other cones', which leave generators that need an interior none.
+        some minimiser lies there; the lower bounds rest on it. With a `FreeSpace` the domain takes up rows, as
+        `hold_rows` says: those become a `Box` or `Polyhedron`, which every query point satisfies exactly, up to 1e-9,
+        unless they leave no point within the radius. On other domains all rows are cuts like the other cones', and
+        equations leave generators that need an interior none.
+    P : array_like or sparse matrix of shape (n, n), optional
+        Symmetric and positive semidefinite; default: the objective is linear.
+    split : bool
+        Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
+        linear function for each positive eigenvalue of P, as `parts`. `Kelley` then needs a dozen or two calls to 1e-6,
+        `AnalyticCenter` and `ProximalBundle` fewer, each of which takes longer; `LevelSet` is better off without.
+        Default: yes.
+    hold_rows : bool, optional
+        Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
+        if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable, and
+        with a quadratic objective all inequalities, if they are at most a thousand. Inequalities that it does not take
+        are cuts, found where they are violated: row generation, which ends linear programs exactly.
     offset : float
         Constant of the objective.
     tolerance : float
@@ -61,13 +76,17 @@ class ConicOracle(Oracle):
 
     Attributes
     ----------
+    gives_feasibility_cuts : bool
+        Whether there are rows that the domain has not taken up.
     free : FreeSpace or None
         The promise of where a minimiser lies, if the domain was one.
+    quadratic : Quadratic or None
+        The quadratic term.
 
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, entries that are not finite.
+        Shapes that do not fit, entries that are not finite, a P that is not symmetric or not positive semidefinite.
 
     Examples
     --------
@@ -82,13 +101,18 @@ class ConicOracle(Oracle):
     >>> round(minimize(oracle, Kelley()).upper_bound, 5)
     -1.41421
 
+    The point of the line x + 2 y = 5 nearest to the origin:
+
+    >>> from oracle_opt.oracles import Zero
+    >>> nearest = ConicOracle([0, 0], [[1, 2]], [-5], [Zero(1)], P=np.eye(2))
+    >>> minimize(nearest, Kelley()).point.round(2).tolist()
+    [1.0, 2.0]
+
     References
     ----------
     .. [1] Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
        plane method", for multiple deep feasibility cuts.
     """
-
-    gives_feasibility_cuts = True
 
     def __init__(
         self,
@@ -98,6 +122,9 @@ class ConicOracle(Oracle):
         cones: Sequence[Cone],
         *,
         domain: Domain | None = None,
+        P: Any = None,
+        split: bool = True,
+        hold_rows: bool | None = None,
         offset: float = 0.0,
         tolerance: float = 1e-9,
         max_parts: int = 50,
@@ -105,7 +132,9 @@ class ConicOracle(Oracle):
     ) -> None:
         self.c = np.array(c, dtype=float)
         self.b = np.array(b, dtype=float)
-        self.A = sparse.csr_array(A, dtype=float)
+        self.A = sparse.csr_array(A, dtype=float, copy=True)
+        self.A.sum_duplicates()
+        self.A.eliminate_zeros()
         self.cones = tuple(cones)
         n, m = self.c.size, sum(cone.dimension for cone in self.cones)
         if self.c.ndim != 1 or not n:
@@ -125,28 +154,31 @@ class ConicOracle(Oracle):
         if self.domain.dimension != n:
             raise InvalidArgument(f"`domain` must have dimension {n}, that of `c`, got {self.domain!r}")
         self.offset, self.tolerance, self.max_parts = float(offset), tolerance, max_parts
+        self.quadratic = None if P is None else Quadratic(P, n)
+        self.split = split
         self._recover = recover
         self.free = self.domain if isinstance(self.domain, FreeSpace) else None
         self._starts = np.cumsum([0, *(cone.dimension for cone in self.cones)])
+        self._kinds = np.repeat([type(cone) for cone in self.cones], [cone.dimension for cone in self.cones])
+        self.hold_rows = hold_rows
+        self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
+        if self.free is not None:
+            self._hold(self.free)
+        self.gives_feasibility_cuts = len(self._held) < m
 
-        equation = [np.full(cone.dimension, isinstance(cone, Zero)) for cone in self.cones]
-        self._equations = np.flatnonzero(np.concatenate(equation)) if equation else np.zeros(0, dtype=np.intp)
-        self._held = False  # whether the domain holds the equations
-        if self.free is not None and len(self._equations):
-            self._hold_equations(self.free)
-
-    def _hold_equations(self, free: FreeSpace) -> None:
-        """Make the equations a part of the domain, unless no point near satisfies them."""
-        E, f = self.A[self._equations].toarray(), -self.b[self._equations]
-        used = np.abs(E).max(axis=1) > 0
-        if not (f[~used] == 0).all():
+    def _hold(self, free: FreeSpace) -> None:
+        """Make equations, bounds and perhaps all inequalities a part of the domain, unless no point near is left."""
+        equations, inequalities = np.flatnonzero(self._kinds == Zero), np.flatnonzero(self._kinds == Nonnegative)
+        quadratic = self.quadratic is not None
+        if self.hold_rows is False:
+            inequalities = inequalities[:0]
+        elif self.hold_rows is None and not (quadratic and len(inequalities) <= HELD):
+            inequalities = inequalities[np.diff(self.A.indptr)[inequalities] == 1]
+        if not len(equations) + len(inequalities):
             return
-        lower, upper = free.center - free.radius, free.center + free.radius
-        try:
-            self.domain = Polyhedron(equality_matrix=E[used], equality_rhs=f[used], lower=lower, upper=upper)
-        except InvalidArgument:
-            return
-        self._held = True
+        domain = domain_of_rows(self.A, self.b, equations, inequalities, free, quadratic)
+        if domain is not None:
+            self.domain, self._held = domain, np.r_[equations, inequalities]
 
     @classmethod
     def from_cvxpy(
@@ -154,18 +186,21 @@ class ConicOracle(Oracle):
         problem: cp.Problem,
         *,
         domain: Domain | None = None,
+        split: bool = True,
+        hold_rows: bool | None = None,
         tolerance: float = 1e-9,
         max_parts: int = 50,
     ) -> ConicOracle:
         """The oracle of a cvxpy problem; `variables` leads back to its variables.
 
-        A maximisation is turned round: the oracle minimises minus the objective.
+        A maximisation is turned round: the oracle minimises minus the objective. What cvxpy knows to be a convex
+        quadratic in the objective is P; other curvature becomes cones.
 
         Parameters
         ----------
         problem : cvxpy.Problem
             Convex by cvxpy's rules.
-        domain, tolerance, max_parts
+        domain, split, hold_rows, tolerance, max_parts
             As above; the domain is one of cvxpy's canonical variables, so rather a `FreeSpace` than a box.
 
         Raises
@@ -192,6 +227,9 @@ class ConicOracle(Oracle):
             form.b,
             form.cones,
             domain=domain,
+            P=form.P,
+            split=split,
+            hold_rows=hold_rows,
             offset=form.offset,
             tolerance=tolerance,
             max_parts=max_parts,
@@ -238,17 +276,26 @@ class ConicOracle(Oracle):
                 # in units of the distance: what a cone calls its violation has no meaning in x
                 cuts.append(FeasibilityCut(x, violation / length, normal / length, extras={"dual": dual / length}))
         if not cuts:
-            return ObjectiveCut(x, float(self.c @ x) + self.offset, self.c)
+            return self._objective(x, query.curvature)
         cuts.sort(key=lambda cut: -cut.violation)
         first, rest = cuts[0], tuple(cuts[1 : self.max_parts])
         return FeasibilityCut(x, first.violation, first.normal, rest, first.extras)
 
+    def _objective(self, x: Vector, curvature: bool) -> ObjectiveCut:
+        """Value and gradient, with the summands as parts, and the root of P where it is asked for."""
+        linear = float(self.c @ x) + self.offset
+        if self.quadratic is None:
+            return ObjectiveCut(x, linear, self.c)
+        curved, pull = self.quadratic.at(x)
+        parts = (ObjectiveCut(x, linear, self.c), *self.quadratic.parts(x)) if self.split else ()
+        root = self.quadratic.roots.toarray() if curvature else None
+        return ObjectiveCut(x, linear + curved, self.c + pull, parts=parts, curvature=root)
+
     def _separations(self, v: Vector) -> list[tuple[Vector, float, bool]]:
         """Vectors of the dual cone of the product that cut v off, by how much, and whether their cone is polyhedral."""
+        v[self._held] = 0.0  # they are satisfied, up to the domain's tolerance
         found = []
         for cone, start in zip(self.cones, self._starts, strict=False):
-            if self._held and isinstance(cone, Zero):
-                continue
             part = slice(start, start + cone.dimension)
             for row in cone.separate(v[part])[: self.max_parts]:
                 violation = -float(row @ v[part])
@@ -260,8 +307,13 @@ class ConicOracle(Oracle):
 
     def identity(self) -> str:
         """Cones, data and tolerance."""
-        data = zlib.crc32(b"".join(array.tobytes() for array in (self.c, self.b, self.A.data, self.A.indices)))
-        return f"{super().identity()}, {self.cones!r} #{data:08x}, tolerance {self.tolerance:g}"
+        arrays = [self.c, self.b, self.A.data, self.A.indices]
+        words = f"tolerance {self.tolerance:g}"
+        if self.quadratic is not None:
+            arrays += [self.quadratic.P.data, self.quadratic.P.indices]
+            words += ", quadratic in parts" if self.split else ", quadratic"
+        data = zlib.crc32(b"".join(array.tobytes() for array in arrays))
+        return f"{super().identity()}, {self.cones!r} #{data:08x}, {words}"
 
     def within(self, radius: float) -> ConicOracle:
         """Return the same oracle with another radius of its `FreeSpace`.
@@ -279,6 +331,9 @@ class ConicOracle(Oracle):
             self.b,
             self.cones,
             domain=FreeSpace(self.c.size, radius, self.free.center),
+            P=None if self.quadratic is None else self.quadratic.P,
+            split=self.split,
+            hold_rows=self.hold_rows,
             offset=self.offset,
             tolerance=self.tolerance,
             max_parts=self.max_parts,
@@ -286,7 +341,7 @@ class ConicOracle(Oracle):
         )
 
     def recession(self) -> ConicOracle:
-        """Directions d with ``A @ d`` in K and no coordinate above 1: the same oracle with b = 0.
+        """Directions d with ``A @ d`` in K, ``P @ d = 0`` and no coordinate above 1: a linear oracle, with b = 0.
 
         A proven negative value there means that the objective falls without end along d from any feasible point.
 
@@ -299,7 +354,11 @@ class ConicOracle(Oracle):
             raise InvalidArgument(f"`domain` must be FreeSpace or NonnegativeOrthant to recede in, got {self.domain!r}")
         ones = np.ones(self.c.size)
         box = Box(0.0 * ones if self.free is None else -ones, ones)
-        return ConicOracle(self.c, self.A, 0.0 * self.b, self.cones, domain=box, tolerance=self.tolerance)
+        A, cones = self.A, self.cones
+        if self.quadratic is not None and self.quadratic.roots.shape[0]:
+            A = sparse.csr_array(sparse.vstack([A, self.quadratic.roots]))
+            cones = (*cones, Zero(self.quadratic.roots.shape[0]))
+        return ConicOracle(self.c, A, np.zeros(A.shape[0]), cones, domain=box, tolerance=self.tolerance)
 
     def infeasibility(self, cuts: Iterable[Cut]) -> Infeasibility:
         """Combine the feasibility cuts of a run that ended with an empty localization set into one proof.
@@ -317,58 +376,4 @@ class ConicOracle(Oracle):
         InvalidArgument
             The cuts prove nothing: none has a positive constant.
         """
-        from scipy.optimize import linprog  # only here: the import takes time
-
-        found = [part.extras["dual"] for cut in cuts if isinstance(cut, FeasibilityCut) for part in whole(cut)]
-        units = np.zeros((len(self._equations), len(self.b)))  # the equations may serve the proof with either sign
-        units[np.arange(len(units)), self._equations] = 1.0
-        duals = np.vstack([np.array(found).reshape(-1, len(self.b)), units, -units])
-        constants = -(duals @ self.b)
-        if not (constants > 0).any():
-            raise InvalidArgument("`cuts` must hold feasibility cuts that exclude the origin, got none")
-        pull = self.A.T @ duals.T
-        n, k = pull.shape
-        identity = sparse.eye_array(n)
-        # min 1'(p + q) : pull u = p - q, constants u = 1
-        solved = linprog(
-            np.r_[np.zeros(k), np.ones(2 * n)],
-            A_eq=sparse.vstack(
-                [sparse.hstack([sparse.csr_array(pull), -identity, identity]), np.r_[constants, np.zeros(2 * n)][None]]
-            ),
-            b_eq=np.r_[np.zeros(n), 1.0],
-        )
-        if solved.x is None:
-            raise RuntimeError(f"HiGHS stopped with: {solved.message}")
-        return Infeasibility.of(self, np.maximum(solved.x[:k], 0.0) @ duals)
-
-
-@dataclass(frozen=True, eq=False)
-class Infeasibility:
-    """A vector y of the dual cone with ``b @ y < 0``: every feasible x has ``y @ A @ x >= -b @ y > 0``.
-
-    Attributes
-    ----------
-    dual : ndarray of shape (m,)
-        y.
-    reach : float
-        No feasible point has a norm below ``-b @ y / norm(A.T @ y)``; infinite if ``A.T @ y`` is zero.
-    in_dual_cone : bool
-        Whether y was found in the dual cone, cone by cone.
-    """
-
-    dual: Vector
-    reach: float
-    in_dual_cone: bool
-
-    @classmethod
-    def of(cls, oracle: ConicOracle, dual: Vector) -> Infeasibility:
-        """Check a vector against the data of an oracle."""
-        pieces = np.split(dual, np.cumsum([cone.dimension for cone in oracle.cones])[:-1])
-        inside = all(cone.dual_contains(piece) for cone, piece in zip(oracle.cones, pieces, strict=True))
-        pull, constant = float(np.linalg.norm(oracle.A.T @ dual)), -float(oracle.b @ dual)
-        return cls(dual, (constant / pull if pull > 0 else np.inf) if constant > 0 else 0.0, inside)
-
-
-def whole(cut: FeasibilityCut) -> tuple[FeasibilityCut, ...]:
-    """Return the cut and its parts."""
-    return (cut, *cut.parts)
+        return Infeasibility.of(self, farkas_vector(self.A, self.b, self._kinds, cuts))

@@ -1,0 +1,123 @@
+"""Whether the answers of an oracle can all be those of one convex problem: each is held against a few others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Vector
+
+REMEMBERED = 8  # objective cuts, the best one among them, and as many feasibility cuts
+OBJECTIVE = 1e-7  # of the largest term: what rounding and honest tolerances may come to
+FEASIBILITY = 1e-6
+
+
+class AnswerMemory:
+    """The best and the last answers, and what they say of a new one.
+
+    If all are right, every objective cut is at most the value stated, plus its error, at the point of every other, and
+    every feasibility cut is satisfied by the points of all objective cuts. So a pair is tested both ways, with three
+    small matrices times a vector.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of variables.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        # empty places say nothing: they claim -inf, and state inf
+        self._points, self._slopes, self._normals = np.zeros((3, REMEMBERED, dimension))
+        self._uppers = np.full(REMEMBERED, np.inf)
+        self._constants, self._depths = np.full((2, REMEMBERED), -np.inf)
+        self._answers = [0] * REMEMBERED  # the number of each objective cut's answer
+        self._excluders = [0] * REMEMBERED  # and of each feasibility cut's
+        self._best = self._next = self._next_excluding = 0
+
+    def conflict(self, cut: Cut, number: int) -> str:
+        """Say which earlier answer a new one contradicts, and remember it; no words if none."""
+        return self._of_objective(cut, number) if isinstance(cut, ObjectiveCut) else self._of_excluder(cut, number)
+
+    def _of_objective(self, cut: ObjectiveCut, number: int) -> str:
+        z, upper, constant = cut.point, cut.upper, cut.value - float(cut.subgradient @ cut.point)
+        words = self._excluded(z, number)
+        claims = self._points.dot(cut.subgradient) + (constant - self._uppers)
+        if claims[claims.argmax()] > OBJECTIVE:
+            words = words or self._exceeded(claims, cut, number)
+        for one in cut.further:
+            claims = self._points.dot(one.subgradient) + (one.value - float(one.subgradient @ z) - self._uppers)
+            words = words or self._exceeded(claims, one, number)
+        claims = self._slopes.dot(z) + (self._constants - upper)
+        if claims[claims.argmax()] > OBJECTIVE:
+            words = words or self._exceeding(claims, z, upper, number)
+        i = self._next
+        if upper <= self._uppers[self._best]:
+            self._best = i
+        self._points[i], self._slopes[i] = z, cut.subgradient
+        self._uppers[i], self._constants[i], self._answers[i] = upper, constant, number
+        self._next = (i + 1) % REMEMBERED
+        if self._next == self._best:  # which stays; else the oldest goes
+            self._next = (self._next + 1) % REMEMBERED
+        return words
+
+    def _of_excluder(self, cut: FeasibilityCut, number: int) -> str:
+        words, known = "", np.flatnonzero(self._uppers < np.inf)
+        normals = np.array([one.normal for one in (cut, *cut.parts)])
+        depths = np.array([one.violation for one in (cut, *cut.parts)]) - normals @ cut.point
+        claims = normals @ self._points[known].T + depths[:, None]
+        for k, j in np.argwhere(claims > FEASIBILITY):
+            if _beyond(float(claims[k, j]), normals[k], float(depths[k]), self._points[known[j]]):
+                words = _excluded_words(number, self._answers[known[j]], float(claims[k, j]))
+                break
+        i = self._next_excluding
+        self._normals[i], self._excluders[i] = cut.normal, number
+        self._depths[i] = depths[0]
+        self._next_excluding = (i + 1) % REMEMBERED
+        return words
+
+    def _excluded(self, z: Vector, number: int) -> str:
+        """Whether a feasibility cut excludes the point of a new objective cut."""
+        if not self._excluders[0]:
+            return ""
+        claims = self._normals.dot(z) + self._depths
+        for i in np.flatnonzero(claims > FEASIBILITY):
+            if _beyond(float(claims[i]), self._normals[i], float(self._depths[i]), z):
+                return _excluded_words(self._excluders[i], number, float(claims[i]))
+        return ""
+
+    def _exceeded(self, claims: Vector, cut: ObjectiveCut, number: int) -> str:
+        """Whether a new objective cut exceeds what was stated, by claims that are large in themselves."""
+        for j in np.flatnonzero(claims > OBJECTIVE):
+            terms = float(np.abs(cut.subgradient) @ np.abs(self._points[j] - cut.point))
+            stated = float(self._uppers[j])
+            if claims[j] > OBJECTIVE * max(abs(cut.value), abs(stated), terms):
+                return _exceeded_words(number, self._answers[j], float(claims[j]), stated)
+        return ""
+
+    def _exceeding(self, claims: Vector, z: Vector, upper: float, number: int) -> str:
+        """Whether an earlier objective cut exceeds what is stated now."""
+        for i in np.flatnonzero(claims > OBJECTIVE):
+            terms = float(np.abs(self._slopes[i]) @ np.abs(z - self._points[i]))
+            value = float(self._constants[i] + self._slopes[i] @ self._points[i])
+            if claims[i] > OBJECTIVE * max(abs(value), abs(upper), terms):
+                return _exceeded_words(self._answers[i], number, float(claims[i]), upper)
+        return ""
+
+
+def _beyond(excess: float, normal: Vector, depth: float, point: Vector) -> bool:
+    """Whether a half-space excludes a point by more than tolerances, in its own unit and in that of the distance."""
+    terms = float(np.abs(normal) @ np.abs(point))
+    return excess > FEASIBILITY * max(1.0, abs(depth), terms, float(np.linalg.norm(normal)))
+
+
+def _exceeded_words(claims: int, stated: int, excess: float, upper: float) -> str:
+    return (
+        f"By the cut of answer {claims} the function is at least {excess + upper:.10g} at the point of answer "
+        f"{stated}, where it was said to be at most {upper:.10g}."
+    )
+
+
+def _excluded_words(claims: int, stated: int, excess: float) -> str:
+    return (
+        f"By the feasibility cut of answer {claims} the point of answer {stated} is infeasible, by {excess:.3g} in the "
+        "cut's unit, where a value was given."
+    )

@@ -1,0 +1,95 @@
+"""A convex quadratic form as the sum of squares of linear functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from oracle_opt.cuts import ObjectiveCut, Vector
+from oracle_opt.errors import InvalidArgument
+
+ROUNDING = 1e-13  # of eigenvalues and of symmetry, relative to the largest, a dimension
+
+
+class Quadratic:
+    """``1/2 x @ P @ x = 1/2 sum_i (r_i @ x)**2``, the r_i being eigenvectors times the root of their eigenvalues.
+
+    P is taken apart block by block: variables that no entry of P joins share no r_i, and a diagonal P gives one r_i a
+    variable.
+
+    Parameters
+    ----------
+    P : array_like or sparse matrix of shape (n, n)
+        Symmetric, positive semidefinite; what rounding leaves of negative eigenvalues, to 1e-9 of the largest, is
+        taken for zero.
+    n : int
+        Number of variables.
+
+    Attributes
+    ----------
+    P : csr_array of shape (n, n)
+    roots : csr_array of shape (rank, n)
+        The r_i; eigenvalues that are rounding are left out.
+
+    Raises
+    ------
+    InvalidArgument
+        The shape does not fit, an entry is not finite, or P is not symmetric or not positive semidefinite.
+    """
+
+    def __init__(self, P: Any, n: int) -> None:
+        self.P = sparse.csr_array(P, dtype=float)
+        if self.P.shape != (n, n):
+            raise InvalidArgument(f"`P` must have shape ({n}, {n}), that of `c` twice, got {self.P.shape}")
+        if not np.isfinite(self.P.data).all():
+            raise InvalidArgument(f"`P` must be finite, got {self.P.data[~np.isfinite(self.P.data)][0]}")
+        self.P.eliminate_zeros()
+        largest = float(np.abs(self.P.data).max(initial=0.0))
+        skew = float(np.abs((self.P - self.P.T).data).max(initial=0.0))
+        if skew > 1e-9 * largest:
+            raise InvalidArgument(
+                f"`P` must be symmetric, got entries that differ from their mirror images by up to {skew:.3g}; "
+                "x @ P @ x is that of (P + P.T) / 2"
+            )
+        self.P = sparse.csr_array((self.P + self.P.T) / 2.0)
+        self.roots = sparse.csr_array(self._roots(n))
+
+    def _roots(self, n: int) -> sparse.coo_array:
+        n_blocks, block = sparse.csgraph.connected_components(self.P, directed=False)
+        used = self.P.diagonal() != 0
+        used[self.P.indices] = True
+        rows, columns, entries, rank = [], [], [], 0
+        order = np.argsort(block, kind="stable")
+        for members in np.split(order, np.cumsum(np.bincount(block, minlength=n_blocks))[:-1]):
+            if not used[members[0]]:
+                continue
+            values, vectors = np.linalg.eigh(self.P[np.ix_(members, members)].toarray())
+            size = float(np.abs(values).max())
+            if values[0] < -1e-9 * size:
+                raise InvalidArgument(
+                    f"`P` must be positive semidefinite, else nothing is convex, got an eigenvalue {values[0]:.6g}"
+                )
+            kept = np.flatnonzero(values > ROUNDING * len(members) * size)
+            scaled = vectors[:, kept] * np.sqrt(values[kept])
+            rows.append(np.repeat(rank + np.arange(len(kept)), len(members)))
+            columns.append(np.tile(members, len(kept)))
+            entries.append(scaled.T.ravel())
+            rank += len(kept)
+        if not rank:
+            return sparse.coo_array((0, n))
+        where = np.concatenate(rows), np.concatenate(columns)
+        return sparse.coo_array((np.concatenate(entries), where), shape=(rank, n))
+
+    def at(self, x: Vector) -> tuple[float, Vector]:
+        """Value and gradient."""
+        along = self.roots @ x
+        return 0.5 * float(along @ along), self.roots.T @ along
+
+    def parts(self, x: Vector) -> tuple[ObjectiveCut, ...]:
+        """Cuts of the summands ``1/2 (r_i @ x)**2``, each a function of one number."""
+        along = self.roots @ x
+        slopes: NDArray[np.float64] = self.roots.multiply(along[:, None]).toarray()
+        return tuple(ObjectiveCut(x, float(value), slope) for value, slope in zip(0.5 * along**2, slopes, strict=True))

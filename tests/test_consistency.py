@@ -1,0 +1,186 @@
+"""Oracles that lie are caught when their answers contradict each other; honest ones, with errors or rounding, never."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, QueryPointGenerator, Status, Step, minimize
+from oracle_opt.consistency import REMEMBERED, AnswerMemory
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
+
+GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle(), Ellipsoid()]
+DOMAIN = Box(-np.ones(3), np.ones(3))
+TARGET, WEIGHTS = np.array([0.3, -0.2, 0.1]), np.array([1.0, 8.0, 0.3])
+NORMAL, SIDE = np.array([1.0, 1.0, 0.0]), 0.05  # feasible: NORMAL @ z <= SIDE
+
+
+def honest(z):
+    """Weighted distance squared to TARGET, to be minimised on a half-space."""
+    if NORMAL @ z > SIDE + 1e-8:
+        return FeasibilityCut(z, float(NORMAL @ z - SIDE), NORMAL)
+    return ObjectiveCut(z, float(WEIGHTS @ (z - TARGET) ** 2), 2 * WEIGHTS * (z - TARGET))
+
+
+def wrong_value(cut, seen):
+    """State too much every other time."""
+    return replace(cut, value=cut.value + 0.5) if isinstance(cut, ObjectiveCut) and len(seen) % 2 else cut
+
+
+def wrong_subgradient(cut, seen):
+    """Point the other way."""
+    return replace(cut, subgradient=-cut.subgradient) if isinstance(cut, ObjectiveCut) and len(seen) > 3 else cut
+
+
+def wrong_error(cut, seen):
+    """Call a value exact that is too low by a half."""
+    return replace(cut, value=cut.value - 0.5) if isinstance(cut, ObjectiveCut) and len(seen) == 4 else cut
+
+
+def wrong_lower_bound(cut, seen):
+    """Claim a bound that is above the minimum."""
+    return replace(cut, lower_bound=0.2) if isinstance(cut, ObjectiveCut) else cut
+
+
+def wrong_further_cut(cut, seen):
+    """Add a minorant that is none."""
+    if not isinstance(cut, ObjectiveCut):
+        return cut
+    tilt = 5.0 if len(seen) % 2 else -5.0
+    return replace(cut, further=(replace(cut, subgradient=cut.subgradient + tilt),))
+
+
+def excludes_the_best_point(cut, seen):
+    """Cut off, with the query point, the best feasible point known."""
+    points = [one for one in seen if isinstance(one, ObjectiveCut)]
+    if len(points) < 3 or not isinstance(cut, ObjectiveCut):
+        return cut
+    away = cut.point - min(points, key=lambda one: one.value).point
+    return FeasibilityCut(cut.point, 0.1 + float(np.abs(away).sum()), np.sign(away) + (away == 0))
+
+
+def excludes_in_a_part(cut, seen):
+    """The same in a further cut of a good answer."""
+    points = [one.point for one in seen if isinstance(one, ObjectiveCut)]
+    if not points or isinstance(cut, ObjectiveCut):
+        return cut
+    away = points[-1] - cut.point
+    part = FeasibilityCut(cut.point, 0.1, away / max(float(np.linalg.norm(away)), 1e-9))
+    return replace(cut, parts=(part,))
+
+
+def forgets_its_feasibility_cuts(cut, seen):
+    """Give values to points that its own cuts exclude."""
+    excluded = [one for one in seen if isinstance(one, FeasibilityCut)]
+    if not excluded:
+        return FeasibilityCut(cut.point, 0.2, NORMAL)
+    return ObjectiveCut(cut.point, float((cut.point + 1) @ (cut.point + 1)), 2 * (cut.point + 1))
+
+
+def liar(lie):
+    """The honest oracle, each of whose answers a lie may change; `seen` holds what was said before."""
+    seen = []
+
+    def function(z):
+        cut = lie(honest(z), seen)
+        seen.append(cut)
+        return cut
+
+    return FunctionOracle(function, DOMAIN, gives_feasibility_cuts=True), seen
+
+
+@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+@pytest.mark.parametrize(
+    "lie",
+    [
+        wrong_value,
+        wrong_subgradient,
+        wrong_error,
+        wrong_lower_bound,
+        wrong_further_cut,
+        excludes_the_best_point,
+        excludes_in_a_part,
+    ],
+)
+def test_liars_are_caught(lie, generator):
+    oracle, _ = liar(lie)
+    result = minimize(oracle, generator, -0.5 * np.ones(3), rtol=1e-9, max_calls=500)
+    assert result.status is Status.CONTRADICTION, (result.status, result.n_calls)
+    assert "contradict each other" in result.message
+
+
+@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+def test_the_honest_one_is_not(generator):
+    oracle, _ = liar(lambda cut, seen: cut)
+    result = minimize(oracle, generator, -0.5 * np.ones(3), rtol=1e-6, max_calls=500)
+    assert result.status is Status.CONVERGED
+    # NORMAL @ TARGET exceeds SIDE by 0.05: the nearest point in the metric WEIGHTS
+    known = 0.05**2 / float(NORMAL**2 @ (1 / WEIGHTS))
+    assert result.lower_bound <= known <= result.upper_bound + 1e-7
+
+
+class InTurn(QueryPointGenerator):
+    """Asks random points."""
+
+    takes_feasibility_cuts = True
+
+    def reset(self, domain, point):
+        self._rng = np.random.default_rng(0)
+
+    def ask(self):
+        return self._rng.uniform(-1, 1, size=3)
+
+    def tell(self, cut):
+        return Step.NULL
+
+
+@pytest.mark.parametrize("lie", [excludes_the_best_point, excludes_in_a_part, forgets_its_feasibility_cuts])
+def test_the_message_names_the_feasibility_cut_and_the_point(lie):
+    oracle, seen = liar(lie)
+    result = minimize(oracle, InTurn(), max_calls=200)
+    assert result.status is Status.CONTRADICTION
+    i, j = map(int, re.findall(r"answer (\d+)", result.message))
+    excluder, point = seen[i - 1], seen[j - 1]
+    assert isinstance(excluder, FeasibilityCut)
+    assert isinstance(point, ObjectiveCut)
+    assert any(one.violation + one.normal @ (point.point - one.point) > 1e-3 for one in (excluder, *excluder.parts))
+
+
+def test_the_best_answer_is_never_forgotten():
+    memory, zero = AnswerMemory(2), np.zeros(2)
+    for number in range(1, 5 * REMEMBERED):
+        point = np.array([0.0, 1.0 / number])
+        assert not memory.conflict(ObjectiveCut(point, 1.0 + (number != 3), zero, error=2.0), number)
+    assert "the point of answer 3" in memory.conflict(FeasibilityCut(np.ones(2), 5.0, np.ones(2)), 99)
+
+
+def pieces_of_max(seed):
+    """A maximum of affine functions of random scale, an inexact oracle of it, and a half-space that is cut."""
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.uniform(-6, 8)
+    slopes, constants = scale * rng.normal(size=(6, 4)), scale * rng.normal(size=6)
+    normal = 10.0 ** rng.uniform(-3, 3) * rng.normal(size=4)
+
+    def answer(z):
+        if normal @ z > 0:
+            return FeasibilityCut(z, float(normal @ z), normal)
+        values = slopes @ z + constants
+        i = int(rng.integers(6))  # any piece is a minorant
+        return ObjectiveCut(z, float(values[i]), slopes[i], error=float(values.max() - values[i]))
+
+    return answer, rng
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 10**6), spread=st.sampled_from([1.0, 1e4, 1e8]))
+def test_honest_errors_and_rounding_contradict_nothing(seed, spread):
+    answer, rng = pieces_of_max(seed)
+    memory, base = AnswerMemory(4), rng.normal(size=4)
+    for number in range(1, 40):
+        z = spread * (base + 10.0 ** -rng.integers(0, 12) * rng.normal(size=4))
+        assert memory.conflict(answer(z), number) == ""
