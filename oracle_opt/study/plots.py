@@ -100,7 +100,8 @@ def gap_matrix(part: pd.DataFrame) -> NDArray[np.float64]:
 
 def _draw(panel: Axes, gaps: NDArray[np.float64], index: int) -> Line2D:
     """Draw one generator's curve; give it back for the legend."""
-    colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
+    turn, place = divmod(index, len(COLOURS))
+    colour, style = COLOURS[place], STYLES[(place + turn) % len(STYLES)]  # no pair twice among 49 names
     calls = np.arange(1, gaps.shape[1] + 1)
     known = np.isfinite(gaps).all(axis=0)
     mean = np.exp(np.log(gaps[:, known]).mean(axis=0))
