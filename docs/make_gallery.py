@@ -22,18 +22,18 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
-from oracle_opt.generators import LBFGS, FixedPoint
+from oracle_opt.generators import LBFGS, Ellipsoid, FixedPoint
 from oracle_opt.oracles.svm import SMOMKL, Hinge, MKLSolver, NewtonMKL, solve_mkl
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"
 MAX_CALLS = 500
-MAX_SECONDS = 30
 REPEATS = 3
 LISTING = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 METHODS: Mapping[str, tuple[QueryPointGenerator | MKLSolver, str, str]] = {
     **CURVES,
     **FURTHER,
+    "Ellipsoid()": (Ellipsoid(), "#888888", "-"),
     "LBFGS()": (LBFGS(), "#882255", "--"),
     "FixedPoint(updates=True)": (FixedPoint(updates=True), "#000000", "--"),
     "NewtonMKL()": (NewtonMKL(), "#332288", "--"),
@@ -65,7 +65,7 @@ PAGES = {
     "mkl_one_class": Page(1e-6, L1, "the same"),
     "gmkl_sum": Page(
         1e-6,
-        ("SPG()", "LBFGS()", "LevelSet()", "QuasiNewton()", "ProjectedGradient()", "ProximalBundle()"),
+        ("SPG()", "LBFGS()", "LevelSet()", "QuasiNewton()", "ProjectedGradient()", "Subgradient(polyak=True)"),
         "smooth, and every call proves a bound: no master problem is needed",
     ),
     "gmkl_product": Page(
@@ -107,7 +107,7 @@ def answer(oracle: Oracle, start: np.ndarray | None, method: QueryPointGenerator
     if isinstance(method, MKLSolver):
         return solve_mkl(oracle.bank, Hinge(oracle.y, oracle.C), oracle.regulariser, page.tolerance, solver=method)
     tolerances = {"rtol": page.tolerance} if oracle.convex else {"rtol": 0.0, "gtol": page.tolerance}
-    return minimize(oracle, method, start, **tolerances, max_calls=MAX_CALLS, max_seconds=MAX_SECONDS)
+    return minimize(oracle, method, start, **tolerances, max_calls=MAX_CALLS)
 
 
 def measure(page: str) -> tuple[bool, dict[str, Measured]]:
