@@ -134,7 +134,7 @@ def save(figure: Figure, path: Path, colours: int) -> None:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-    picture.quantize(colours, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    picture.quantize(colours, method=Image.Quantize.MAXCOVERAGE, kmeans=4).save(path, optimize=True)
 
 
 def main() -> None:

@@ -137,11 +137,11 @@ def draw(convex: bool, runs: dict[str, Measured], tolerance: float, path: Path) 
         for name, run in runs.items():
             history = run.result.history
             gaps = history.relative_gap if convex else (history.upper_bound - best) / abs(best)
-            gaps = np.where((gaps > 0) & (gaps < 10), gaps, np.nan)
+            gaps = np.where(gaps < 10, np.maximum(gaps, least / 5), np.nan)  # what is smaller is on the lower edge
             _, colour, dashes = METHODS[name]
             ax.plot(history.call, gaps, color=colour, ls=dashes, lw=1.6, label=name.removesuffix("()"))
             if run.result.success and np.isfinite(gaps[-1]):
-                ax.plot(history.call[-1], gaps[-1], "o", ms=4, color=colour)
+                ax.plot(history.call[-1], gaps[-1], "o", ms=4, color=colour, clip_on=False, zorder=3)
         if convex:
             ax.axhline(tolerance, color="0.45", lw=0.8, zorder=1)
         ax.set(xscale="log", yscale="log", xlabel="oracle calls", xlim=(0.9, None), ylim=(least / 5, None))
@@ -150,7 +150,7 @@ def draw(convex: bool, runs: dict[str, Measured], tolerance: float, path: Path) 
         ax.minorticks_off()
         ax.grid(color="#dddddd", lw=0.6)
         figure.legend(loc="outside right center", frameon=False)
-        save(figure, path, colours=32)
+        save(figure, path, colours=64)
 
 
 def power(tolerance: float) -> str:
