@@ -5,7 +5,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter, process_time
+from statistics import median
+from time import perf_counter, process_time, thread_time
 
 import numpy as np
 
@@ -34,6 +35,23 @@ def timed(call):
     wall, cpu = perf_counter(), process_time()
     answer = call()
     return Times(perf_counter() - wall, process_time() - cpu), answer
+
+
+def milliseconds(call):
+    """Processor time of this thread for one call, and its answer."""
+    start = thread_time()
+    answer = call()
+    return 1e3 * (thread_time() - start), answer
+
+
+def in_turn(*calls, rounds):
+    """Median milliseconds of each call, in rounds each begun by the next call."""
+    times = [[] for _ in calls]
+    for first in range(rounds):
+        for i in range(len(calls)):
+            k = (first + i) % len(calls)
+            times[k].append(milliseconds(calls[k])[0])
+    return [median(of_call) for of_call in times]
 
 
 def median_times(times):

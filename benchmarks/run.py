@@ -31,6 +31,7 @@ PERFORMANCE = ROOT / "docs" / "performance.md"
 SCRIPTS = (
     "footprint",
     "svm_oracle",
+    "svm_kinds",
     "mkl_query",
     "small_problems",
     "masters",

@@ -22,9 +22,9 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
-from time import thread_time
 
 import numpy as np
+from _shared import in_turn, milliseconds
 from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, _libsvm
@@ -43,23 +43,6 @@ SOLVES = (
     "| data | n | C | kernel | ours, ms | SVC, ms | core, ms | SVC / ours | core / ours | steps | Newton | gap |",
     "|---|---|---|---|---|---|---|---|---|---|---|---|",
 )
-
-
-def milliseconds(call):
-    """Processor time of one call, and its answer."""
-    start = thread_time()
-    answer = call()
-    return 1e3 * (thread_time() - start), answer
-
-
-def in_turn(*calls, rounds=ROUNDS):
-    """Medians of interleaved rounds, each begun by the next call."""
-    times = [[] for _ in calls]
-    for first in range(rounds):
-        for i in range(len(calls)):
-            k = (first + i) % len(calls)
-            times[k].append(milliseconds(calls[k])[0])
-    return [median(of_call) for of_call in times]
 
 
 def fit_svc(K, y, C):

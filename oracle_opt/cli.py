@@ -50,7 +50,10 @@ def compare(
     ],
     generators: Annotated[
         str | None,
-        typer.Option(help="Names with commas between (see `oracle-opt generators`).", show_default="all but ellipsoid"),
+        typer.Option(
+            help="Names with commas between (see `oracle-opt generators`).",
+            show_default="all but ellipsoid, mirror-descent, projected-gradient, quasi-newton",
+        ),
     ] = None,
     rtol: Annotated[float, typer.Option(help="Relative gap at which a run has converged.")] = 5e-3,
     splits: Annotated[int, typer.Option(help="Random splits of each data set.")] = 20,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.cuts import Cut, Vector
+from oracle_opt.cuts import Cut, ObjectiveCut, Vector
 from oracle_opt.domain import Domain
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.kernels import GramBank, ProductBank
 from oracle_opt.oracles.kernels.bank import Matrix
-from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, solve_checked
+from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, decision_values, solve_checked
 
 
 class WarmSVM:
@@ -70,6 +73,49 @@ class WarmSVM:
         """Labels, C and accuracy."""
         data = f"y #{zlib.crc32(self.y.tobytes()):08x}, C #{zlib.crc32(self.C.tobytes()):08x}"
         return f"{data}, accuracy {self.accuracy:g}"
+
+
+class WeightedSVMOracle(Oracle):
+    """What the oracles have in common whose cuts come from a C-SVC on the weighted kernels of a bank."""
+
+    bank: GramBank | ProductBank
+    _svm: WarmSVM
+
+    @property
+    def y(self) -> Vector:
+        """Labels, ndarray of shape (n,)."""
+        return self._svm.y
+
+    @property
+    def C(self) -> Vector:
+        """Upper bounds of the dual variables, ndarray of shape (n,)."""
+        return self._svm.C
+
+    def _kernel_weights(self, cut: ObjectiveCut) -> Vector:
+        """Weights of the bank's kernels in the SVM that answered a cut, ndarray of shape (p,)."""
+        return cut.point
+
+    def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Decision values of new points, for the SVM that answered a cut of this oracle.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            Say the best one of a run.
+        new : array_like
+            New points as the bank's `cross` takes them.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive for the class +1.
+        """
+        cross = self.bank.cross(new, self._kernel_weights(cut))
+        return decision_values(cross, self.y * cut.extras["alpha"], cut.extras["bias"])
+
+    def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Labels -1 or +1 of new points, ndarray of shape (m,): the signs of `decision_function`, 0 counting as +1."""
+        return np.where(self.decision_function(cut, new) >= 0, 1.0, -1.0)
 
 
 def checked_point(point: Vector, domain: Domain) -> Vector:

@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracle import Oracle
-from oracle_opt.oracles._warm_svm import WarmSVM, checked_point
+from oracle_opt.oracles._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
 from oracle_opt.oracles.kernels import GramBank, ProductBank
 from oracle_opt.oracles.regularisers import Regulariser
-from oracle_opt.oracles.svm.csvc import decision_values
 
 
 class WeightOrthant(NonnegativeOrthant):
@@ -40,7 +38,7 @@ class WeightOrthant(NonnegativeOrthant):
         return self.regulariser.metric(point)
 
 
-class GMKLOracle(Oracle):
+class GMKLOracle(WeightedSVMOracle):
     """``T(d) = r(d) + max over a of sum(a) - 1/2 (y*a) @ K(d) @ (y*a)``, d >= 0, a in the box of the C-SVC dual.
 
     A query solves one SVM on the kernel ``K(d)``, from where the last one ended; `Query.accuracy` is the relative gap
@@ -123,16 +121,6 @@ class GMKLOracle(Oracle):
         self.convex = bool(regulariser.convex) and not isinstance(bank, ProductBank)
         self._regularise(self.domain.interior_point())
 
-    @property
-    def y(self) -> Vector:
-        """Labels, ndarray of shape (n,)."""
-        return self._svm.y
-
-    @property
-    def C(self) -> Vector:
-        """Upper bounds of the dual variables, ndarray of shape (n,)."""
-        return self._svm.C
-
     def reset(self) -> None:
         """Forget the last SVM solution."""
         self._svm.reset()
@@ -185,28 +173,6 @@ class GMKLOracle(Oracle):
             lower_bound=lower if self.convex else -np.inf,
             extras=extras,
         )
-
-    def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
-        """Decision values of new points, for the SVM that answered a cut of this oracle.
-
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            Say the best one of a run.
-        new : array_like
-            New points as the bank's `cross` takes them.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Positive for the class +1.
-        """
-        cross = self.bank.cross(new, cut.point)
-        return decision_values(cross, self.y * cut.extras["alpha"], cut.extras["bias"])
-
-    def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
-        """Labels -1 or +1 of new points, ndarray of shape (m,): the signs of `decision_function`, 0 counting as +1."""
-        return np.where(self.decision_function(cut, new) >= 0, 1.0, -1.0)
 
     def identity(self) -> str:
         """Kernels, labels, C, accuracy and regulariser."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,17 +11,15 @@ from numpy.typing import ArrayLike
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracle import Oracle
-from oracle_opt.oracles._warm_svm import WarmSVM, checked_point
+from oracle_opt.oracles._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
 from oracle_opt.oracles.kernels import GramBank
-from oracle_opt.oracles.svm.csvc import decision_values
 
 FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
 MAX_SOLVES = 50  # SVMs a query
 MEMORY = 6  # alternations that are extrapolated
 
 
-class MixedNormOracle(Oracle):
+class MixedNormOracle(WeightedSVMOracle):
     """``h(l) = max over a, c of sum(a) - 1/2 sum_j (1/c_j) sum_k l_jk S_jk(a)``, l in a product of simplices.
 
     a is in the box of the C-SVC dual, c in the simplex of the n groups; ``S_jk(a) = (y*a) @ K_jk @ (y*a)``. The primal
@@ -100,16 +97,6 @@ class MixedNormOracle(Oracle):
         self._starts = np.cumsum((0, *self.domain.sizes[:-1]))
         self._svm = WarmSVM(bank.n_points, y, C, class_weight, accuracy, max_steps)
         self.reset()
-
-    @property
-    def y(self) -> Vector:
-        """Labels, ndarray of shape (n,)."""
-        return self._svm.y
-
-    @property
-    def C(self) -> Vector:
-        """Upper bounds of the dual variables, ndarray of shape (n,)."""
-        return self._svm.C
 
     def reset(self) -> None:
         """Forget the last SVM solution and the last weights of the groups."""
@@ -190,27 +177,10 @@ class MixedNormOracle(Oracle):
             },
         )
 
-    def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
-        """Decision values of new points, for the SVM that answered a cut of this oracle.
-
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            Say the best one of a run.
-        new : array_like
-            New points as `GramBank.cross` takes them.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Positive for the class +1.
-        """
-        cross = self.bank.cross(new, cut.extras["kernel_weights"])
-        return decision_values(cross, self.y * cut.extras["alpha"], cut.extras["bias"])
-
-    def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
-        """Labels -1 or +1 of new points, ndarray of shape (m,): the signs of `decision_function`, 0 counting as +1."""
-        return np.where(self.decision_function(cut, new) >= 0, 1.0, -1.0)
+    def _kernel_weights(self, cut: ObjectiveCut) -> Vector:
+        """Weights of the bank's kernels in the SVM that answered a cut, ndarray of shape (p,)."""
+        weights: Vector = cut.extras["kernel_weights"]
+        return weights
 
     def identity(self) -> str:
         """Kernels, labels, C, accuracy and groups."""

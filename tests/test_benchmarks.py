@@ -38,3 +38,16 @@ def test_splice_replaces_its_own_section_alone(runner) -> None:
     for broken in (page.replace("<!-- end one -->", ""), page + page, page.replace("begin one", "begin three")):
         with pytest.raises(ValueError, match="once each"):
             runner["splice"](broken, "one", "new")
+
+
+def test_kinds_of_support_vector_machines_agree_with_their_peers(monkeypatch, capsys) -> None:
+    """The quick run: each answer is certified, and the peer's objective is not better."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.setattr("sys.argv", ["svm_kinds.py", "--quick"])
+    runpy.run_path(str(ROOT / "benchmarks" / "svm_kinds.py"))["main"]()
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:] if line]
+    assert {row[0] for row in rows} == {"class weights", "epsilon-SVR", "one-class", "squared hinge"}
+    for row in rows:
+        gap, behind = map(float, row[-2:])
+        assert 0.0 <= gap <= 1e-9
+        assert -1e-10 <= behind <= 1e-6

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oracle_opt.cli import main
+from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS
 
 COMMAND = [
     sys.executable,
@@ -113,6 +114,19 @@ def test_generators():
     assert result.exit_code == 0
     for word in ("analytic-center", "AnalyticCenter", "reduced-gradient", "spg", "fixed-point"):
         assert word in result.stdout
+
+
+def test_every_generator_compares(table, tmp_path):
+    result = run(
+        "compare", table, "--splits", 1, "--generators", ",".join(GENERATORS), "--max-calls", 4, "--out", tmp_path
+    )
+    assert result.exit_code == 0, result.output
+    assert pd.read_csv(tmp_path / "summary.csv")["generator"].tolist() == list(GENERATORS)
+
+
+def test_help_names_what_is_left_out():
+    words = re.sub(r"[\s|│]+", "", run("compare", "--help").stdout)
+    assert f"allbut{','.join(name for name in GENERATORS if name not in DEFAULT_GENERATORS)}" in words
 
 
 def test_datasets(monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 import oracle_opt
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/gallery/*.md"))]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r"<!-- source: [^\n]* -->\n\Z")
@@ -123,7 +123,49 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), f"{link}: no such heading"
 
 
-def test_index_leads_to_every_page():
-    index = (ROOT / "docs" / "index.md").read_text()
-    for page in ROOT.glob("docs/*.md"):
+@pytest.mark.parametrize("folder", ["docs", "docs/gallery"])
+def test_index_leads_to_every_page(folder):
+    index = (ROOT / folder / "index.md").read_text()
+    for page in ROOT.glob(f"{folder}/*.md"):
         assert page.name == "index.md" or f"]({page.name})" in index
+
+
+@pytest.fixture(scope="module")
+def gallery():
+    """What makes the pictures and tables of the gallery."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        return runpy.run_path(str(ROOT / "docs" / "make_gallery.py"))
+
+
+def test_gallery_is_measured(gallery, tmp_path):
+    """Every page has its picture, and a table of exactly the methods that the script runs on it."""
+    assert {f"{page}.md" for page in gallery["PAGES"]} | {"index.md"} == {
+        p.name for p in ROOT.glob("docs/gallery/*.md")
+    }
+    chosen = (ROOT / "docs" / "how_to_choose.md").read_text()
+    for name, page in gallery["PAGES"].items():
+        text = (ROOT / "docs" / "gallery" / f"{name}.md").read_text()
+        assert f"]({name}.png)" in text
+        assert (ROOT / "docs" / "gallery" / f"{name}.png").stat().st_size < 60_000
+        measured = text.partition("<!-- begin measured -->")[2].partition("<!-- end measured -->")[0]
+        assert re.findall(r"^\| `(.*?)` \|", measured, re.MULTILINE) == list(page.names)
+        assert f"](gallery/{name}.md) | {gallery['power'](page.tolerance)} | `{page.names[0]}` |" in chosen
+
+
+def test_gallery_makes_a_page(gallery, tmp_path):
+    name = "multicommodity_flow"
+    convex, runs = gallery["measure"](name)
+    assert convex
+    assert all(run.result.success for run in runs.values())
+    gallery["draw"](convex, runs, 1e-6, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "page.md").write_text("a\n<!-- begin measured -->\nold\n<!-- end measured -->\nb\n")
+    gallery["splice"](tmp_path / "page.md", "measured", gallery["table"](convex, runs, 1e-6))
+    page = (tmp_path / "page.md").read_text()
+    assert "old" not in page
+    assert page.startswith("a\n")
+    assert page.endswith("\nb\n")
+    assert f"| `ProximalBundle()` | {runs['ProximalBundle()'].result.n_calls} |" in page
+    with pytest.raises(ValueError, match="marks of other once, got 0"):
+        gallery["splice"](tmp_path / "page.md", "other", "")

@@ -20,7 +20,7 @@ from oracle_opt.study import (
     split_points,
     summary_table,
 )
-from oracle_opt.study.plots import gap_matrix
+from oracle_opt.study.plots import gap_matrix, look
 from oracle_opt.study.protocol import run_split
 
 SECONDS = ["oracle_seconds_mean", "generator_seconds_mean"]
@@ -348,3 +348,7 @@ def test_subgradient_that_does_not_converge_is_said_so():
     assert not run.converged
     assert run.single_cut_calls is None
     assert run.n_calls == 5
+
+
+def test_every_generator_has_a_look_of_its_own():
+    assert len({look(index) for index in range(len(GENERATORS))}) == len(GENERATORS)

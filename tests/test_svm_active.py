@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt.oracles.svm import SVMStatus, solve_csvc
+from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class
 
 BOXES = (1.0, 1e2, 1e4, 1e6)
 
@@ -156,3 +156,15 @@ def test_no_free_support_vector():
     g = y - K @ (1e-4 * y)
     # every bias from the largest gradient of the negative class to the least of the positive one is optimal
     assert solution.bias == pytest.approx(0.5 * (g[y < 0].max() + g[y > 0].min()))
+
+
+def test_one_free_variable_at_its_bound_does_not_come_and_go():
+    """nu n is whole, so that the steps before end at a vertex; the rounding of the sum took that variable off again."""
+    rng = np.random.default_rng(365)
+    n = int(rng.integers(10, 60))
+    X = rng.normal(size=(n, int(rng.integers(2, 10))))
+    K = rbf(X, 10 ** rng.uniform(0, 1)) + 1e-3 * (X @ X.T) ** 2
+    solution = solve_one_class(K, 0.5, accuracy=1e-12)
+    assert solution.status is SVMStatus.CONVERGED
+    assert solution.relative_gap <= 1e-12
+    assert solution.n_newton <= 5 * n

@@ -1,4 +1,7 @@
-"""The one table of generator names, for the command line. A name is the file name of the class, with dashes."""
+"""The one table of generator names, for the command line. A name is the file name of the class, with dashes.
+
+All generators but `LBFGS`: a comparison is l1-MKL over the simplex, and it needs a box or free space.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,11 @@ from oracle_opt.generators import (
     FixedPoint,
     Kelley,
     LevelSet,
+    MirrorDescent,
     NewtonBundle,
+    ProjectedGradient,
     ProximalBundle,
+    QuasiNewton,
     ReducedGradient,
     Subgradient,
 )
@@ -27,8 +33,13 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
     "reduced-gradient": ReducedGradient,
     "spg": SPG,
     "subgradient": Subgradient,
+    "mirror-descent": MirrorDescent,
+    "projected-gradient": ProjectedGradient,
+    "quasi-newton": QuasiNewton,
     "fixed-point": FixedPoint,
 }
 
-# What a comparison runs unless told otherwise: the ellipsoid method needs thousands of calls at hundreds of kernels.
-DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name != "ellipsoid")
+# What a comparison leaves out unless told otherwise: the ellipsoid method needs thousands of calls at hundreds of
+# kernels, and the other three are first-order methods for which `SPG` and `Subgradient` stand.
+_ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton")
+DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,9 +98,15 @@ def gap_matrix(part: pd.DataFrame) -> NDArray[np.float64]:
     return table
 
 
+def look(index: int) -> tuple[str, Any]:
+    """Colour and line style of the generator of this index: no pair twice among 49."""
+    turn, place = divmod(index, len(COLOURS))
+    return COLOURS[place], STYLES[(place + turn) % len(STYLES)]
+
+
 def _draw(panel: Axes, gaps: NDArray[np.float64], index: int) -> Line2D:
     """Draw one generator's curve; give it back for the legend."""
-    colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
+    colour, style = look(index)
     calls = np.arange(1, gaps.shape[1] + 1)
     known = np.isfinite(gaps).all(axis=0)
     mean = np.exp(np.log(gaps[:, known]).mean(axis=0))

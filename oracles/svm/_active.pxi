@@ -215,7 +215,8 @@ cdef void active_set(
                 excess += b[i]
             bias = direction(m, L, shift, r, excess, d, w)
             blocking = move(lower, upper, free, m, d, 1.0, b, change, &reached)
-            if blocking >= 0:
+            # One variable alone moves by the rounding of the sum: at its bound it stays free, or it would come and go.
+            if blocking >= 0 and m > 1:
                 for c in range(m):
                     r[c] -= reached * (r[c] - bias)
                 memmove(r + blocking, r + blocking + 1, (m - 1 - blocking) * sizeof(double))

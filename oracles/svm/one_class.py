@@ -34,15 +34,11 @@ def solve_one_class(
         vector.
     start : array_like of shape (n,), optional
         Dual variables to start from, made feasible first. Default: ones until the sum is reached.
-    accuracy : float
-        Relative gap wanted; 0 asks for all that rounding allows. From 1e-4 on Newton's method is not used.
     tolerance : float, optional
         Violation wanted, in units of the decision values. Default: the square root of `accuracy` times about the
         decision values, rho included, for equal dual variables.
-    max_steps : int
-        Limit on the steps.
-    check : bool
-        Whether `K` is checked for finite and symmetric entries, O(n^2).
+    accuracy, max_steps, check
+        As for `solve_csvc`.
 
     Returns
     -------

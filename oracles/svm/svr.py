@@ -48,14 +48,10 @@ def solve_svr(
         Half the width of the tube without loss, in units of the targets; 0 gives the absolute loss.
     start : array_like of shape (n,), optional
         Dual variables b to start from, made feasible first. Default: zeros.
-    accuracy : float
-        Relative gap wanted; 0 asks for all that rounding allows. From 1e-4 on Newton's method is not used.
     tolerance : float, optional
         Violation wanted, in units of the targets. Default: the square root of `accuracy` times about half their range.
-    max_steps : int
-        Limit on the steps.
-    check : bool
-        Whether `K` is checked for finite and symmetric entries, O(n^2).
+    accuracy, max_steps, check
+        As for `solve_csvc`.
 
     Returns
     -------
