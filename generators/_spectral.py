@@ -136,11 +136,11 @@ def minimize_spectral(
             return ds, dt, R - 0.5 * (turned + turned.T), rho - ratio * dz, dZ, dz  # noqa: B023
 
         ds, dt, dV, deta, dZ, dz = direction(0.0, np.zeros((r, r)), np.zeros(n))
-        length = _longest(roots, V, eta, Z, z, dV, deta, dZ, dz)
+        length = min(_share(roots[0], dV, eta, deta), _share(roots[1], dZ, z, dz))
         after = float(np.vdot(V + length * dV, Z + length * dZ)) + float((eta + length * deta) @ (z + length * dz))
         bend = dV @ dZ @ inverse
         ds, dt, dV, deta, dZ, dz = direction(mu * (after / gap) ** 2, 0.5 * (bend + bend.T), deta * dz / z)
-        length = _longest(roots, V, eta, Z, z, dV, deta, dZ, dz)
+        length = min(_share(roots[0], dV, eta, deta), _share(roots[1], dZ, z, dz))
         if not length > 1e-8:
             break
         s, t, V, eta = s + length * ds, t + length * dt, V + length * dV, eta + length * deta
@@ -150,15 +150,37 @@ def minimize_spectral(
     return SpectralPoint(s, V, eta, -(model.constant(V, eta) + float(slope @ s) + 0.5 * float(s @ hessian @ s)))
 
 
-def _longest(
-    roots: tuple[Matrix, Matrix], V: Matrix, eta: Vector, Z: Matrix, z: Vector, dV: Matrix, deta: Vector, dZ: Matrix, dz: Vector
-) -> float:
-    """Share of the way to the boundary, at most 1, that keeps V, Z definite and eta, z positive."""
-    least = 0.0
-    for root, change in ((roots[0], dV), (roots[1], dZ)):
-        half = scipy.linalg.solve_triangular(root, change, lower=True, check_finite=False)
-        whole = scipy.linalg.solve_triangular(root, half.T, lower=True, check_finite=False)
-        least = min(least, float(np.linalg.eigvalsh(0.5 * (whole + whole.T))[0]))
-    for value, change in ((eta, deta), (z, dz)):
-        least = min(least, float((change / value).min(initial=0.0)))
+def flattened(model: SpectralModel, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
+    """Multipliers near these whose minorant has less slope.
+
+    ``dV = V (sum_i x_i F_i + x_0 I) V``, ``deta`` likewise: the least change, in the metric of the cone's barrier, that
+    takes all the slope away and leaves the sum as it is, or as much of that change as the cone allows.
+    """
+    m, r, _ = model.matrices.shape
+    pushed = (V @ model.matrices @ V).reshape(m, -1)
+    square, trace = eta**2, (V @ V).ravel()
+    system = np.empty((m + 1, m + 1))
+    system[:m, :m] = pushed @ model.matrices.reshape(m, -1).T + (model.slopes.T * square) @ model.slopes
+    system[m, :m] = system[:m, m] = model.slope(V @ V, square)
+    system[m, m] = float(np.vdot(V, V)) + float(square.sum())
+    system[np.diag_indices(m + 1)] += 1e-14 * float(system.diagonal().max())  # directions in which nothing changes
+    try:
+        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return V, eta
+    x = scipy.linalg.cho_solve(factor, np.r_[-model.slope(V, eta), 0.0], check_finite=False)
+    dV = (x[:m] @ pushed + x[m] * trace).reshape(r, r)
+    deta = square * (model.slopes @ x[:m] + x[m])
+    share = _share(np.linalg.cholesky(V), 0.5 * (dV + dV.T), eta, deta)
+    V, eta = V + share * 0.5 * (dV + dV.T), eta + share * deta
+    total = float(np.trace(V)) + float(eta.sum())
+    return V / total, eta / total
+
+
+def _share(root: Matrix, change: Matrix, value: Vector, difference: Vector) -> float:
+    """How far, at most 1, a definite matrix, given by its root, and a positive vector can change and stay so."""
+    half = scipy.linalg.solve_triangular(root, change, lower=True, check_finite=False)
+    whole = scipy.linalg.solve_triangular(root, half.T, lower=True, check_finite=False)
+    least = float(np.linalg.eigvalsh(0.5 * (whole + whole.T))[0])
+    least = min(least, float((difference / value).min(initial=0.0)))
     return min(1.0, -STEP / least) if least < 0 else 1.0

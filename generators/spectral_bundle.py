@@ -17,7 +17,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
-from oracle_opt.generators._spectral import Matrix, SpectralModel, minimize_spectral
+from oracle_opt.generators._spectral import Matrix, SpectralModel, flattened, minimize_spectral
 
 NEW = 10  # eigenvectors that a call adds to the active ones
 ACTIVE = 1e-3  # share of the largest multiplier above which an eigenvector is active
@@ -32,10 +32,10 @@ class SpectralBundle(QueryPointGenerator):
 
         max(trace * lambda_max(P' M(y) P) + b @ y, l(y)) + 1/2 (y - center)' (H + weight I) (y - center).
 
-    Its minimiser is the next query point. It becomes the center, a serious step, if the value falls by at least `descent`
-    times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten more, and of
-    the active part of the old span; after a null step of that part, the ten leading eigenvectors at the rejected point
-    and those at the center.
+    Its minimiser is the next query point. It becomes the center, a serious step, if the value falls by at least
+    `descent` times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten
+    more, and of the active part of the old span; after a null step of that part, the ten leading eigenvectors at the
+    rejected point and those at the center.
 
     Parameters
     ----------
@@ -50,18 +50,22 @@ class SpectralBundle(QueryPointGenerator):
 
     Notes
     -----
-    The oracle must give eigenvectors (`Oracle.gives_eigenvectors`), as `MaxEigenvalueOracle` does. Each query wishes for
-    curvature, and the answer's `spectral` part holds the eigenpairs.
+    The oracle must give eigenvectors (`Oracle.gives_eigenvectors`), as `MaxEigenvalueOracle` does. Each query wishes
+    for curvature, and the answer's `spectral` part holds the eigenpairs.
 
-    *Curvature.* With W = P V P', V the multipliers of the last master, the eigenvalues outside the leading group bend the
-    Lagrangian by ``H_ij = 2 trace tr(A_i W A_j K)``, ``K = sum_q v_q v_q' / (lambda_1 - lambda_q)`` over the eigenvectors
-    q that are not in the group. That is Overton's Hessian: once P holds the whole eigenspace at the solution the method
-    converges like Newton's. Eigenpairs that the oracle did not give count with the mean of their eigenvalues.
+    *Curvature.* With W = P V P', V the multipliers of the last master, the eigenvalues outside the leading group bend
+    the Lagrangian by ``H_ij = 2 trace tr(A_i W A_j K)``, ``K = sum_q v_q v_q' / (lambda_1 - lambda_q)`` over the
+    eigenvectors q that are not in the group. That is Overton's Hessian: once P holds the whole eigenspace at the
+    solution the method converges like Newton's. Eigenpairs that the oracle did not give count with the mean of their
+    eigenvalues.
 
-    *Weight.* It falls after a serious step that gained half the predicted decrease, doubles after a null step that lost
-    as much, and falls where the predicted decrease is rounding: only the proof is left to gain.
+    *Weight.* It falls after a step that gained half the predicted decrease, doubles after one that lost as much, and
+    falls where the predicted decrease is rounding: then the slope of the proof is left to shrink, and a step that
+    loses no more than rounding is serious.
 
-    *Bound.* Any V with ``tr V + eta = 1`` gives an affine minorant of f; the domain, a `FreeSpace`, bounds it.
+    *Bound.* Any positive semidefinite V and eta >= 0 with ``tr V + eta = 1`` give an affine minorant of f, which the
+    ball of the domain, a `FreeSpace`, bounds. Its slope, which the radius multiplies, vanishes at the solution; the
+    master's multipliers are tried as they are, and changed a little for less slope.
 
     References
     ----------
@@ -125,7 +129,8 @@ class SpectralBundle(QueryPointGenerator):
         if isinstance(cut, FeasibilityCut) or cut.spectral is None:
             raise InvalidArgument("`cuts` must have a spectral part, as the answers to this method's own queries do")
         serious = self._judge(cut)
-        vectors, active = cut.spectral.vectors, self._primal
+        vectors = cut.spectral.vectors
+        active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
         if serious:
             self._center = cut
             self._group = min(active.shape[1] + NEW, self.max_order, vectors.shape[1])
@@ -151,23 +156,19 @@ class SpectralBundle(QueryPointGenerator):
             norm = float(np.linalg.norm(cut.subgradient)) or 1.0
             size = 0.1 * float(np.linalg.norm(self._domain.minimize_linear(cut.subgradient)[1] - cut.point))
             self._weight = self.proximal or norm / (size if np.isfinite(size) and size > 0 else 1.0)
-            self._primal = np.zeros((len(self._rows(cut)), 0))
             return True
         gain, predicted = self._center.upper - cut.upper, self._decrease
         if not np.array_equal(cut.point, self._point):  # a cut of an earlier run: no decrease was predicted
             return gain > 0
-        if predicted <= cut.error + 1e-12 * abs(cut.value):
+        rounding = cut.error + 1e-12 * abs(cut.value)
+        if predicted <= rounding:  # the slope of the model may still fall
             self._weight *= 0.1
-        elif gain > 0.5 * predicted:
+            return gain >= -rounding
+        if gain > 0.5 * predicted:
             self._weight *= 0.3
         elif gain < -0.5 * predicted:
             self._weight *= 2.0
         return gain > 0 and gain >= self.descent * predicted
-
-    @staticmethod
-    def _rows(cut: ObjectiveCut) -> Matrix:
-        assert cut.spectral is not None
-        return cut.spectral.vectors
 
     def _solve(self) -> None:
         """Solve the master: the next query point, the minorant, what is active."""
@@ -182,20 +183,26 @@ class SpectralBundle(QueryPointGenerator):
             slopes = self._aggregate.slope[None]
             constants = self._aggregate.constant + slopes @ y - value
         model = SpectralModel(0.5 * (at_center + at_center.T), matrices, constants, slopes)
-        hessian = self._curvature(part)
+        hessian = self._curvature(part, y)
         hessian[np.diag_indices(len(y))] += self._weight
-        done = minimize_spectral(model, hessian, floor=1e-15 * abs(value))
-        slope = model.slope(done.V, done.eta)
-        self._aggregate = Minorant(model.constant(done.V, done.eta) + value - float(slope @ y), slope)
-        bound = self._aggregate.constant + self._domain.minimize_linear(slope)[0]
-        if bound > self._lower or self._minorant is None:
-            self._minorant, self._lower = self._aggregate, bound
+        done = minimize_spectral(model, hessian, floor=1e-20 * abs(value))
+        self._aggregate = self._prove(model, done.V, done.eta, center)
+        self._prove(model, *flattened(model, done.V, done.eta), center)
         self._point, self._decrease = (y + done.s, done.decrease) if done.decrease > 0 else (y, 0.0)
         multipliers, axes = np.linalg.eigh(done.V)
         active = multipliers > ACTIVE * multipliers[-1]
         self._primal = P @ (axes[:, active] * np.sqrt(multipliers[active]))
 
-    def _curvature(self, part: SpectralPart) -> Matrix:
+    def _prove(self, model: SpectralModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
+        """The minorant of some multipliers; kept if it proves more than those before."""
+        slope = model.slope(V, eta)
+        minorant = Minorant(model.constant(V, eta) + center.value - float(slope @ center.point), slope)
+        bound = minorant.constant + self._domain.minimize_linear(slope)[0]
+        if bound > self._lower or self._minorant is None:
+            self._minorant, self._lower = minorant, bound
+        return minorant
+
+    def _curvature(self, part: SpectralPart, y: Vector) -> Matrix:
         """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""
         m, group = len(part.b), self._group
         total = float(np.sum(self._primal**2))
@@ -207,16 +214,12 @@ class SpectralBundle(QueryPointGenerator):
         K = (others / np.maximum(values[0] - values[group:], least)) @ others.T
         order, known = vectors.shape
         if known < order:
-            trace = float(part.matrix.at(self._point_of_center()).trace())
+            trace = float(part.matrix.at(y).trace())
             mean = (trace - float(values.sum())) / (order - known)
             K += (np.eye(order) - vectors @ vectors.T) / max(values[0] - mean, least)
         X = leading @ (leading.T @ self._primal) / np.sqrt(total)
         H: Matrix = 2.0 * part.trace * part.matrix.coupling(X, K)
         return 0.5 * (H + H.T)
-
-    def _point_of_center(self) -> Vector:
-        assert self._center is not None
-        return self._center.point
 
 
 def _extended(first: Matrix, further: Matrix, most: int) -> Matrix:

@@ -72,7 +72,7 @@ class ObjectiveCut:
     curvature: Vector | None = None
     extras: Mapping[str, Any] = field(default_factory=dict)
     further: tuple[ObjectiveCut, ...] = ()
-    spectral: SpectralPart | None = None
+    spectral: SpectralPart | None = field(default=None, repr=False)
 
     @property
     def upper(self) -> float:

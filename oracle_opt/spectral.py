@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+if TYPE_CHECKING:  # else where it is used alone: the import takes time
+    from scipy import sparse
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -19,11 +21,11 @@ class AffineMatrix:
 
     Parameters
     ----------
-    C : sparse matrix of shape (N, N)
+    C : csr_array of shape (N, N)
         Symmetric.
     rows, columns : ndarray of shape (k,)
         Where some A_i has an entry.
-    entries : sparse matrix of shape (k, m)
+    entries : csc_array of shape (k, m)
         Column i holds the entries of A_i in those places.
 
     Attributes
@@ -32,16 +34,20 @@ class AffineMatrix:
         N.
     """
 
-    def __init__(self, C: Any, rows: NDArray[np.intp], columns: NDArray[np.intp], entries: Any) -> None:
-        self.C = sparse.csr_array(C)
+    def __init__(
+        self, C: sparse.csr_array, rows: NDArray[np.intp], columns: NDArray[np.intp], entries: sparse.csc_array
+    ) -> None:
+        self.C = C
         self.rows, self.columns = rows, columns
-        self.entries = sparse.csc_array(entries)
-        self.order = self.C.shape[0]
-        self._gather = sparse.csr_array(self.entries.T)
+        self.entries = entries
+        self.order = C.shape[0]
+        self._gather = entries.T.tocsr()
 
     @classmethod
     def of(cls, C: sparse.csr_array, A: Sequence[sparse.csr_array]) -> AffineMatrix:
         """The function of these matrices."""
+        from scipy import sparse
+
         stacked = sparse.hstack([one.reshape((-1, 1)) for one in A], format="coo")
         places, entry = np.unique(stacked.coords[0], return_inverse=True)
         shape = (len(places), len(A))
@@ -50,8 +56,10 @@ class AffineMatrix:
 
     def at(self, y: Vector) -> sparse.csr_array:
         """M(y)."""
+        from scipy import sparse
+
         away = sparse.csr_array((self.entries @ y, (self.rows, self.columns)), shape=self.C.shape)
-        return sparse.csr_array(self.C - away)
+        return self.C - away
 
     def forms(self, P: Matrix, Q: Matrix | None = None) -> Matrix:
         """``p_j' A_i q_j`` for the columns j of P and Q (default P), shape (m, number of columns)."""
@@ -69,17 +77,21 @@ class AffineMatrix:
 
     def coupling(self, X: Matrix, K: Matrix) -> Matrix:
         """``tr(A_i X X' A_j K)`` for all i, j; X of shape (N, k), K symmetric."""
+        from scipy import sparse
+
         k, m = self.entries.shape
         result = np.zeros((m, m))
         for x in X.T:
             # column i is A_i x
-            turned = sparse.csr_array((x[self.columns], (self.rows, np.arange(k))), shape=(self.order, k)) @ self.entries
+            turned = (
+                sparse.csr_array((x[self.columns], (self.rows, np.arange(k))), shape=(self.order, k)) @ self.entries
+            )
             result += turned.T @ (K @ turned)
         return result
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` makes the same function of; for a journal."""
-        C, entries = sparse.coo_array(self.C), sparse.coo_array(self.entries)
+        C, entries = self.C.tocoo(), self.entries.tocoo()
         return {
             "C": np.vstack([C.data, *C.coords]),
             "places": np.vstack([self.rows, self.columns]),
@@ -90,13 +102,18 @@ class AffineMatrix:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> AffineMatrix:
         """The function of which `arrays` gave these."""
+        from scipy import sparse
+
         rows, columns = arrays["places"]
-        order, m = arrays["shape"]
-        parts = []
-        for name, shape in (("C", (order, order)), ("entries", (len(rows), m))):
-            data, *places = arrays[name]
-            parts.append(sparse.coo_array((data, tuple(place.astype(np.intp) for place in places)), shape=shape))
-        return cls(parts[0], rows, columns, parts[1])
+        order, m = (int(size) for size in arrays["shape"])
+        C, *at = arrays["C"]
+        entries, *of = arrays["entries"]
+        return cls(
+            sparse.csr_array((C, tuple(np.array(at, dtype=np.intp))), shape=(order, order)),
+            rows,
+            columns,
+            sparse.csc_array((entries, tuple(np.array(of, dtype=np.intp))), shape=(len(rows), m)),
+        )
 
 
 @dataclass(frozen=True, eq=False)

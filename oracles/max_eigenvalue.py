@@ -26,8 +26,8 @@ class MaxEigenvalueOracle(Oracle):
     The dual of ``max <C, X> : <A_i, X> = b_i, tr X = trace, X positive semidefinite``: max-cut, the theta function and
     most relaxations of graph problems have a constant trace. For any unit vector v, ``trace * v' M v + b @ y`` with
     ``M = C - sum y_i A_i`` lies below f; the eigenvectors of the largest eigenvalues give one cut each: the first is
-    the answer, the others are its `further` cuts. A query that wishes for curvature gets the eigenpairs themselves in the
-    cut's `spectral` part, all of them from LAPACK, `n_vectors` from Lanczos; `SpectralBundle` lives on these.
+    the answer, the others are its `further` cuts. A query that wishes for curvature gets the eigenpairs themselves in
+    the cut's `spectral` part, all of them from LAPACK, `n_vectors` from Lanczos; `SpectralBundle` lives on these.
 
     Small or dense matrices go to LAPACK, large sparse ones to Lanczos, whose largest eigenvalue is then confirmed by a
     Cholesky factorization, so that the stated `error` is a proof.
