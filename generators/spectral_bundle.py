@@ -34,8 +34,8 @@ class SpectralBundle(QueryPointGenerator):
 
     Its minimiser is the next query point. It becomes the center, a serious step, if the value falls by at least
     `descent` times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten
-    more, and of the active part of the old span; after a null step of that part, the ten leading eigenvectors at the
-    rejected point and those at the center.
+    more, or `min_order`, and of the active part of the old span; after a null step of that part, the ten leading
+    eigenvectors at the rejected point and those at the center.
 
     Parameters
     ----------
@@ -44,9 +44,13 @@ class SpectralBundle(QueryPointGenerator):
     proximal : float, optional
         The first weight; default is the norm of the first subgradient over a tenth of the way to its minimiser on the
         domain, or over 1 where that is infinite.
+    min_order : int
+        Fewest leading eigenvectors in P after a serious step, where there are so many. The master is a semidefinite
+        program of this order: more of them make fewer and longer calls. Matrices of at most this order are the model
+        whole, and the method is then an interior point method with a few outer steps.
     max_order : int
-        Most vectors in P. The master is a semidefinite program of this order. Should be more than the multiplicity of
-        the largest eigenvalue at the solution, or the end is slow.
+        Most vectors in P. Should be more than the multiplicity of the largest eigenvalue at the solution, or the end is
+        slow.
 
     Notes
     -----
@@ -91,9 +95,12 @@ class SpectralBundle(QueryPointGenerator):
     needs_convexity = True
     needs_eigenvectors = True
 
-    def __init__(self, descent: float = 0.1, proximal: float | None = None, max_order: int = 100) -> None:
+    def __init__(
+        self, descent: float = 0.1, proximal: float | None = None, min_order: int = 30, max_order: int = 100
+    ) -> None:
         self.descent = descent
         self.proximal = proximal
+        self.min_order = min_order
         self.max_order = max_order
 
     def refusal(self, domain: Domain) -> str | None:
@@ -106,8 +113,10 @@ class SpectralBundle(QueryPointGenerator):
             raise InvalidArgument(f"`descent` must lie strictly between 0 and 1/2, got {self.descent!r}")
         if self.proximal is not None and not self.proximal > 0:
             raise InvalidArgument(f"`proximal` must be positive, got {self.proximal!r}")
-        if int(self.max_order) != self.max_order or self.max_order < 2:
-            raise InvalidArgument(f"`max_order` must be an integer of at least 2, got {self.max_order!r}")
+        for name in ("min_order", "max_order"):
+            order = getattr(self, name)
+            if int(order) != order or order < 2:
+                raise InvalidArgument(f"`{name}` must be an integer of at least 2, got {order!r}")
         self._domain = domain
         self._point = point
         self._center: ObjectiveCut | None = None
@@ -133,7 +142,7 @@ class SpectralBundle(QueryPointGenerator):
         active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
         if serious:
             self._center = cut
-            self._group = min(active.shape[1] + NEW, self.max_order, vectors.shape[1])
+            self._group = min(max(active.shape[1] + NEW, self.min_order), self.max_order, vectors.shape[1])
             self._basis = _extended(vectors[:, : self._group], active, self.max_order)
         else:
             leading = self._spectral().vectors[:, : self._group]
@@ -206,11 +215,12 @@ class SpectralBundle(QueryPointGenerator):
         """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""
         m, group = len(part.b), self._group
         total = float(np.sum(self._primal**2))
-        if not total > 0:
-            return np.zeros((m, m))
         values, vectors = part.values, part.vectors
+        if not total > 0 or not values.any():
+            return np.zeros((m, m))
         leading, others = vectors[:, :group], vectors[:, group:]
-        least = 1e-10 * max(abs(values[0]), 1e-300)
+        # second derivatives say nothing of eigenvalues that the step brings together
+        least = max(self._decrease / part.trace, 1e-10 * float(np.abs(values).max()))
         K = (others / np.maximum(values[0] - values[group:], least)) @ others.T
         order, known = vectors.shape
         if known < order:

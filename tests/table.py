@@ -118,7 +118,7 @@ GENERATORS = [
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
     Entry("spectral-bundle", SpectralBundle, (("any", 1e-9, 25),)),
-    Entry("spectral-bundle of order 3", lambda: SpectralBundle(max_order=3), (("any", 1e-5, 100),)),
+    Entry("spectral-bundle of order 3", lambda: SpectralBundle(min_order=2, max_order=3), (("any", 1e-5, 100),)),
     Entry("spg", SPG, SMOOTH),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
     Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH),

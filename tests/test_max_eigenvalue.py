@@ -194,7 +194,7 @@ def test_what_the_spectral_bundle_refuses():
     box = max_cut(5, domain=Box(-np.ones(5), np.ones(5)))
     with pytest.raises(CapabilityMismatch, match="FreeSpace"):
         minimize(box, SpectralBundle())
-    for name, value in (("descent", 0.7), ("proximal", -1.0), ("max_order", 1)):
+    for name, value in (("descent", 0.7), ("proximal", -1.0), ("min_order", 0), ("max_order", 1)):
         with pytest.raises(InvalidArgument, match=f"`{name}`"):
             minimize(max_cut(5), SpectralBundle(**{name: value}))
 
