@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # else where it is used alone: the import takes time
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
+DENSE = 0.1  # share of entries from which a product of dense matrices is the faster one
+
 
 class AffineMatrix:
     """The symmetric matrix function ``M(y) = C - sum_i y_i A_i``.
@@ -83,9 +85,10 @@ class AffineMatrix:
         result = np.zeros((m, m))
         for x in X.T:
             # column i is A_i x
-            turned = (
-                sparse.csr_array((x[self.columns], (self.rows, np.arange(k))), shape=(self.order, k)) @ self.entries
-            )
+            places = sparse.csr_array((x[self.columns], (self.rows, np.arange(k))), shape=(self.order, k))
+            turned = places @ self.entries
+            if turned.nnz > DENSE * self.order * m:
+                turned = turned.toarray()
             result += turned.T @ (K @ turned)
         return result
 

@@ -191,12 +191,13 @@ def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
 
 
 def _symmetric(name: str, given: Any, order: int | None) -> sparse.csr_array:
-    matrix = sparse.csr_array(given, dtype=float)
+    matrix = sparse.csr_array(given, dtype=float, copy=True)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (order is not None and matrix.shape[0] != order):
         wanted = "square" if order is None else f"of shape ({order}, {order})"
         raise InvalidArgument(f"`{name}` must be {wanted}, got {matrix.shape}")
     if not np.isfinite(matrix.data).all():
         raise InvalidArgument(f"`{name}` must be finite")
+    matrix.eliminate_zeros()
     away = abs(matrix - matrix.T)
     if away.nnz and away.max() > 1e-12 * abs(matrix).max():
         raise InvalidArgument(f"`{name}` must be symmetric, and differs from its transpose by {away.max():g}")
