@@ -92,7 +92,7 @@ def minimize_spectral(
     double = np.where(upper[0] == upper[1], 1.0, 2.0)
     rows = model.matrices[:, upper[0], upper[1]]  # symmetric: the upper triangles say all
     V, eta = np.eye(r) / (r + n), np.full(n, 1.0 / (r + n))
-    s = -scipy.linalg.solve(hessian, model.slope(V, eta), assume_a="pos", check_finite=False)
+    s = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), model.slope(V, eta), check_finite=False)
     F, affine = model.at(s)
     top = max(float(np.linalg.eigvalsh(F)[-1]), float(affine.max(initial=-np.inf)))
     t = top + 0.1 * max(top - model.constant(V, eta) - float(model.slope(V, eta) @ s), 1e-12 * abs(top), 1e-300)
@@ -166,12 +166,13 @@ def flattened(model: SpectralModel, V: Matrix, eta: Vector) -> tuple[Matrix, Vec
     system[np.diag_indices(m + 1)] += 1e-14 * float(system.diagonal().max())  # directions in which nothing changes
     try:
         factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+        root = np.linalg.cholesky(V)
     except np.linalg.LinAlgError:
         return V, eta
     x = scipy.linalg.cho_solve(factor, np.r_[-model.slope(V, eta), 0.0], check_finite=False)
     dV = (x[:m] @ pushed + x[m] * trace).reshape(r, r)
     deta = square * (model.slopes @ x[:m] + x[m])
-    share = _share(np.linalg.cholesky(V), 0.5 * (dV + dV.T), eta, deta)
+    share = _share(root, 0.5 * (dV + dV.T), eta, deta)
     V, eta = V + share * 0.5 * (dV + dV.T), eta + share * deta
     total = float(np.trace(V)) + float(eta.sum())
     return V / total, eta / total

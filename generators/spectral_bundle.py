@@ -193,7 +193,8 @@ class SpectralBundle(QueryPointGenerator):
             constants = self._aggregate.constant + slopes @ y - value
         model = SpectralModel(0.5 * (at_center + at_center.T), matrices, constants, slopes)
         hessian = self._curvature(part, y)
-        hessian[np.diag_indices(len(y))] += self._weight
+        # H is singular where f is constant, as max-cut is along (1, ..., 1)
+        hessian[np.diag_indices(len(y))] += max(self._weight, 1e-12 * float(hessian.diagonal().max()))
         done = minimize_spectral(model, hessian, floor=1e-20 * abs(value))
         self._aggregate = self._prove(model, done.V, done.eta, center)
         self._prove(model, *flattened(model, done.V, done.eta), center)

@@ -45,7 +45,8 @@ class MaxEigenvalueOracle(Oracle):
     domain : Domain, optional
         Of y. Default: `FreeSpace` of radius 1e4, a promise that some minimiser lies there; the lower bounds rest on it.
     n_vectors : int
-        Most cuts of one answer, default 10.
+        Most cuts of one answer, default 10, and eigenpairs from Lanczos: `SpectralBundle` wants more of these than the
+        multiplicity of the largest eigenvalue at the solution.
     within : float
         Only eigenvalues within this share of the spectral width of the largest one give cuts, default 0.1.
     lanczos_from : int
