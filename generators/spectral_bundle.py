@@ -146,7 +146,9 @@ class SpectralBundle(QueryPointGenerator):
             self._basis = _extended(vectors[:, : self._group], active, self.max_order)
         else:
             leading = self._spectral().vectors[:, : self._group]
-            self._basis = _extended(vectors[:, :NEW], np.hstack([active, leading]), self.max_order)
+            self._basis = _extended(
+                vectors[:, : min(NEW, self.max_order)], np.hstack([active, leading]), self.max_order
+            )
         self._solve()
         return Step.SERIOUS if serious else Step.NULL
 
