@@ -10,10 +10,11 @@ from time import perf_counter
 import numpy as np
 from _problem_files import FOLDER, instances, linear_program, quadratic_program, semidefinite_program
 from _shared import ROOT, parser, say, table
+from scipy import sparse
 
 from oracle_opt import FreeSpace, Status, minimize
 from oracle_opt.bounds import relative_gap
-from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.oracles import BendersOracle, ConicOracle, MaxEigenvalueOracle, PositiveSemidefinite, read_smps
 from oracle_opt.study import Outcome, settle
 
@@ -82,13 +83,42 @@ def semidefinite(entry, seconds):
     oracle = ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), tolerance=1e-8)
     for generator in (AnalyticCenter(), LevelSet()):
         yield partial(settled, entry, oracle, size, generator, 1e-5, seconds)
-    if entry["name"].startswith(("mcp", "theta")):
-        columns = A.tocsc()
-        F = [cones[0].matrix(columns[:, [i]].toarray().ravel()) for i in range(len(c))]
-        trace = float(c.sum()) if entry["name"].startswith("mcp") else 1.0
-        dual = MaxEigenvalueOracle(-cones[0].matrix(b), F, c, trace=trace, domain=FreeSpace(len(c), 1e3))
-        name = f"{entry['name']} as largest eigenvalue"
-        yield partial(run, name, f"{len(c)}, order {dual.order}", entry["resolved"], dual, LevelSet(), 1e-5, seconds)
+    if entry.get("status", "optimal") == "optimal":
+        dual, words = as_largest_eigenvalue(c, A, b, cones)
+        size = f"{len(c)}, order {dual.order}"
+        for generator in (SpectralBundle(min_order=40), LevelSet()):
+            name = f"{entry['name']} as largest eigenvalue{words}"
+            yield partial(run, name, size, entry["resolved"], dual, generator, 1e-5, seconds)
+
+
+def as_largest_eigenvalue(c, A, b, cones, radius=1e3, trace=1e2):
+    """Oracle of ``min c x + trace * max(0, lambda_max(F_0 - sum_i x_i F_i))``, and what of it is a promise.
+
+    Where ``sum_i y_i F_i = I`` for some y, all solutions Y of the dual have the trace ``c y``, and so has lambda_max
+    alone. Elsewhere the trace is a promise, that some Y has no more; a zero on the diagonal makes the maximum.
+    """
+    matrices = [isinstance(cone, PositiveSemidefinite) for cone in cones]
+    units = [
+        cone.vector(np.eye(cone.order)) if it else np.ones(cone.dimension)
+        for it, cone in zip(matrices, cones, strict=True)
+    ]
+    unit = np.concatenate(units)
+    y = np.linalg.lstsq(A.toarray(), unit)[0]
+    constant = bool(np.linalg.norm(A @ y - unit) <= 1e-9 * np.linalg.norm(unit))
+    starts = np.cumsum([cone.dimension for cone in cones])[:-1]
+
+    def matrix(v):
+        parts = np.split(v, starts)
+        blocks = [
+            cone.matrix(part) if it else np.diag(part) for it, cone, part in zip(matrices, cones, parts, strict=True)
+        ]
+        return sparse.block_diag(blocks if constant else [*blocks, sparse.csr_array((1, 1))])
+
+    columns = A.tocsc()
+    F = [matrix(columns[:, [i]].toarray().ravel()) for i in range(len(c))]
+    trace = float(c @ y) if constant else trace
+    oracle = MaxEigenvalueOracle(-matrix(b), F, c, trace=trace, domain=FreeSpace(len(c), radius))
+    return oracle, "" if constant else f", trace at most {trace:g}"
 
 
 def stochastic(entry, seconds):

@@ -12,6 +12,7 @@ from oracle_opt.generators.projected_gradient import ProjectedGradient
 from oracle_opt.generators.proximal_bundle import ProximalBundle
 from oracle_opt.generators.quasi_newton import QuasiNewton
 from oracle_opt.generators.reduced_gradient import ReducedGradient
+from oracle_opt.generators.spectral_bundle import SpectralBundle
 from oracle_opt.generators.spg import SPG
 from oracle_opt.generators.subgradient import Subgradient
 
@@ -29,5 +30,6 @@ __all__ = [
     "ProximalBundle",
     "QuasiNewton",
     "ReducedGradient",
+    "SpectralBundle",
     "Subgradient",
 ]

@@ -30,8 +30,10 @@ from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.oracle import FunctionOracle, Oracle
 from oracle_opt.polyhedron import Polyhedron
 from oracle_opt.result import History, Record, Result, Status
+from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 __all__ = [
+    "AffineMatrix",
     "Ball",
     "BoundSource",
     "BoundTracker",
@@ -65,6 +67,7 @@ __all__ = [
     "Result",
     "SequentialGenerator",
     "Simplex",
+    "SpectralPart",
     "Status",
     "Step",
     "StoreMismatch",

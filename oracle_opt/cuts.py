@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt.spectral import SpectralPart
+
 Vector = NDArray[np.float64]
 
 
@@ -53,6 +55,8 @@ class ObjectiveCut:
         Cuts of the summands of f, which add up to this one (multicut): as many, in the same order, in every answer.
     further : tuple of ObjectiveCut
         More minorants of f that the same call found at the same point, each valid by itself; say one an eigenvector.
+    spectral : SpectralPart, optional
+        Second-order information of a largest eigenvalue: eigenpairs and the matrix function they belong to.
     curvature : ndarray of shape (r, n), optional
         A factor R with Hessian ``R.T @ R`` at the point.
     extras : mapping
@@ -68,6 +72,7 @@ class ObjectiveCut:
     curvature: Vector | None = None
     extras: Mapping[str, Any] = field(default_factory=dict)
     further: tuple[ObjectiveCut, ...] = ()
+    spectral: SpectralPart | None = field(default=None, repr=False)
 
     @property
     def upper(self) -> float:

@@ -199,6 +199,10 @@ def _check(
         raise CapabilityMismatch(f"{pair}: it needs a convex function, and this oracle's is not")
     if oracle.gives_feasibility_cuts and not generator.takes_feasibility_cuts:
         raise CapabilityMismatch(f"{pair}: it takes no feasibility cuts, and this oracle gives them")
+    if generator.needs_eigenvectors and not oracle.gives_eigenvectors:
+        raise CapabilityMismatch(
+            f"{pair}: it needs the eigenvectors of a largest eigenvalue, and this oracle gives none"
+        )
     reason = generator.refusal(oracle.domain)
     if reason is not None:
         raise CapabilityMismatch(f"{pair}: {reason}")

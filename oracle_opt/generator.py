@@ -32,10 +32,13 @@ class QueryPointGenerator(ABC):
         Whether the method is meaningless on an oracle that is not convex (cutting planes are).
     takes_feasibility_cuts : bool
         Whether `tell` understands a `FeasibilityCut`.
+    needs_eigenvectors : bool
+        Whether the method lives on the `spectral` part of cuts.
     """
 
     needs_convexity: bool = False
     takes_feasibility_cuts: bool = False
+    needs_eigenvectors: bool = False
 
     @abstractmethod
     def reset(self, domain: Domain, point: Vector) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
+from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 SIGNATURE = b"oracle_opt journal 1\n"
 _HEAD = struct.Struct("<4sQI")
@@ -162,6 +163,11 @@ def _flatten(cut: Cut, prefix: str, fields: dict[str, Any]) -> None:
     others: dict[str, tuple[Cut, ...]] = {"parts": cut.parts}
     if isinstance(cut, ObjectiveCut):
         others["further"] = cut.further
+        if cut.spectral is not None:
+            part = cut.spectral
+            arrays = {"trace": part.trace, "b": part.b, "values": part.values, "vectors": part.vectors}
+            arrays |= part.matrix.arrays()
+            fields |= {f"{prefix}spectral/{name}": array for name, array in arrays.items()}
     for name, several in others.items():
         for index, other in enumerate(several):
             _flatten(other, f"{prefix}{name}/{index}/", fields)
@@ -198,7 +204,16 @@ def _unflatten(prefix: str, fields: dict[str, Any]) -> Cut:
         own["curvature"],
         extras,
         further,
+        _spectral(f"{prefix}spectral/", fields),
     )
+
+
+def _spectral(prefix: str, fields: dict[str, Any]) -> SpectralPart | None:
+    arrays = {name.removeprefix(prefix): array for name, array in fields.items() if name.startswith(prefix)}
+    if not arrays:
+        return None
+    matrix, trace = AffineMatrix.from_arrays(arrays), float(arrays["trace"])
+    return SpectralPart(matrix, trace, arrays["b"], arrays["values"], arrays["vectors"])
 
 
 def _unflatten_several(prefix: str, fields: dict[str, Any]) -> tuple[Any, ...]:

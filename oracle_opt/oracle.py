@@ -26,11 +26,14 @@ class Oracle(ABC):
         `False` if f is not convex: bounds are then no proofs and the driver reports none.
     gives_feasibility_cuts : bool
         Whether `query` may answer with a `FeasibilityCut`.
+    gives_eigenvectors : bool
+        Whether f is a largest eigenvalue whose cuts have a `spectral` part where the query wishes for curvature.
     """
 
     domain: Domain
     convex: bool = True
     gives_feasibility_cuts: bool = False
+    gives_eigenvectors: bool = False
 
     @abstractmethod
     def query(self, query: Query) -> Cut:

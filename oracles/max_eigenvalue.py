@@ -14,6 +14,7 @@ from oracle_opt.cuts import ObjectiveCut, Query, Vector
 from oracle_opt.domain import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 Matrix = NDArray[np.float64]
 _LANCZOS = 1e-10  # relative tolerance of the eigenvalues, and the margin within which Cholesky confirms the largest
@@ -25,7 +26,8 @@ class MaxEigenvalueOracle(Oracle):
     The dual of ``max <C, X> : <A_i, X> = b_i, tr X = trace, X positive semidefinite``: max-cut, the theta function and
     most relaxations of graph problems have a constant trace. For any unit vector v, ``trace * v' M v + b @ y`` with
     ``M = C - sum y_i A_i`` lies below f; the eigenvectors of the largest eigenvalues give one cut each: the first is
-    the answer, the others are its `further` cuts.
+    the answer, the others are its `further` cuts. A query that wishes for curvature gets the eigenpairs themselves in
+    the cut's `spectral` part, all of them from LAPACK, `n_vectors` from Lanczos; `SpectralBundle` lives on these.
 
     Small or dense matrices go to LAPACK, large sparse ones to Lanczos, whose largest eigenvalue is then confirmed by a
     Cholesky factorization, so that the stated `error` is a proof.
@@ -43,7 +45,8 @@ class MaxEigenvalueOracle(Oracle):
     domain : Domain, optional
         Of y. Default: `FreeSpace` of radius 1e4, a promise that some minimiser lies there; the lower bounds rest on it.
     n_vectors : int
-        Most cuts of one answer, default 10.
+        Most cuts of one answer, default 10, and eigenpairs from Lanczos: `SpectralBundle` wants more of these than the
+        multiplicity of the largest eigenvalue at the solution.
     within : float
         Only eigenvalues within this share of the spectral width of the largest one give cuts, default 0.1.
     lanczos_from : int
@@ -73,6 +76,8 @@ class MaxEigenvalueOracle(Oracle):
     2.25
     """
 
+    gives_eigenvectors = True
+
     def __init__(
         self,
         C: Any,
@@ -90,8 +95,7 @@ class MaxEigenvalueOracle(Oracle):
             raise InvalidArgument(f"`b` must have shape ({len(A)},), one entry a matrix of `A`, got {self.b.shape}")
         self.C = _symmetric("C", C, None)
         self.order = self.C.shape[0]
-        columns = [_symmetric(f"A[{i}]", one, self.order).reshape((-1, 1)) for i, one in enumerate(A)]
-        self._stacked = sparse.hstack(columns, format="csc")  # column i is A_i, row by row
+        self.matrix = AffineMatrix.of(self.C, [_symmetric(f"A[{i}]", one, self.order) for i, one in enumerate(A)])
         for name, value, least in (("n_vectors", n_vectors, 1), ("lanczos_from", lanczos_from, 1)):
             if int(value) != value or value < least:
                 raise InvalidArgument(f"`{name}` must be a positive integer, got {value!r}")
@@ -126,13 +130,14 @@ class MaxEigenvalueOracle(Oracle):
             recovers X.
         """
         y = np.asarray(query.point)
-        M = self.C - sparse.csr_array((self._stacked @ y).reshape(self.order, self.order))
-        if self.order < self.lanczos_from:
-            values, vectors, error = _dense(M.toarray(), self.n_vectors)
-        else:
+        M = self.matrix.at(y)
+        if self.order >= self.lanczos_from:
             values, vectors, error = self._lanczos(M)
-        near = values[0] - values <= self.within * (values[0] - values[-1]) + 1e-14 * abs(values[0])
-        first, *further = (self._cut(y, v, error if i == 0 else 0.0) for i, v in enumerate(vectors.T[near]))
+        else:
+            values, vectors, error = _dense(M.toarray(), self.order if query.curvature else self.n_vectors)
+        width = values[0] - values[min(self.n_vectors, len(values)) - 1]
+        near = np.flatnonzero(values[0] - values <= self.within * width + 1e-14 * abs(values[0]))[: self.n_vectors]
+        first, *further = self._cuts(y, vectors[:, near], error)
         self._last = vectors[:, 0].copy()
         return ObjectiveCut(
             first.point,
@@ -141,13 +146,18 @@ class MaxEigenvalueOracle(Oracle):
             first.error,
             extras={"eigenvector": self._last},
             further=tuple(further),
+            spectral=SpectralPart(self.matrix, self.trace, self.b, values, vectors) if query.curvature else None,
         )
 
-    def _cut(self, y: Vector, v: Vector, error: float) -> ObjectiveCut:
-        v = v / np.linalg.norm(v)
-        slope = self.b - self.trace * (self._stacked.T @ np.outer(v, v).ravel())
-        value = self.trace * float(v @ (self.C @ v)) + float(slope @ y)
-        return ObjectiveCut(y, value, slope, self.trace * error)
+    def _cuts(self, y: Vector, vectors: Matrix, error: float) -> list[ObjectiveCut]:
+        """One cut an eigenvector; the error is that of the first."""
+        vectors = vectors / np.linalg.norm(vectors, axis=0)
+        slopes = self.b[:, None] - self.trace * self.matrix.forms(vectors)
+        values = self.trace * np.sum(vectors * (self.C @ vectors), axis=0) + y @ slopes
+        return [
+            ObjectiveCut(y, float(value), slope.copy(), 0.0 if i else self.trace * error)
+            for i, (value, slope) in enumerate(zip(values, slopes.T, strict=True))
+        ]
 
     def _lanczos(self, M: sparse.csr_array) -> tuple[Vector, Matrix, float]:
         """Largest eigenpairs by Lanczos; the error that Cholesky confirms."""
@@ -167,7 +177,9 @@ class MaxEigenvalueOracle(Oracle):
 
     def identity(self) -> str:
         """Matrices, right-hand sides and trace."""
-        parts = (self.C.data, self.C.indices, self._stacked.data, self._stacked.indices, self.b)
+        entries = self.matrix.entries
+        places = self.matrix.rows, self.matrix.columns, entries.indices, entries.indptr
+        parts = (self.C.data, self.C.indices, *places, entries.data, self.b)
         data = zlib.crc32(b"".join(part.tobytes() for part in parts))
         return f"{super().identity()}, order {self.order} #{data:08x}, trace {self.trace:g}"
 
@@ -180,12 +192,13 @@ def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
 
 
 def _symmetric(name: str, given: Any, order: int | None) -> sparse.csr_array:
-    matrix = sparse.csr_array(given, dtype=float)
+    matrix = sparse.csr_array(given, dtype=float, copy=True)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (order is not None and matrix.shape[0] != order):
         wanted = "square" if order is None else f"of shape ({order}, {order})"
         raise InvalidArgument(f"`{name}` must be {wanted}, got {matrix.shape}")
     if not np.isfinite(matrix.data).all():
         raise InvalidArgument(f"`{name}` must be finite")
+    matrix.eliminate_zeros()
     away = abs(matrix - matrix.T)
     if away.nnz and away.max() > 1e-12 * abs(matrix).max():
         raise InvalidArgument(f"`{name}` must be symmetric, and differs from its transpose by {away.max():g}")

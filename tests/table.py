@@ -52,8 +52,10 @@ from oracle_opt.generators import (
     ProximalBundle,
     QuasiNewton,
     ReducedGradient,
+    SpectralBundle,
     Subgradient,
 )
+from oracle_opt.oracles import MaxEigenvalueOracle
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ GENERATORS = [
     Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED),
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
+    Entry("spectral-bundle", SpectralBundle, (("any", 1e-9, 25),)),
+    Entry("spectral-bundle of order 3", lambda: SpectralBundle(min_order=2, max_order=3), (("any", 1e-5, 100),)),
     Entry("spg", SPG, SMOOTH),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
     Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH),
@@ -295,6 +299,14 @@ def _halfspaces_on_simplex() -> Oracle:
     return FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True)
 
 
+def _cycle() -> Oracle:
+    """The relaxed max-cut of five nodes in a ring, as a largest eigenvalue, double at the solution y_i = const."""
+    ring = np.roll(np.eye(5), 1, axis=0)
+    laplacian = 2 * np.eye(5) - ring - ring.T
+    domain = FreeSpace(5, 10.0, np.arange(5.0) / 5)
+    return MaxEigenvalueOracle(laplacian / 4, [np.diag(row) for row in np.eye(5)], np.ones(5), trace=5, domain=domain)
+
+
 def _problems() -> list[Problem]:
     target = np.array([0.1, 0.2, 0.3, 0.4])
     ones = np.ones(4)
@@ -350,6 +362,7 @@ def _problems() -> list[Problem]:
         problem("disc by cuts", _disc, 2 - np.sqrt(2), {"feasibility", "curved", *bounded}),
         problem("caps by cuts", _halfspaces_on_simplex, 0.735, {"feasibility", *bounded}, 1e-8),
         problem("curved on simplex", _with_curvature, _curved_optimum(), smooth | on_simplex, 1e-8),
+        problem("max-cut of a cycle", _cycle, 5 * (5 + np.sqrt(5)) / 8, {"any"}),
         problem("tiny mkl", tiny_mkl, tiny_mkl_optimum(), smooth | on_simplex, 1e-8),
         problem("tiny mixed norm", tiny_mixed_norm, tiny_mixed_norm_optimum(), smooth, 1e-7),
         problem("tiny gmkl", tiny_gmkl, tiny_gmkl_optimum(), smooth, 1e-7),

@@ -18,6 +18,7 @@ class Counting(Oracle):
     def __init__(self, inner: Oracle) -> None:
         self.inner, self.domain = inner, inner.domain
         self.gives_feasibility_cuts, self.convex = inner.gives_feasibility_cuts, inner.convex
+        self.gives_eigenvectors = inner.gives_eigenvectors
         self.asked: list[np.ndarray] = []
 
     def reset(self) -> None:

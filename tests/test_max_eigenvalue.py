@@ -1,12 +1,13 @@
-"""The eigenvalue oracle against Clarabel, against LAPACK, and along a journal."""
+"""The eigenvalue oracle and the spectral bundle against Clarabel, against LAPACK, and along a journal."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from scipy import sparse
 
-from oracle_opt import FreeSpace, InvalidArgument, Query, Status, minimize
-from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle
+from oracle_opt import Box, CapabilityMismatch, FreeSpace, InvalidArgument, Query, Status, minimize
+from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle, SpectralBundle
+from oracle_opt.generators._spectral import SpectralModel, flattened, minimize_spectral
 from oracle_opt.oracles import MaxEigenvalueOracle
 
 
@@ -22,7 +23,7 @@ def max_cut(order, **options):
     return MaxEigenvalueOracle(laplacian(order), diagonals, np.ones(order), trace=order, **options)
 
 
-@pytest.mark.parametrize("generator", [LevelSet(), AnalyticCenter(), ProximalBundle()], ids=repr)
+@pytest.mark.parametrize("generator", [LevelSet(), AnalyticCenter(), ProximalBundle(), SpectralBundle()], ids=repr)
 def test_max_cut_relaxation_agrees_with_clarabel(generator):
     order = 12
     run = minimize(max_cut(order, domain=FreeSpace(order, 100.0)), generator, rtol=1e-5)
@@ -75,6 +76,127 @@ def test_a_journal_keeps_the_further_cuts(tmp_path):
     straight = minimize(max_cut(10, domain=domain), LevelSet(), rtol=1e-5, keep_cuts=True)
     assert again.n_calls == straight.n_calls
     assert len(again.history.cuts[2].further) == len(straight.history.cuts[2].further)
+
+
+def theta(order, seed=0):
+    """The theta function of a random graph: J in place of C, and a matrix an edge."""
+    rng = np.random.default_rng(seed)
+    edges = np.argwhere(np.triu(rng.random((order, order)) < 0.4, 1))
+    A = [sparse.csr_array(([1.0, 1.0], ([i, j], [j, i])), shape=(order, order)) for i, j in edges]
+    return np.ones((order, order)), A, np.zeros(len(A))
+
+
+def dense(order, m, seed=0):
+    """Dense matrices, with b that of a definite X of trace 1."""
+    rng = np.random.default_rng(seed)
+    C, *A = (G + G.T for G in rng.normal(size=(m + 1, order, order)))
+    root = rng.normal(size=(order, order))
+    X = root @ root.T / np.sum(root**2)
+    return C, A, np.array([np.vdot(one, X) for one in A])
+
+
+def by_clarabel(C, A, b):
+    """``max <C, X>`` with ``<A_i, X> = b_i``, trace 1."""
+    X = cp.Variable(C.shape, PSD=True)
+    equations = [cp.trace(np.asarray(one @ np.eye(len(C))) @ X) == side for one, side in zip(A, b, strict=True)]
+    problem = cp.Problem(cp.Maximize(cp.trace(C @ X)), [cp.trace(X) == 1, *equations])
+    return problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+
+
+@pytest.mark.parametrize(("C", "A", "b"), [theta(12), theta(15, 1), dense(12, 8), dense(9, 20, 1)])
+def test_spectral_bundle_agrees_with_clarabel(C, A, b):
+    known = by_clarabel(C, A, b)
+    oracle = MaxEigenvalueOracle(C, A, b, domain=FreeSpace(len(b), 100.0))
+    run = minimize(oracle, SpectralBundle(), rtol=1e-7, max_calls=60)
+    assert run.status is Status.CONVERGED
+    assert (run.history.upper_bound >= known - 1e-7 * abs(known)).all()
+    assert (run.history.lower_bound <= known + 1e-7 * abs(known)).all()
+
+
+def test_spectral_bundle_needs_a_fraction_of_the_calls():
+    runs = [
+        minimize(max_cut(40, domain=FreeSpace(40, 100.0)), one, rtol=1e-5) for one in (SpectralBundle(), LevelSet())
+    ]
+    assert runs[0].success
+    assert 4 * runs[0].n_calls < runs[1].n_calls
+
+
+@pytest.mark.parametrize("options", [{"lanczos_from": 1, "n_vectors": 15}, {"n_vectors": 1}])
+def test_spectral_bundle_with_some_of_the_eigenpairs(options):
+    run = minimize(max_cut(40, domain=FreeSpace(40, 100.0), **options), SpectralBundle(), rtol=1e-5, max_calls=100)
+    straight = minimize(max_cut(40, domain=FreeSpace(40, 100.0)), SpectralBundle(), rtol=1e-8)
+    assert run.success
+    assert run.lower_bound <= straight.upper_bound
+    assert run.upper_bound >= straight.lower_bound
+
+
+def test_the_spectral_part_is_what_it_says():
+    rng = np.random.default_rng(3)
+    C, A, b = dense(7, 4)
+    oracle, y = MaxEigenvalueOracle(C, A, b, trace=2.0), rng.normal(size=4)
+    assert oracle.query(Query(y)).spectral is None
+    part = oracle.query(Query(y, curvature=True)).spectral
+    M = C - np.tensordot(y, A, 1)
+    np.testing.assert_allclose(part.matrix.at(y).toarray(), M, atol=1e-12)
+    np.testing.assert_allclose(M @ part.vectors, part.vectors * part.values, atol=1e-12)
+    assert (np.diff(part.values) <= 0).all()
+    P, K = rng.normal(size=(7, 3)), M @ M
+    np.testing.assert_allclose(part.matrix.restrict(P), [P.T @ one @ P for one in A], atol=1e-12)
+    np.testing.assert_allclose(part.matrix.forms(P), [np.diag(P.T @ one @ P) for one in A], atol=1e-12)
+    coupled = [[np.trace(one @ P @ P.T @ other @ K) for other in A] for one in A]
+    np.testing.assert_allclose(part.matrix.coupling(P, K), coupled, rtol=1e-10)
+
+
+def test_the_small_master_agrees_with_clarabel():
+    rng = np.random.default_rng(4)
+    F = rng.normal(size=(6, 4, 4))
+    F = F + F.transpose(0, 2, 1)
+    root = rng.normal(size=(4, 4))
+    model = SpectralModel(-root @ root.T, F, np.array([-0.5, -0.1]), rng.normal(size=(2, 6)))
+    done = minimize_spectral(model, np.diag(np.arange(1.0, 7.0)), tolerance=1e-10)
+    s, t = cp.Variable(6), cp.Variable()
+    matrix = model.center + sum(s[i] * F[i] for i in range(6))
+    inside = [matrix << t * np.eye(4), model.constants + model.slopes @ s <= t]
+    quadratic = 0.5 * cp.sum(cp.multiply(np.arange(1.0, 7.0), cp.square(s)))
+    known = cp.Problem(cp.Minimize(t + quadratic), inside).solve(solver=cp.CLARABEL)
+    assert -done.decrease == pytest.approx(known, abs=1e-7)
+    np.testing.assert_allclose(done.s, s.value, atol=1e-5)
+    assert np.trace(done.V) + done.eta.sum() == pytest.approx(1.0)
+    V, eta = flattened(model, done.V, done.eta)
+    assert np.linalg.norm(model.slope(V, eta)) < np.linalg.norm(model.slope(done.V, done.eta))
+    assert np.linalg.eigvalsh(V)[0] > 0
+    assert (eta > 0).all()
+    assert np.trace(V) + eta.sum() == pytest.approx(1.0)
+
+
+def test_the_spectral_bundle_is_replayed_from_a_journal(tmp_path):
+    domain, path = FreeSpace(10, 100.0), tmp_path / "run.journal"
+    minimize(max_cut(10, domain=domain), SpectralBundle(), max_calls=3, journal=path)
+    again = minimize(max_cut(10, domain=domain), SpectralBundle(), journal=path)
+    straight = minimize(max_cut(10, domain=domain), SpectralBundle())
+    assert again.success
+    assert again.n_calls == straight.n_calls
+    assert again.upper_bound == straight.upper_bound
+
+
+def test_the_spectral_bundle_goes_on_from_old_cuts():
+    oracle = max_cut(12, domain=FreeSpace(12, 100.0))
+    first = minimize(oracle, SpectralBundle(), max_calls=4, keep_cuts=True)
+    second = minimize(oracle, SpectralBundle(), cuts=first.history.cuts)
+    assert second.success
+    assert second.n_calls < minimize(oracle, SpectralBundle()).n_calls
+    plain = minimize(oracle, LevelSet(), max_calls=2, keep_cuts=True)
+    with pytest.raises(InvalidArgument, match="spectral part"):
+        minimize(oracle, SpectralBundle(), cuts=plain.history.cuts)
+
+
+def test_what_the_spectral_bundle_refuses():
+    box = max_cut(5, domain=Box(-np.ones(5), np.ones(5)))
+    with pytest.raises(CapabilityMismatch, match="FreeSpace"):
+        minimize(box, SpectralBundle())
+    for name, value in (("descent", 0.7), ("proximal", -1.0), ("min_order", 0), ("max_order", 1)):
+        with pytest.raises(InvalidArgument, match=f"`{name}`"):
+            minimize(max_cut(5), SpectralBundle(**{name: value}))
 
 
 @pytest.mark.parametrize(

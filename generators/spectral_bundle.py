@@ -1,0 +1,249 @@
+"""The spectral bundle method with second-order information, for largest eigenvalues."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt import (
+    Domain,
+    FeasibilityCut,
+    FreeSpace,
+    InvalidArgument,
+    Minorant,
+    ObjectiveCut,
+    Query,
+    QueryPointGenerator,
+    SpectralPart,
+    Step,
+)
+from oracle_opt.cuts import Vector
+from oracle_opt.generators._spectral import Matrix, SpectralModel, flattened, minimize_spectral
+
+NEW = 10  # eigenvectors that a call adds to the active ones
+ACTIVE = 1e-3  # share of the largest multiplier above which an eigenvector is active
+NEAR = 0.1  # a vector nearer than this to the span of others adds nothing to them
+
+
+class SpectralBundle(QueryPointGenerator):
+    """Minimise a model of the largest eigenvalue on a subspace, plus a quadratic that holds its curvature.
+
+    Of ``f(y) = trace * lambda_max(M(y)) + b @ y``, ``M(y) = C - sum_i y_i A_i``, the model knows M on the span of some
+    orthonormal vectors P and what it forgot as one affine minorant l:
+
+        max(trace * lambda_max(P' M(y) P) + b @ y, l(y)) + 1/2 (y - center)' (H + weight I) (y - center).
+
+    Its minimiser is the next query point. It becomes the center, a serious step, if the value falls by at least
+    `descent` times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten
+    more, or `min_order`, and of the active part of the old span; after a null step of that part, the ten leading
+    eigenvectors at the rejected point and those at the center.
+
+    Parameters
+    ----------
+    descent : float
+        Share of the predicted decrease that makes a step serious, between 0 and 1/2.
+    proximal : float, optional
+        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimiser on the
+        domain, or over 1 where that is infinite.
+    min_order : int
+        Fewest leading eigenvectors in P after a serious step, where there are so many. The master is a semidefinite
+        program of this order: more of them make fewer and longer calls. Matrices of at most this order are the model
+        whole, and the method is then an interior point method with a few outer steps.
+    max_order : int
+        Most vectors in P. Should be more than the multiplicity of the largest eigenvalue at the solution, or the end is
+        slow.
+
+    Notes
+    -----
+    The oracle must give eigenvectors (`Oracle.gives_eigenvectors`), as `MaxEigenvalueOracle` does. Each query wishes
+    for curvature, and the answer's `spectral` part holds the eigenpairs.
+
+    *Curvature.* With W = P V P', V the multipliers of the last master, the eigenvalues outside the leading group bend
+    the Lagrangian by ``H_ij = 2 trace tr(A_i W A_j K)``, ``K = sum_q v_q v_q' / (lambda_1 - lambda_q)`` over the
+    eigenvectors q that are not in the group. That is Overton's Hessian: once P holds the whole eigenspace at the
+    solution the method converges like Newton's. Eigenpairs that the oracle did not give count with the mean of their
+    eigenvalues.
+
+    *Weight.* It falls after a step that gained half the predicted decrease, doubles after one that lost as much, and
+    falls where the predicted decrease is rounding: then the slope of the proof is left to shrink, and a step that
+    loses no more than rounding is serious.
+
+    *Bound.* Any positive semidefinite V and eta >= 0 with ``tr V + eta = 1`` give an affine minorant of f, which the
+    ball of the domain, a `FreeSpace`, bounds. Its slope, which the radius multiplies, vanishes at the solution; the
+    master's multipliers are tried as they are, and changed a little for less slope.
+
+    References
+    ----------
+    .. [1] Helmberg & Rendl (2000), "A spectral bundle method for semidefinite programming", for the model.
+    .. [2] Helmberg, Overton & Rendl (2014), "The spectral bundle method with second-order information", for H.
+    .. [3] Overton (1992), "Large-scale optimization of eigenvalues", for the Hessian of the Lagrangian.
+
+    Examples
+    --------
+    The max-cut relaxation of a cycle of five nodes, whose value is ``5 (5 + sqrt(5)) / 8``:
+
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import SpectralBundle
+    >>> from oracle_opt.oracles import MaxEigenvalueOracle
+    >>> cycle = np.roll(np.eye(5), 1, axis=0)
+    >>> laplacian = 2 * np.eye(5) - cycle - cycle.T
+    >>> oracle = MaxEigenvalueOracle(laplacian / 4, [np.diag(row) for row in np.eye(5)], np.ones(5), trace=5)
+    >>> round(float(minimize(oracle, SpectralBundle()).upper_bound), 5)
+    4.52254
+    """
+
+    needs_convexity = True
+    needs_eigenvectors = True
+
+    def __init__(
+        self, descent: float = 0.1, proximal: float | None = None, min_order: int = 30, max_order: int = 100
+    ) -> None:
+        self.descent = descent
+        self.proximal = proximal
+        self.min_order = min_order
+        self.max_order = max_order
+
+    def refusal(self, domain: Domain) -> str | None:
+        """Refuse a domain with constraints, which the master does not know."""
+        return None if isinstance(domain, FreeSpace) else "it needs a FreeSpace"
+
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Start at `point`, without vectors."""
+        if not 0 < self.descent < 0.5:
+            raise InvalidArgument(f"`descent` must lie strictly between 0 and 1/2, got {self.descent!r}")
+        if self.proximal is not None and not self.proximal > 0:
+            raise InvalidArgument(f"`proximal` must be positive, got {self.proximal!r}")
+        for name in ("min_order", "max_order"):
+            order = getattr(self, name)
+            if int(order) != order or order < 2:
+                raise InvalidArgument(f"`{name}` must be an integer of at least 2, got {order!r}")
+        self._domain = domain
+        self._point = point
+        self._center: ObjectiveCut | None = None
+        self._group = NEW  # leading eigenvectors at the center that P holds
+        self._basis = np.zeros((0, 0))  # P
+        self._primal = np.zeros((0, 0))  # X with W = X X', the active part of the last master
+        self._weight = 0.0
+        self._decrease = 0.0  # predicted at the pending point
+        self._aggregate: Minorant | None = None
+        self._minorant: Minorant | None = None
+        self._lower = -np.inf
+
+    def ask(self) -> Query:
+        """Return the minimiser of the master, with the wish for eigenpairs."""
+        return Query(self._point, curvature=True)
+
+    def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
+        """Decide on the step, renew the subspace, solve the master."""
+        if isinstance(cut, FeasibilityCut) or cut.spectral is None:
+            raise InvalidArgument("`cuts` must have a spectral part, as the answers to this method's own queries do")
+        serious = self._judge(cut)
+        vectors = cut.spectral.vectors
+        active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
+        if serious:
+            self._center = cut
+            self._group = min(max(active.shape[1] + NEW, self.min_order), self.max_order, vectors.shape[1])
+            self._basis = _extended(vectors[:, : self._group], active, self.max_order)
+        else:
+            leading = self._spectral().vectors[:, : self._group]
+            self._basis = _extended(
+                vectors[:, : min(NEW, self.max_order)], np.hstack([active, leading]), self.max_order
+            )
+        self._solve()
+        return Step.SERIOUS if serious else Step.NULL
+
+    def minorant(self) -> Minorant | None:
+        """Return the best minorant that the masters' multipliers gave."""
+        return self._minorant
+
+    def _spectral(self) -> SpectralPart:
+        assert self._center is not None
+        assert self._center.spectral is not None
+        return self._center.spectral
+
+    def _judge(self, cut: ObjectiveCut) -> bool:
+        """Descent test, and the new weight."""
+        if self._center is None:
+            norm = float(np.linalg.norm(cut.subgradient)) or 1.0
+            size = 0.1 * float(np.linalg.norm(self._domain.minimize_linear(cut.subgradient)[1] - cut.point))
+            self._weight = self.proximal or norm / (size if np.isfinite(size) and size > 0 else 1.0)
+            return True
+        gain, predicted = self._center.upper - cut.upper, self._decrease
+        if not np.array_equal(cut.point, self._point):  # a cut of an earlier run: no decrease was predicted
+            return gain > 0
+        rounding = cut.error + 1e-12 * abs(cut.value)
+        if predicted <= rounding:  # the slope of the model may still fall
+            self._weight *= 0.1
+            return gain >= -rounding
+        if gain > 0.5 * predicted:
+            self._weight *= 0.3
+        elif gain < -0.5 * predicted:
+            self._weight *= 2.0
+        return gain > 0 and gain >= self.descent * predicted
+
+    def _solve(self) -> None:
+        """Solve the master: the next query point, the minorant, what is active."""
+        part, center, P = self._spectral(), self._center, self._basis
+        assert center is not None
+        y, value = center.point, center.value
+        identity = np.eye(P.shape[1])
+        at_center = part.trace * (P.T @ (part.matrix.at(y) @ P)) + (float(part.b @ y) - value) * identity
+        matrices = part.b[:, None, None] * identity - part.trace * part.matrix.restrict(P)
+        constants, slopes = np.zeros(0), np.zeros((0, len(y)))
+        if self._aggregate is not None:
+            slopes = self._aggregate.slope[None]
+            constants = self._aggregate.constant + slopes @ y - value
+        model = SpectralModel(0.5 * (at_center + at_center.T), matrices, constants, slopes)
+        hessian = self._curvature(part, y)
+        # H is singular where f is constant, as max-cut is along (1, ..., 1)
+        hessian[np.diag_indices(len(y))] += max(self._weight, 1e-12 * float(hessian.diagonal().max()))
+        done = minimize_spectral(model, hessian, floor=1e-20 * abs(value))
+        self._aggregate = self._prove(model, done.V, done.eta, center)
+        self._prove(model, *flattened(model, done.V, done.eta), center)
+        self._point, self._decrease = (y + done.s, done.decrease) if done.decrease > 0 else (y, 0.0)
+        multipliers, axes = np.linalg.eigh(done.V)
+        active = multipliers > ACTIVE * multipliers[-1]
+        self._primal = P @ (axes[:, active] * np.sqrt(multipliers[active]))
+
+    def _prove(self, model: SpectralModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
+        """The minorant of some multipliers; kept if it proves more than those before."""
+        slope = model.slope(V, eta)
+        minorant = Minorant(model.constant(V, eta) + center.value - float(slope @ center.point), slope)
+        bound = minorant.constant + self._domain.minimize_linear(slope)[0]
+        if bound > self._lower or self._minorant is None:
+            self._minorant, self._lower = minorant, bound
+        return minorant
+
+    def _curvature(self, part: SpectralPart, y: Vector) -> Matrix:
+        """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""
+        m, group = len(part.b), self._group
+        total = float(np.sum(self._primal**2))
+        values, vectors = part.values, part.vectors
+        if not total > 0 or not values.any():
+            return np.zeros((m, m))
+        leading, others = vectors[:, :group], vectors[:, group:]
+        # second derivatives say nothing of eigenvalues that the step brings together
+        least = max(self._decrease / part.trace, 1e-10 * float(np.abs(values).max()))
+        K = (others / np.maximum(values[0] - values[group:], least)) @ others.T
+        order, known = vectors.shape
+        if known < order:
+            trace = float(part.matrix.at(y).trace())
+            mean = (trace - float(values.sum())) / (order - known)
+            K += (np.eye(order) - vectors @ vectors.T) / max(values[0] - mean, least)
+        X = leading @ (leading.T @ self._primal) / np.sqrt(total)
+        H: Matrix = 2.0 * part.trace * part.matrix.coupling(X, K)
+        return 0.5 * (H + H.T)
+
+
+def _extended(first: Matrix, further: Matrix, most: int) -> Matrix:
+    """Orthonormal columns `first` and what the further ones add to their span, until there are `most`."""
+    P = first
+    for v in further.T:
+        if P.shape[1] >= most:
+            break
+        rest = v - P @ (P.T @ v)
+        rest -= P @ (P.T @ rest)
+        norm = float(np.linalg.norm(rest))
+        if norm > NEAR * float(np.linalg.norm(v)):
+            P = np.column_stack([P, rest / norm])
+    return P
