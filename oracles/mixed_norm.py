@@ -14,7 +14,7 @@ from oracle_opt.domain import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles._warm_svm import WarmSVM, checked_point
-from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.svm.csvc import decision_values
 
 FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
@@ -35,7 +35,7 @@ class MixedNormOracle(Oracle):
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
@@ -80,7 +80,7 @@ class MixedNormOracle(Oracle):
 
     def __init__(
         self,
-        bank: GramBank,
+        bank: KernelBank,
         y: ArrayLike,
         C: float | ArrayLike = 100.0,
         *,
@@ -198,7 +198,7 @@ class MixedNormOracle(Oracle):
         cut : ObjectiveCut
             Say the best one of a run.
         new : array_like
-            New points as `GramBank.cross` takes them.
+            New points as the bank's `cross` takes them.
 
         Returns
         -------

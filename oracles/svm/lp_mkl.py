@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.domain import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.regularisers import LpRegulariser, Regulariser
 from oracle_opt.oracles.svm.losses import Hinge, Loss
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
@@ -20,7 +20,7 @@ from oracle_opt.result import HistoryRecorder, Result, Status, make_result
 
 
 def solve_lp_mkl(
-    bank: GramBank,
+    bank: KernelBank,
     y: ArrayLike,
     C: float | ArrayLike = 100.0,
     p: float = 1.33,
@@ -39,7 +39,7 @@ def solve_lp_mkl(
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
@@ -93,7 +93,7 @@ def solve_lp_mkl(
 
 
 def solve_mkl(
-    bank: GramBank,
+    bank: KernelBank,
     loss: Loss,
     regulariser: Regulariser,
     rtol: float = 1e-6,
@@ -106,7 +106,7 @@ def solve_mkl(
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     loss : Loss
         `Hinge` or `EpsilonInsensitive`, of n points.

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 
 if AVX2:
@@ -82,13 +80,10 @@ class SMOMKL(MKLSolver):
         n, p = bank.n_points, bank.n_kernels
         points = np.arange(n)
 
-        def column(i: int, rows: ArrayLike = points) -> Matrix:
-            unit = np.zeros(n)
-            unit[i] = 1.0
-            return bank.row_products(rows, unit)
-
-        cache = ColumnCache(column, n, p, min(max(self.cache_bytes // (8 * n * p), 2), n))
-        diagonal = np.concatenate([column(i, [i]) for i in range(n)])
+        cache = ColumnCache(
+            lambda i: bank.entries([i], points)[0], n, p, min(max(self.cache_bytes // (8 * n * p), 2), n)
+        )
+        diagonal = bank.diagonal()
         penalty = problem.dual.penalty()
         x = start.copy()
         M = bank.row_products(points, loss.signed_dual(x))
