@@ -198,7 +198,7 @@ def test_columns_thrown_out_change_nothing(loss):
     for cache_bytes in (0, 5 * 8 * n * p, 1 << 30):
         bank.fetched = 0
         given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
-        results.append(solve_mkl(bank, given, LpRegulariser(1.5), solver=SMOMKL(cache_bytes=cache_bytes)))
+        results.append(solve_mkl(bank, given, LpRegulariser(1.5), solver=SMOMKL(cache_bytes, working_points=n)))
         fetched.append(bank.fetched)
     for other in results[:2]:
         np.testing.assert_array_equal(other.point, results[2].point)
@@ -207,6 +207,40 @@ def test_columns_thrown_out_change_nothing(loss):
     assert fetched[0] > fetched[1] > fetched[2]
     assert fetched[2] <= n
     assert fetched[0] <= 2 * results[0].cut.extras["n_steps"]
+
+
+@pytest.mark.parametrize("working_points", [2, 3, 6])
+@pytest.mark.parametrize("regulariser", [LpRegulariser(2.0), LpRegulariser(1.2), EntropyRegulariser(1.0, np.ones(4))])
+@pytest.mark.parametrize("loss", ["hinge", "epsilon"])
+def test_working_sets_find_the_same_optimum(loss, regulariser, working_points):
+    bank, _, y, targets = random_problem(4)
+    given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
+    whole = solve_mkl(bank, given, regulariser, solver=SMOMKL())
+    parts = solve_mkl(bank, given, regulariser, solver=SMOMKL(polish_points=0, working_points=working_points))
+    assert whole.status is parts.status is Status.CONVERGED
+    assert max(whole.lower_bound, parts.lower_bound) <= min(whole.upper_bound, parts.upper_bound) * (1 + 1e-12)
+    assert parts.cut.extras["n_steps"] > 0
+    np.testing.assert_allclose(
+        parts.cut.extras["quadratic_forms"], bank.quadratic_forms(parts.cut.extras["signed_dual"])
+    )
+
+
+def test_without_room_for_all_columns_the_rows_of_a_few_points_are_read():
+    class CountingBank(GramBank):
+        largest = 0
+
+        def entries(self, rows, columns):
+            self.largest = max(self.largest, len(columns))
+            return super().entries(rows, columns)
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.where(np.arange(60) % 2, 1.0, -1.0)
+    kernels = [np.exp(-((X[:, None, f] - X[:, f]) ** 2)) for f in range(3)]
+    for cache_bytes, largest in ((8 * 3 * 60**2, 60), (8 * 3 * 60**2 - 1, 59), (8 * 3 * 30**2, 30), (0, 16)):
+        bank = CountingBank(kernels)
+        result = solve_lp_mkl(bank, y, solver=SMOMKL(cache_bytes=cache_bytes))
+        assert result.status is Status.CONVERGED
+        assert bank.largest == largest
 
 
 REGULARISERS = [LpRegulariser(p, 0.7) for p in EXPONENTS] + [EntropyRegulariser(0.7, [0.5, 2.0, 1.0])]
@@ -414,5 +448,7 @@ def test_parts_are_checked():
     for name in ("cache_bytes", "max_steps", "polish_points"):
         with pytest.raises(InvalidArgument, match=f"`{name}` must be >= 0"):
             SMOMKL(**{name: -1})
+    with pytest.raises(InvalidArgument, match="`working_points` must be at least 2 or None, got 1"):
+        SMOMKL(working_points=1)
     with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve EpsilonInsensitive"):
         NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegulariser(2.0)), 1e-6)

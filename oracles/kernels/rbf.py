@@ -23,6 +23,7 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.points import checked_points, of_features, sampled_distances
 from oracle_opt.oracles.kernels.rbf_family import RBFFamily, blocks
+from oracle_opt.oracles.kernels.rbf_tables import RBFTables
 
 
 class RBFBank(KernelBank):
@@ -100,12 +101,16 @@ class RBFBank(KernelBank):
             raise InvalidArgument(f"`block_bytes` must be at least 1, got {block_bytes!r}")
         self._block = max(int(block_bytes) // 8, 1)
         by_column = points.tocsc() if sparse.issparse(points) else points
-        self._families = [
-            RBFFamily(of_features(by_column, f), w) for f, w in zip(self.features, self.widths, strict=True)
-        ]
         ends = np.cumsum([0, *(w.size for w in self.widths)]).tolist()
         self._parts = [slice(first, last) for first, last in pairwise(ends)]
         self.n_kernels = ends[-1]
+        self._families = [
+            RBFFamily(of_features(by_column, f), w) for f, w in zip(self.features, self.widths, strict=True)
+        ]
+        self._others = [(family, part) for family, part in self._all() if family.table is None]
+        tabulated = [(family, part) for family, part in self._all() if family.table is not None]
+        self._in_tables = np.concatenate([np.arange(self.n_kernels)[part] for _, part in tabulated] or [[]]).astype(int)
+        self._tables = RBFTables([family for family, _ in tabulated]) if tabulated else None
 
     @classmethod
     def from_quantiles(
@@ -199,8 +204,10 @@ class RBFBank(KernelBank):
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
         x = checked_vector(v, self.n_points, "v")
         forms = np.empty(self.n_kernels)
-        for family, part in self._all():
+        for family, part in self._others:
             forms[part] = family.forms(x, self._block)
+        if self._tables is not None:
+            forms[self._in_tables] = self._tables.forms(x)
         return self.scale * forms
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
@@ -208,8 +215,10 @@ class RBFBank(KernelBank):
         x = checked_vector(v, self.n_points, "v")
         which = checked_indices(rows, self.n_points, "rows")
         products = np.empty((which.size, self.n_kernels))
-        for family, part in self._all():
+        for family, part in self._others:
             products[:, part] = family.products(which, x, self._block)
+        if self._tables is not None:
+            products[:, self._in_tables] = self._tables.products(which, x)
         products *= self.scale
         return products
 
@@ -218,8 +227,10 @@ class RBFBank(KernelBank):
         which = checked_indices(rows, self.n_points, "rows")
         others = checked_indices(columns, self.n_points, "columns")
         found = np.empty((which.size, others.size, self.n_kernels))
-        for family, part in self._all():
+        for family, part in self._others:
             family.entries(which, others, found[:, :, part])
+        if self._tables is not None:
+            found[:, :, self._in_tables] = self._tables.entries(which, others)
         found *= self.scale
         return found
 

@@ -18,8 +18,8 @@ FEW_FEATURES = 4
 CHUNK = 1 << 14
 # Widths from which the exponentials of a pair are taken together, as entries next to each other.
 MANY_WIDTHS = 8
-# Entries of all kernels of a family up to which they are kept.
-TABLE = 1 << 16
+# Points that differ up to which all entries of the kernels of a few widths are kept.
+FEW_POINTS = 64
 # Error of an interpolated kernel, relative to its diagonal.
 EXACT = 1e-14
 
@@ -65,9 +65,6 @@ class RBFFamily:
     def entries(self, rows: Indices, columns: Indices, out: NDArray[np.float64]) -> None:
         """Write the kernels of two lists of points to an array of shape (r, c, w)."""
         a, b = self.index[rows], self.index[columns]
-        if self._table is not None:
-            np.take(self._table, a[:, None] * self.n_distinct + b, axis=0, out=out, mode="clip")
-            return
         D = self._distances(self.points[a], self.norms[a], self.points[b], self.norms[b])
         if self.rates.size >= MANY_WIDTHS:
             np.multiply(D[:, :, None], -self.rates, out=out)
@@ -79,8 +76,8 @@ class RBFFamily:
     def combine(self, rows: Indices, columns: Indices, weights: Vector, out: Matrix) -> None:
         """Add the weighted sum of the kernels of two lists of points to an array of shape (r, c)."""
         a, b = self.index[rows], self.index[columns]
-        if self._table is not None:
-            T = (self._table @ weights).reshape(self.n_distinct, self.n_distinct)
+        if self.table is not None:
+            T = (self.table @ weights).reshape(self.n_distinct, self.n_distinct)
             out += T[a][:, b]
         else:
             self._combine(self.points[a], self.norms[a], b, weights, out)
@@ -128,9 +125,9 @@ class RBFFamily:
         return found if self.to_widths is None else self.to_widths @ found
 
     @cached_property
-    def _table(self) -> Matrix | None:
+    def table(self) -> Matrix | None:
         """All entries of the kernels, if the points that differ are few: shape (number of pairs, w)."""
-        if self.n_distinct**2 * self.rates.size > TABLE:
+        if self.n_distinct > FEW_POINTS or self.rates.size >= MANY_WIDTHS:
             return None
         D = self._distances(self.points, self.norms, self.points, self.norms)
         return np.exp(D.reshape(-1, 1) * -self.rates)
