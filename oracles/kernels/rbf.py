@@ -109,8 +109,8 @@ class RBFBank(KernelBank):
         ]
         self._others = [(family, part) for family, part in self._all() if family.table is None]
         tabulated = [(family, part) for family, part in self._all() if family.table is not None]
-        self._in_tables = np.concatenate([np.arange(self.n_kernels)[part] for _, part in tabulated] or [[]]).astype(int)
-        self._tables = RBFTables([family for family, _ in tabulated]) if tabulated else None
+        self._tables = RBFTables([family for family, _ in tabulated], self.scale) if tabulated else None
+        self._in_tables = _indices([part for _, part in tabulated])
 
     @classmethod
     def from_quantiles(
@@ -197,7 +197,9 @@ class RBFBank(KernelBank):
             block = K[part, : part.stop]
             block[:] = 0.0
             self._add(points[part], points[: part.stop], d, block)
-            K[: part.stop, part] = block.T
+            square = K[part, part]
+            square[:] = np.tril(square) + np.tril(square, -1).T
+            K[: part.start, part] = K[part, : part.start].T
         return K
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
@@ -205,10 +207,10 @@ class RBFBank(KernelBank):
         x = checked_vector(v, self.n_points, "v")
         forms = np.empty(self.n_kernels)
         for family, part in self._others:
-            forms[part] = family.forms(x, self._block)
+            forms[part] = self.scale * family.forms(x, self._block)
         if self._tables is not None:
             forms[self._in_tables] = self._tables.forms(x)
-        return self.scale * forms
+        return forms
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
@@ -216,10 +218,9 @@ class RBFBank(KernelBank):
         which = checked_indices(rows, self.n_points, "rows")
         products = np.empty((which.size, self.n_kernels))
         for family, part in self._others:
-            products[:, part] = family.products(which, x, self._block)
+            products[:, part] = self.scale * family.products(which, x, self._block)
         if self._tables is not None:
             products[:, self._in_tables] = self._tables.products(which, x)
-        products *= self.scale
         return products
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
@@ -229,9 +230,9 @@ class RBFBank(KernelBank):
         found = np.empty((which.size, others.size, self.n_kernels))
         for family, part in self._others:
             family.entries(which, others, found[:, :, part])
+            found[:, :, part] *= self.scale
         if self._tables is not None:
             found[:, :, self._in_tables] = self._tables.entries(which, others)
-        found *= self.scale
         return found
 
     def diagonal(self) -> Matrix:
@@ -297,3 +298,10 @@ def _checked_widths(widths: ArrayLike) -> Vector:
     if s.size == 0 or not (np.isfinite(s) & (s > 0)).all():
         raise InvalidArgument(f"`widths` must be positive and finite in each entry, got {widths!r}")
     return s
+
+
+def _indices(parts: Sequence[slice]) -> slice | Indices:
+    """Where some parts are: as a slice, which is faster, if they follow each other."""
+    if all(before.stop == after.start for before, after in pairwise(parts)):
+        return slice(parts[0].start, parts[-1].stop) if parts else slice(0)
+    return np.concatenate([np.arange(part.start, part.stop) for part in parts])

@@ -51,21 +51,21 @@ class RBFFamily:
             points = points.toarray()
         first, self.index = distinct(points)
         points = points[first]
-        # Distances are those of centred points, of which a difference of norms loses fewest digits.
-        self.center = np.zeros(points.shape[1]) if sparse.issparse(points) else points.mean(axis=0)
+        # A difference of norms loses fewest digits if the points are centred.
+        by_norms = points.shape[1] > FEW_FEATURES and not sparse.issparse(points)
+        self.center = points.mean(axis=0) if by_norms else np.zeros(points.shape[1])
         self.points = self._prepared(points)
-        self.norms = squared_norms(self.points)
         self.nodes, self.to_widths = _interpolation(self.rates)
 
     @property
     def n_distinct(self) -> int:
         """Number of points that differ."""
-        return int(self.norms.size)
+        return int(self.points.shape[0])
 
     def entries(self, rows: Indices, columns: Indices, out: NDArray[np.float64]) -> None:
         """Write the kernels of two lists of points to an array of shape (r, c, w)."""
         a, b = self.index[rows], self.index[columns]
-        D = self._distances(self.points[a], self.norms[a], self.points[b], self.norms[b])
+        D = self._distances(self.points[a], self._right(b))
         if self.rates.size >= MANY_WIDTHS:
             np.multiply(D[:, :, None], -self.rates, out=out)
             np.exp(out, out=out)
@@ -80,7 +80,7 @@ class RBFFamily:
             T = (self.table @ weights).reshape(self.n_distinct, self.n_distinct)
             out += T[a][:, b]
         else:
-            self._combine(self.points[a], self.norms[a], b, weights, out)
+            self._combine(self.points[a], b, weights, out)
 
     def cross(self, new: Points, weights: Vector, out: Matrix) -> None:
         """Add the weighted sum of the kernels between new points and these to an array of shape (m, n)."""
@@ -88,40 +88,39 @@ class RBFFamily:
             new = new.toarray()
         A = self._prepared(new)
         total = np.zeros((A.shape[0], self.n_distinct))
-        self._combine(A, squared_norms(A), np.arange(self.n_distinct), weights, total)
+        self._combine(A, np.arange(self.n_distinct), weights, total)
         out += total[:, self.index]
 
     def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
         """Entries of every kernel times one vector, shape (r, w); blocks of so many distances at most."""
         w = np.bincount(self.index, v, minlength=self.n_distinct)
         support = np.flatnonzero(w)
-        B, norms, w = self.points[support], self.norms[support], w[support]
-        wanted, back = self.index[rows], None
-        if self.n_distinct <= rows.size:
-            wanted, back = np.arange(self.n_distinct), wanted
-        found = np.empty((wanted.size, self.nodes.size))
-        for part in blocks(wanted.size, support.size, block):
-            a = wanted[part]
-            D = self._distances(self.points[a], self.norms[a], B, norms)
+        right, w = self._right(support), w[support]
+        # If there are fewer points that differ than rows, the products of all of these, each once.
+        every = self.n_distinct <= rows.size
+        A = self.points if every else self.points[self.index[rows]]
+        found = np.empty((A.shape[0], self.nodes.size))
+        for part in blocks(A.shape[0], support.size, block):
+            D = self._distances(A[part], right)
             for piece, k, E in _decays(D, self.nodes):
                 found[part][piece, k] = E @ w
         if self.to_widths is not None:
             found = found @ self.to_widths.T
-        return found if back is None else found[back]
+        return found[self.index[rows]] if every else found
 
     def forms(self, v: Vector, block: int) -> Vector:
         """Quadratic forms of every kernel, shape (w,); blocks of so many distances at most."""
         w = np.bincount(self.index, v, minlength=self.n_distinct)
         support = np.flatnonzero(w)
-        A, norms, w = self.points[support], self.norms[support], w[support]
+        A, w = self.points[support], w[support]
         found = np.zeros(self.nodes.size)
         for part in blocks(support.size, support.size, block):
             # Pairs left of the block twice, those in it once.
-            D = self._distances(A[part], norms[part], A[: part.stop], norms[: part.stop])
-            right = 2.0 * w[: part.stop]
-            right[part] = w[part]
+            D = self._distances(A[part], self._right(support[: part.stop]))
+            twice = 2.0 * w[: part.stop]
+            twice[part] = w[part]
             for piece, k, E in _decays(D, self.nodes):
-                found[k] += w[part][piece] @ (E @ right)
+                found[k] += w[part][piece] @ (E @ twice)
         return found if self.to_widths is None else self.to_widths @ found
 
     @cached_property
@@ -129,37 +128,47 @@ class RBFFamily:
         """All entries of the kernels, if the points that differ are few: shape (number of pairs, w)."""
         if self.n_distinct > FEW_POINTS or self.rates.size >= MANY_WIDTHS:
             return None
-        D = self._distances(self.points, self.norms, self.points, self.norms)
+        D = self._distances(self.points, self._right(np.arange(self.n_distinct)))
         return np.exp(D.reshape(-1, 1) * -self.rates)
 
-    def _combine(self, A: Points, norms: Vector, columns: Indices, weights: Vector, out: Matrix) -> None:
+    def _combine(self, A: Points, columns: Indices, weights: Vector, out: Matrix) -> None:
         reduced = weights if self.to_widths is None else weights @ self.to_widths
         used = np.flatnonzero(reduced)
-        D = self._distances(A, norms, self.points[columns], self.norms[columns])
+        D = self._distances(A, self._right(columns))
         for piece, k, E in _decays(D, self.nodes[used]):
             E *= reduced[used[k]]
             out[piece] += E
 
     def _prepared(self, points: Points) -> Points:
-        if sparse.issparse(points):
+        """The points as the left factor of distances: if there are several features, with |x|**2 and 1 appended."""
+        if not sparse.issparse(points):
+            points = points - self.center
+        if points.shape[1] <= FEW_FEATURES:
             return points
-        return np.ascontiguousarray(points - self.center)
+        squares, ones = squared_norms(points)[:, None], np.ones((points.shape[0], 1))
+        if sparse.issparse(points):
+            return sparse.hstack([points, squares, ones], format="csr")
+        return np.hstack([points, squares, ones])
 
-    def _distances(self, A: Points, a: Vector, B: Points, b: Vector) -> Matrix:
-        """Squared distances of points whose squared norms are a and b."""
-        if A.shape[1] <= FEW_FEATURES:
-            D = np.zeros((a.size, b.size))
-            for f in range(A.shape[1]):
-                difference = A[:, f, None] - B[:, f]
-                difference *= difference
-                D += difference
-            return D
-        D = (A @ B.T).toarray() if sparse.issparse(A) else A @ B.T
-        D *= -2.0
-        D += a[:, None]
-        D += b
-        clipped: Matrix = np.maximum(D, 0.0, out=D)
-        return clipped
+    def _right(self, chosen: Indices) -> Points:
+        """Some points as the right factor, so that ``|x|**2 - 2 x @ y + |y|**2`` is one product."""
+        points = self.points[chosen]
+        if points.shape[1] <= FEW_FEATURES:
+            return points.T
+        parts = [-2.0 * points[:, :-2], points[:, -1:], points[:, -2:-1]]
+        return sparse.hstack(parts, format="csr").T if sparse.issparse(points) else np.hstack(parts).T
+
+    def _distances(self, left: Points, right: Points) -> Matrix:
+        """Squared distances; as differences of norms, they may be below 0 by their rounding."""
+        if left.shape[1] > FEW_FEATURES:
+            D: Matrix = left @ right
+            return D.toarray() if sparse.issparse(D) else D
+        D = np.zeros((left.shape[0], right.shape[1]))
+        for f in range(left.shape[1]):
+            difference = left[:, f, None] - right[f]
+            difference *= difference
+            D += difference
+        return D
 
 
 def _interpolation(rates: Vector) -> tuple[Vector, Matrix | None]:

@@ -19,24 +19,30 @@ class RBFTables:
     ----------
     families : sequence of RBFFamily
         At least one; each has a table. Their kernels are numbered in this order, t of them.
+    scale : float
+        Factor of all kernels.
     """
 
-    def __init__(self, families: Sequence[RBFFamily]) -> None:
-        tables = [family.table for family in families]
+    def __init__(self, families: Sequence[RBFFamily], scale: float) -> None:
+        tables = [scale * family.table for family in families]
         index = np.concatenate([np.broadcast_to(f.index, (f.rates.size, f.index.size)) for f in families])
         sizes = np.concatenate([np.full(f.rates.size, f.n_distinct) for f in families])
         # Value a of kernel k has the number starts[k] + a, its pairs (a, b) are at pair_starts[k] + sizes[k] * a + b.
         self.sizes = sizes
-        self.starts = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
+        self.starts = np.cumsum([0, *sizes[:-1]])
         self.pair_starts = np.cumsum([0, *sizes[:-1] ** 2])
-        self.values = np.ascontiguousarray(index.T, dtype=np.int32)
+        self.values = np.ascontiguousarray(index.T)
         self.pairs = np.concatenate([table.T.ravel() for table in tables])
         self.matrix = sparse.block_diag([block for t in tables for block in _squares(t)], format="csr")
 
     def entries(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
         """Kernels of two lists of points, shape (r, c, t)."""
-        of_row = self.pair_starts + self.sizes * self.values[rows]
-        return self.pairs[of_row[:, None] + self.values[columns]]
+        others = self.values[columns]
+        where = np.empty(others.shape, np.intp)
+        found = np.empty((rows.size, *others.shape))
+        for i, of_row in enumerate(self.pair_starts + self.sizes * self.values[rows]):
+            np.take(self.pairs, np.add(of_row, others, out=where), out=found[i], mode="clip")
+        return found
 
     def products(self, rows: Indices, v: Vector) -> Matrix:
         """Entries of every kernel times one vector, shape (r, t)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ LOOSE, LOOSE_SET = 0.1, 0.3
 # Share of a working set that free variables of the last one may take.
 KEPT = 0.5
 # Points of a working set, unless told otherwise: at most, and at least if their columns do not fit.
-MOST_POINTS, LEAST_POINTS = 256, 16
+MOST_POINTS, LEAST_POINTS = 128, 16
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SMOMKL(MKLSolver):
         Without, the bound has an error of first order and a run takes about three times the steps.
     working_points : int, optional
         Points of a working set, at least 2. Default: all points if their columns fit into `cache_bytes`, otherwise as
-        many as do, at least 16 and at most 256.
+        many as do, at least 16 and at most 128.
 
     Raises
     ------
@@ -139,7 +139,9 @@ class _Steps:
         self.slots = min(max(cache_bytes // (8 * size * bank.n_kernels), 2), size)
         self.diagonal = bank.diagonal()
         self.points = np.arange(bank.n_points)
-        self.cache = self._cache(self.points) if size == bank.n_points else None
+        self.cache: ColumnCache | None = None
+        if size == bank.n_points:
+            self.cache = self._cache(size, lambda i: bank.entries([i], self.points)[0])
         self.free = self.points[:0]
 
     def take(self, decision: Vector, target: float, limit: int) -> tuple[int, bool]:
@@ -151,7 +153,8 @@ class _Steps:
             chosen, violation = self._chosen(decision)
             if violation <= target:
                 return 0, True
-            cache, target = self._cache(chosen), max(target, LOOSE_SET * violation)
+            block = bank.entries(chosen, chosen)
+            cache, target = self._cache(chosen.size, lambda i: block[i]), max(target, LOOSE_SET * violation)
         linear, lower, upper, x = (
             np.ascontiguousarray(of_variable.reshape(-1, bank.n_points)[:, chosen]).ravel()
             for of_variable in (loss.linear, loss.lower, loss.upper, self.x)
@@ -164,17 +167,16 @@ class _Steps:
         self.x.reshape(-1, bank.n_points)[:, chosen] = x.reshape(-1, chosen.size)
         v = loss.signed_dual(self.x)
         # The steps keep the rows of active points up to date.
+        if active.size < bank.n_points:
+            self.M += bank.row_products(self.points, v - before)
         self.M[chosen[active]] = M[active]
-        others = np.delete(self.points, chosen[active])
-        self.M[others] += bank.row_products(others, v - before)
         self.S[:] = np.maximum(v @ self.M, 0.0)
         inside = (x > lower) & (x < upper)
         self.free = chosen[inside.reshape(-1, chosen.size).any(axis=0) & (v != before)[chosen]]
         return taken, self.cache is not None
 
-    def _cache(self, chosen: Indices) -> ColumnCache:
-        p = self.bank.n_kernels
-        return ColumnCache(lambda i: self.bank.entries(chosen[i : i + 1], chosen)[0], chosen.size, p, self.slots)
+    def _cache(self, n_points: int, fetch: Callable[[int], Matrix]) -> ColumnCache:
+        return ColumnCache(fetch, n_points, self.bank.n_kernels, self.slots)
 
     def _chosen(self, decision: Vector) -> tuple[Indices, float]:
         """The next working set, and the violation of the optimality conditions by all points."""
