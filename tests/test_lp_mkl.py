@@ -234,9 +234,10 @@ def test_without_room_for_all_columns_the_rows_of_a_few_points_are_read():
             return super().entries(rows, columns)
 
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 3)), np.where(np.arange(60) % 2, 1.0, -1.0)
-    kernels = [np.exp(-((X[:, None, f] - X[:, f]) ** 2)) for f in range(3)]
-    for cache_bytes, largest in ((8 * 3 * 60**2, 60), (8 * 3 * 60**2 - 1, 59), (8 * 3 * 30**2, 30), (0, 16)):
+    n, p = 200, 3
+    X, y = rng.normal(size=(n, p)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    kernels = [np.exp(-((X[:, None, f] - X[:, f]) ** 2)) for f in range(p)]
+    for cache_bytes, largest in ((8 * p * n**2, n), (8 * p * n**2 - 1, 49), (16 * 8 * p * 30**2, 30), (0, 16)):
         bank = CountingBank(kernels)
         result = solve_lp_mkl(bank, y, solver=SMOMKL(cache_bytes=cache_bytes))
         assert result.status is Status.CONVERGED

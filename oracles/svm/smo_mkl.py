@@ -26,8 +26,9 @@ ROUND, SETS = 10_000, 25
 LOOSE, LOOSE_SET = 0.1, 0.3
 # Share of a working set that free variables of the last one may take.
 KEPT = 0.5
-# Points of a working set, unless told otherwise: at most, and at least if their columns do not fit.
-MOST_POINTS, LEAST_POINTS = 128, 16
+# Share of the cache that the columns of a working set may take, if those of all points do not fit: a small set is read
+# anew sooner than a large one is written. Its points at most, and at least in any case.
+SHARE, MOST_POINTS, LEAST_POINTS = 1 / 16, 128, 16
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class SMOMKL(MKLSolver):
         Without, the bound has an error of first order and a run takes about three times the steps.
     working_points : int, optional
         Points of a working set, at least 2. Default: all points if their columns fit into `cache_bytes`, otherwise as
-        many as do, at least 16 and at most 128.
+        many as fit into 1/16 of it, at least 16 and at most 128.
 
     Raises
     ------
@@ -123,8 +124,11 @@ class SMOMKL(MKLSolver):
         """Points of a working set."""
         if self.working_points is not None:
             return min(self.working_points, bank.n_points)
-        fitting = int((self.cache_bytes / (8 * bank.n_kernels)) ** 0.5)
-        return bank.n_points if fitting >= bank.n_points else max(min(fitting, MOST_POINTS), LEAST_POINTS)
+        points_squared = self.cache_bytes // (8 * bank.n_kernels)
+        if bank.n_points**2 <= points_squared:
+            return bank.n_points
+        fitting = int((SHARE * points_squared) ** 0.5)
+        return min(max(min(fitting, MOST_POINTS), LEAST_POINTS), bank.n_points)
 
 
 class _Steps:
