@@ -69,13 +69,6 @@ def figure1(options: Options) -> Outcome:
     large, missing = ([], []) if options.quick else sets_of(LARGE, options)
     tally = Tally()
     panels: dict[str, Mapping[str, tuple[np.ndarray, np.ndarray]]] = {}
-    for label, dataset in kernels:
-        sizes = (20, 40) if options.quick else KERNEL_COUNTS
-        (Z,) = standardised(dataset.dense())
-        problems = {size: (RBFBank.from_quantiles(Z, size), dataset.y) for size in sizes}
-        curves = _curves(tally, label, "kernels", problems, SOLVERS)
-        panels[f"{label}: kernels"] = curves
-        options.say(f"{label}: done")
     for label, dataset in large:
         X, y = dataset.dense(), dataset.y
         order = np.random.default_rng(options.seed).permutation(y.size)
@@ -83,8 +76,12 @@ def figure1(options: Options) -> Outcome:
         for size in (*POINT_COUNTS, y.size):
             rows = order[:size]
             problems[size] = (RBFBank.from_quantiles(standardised(X[rows])[0], N_KERNELS), y[rows])
-        panels[f"{label}: points"] = _curves(tally, label, "points", problems, {"SMO-MKL": SMOMKL()})
-        options.say(f"{label}: done")
+        panels[f"{label}: points"] = _curves(options, tally, label, "points", problems, {"SMO-MKL": SMOMKL()})
+    for label, dataset in kernels:
+        sizes = (20, 40) if options.quick else KERNEL_COUNTS
+        (Z,) = standardised(dataset.dense())
+        problems = {size: (RBFBank.from_quantiles(Z, size), dataset.y) for size in sizes}
+        panels[f"{label}: kernels"] = _curves(options, tally, label, "kernels", problems, SOLVERS)
     figures = tally.rows()
     measured = {(row.set, row.quantity) for row in figures}
     if not options.quick:  # of sets that are not at hand
@@ -105,6 +102,7 @@ def figure1(options: Options) -> Outcome:
 
 
 def _curves(
+    options: Options,
     tally: Tally,
     label: str,
     unit: str,
@@ -112,17 +110,16 @@ def _curves(
     solvers: Mapping[str, MKLSolver],
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Seconds by size, exponent and solver, with the exponents of their growth."""
-    found = {}
+    seconds: dict[tuple[str, str], list[float]] = {(p, name): [] for p in OF_FIGURE_1 for name in solvers}
+    for size, (bank, y) in problems.items():
+        for (p, name), of_sizes in seconds.items():
+            began = thread_time()
+            result = solve_lp_mkl(bank, y, p=float(p), rtol=RTOL, solver=solvers[name])
+            of_sizes.append(thread_time() - began)
+            row = f"{label}, {size} {unit}, p={p}"
+            tally.add(row, f"seconds, {name}", of_sizes[-1] if result.success else np.nan)
+            options.say(f"{row}: {name}, {of_sizes[-1]:.3g} s, relative gap {result.relative_gap:.1e}")
     sizes = np.array(list(problems))
-    for p in OF_FIGURE_1:
-        for name, solver in solvers.items():
-            seconds = []
-            for size, (bank, y) in problems.items():
-                began = thread_time()
-                result = solve_lp_mkl(bank, y, p=float(p), rtol=RTOL, solver=solver)
-                seconds.append(thread_time() - began)
-                row = f"{label}, {size} {unit}, p={p}"
-                tally.add(row, f"seconds, {name}", seconds[-1] if result.success else np.nan)
-            tally.add(f"{label}, p={p}", f"exponent of {unit}, {name}", growth(list(sizes), seconds))
-            found[f"{name}, p = {p}"] = (sizes, np.array(seconds))
-    return found
+    for (p, name), of_sizes in seconds.items():
+        tally.add(f"{label}, p={p}", f"exponent of {unit}, {name}", growth(list(sizes), of_sizes))
+    return {f"{name}, p = {p}": (sizes, np.array(of_sizes)) for (p, name), of_sizes in seconds.items()}
