@@ -103,6 +103,16 @@ def test_lp_mkl_on_the_fly_is_lp_mkl(p):
         )
 
 
+def test_many_points_on_the_fly_are_not_combined():
+    class Uncombined(RBFBank):
+        def combine(self, weights, out=None):
+            raise AssertionError("asked for a combined kernel")
+
+    X = np.random.default_rng(0).normal(size=(1001, 2))
+    bank = Uncombined(X, [[0], [1]], [[1.0], [1.0]])
+    assert solve_lp_mkl(bank, np.where(X[:, 0] > 0, 1.0, -1.0), rtol=1e-3).success
+
+
 @pytest.mark.parametrize("regulariser", [LpRegulariser(1.5), EntropyRegulariser(1.0, 0.1)])
 def test_regression_on_the_fly(regulariser):
     X = points()
