@@ -14,7 +14,7 @@ from oracle_opt.oracles.conic import (
 )
 from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
 from oracle_opt.oracles.gmkl import GMKLOracle
-from oracle_opt.oracles.kernels import GramBank, ProductBank, uci_bank
+from oracle_opt.oracles.kernels import GramBank, KernelBank, ProductBank, RBFBank, uci_bank
 from oracle_opt.oracles.lagrangian import (
     FacilityLocationOracle,
     GeneralisedAssignmentOracle,
@@ -47,6 +47,7 @@ __all__ = [
     "GramBank",
     "HeldKarpOracle",
     "Infeasibility",
+    "KernelBank",
     "LagrangianOracle",
     "LpRegulariser",
     "MKLOneClassOracle",
@@ -60,6 +61,7 @@ __all__ = [
     "Power",
     "PrimalSolution",
     "ProductBank",
+    "RBFBank",
     "RandomBlock",
     "Regulariser",
     "RelaxedSolution",

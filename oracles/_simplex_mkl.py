@@ -13,7 +13,7 @@ from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.svm.box import BoxDual, decision_values
 from oracle_opt.oracles.svm.curvature import curvature_factor
@@ -32,7 +32,7 @@ class SimplexMKLOracle(Oracle):
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     dual : BoxDual
         L, the box and the sum.
@@ -40,7 +40,7 @@ class SimplexMKLOracle(Oracle):
         As for `MKLOracle`.
     """
 
-    def __init__(self, bank: GramBank, dual: BoxDual, accuracy: float, max_steps: int) -> None:
+    def __init__(self, bank: KernelBank, dual: BoxDual, accuracy: float, max_steps: int) -> None:
         if not 0.0 <= accuracy < np.inf:
             raise InvalidArgument(f"`accuracy` must be a number >= 0, got {accuracy!r}")
         self.bank = bank
@@ -127,7 +127,7 @@ class SimplexMKLOracle(Oracle):
         cut : ObjectiveCut
             Say the best one of a run.
         new : array_like
-            New points as `GramBank.cross` takes them: m raw points, or p cross-kernels of shape (m, n).
+            New points as the bank's `cross` takes them: m raw points, or p cross-kernels of shape (m, n).
 
         Returns
         -------
@@ -176,7 +176,7 @@ class SimplexMKLOracle(Oracle):
             )
 
 
-def check_count(name: str, what: str, values: Vector, bank: GramBank) -> None:
+def check_count(name: str, what: str, values: Vector, bank: KernelBank) -> None:
     """Raise `InvalidArgument` unless there are as many values as points of the bank."""
     if values.size != bank.n_points:
         raise InvalidArgument(f"`{name}` must have {bank.n_points} {what}, one a point of the bank, got {values.size}")

@@ -13,7 +13,7 @@ from oracle_opt.cuts import Cut, ObjectiveCut, Vector
 from oracle_opt.domain import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.kernels import GramBank, ProductBank
+from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, decision_values, solve_checked
 
@@ -78,7 +78,7 @@ class WarmSVM:
 class WeightedSVMOracle(Oracle):
     """What the oracles have in common whose cuts come from a C-SVC on the weighted kernels of a bank."""
 
-    bank: GramBank | ProductBank
+    bank: KernelBank | ProductBank
     _svm: WarmSVM
 
     @property

@@ -12,7 +12,7 @@ from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
-from oracle_opt.oracles.kernels import GramBank, ProductBank
+from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.regularisers import Regulariser
 
 
@@ -44,7 +44,7 @@ class GMKLOracle(WeightedSVMOracle):
     A query solves one SVM on the kernel ``K(d)``, from where the last one ended; `Query.accuracy` is the relative gap
     asked of it, and what remains of its gap is the cut's `error`.
 
-    *Sum*, ``K(d) = sum(d_k K_k)``, for a `GramBank`. T is convex if r is. For any feasible a the function inside the
+    *Sum*, ``K(d) = sum(d_k K_k)``, for a `KernelBank`. T is convex if r is. For any feasible a the function inside the
     maximum is affine in d, so its value and slope at the query point plus those of r are a valid cut. The orthant is
     not bounded, and yet the cut has a lower bound: the dual ``sum(t a) - r*(S(t a) / 2)``, r* the conjugate of r over
     the orthant and t the best scale, for every regulariser that knows its conjugate.
@@ -54,7 +54,7 @@ class GMKLOracle(WeightedSVMOracle):
 
     Parameters
     ----------
-    bank : GramBank or ProductBank
+    bank : KernelBank or ProductBank
         p kernels, or p distances, on n points.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
@@ -100,7 +100,7 @@ class GMKLOracle(WeightedSVMOracle):
 
     def __init__(
         self,
-        bank: GramBank | ProductBank,
+        bank: KernelBank | ProductBank,
         y: ArrayLike,
         C: float | ArrayLike,
         regulariser: Regulariser,

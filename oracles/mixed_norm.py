@@ -12,7 +12,7 @@ from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
-from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.kernels import KernelBank
 
 FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
 MAX_SOLVES = 50  # SVMs a query
@@ -32,7 +32,7 @@ class MixedNormOracle(WeightedSVMOracle):
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
@@ -77,7 +77,7 @@ class MixedNormOracle(WeightedSVMOracle):
 
     def __init__(
         self,
-        bank: GramBank,
+        bank: KernelBank,
         y: ArrayLike,
         C: float | ArrayLike = 100.0,
         *,

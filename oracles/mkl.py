@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.oracles._simplex_mkl import SimplexMKLOracle, check_count, checksum
-from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, csvc_dual
 
 
@@ -36,7 +36,7 @@ class MKLOracle(SimplexMKLOracle):
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
@@ -80,7 +80,7 @@ class MKLOracle(SimplexMKLOracle):
 
     def __init__(
         self,
-        bank: GramBank,
+        bank: KernelBank,
         y: ArrayLike,
         C: float | ArrayLike = 100.0,
         *,

@@ -9,7 +9,7 @@ import numpy as np
 
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.oracles._simplex_mkl import SimplexMKLOracle
-from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.svm.one_class import one_class_dual
 
 
@@ -22,7 +22,7 @@ class MKLOneClassOracle(SimplexMKLOracle):
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     nu : float
         In (0, 1]: at most this share of the points has a negative decision value.
@@ -54,7 +54,9 @@ class MKLOneClassOracle(SimplexMKLOracle):
     (-1.0, [-1.0, -2.0], -2.0)
     """
 
-    def __init__(self, bank: GramBank, nu: float = 0.5, *, accuracy: float = 1e-8, max_steps: int = 10_000_000) -> None:
+    def __init__(
+        self, bank: KernelBank, nu: float = 0.5, *, accuracy: float = 1e-8, max_steps: int = 10_000_000
+    ) -> None:
         self.nu = nu
         super().__init__(bank, one_class_dual(bank.n_points, nu), accuracy, max_steps)
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.oracles._simplex_mkl import SimplexMKLOracle, check_count, checksum
-from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.svm.csvc import checked_box
 from oracle_opt.oracles.svm.svr import checked_epsilon, checked_targets, svr_dual
 
@@ -22,7 +22,7 @@ class MKLRegressionOracle(SimplexMKLOracle):
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     t : array_like of shape (n,)
         Targets.
@@ -60,7 +60,7 @@ class MKLRegressionOracle(SimplexMKLOracle):
 
     def __init__(
         self,
-        bank: GramBank,
+        bank: KernelBank,
         t: ArrayLike,
         C: float | ArrayLike = 100.0,
         epsilon: float = 0.1,

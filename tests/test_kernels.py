@@ -86,7 +86,7 @@ def test_row_products_refuse_rows_that_are_none(rows):
 
 @pytest.mark.parametrize(("memory", "copies"), [(None, 2), (2 * 8 * 7 * 561, 2), (2 * 8 * 7 * 561 - 1, 1), (0, 1)])
 def test_second_layout_is_made_where_the_machine_has_room(monkeypatch, memory, copies):
-    monkeypatch.setattr("oracle_opt.oracles.kernels.bank._most_of_memory", lambda: memory)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.bank.most_of_memory", lambda: memory)
     assert GramBank(stack()).nbytes == copies * 8 * 7 * 561
 
 

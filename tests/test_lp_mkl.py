@@ -187,9 +187,9 @@ def test_columns_thrown_out_change_nothing(loss):
     class CountingBank(GramBank):
         fetched = 0
 
-        def row_products(self, rows, v):
-            self.fetched += len(rows) == self.n_points and np.count_nonzero(v) == 1
-            return super().row_products(rows, v)
+        def entries(self, rows, columns):
+            self.fetched += len(rows)
+            return super().entries(rows, columns)
 
     _, kernels, y, targets = random_problem(4)
     bank = CountingBank(kernels)
@@ -198,7 +198,7 @@ def test_columns_thrown_out_change_nothing(loss):
     for cache_bytes in (0, 5 * 8 * n * p, 1 << 30):
         bank.fetched = 0
         given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
-        results.append(solve_mkl(bank, given, LpRegulariser(1.5), solver=SMOMKL(cache_bytes=cache_bytes)))
+        results.append(solve_mkl(bank, given, LpRegulariser(1.5), solver=SMOMKL(cache_bytes, working_points=n)))
         fetched.append(bank.fetched)
     for other in results[:2]:
         np.testing.assert_array_equal(other.point, results[2].point)
@@ -207,6 +207,41 @@ def test_columns_thrown_out_change_nothing(loss):
     assert fetched[0] > fetched[1] > fetched[2]
     assert fetched[2] <= n
     assert fetched[0] <= 2 * results[0].cut.extras["n_steps"]
+
+
+@pytest.mark.parametrize("working_points", [2, 3, 6])
+@pytest.mark.parametrize("regulariser", [LpRegulariser(2.0), LpRegulariser(1.2), EntropyRegulariser(1.0, np.ones(4))])
+@pytest.mark.parametrize("loss", ["hinge", "epsilon"])
+def test_working_sets_find_the_same_optimum(loss, regulariser, working_points):
+    bank, _, y, targets = random_problem(4)
+    given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
+    whole = solve_mkl(bank, given, regulariser, solver=SMOMKL())
+    parts = solve_mkl(bank, given, regulariser, solver=SMOMKL(polish_points=0, working_points=working_points))
+    assert whole.status is parts.status is Status.CONVERGED
+    assert max(whole.lower_bound, parts.lower_bound) <= min(whole.upper_bound, parts.upper_bound) * (1 + 1e-12)
+    assert parts.cut.extras["n_steps"] > 0
+    np.testing.assert_allclose(
+        parts.cut.extras["quadratic_forms"], bank.quadratic_forms(parts.cut.extras["signed_dual"])
+    )
+
+
+def test_without_room_for_all_columns_the_rows_of_a_few_points_are_read():
+    class CountingBank(GramBank):
+        largest = 0
+
+        def entries(self, rows, columns):
+            self.largest = max(self.largest, len(columns))
+            return super().entries(rows, columns)
+
+    rng = np.random.default_rng(0)
+    n, p = 200, 3
+    X, y = rng.normal(size=(n, p)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    kernels = [np.exp(-((X[:, None, f] - X[:, f]) ** 2)) for f in range(p)]
+    for cache_bytes, largest in ((8 * p * n**2, n), (8 * p * n**2 - 1, 49), (16 * 8 * p * 30**2, 30), (0, 16)):
+        bank = CountingBank(kernels)
+        result = solve_lp_mkl(bank, y, solver=SMOMKL(cache_bytes=cache_bytes))
+        assert result.status is Status.CONVERGED
+        assert bank.largest == largest
 
 
 REGULARISERS = [LpRegulariser(p, 0.7) for p in EXPONENTS] + [EntropyRegulariser(0.7, [0.5, 2.0, 1.0])]
@@ -354,7 +389,7 @@ def test_the_two_builds_take_the_same_steps(regulariser):
     bank, _, y, _ = random_problem(9)
     n, p = bank.n_points, bank.n_kernels
     loss = Hinge(y, 5.0)
-    diagonal = np.concatenate([bank.row_products([i], np.eye(n)[i]) for i in range(n)])
+    diagonal = bank.diagonal()
     outcomes = []
     for name in ("_lpmkl", "_lpmkl_avx2"):
         loops = importlib.import_module(f"oracle_opt.oracles.svm.{name}")
@@ -362,7 +397,7 @@ def test_the_two_builds_take_the_same_steps(regulariser):
             penalty = loops.Entropy(regulariser.reference, 1.0)
         else:
             penalty = loops.SquaredNorm(1.0) if regulariser.p == 2.0 else loops.LpNorm(regulariser.p, 1.0)
-        cache = loops.ColumnCache(lambda i: bank.row_products(np.arange(n), np.eye(n)[i]), n, p, n)
+        cache = loops.ColumnCache(lambda i: bank.entries([i], np.arange(n))[0], n, p, n)
         x, M, S = np.zeros(n), np.zeros((n, p)), np.zeros(p)
         loops.take_steps(cache, penalty, loss.linear, loss.lower, loss.upper, diagonal, x, M, S, 1e-10, 100_000)
         np.testing.assert_allclose(S, bank.quadratic_forms(x), rtol=1e-8)
@@ -414,5 +449,7 @@ def test_parts_are_checked():
     for name in ("cache_bytes", "max_steps", "polish_points"):
         with pytest.raises(InvalidArgument, match=f"`{name}` must be >= 0"):
             SMOMKL(**{name: -1})
+    with pytest.raises(InvalidArgument, match="`working_points` must be at least 2 or None, got 1"):
+        SMOMKL(working_points=1)
     with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve EpsilonInsensitive"):
         NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegulariser(2.0)), 1e-6)

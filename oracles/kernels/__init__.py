@@ -1,8 +1,10 @@
 """Banks of kernels: many kernels on the same points, and the sums and quadratic forms of them that oracles need."""
 
 from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, uci_bank
 from oracle_opt.oracles.kernels.product import ProductBank
+from oracle_opt.oracles.kernels.rbf import RBFBank
 
-__all__ = ["CrossKernels", "GramBank", "KernelKind", "KernelSpec", "ProductBank", "uci_bank"]
+__all__ = ["CrossKernels", "GramBank", "KernelBank", "KernelKind", "KernelSpec", "ProductBank", "RBFBank", "uci_bank"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,16 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.kernels.base import (
+    Indices,
+    KernelBank,
+    Matrix,
+    Vector,
+    checked_indices,
+    checked_out,
+    checked_vector,
+    most_of_memory,
+)
 from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
 
@@ -41,11 +50,8 @@ else:
         weighted_rows,
     )
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
-
-class GramBank:
+class GramBank(KernelBank):
     """Precomputed kernels K_1 .. K_p on n points.
 
     Every kernel is stored as its lower half, twice: kernel by kernel for `combine`, which reads the halves of the
@@ -165,7 +171,7 @@ class GramBank:
         self._cross_kernels = cross_kernels
         self._packed = packed
         self._pairs = None
-        limit = _most_of_memory() if memory_limit is None else memory_limit
+        limit = most_of_memory() if memory_limit is None else memory_limit
         if limit is None or 2 * packed.nbytes <= limit:
             self._pairs = np.empty((size, self.n_kernels), packed.dtype)
             transpose(packed, self._pairs)
@@ -179,50 +185,16 @@ class GramBank:
         return self._packed.nbytes + (0 if self._pairs is None else self._pairs.nbytes)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels.
-
-        The cost is proportional to the number of non-zero weights.
-
-        Parameters
-        ----------
-        weights : array_like of shape (p,)
-            Weights of the kernels.
-        out : ndarray of shape (n, n), optional
-            Where to write the sum, C-contiguous float64; default: a new array.
-
-        Returns
-        -------
-        ndarray of shape (n, n)
-            ``sum(weights[k] * K_k)``, float64 whatever the store.
-        """
-        d = _checked_vector(weights, self.n_kernels, "weights")
-        shape = (self.n_points, self.n_points)
-        K = np.empty(shape) if out is None else out
-        if K.shape != shape or K.dtype != np.float64 or not K.flags.c_contiguous:
-            raise InvalidArgument(
-                f"`out` must be C-contiguous float64 of shape {shape}, got {K.dtype} of shape {K.shape}; "
-                "leave it out for a new array"
-            )
+        """Weighted sum of the kernels, see `KernelBank.combine`."""
+        d = checked_vector(weights, self.n_kernels, "weights")
+        K = checked_out(out, self.n_points)
         which = np.flatnonzero(d)
         combine_halves(self._packed, which, d[which], K, thread_count(which.size * self._packed.shape[1]))
         return K
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector.
-
-        The cost is proportional to the square of the number of non-zero entries.
-
-        Parameters
-        ----------
-        v : array_like of shape (n,)
-            The vector; for an SVM its signed dual variables.
-
-        Returns
-        -------
-        ndarray of shape (p,)
-            ``v @ K_k @ v``, summed in float64.
-        """
-        x = _checked_vector(v, self.n_points, "v")
+        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
+        x = checked_vector(v, self.n_points, "v")
         support = np.flatnonzero(x)
         if self._pairs is None:
             forms = np.empty(self.n_kernels)
@@ -237,32 +209,35 @@ class GramBank:
         return np.add.reduce(shares, axis=0)
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector.
-
-        The cost is proportional to the number of rows times that of non-zero entries.
-
-        Parameters
-        ----------
-        rows : array_like of int, shape (r,)
-            Indices of points.
-        v : array_like of shape (n,)
-            The vector.
-
-        Returns
-        -------
-        ndarray of shape (r, p)
-            Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64.
-        """
-        x = _checked_vector(v, self.n_points, "v")
-        which = np.ascontiguousarray(rows, dtype=np.intp)
-        if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < self.n_points):
-            raise InvalidArgument(f"`rows` must be indices from 0 to {self.n_points - 1}, got {rows!r}")
+        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
+        x = checked_vector(v, self.n_points, "v")
+        which = checked_indices(rows, self.n_points, "rows")
         support = np.flatnonzero(x)
         products = np.empty((which.size, self.n_kernels))
-        store = self._packed if self._pairs is None else self._pairs
-        threads = thread_count(which.size * support.size * self.n_kernels)
-        row_products(store, self._pairs is not None, which, support, x[support], products, threads)
+        self._read_rows(which, support, x[support], products)
         return products
+
+    def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Some entries of every kernel, see `KernelBank.entries`."""
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        found, one = np.empty((which.size, others.size, self.n_kernels)), np.ones(1)
+        for i, row in enumerate(found):
+            self._read_rows(others, which[i : i + 1], one, row)
+        return found
+
+    def diagonal(self) -> Matrix:
+        """Diagonals of the kernels, ndarray of shape (n, p)."""
+        # The diagonal entries of a half are at i (i + 1) / 2 + i.
+        where = np.cumsum(np.arange(1, self.n_points + 1)) - 1
+        entries = self._packed[:, where].T if self._pairs is None else self._pairs[where]
+        return np.ascontiguousarray(entries, dtype=float)
+
+    def _read_rows(self, rows: Indices, support: Indices, values: Vector, out: Matrix) -> None:
+        """Write entries `rows` of every kernel times the vector of these values, shape (r, p)."""
+        store = self._packed if self._pairs is None else self._pairs
+        threads = thread_count(rows.size * support.size * self.n_kernels)
+        row_products(store, self._pairs is not None, rows, support, values, out, threads)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.
@@ -280,7 +255,7 @@ class GramBank:
         ndarray of shape (m, n)
             The sum, each kernel scaled as on the points of the bank.
         """
-        d = _checked_vector(weights, self.n_kernels, "weights")
+        d = checked_vector(weights, self.n_kernels, "weights")
         which = np.flatnonzero(d)
         return self._cross_kernels.cross(new, which, d[which] * self.scales[which])
 
@@ -307,18 +282,3 @@ def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: i
             f"{n_points} points in {kind}, got {memory_limit}"
         )
     return np.empty((n_kernels, size), kind)
-
-
-def _most_of_memory() -> int | None:
-    """70 % of the bytes of the machine's memory; None where the system does not tell."""
-    try:
-        return int(0.7 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
-    vector = np.ascontiguousarray(values, dtype=float)
-    if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got shape {vector.shape}")
-    return vector

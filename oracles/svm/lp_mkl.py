@@ -11,6 +11,7 @@ from oracle_opt.bounds import BoundTracker
 from oracle_opt.domain import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.regularisers import LpRegulariser, Regulariser
 from oracle_opt.oracles.svm.losses import Hinge, Loss
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
@@ -18,9 +19,12 @@ from oracle_opt.oracles.svm.newton_mkl import NewtonMKL
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
 from oracle_opt.result import HistoryRecorder, Result, Status, make_result
 
+# Points up to which kernels on the fly are combined for all points.
+FEW_POINTS = 1_000
+
 
 def solve_lp_mkl(
-    bank: GramBank,
+    bank: KernelBank,
     y: ArrayLike,
     C: float | ArrayLike = 100.0,
     p: float = 1.33,
@@ -39,7 +43,7 @@ def solve_lp_mkl(
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
@@ -52,7 +56,7 @@ def solve_lp_mkl(
     rtol : float
         Stop when the proven gap is at most ``rtol * abs(upper bound)``.
     solver : MKLSolver, optional
-        Default: `NewtonMKL()`. `SMOMKL()` is the method of the paper.
+        Default: that of `solve_mkl`. `SMOMKL()` is the method of the paper.
     max_calls : int
         Limit on the points answered, rows of the history.
     max_seconds : float, optional
@@ -93,7 +97,7 @@ def solve_lp_mkl(
 
 
 def solve_mkl(
-    bank: GramBank,
+    bank: KernelBank,
     loss: Loss,
     regulariser: Regulariser,
     rtol: float = 1e-6,
@@ -106,7 +110,7 @@ def solve_mkl(
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     loss : Loss
         `Hinge` or `EpsilonInsensitive`, of n points.
@@ -115,7 +119,8 @@ def solve_mkl(
     rtol, max_calls, max_seconds
         As for `solve_lp_mkl`.
     solver : MKLSolver, optional
-        Default: `NewtonMKL()` for the hinge loss, `SMOMKL()` else.
+        Default: `NewtonMKL()` for the hinge loss on a `GramBank` or on at most 1000 points, as it combines the kernels
+        of all points in each query; `SMOMKL()` else.
 
     Returns
     -------
@@ -148,7 +153,8 @@ def solve_mkl(
         raise InvalidArgument(f"`max_seconds` must be at least 0 or None, got {max_seconds!r}")
     problem = MKLProblem(bank, loss, regulariser)
     if solver is None:
-        solver = NewtonMKL() if isinstance(loss, Hinge) else SMOMKL()
+        combined = isinstance(bank, GramBank) or bank.n_points <= FEW_POINTS
+        solver = NewtonMKL() if combined and isinstance(loss, Hinge) else SMOMKL()
     if not isinstance(solver, MKLSolver):
         raise InvalidArgument(f"`solver` must be an MKLSolver object such as SMOMKL(), got {solver!r}")
     bounds, recorder = BoundTracker(NonnegativeOrthant(bank.n_kernels)), HistoryRecorder(keep_cuts=False)

@@ -12,7 +12,7 @@ import numpy as np
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
-from oracle_opt.oracles.kernels.bank import GramBank, Matrix
+from oracle_opt.oracles.kernels.base import KernelBank, Matrix
 from oracle_opt.oracles.regularisers import Regulariser
 from oracle_opt.oracles.svm.csvc import SVMSolution, solve_checked
 from oracle_opt.oracles.svm.duals import smooth_dual
@@ -29,7 +29,7 @@ class MKLProblem:
 
     Parameters
     ----------
-    bank : GramBank
+    bank : KernelBank
         p kernels on n points.
     loss : Loss
         Of n points.
@@ -51,7 +51,7 @@ class MKLProblem:
         Bank, loss and regulariser do not go together.
     """
 
-    def __init__(self, bank: GramBank, loss: Loss, regulariser: Regulariser) -> None:
+    def __init__(self, bank: KernelBank, loss: Loss, regulariser: Regulariser) -> None:
         if loss.n_points != bank.n_points:
             raise InvalidArgument(
                 f"`y` must have {bank.n_points} entries, one a point of the bank, got {loss.n_points}"

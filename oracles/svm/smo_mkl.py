@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.kernels.bank import Matrix
+from oracle_opt.oracles.kernels.base import Indices, KernelBank, Matrix
+from oracle_opt.oracles.svm.losses import Loss
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 
 if AVX2:
-    from oracle_opt.oracles.svm._lpmkl_avx2 import ColumnCache, take_steps
+    from oracle_opt.oracles.svm._lpmkl_avx2 import ColumnCache, Penalty, take_steps
 else:
-    from oracle_opt.oracles.svm._lpmkl import ColumnCache, take_steps
+    from oracle_opt.oracles.svm._lpmkl import ColumnCache, Penalty, take_steps
 
-# Steps after which a duality gap is computed in any case.
-ROUND = 10_000
-# Violation of the first round, relative to that at the start.
-LOOSE = 0.1
+# Steps, and working sets, after which a duality gap is computed in any case.
+ROUND, SETS = 10_000, 25
+# Violation of the first round, relative to that at the start; of a working set, relative to that before it.
+LOOSE, LOOSE_SET = 0.1, 0.3
+# Share of a working set that free variables of the last one may take.
+KEPT = 0.5
+# Share of the cache that the columns of a working set may take, if those of all points do not fit: a small set is read
+# anew sooner than a large one is written. Its points at most, and at least in any case.
+SHARE, MOST_POINTS, LEAST_POINTS = 1 / 16, 128, 16
 
 
 @dataclass(frozen=True)
@@ -32,23 +37,29 @@ class SMOMKL(MKLSolver):
 
     A step moves two variables to the exact optimum along their line: for the squared 2-norm the root of a cubic,
     otherwise by a safeguarded Newton method. The first variable is the one of largest gradient, its partner the one of
-    largest gain by second derivatives. ``K_k v`` is kept for all kernels and updated by two columns of each; columns
-    come from the bank when they are first needed and the least recently used are thrown out. Points whose variables
-    stay at a bound are left out of the passes. Each round of steps ends with a cut at the weights that are best for the
-    current variables: its lower bound is the dual objective, its upper one the primal objective there. It gives up when
-    steps no longer move the variables.
+    largest gain by second derivatives. ``K_k v`` is kept for all kernels; a step updates the rows of a working set of
+    points by two columns of each kernel, which come from the bank when they are first needed, the least recently used
+    being thrown out. If the columns of all points fit, the working set are all points. Otherwise it is chosen again and
+    again: the points of largest violation, and half of it free ones of the last set; after its steps the other rows
+    are updated by the columns of the points that moved, so that no column of all points is kept. Points whose variables
+    stay at a bound are left out of the passes. Each round ends with a cut at the weights that are best for the current
+    variables: its lower bound is the dual objective, its upper one the primal objective there. It gives up when steps
+    no longer move the variables.
 
-    The state takes ``16 * n * p`` bytes besides the columns, and a matrix of ``8 * n**2`` up to `polish_points`.
+    The state takes ``24 * n * p`` bytes besides the columns, and a matrix of ``8 * n**2`` up to `polish_points`.
 
     Parameters
     ----------
     cache_bytes : int
-        Bytes the columns may take, of ``8 * n * p`` each; two are kept in any case.
+        Bytes the columns of a working set may take, of ``8 * p`` times its points each; two are kept in any case.
     max_steps : int
         Limit on the steps of a run.
     polish_points : int
         Number of points up to which, for the hinge loss, the SVM at the weights of a cut is solved for its upper bound.
         Without, the bound has an error of first order and a run takes about three times the steps.
+    working_points : int, optional
+        Points of a working set, at least 2. Default: all points if their columns fit into `cache_bytes`, otherwise as
+        many as fit into 1/16 of it, at least 16 and at most 128.
 
     Raises
     ------
@@ -61,16 +72,21 @@ class SMOMKL(MKLSolver):
        section 4.
     .. [2] Fan, Chen, Lin (2005), "Working set selection using second order information for training support vector
        machines", JMLR 6, rule WSS 2.
+    .. [3] Joachims (1999), "Making large-scale SVM learning practical", in Advances in kernel methods, for working sets
+       of more than two variables.
     """
 
     cache_bytes: int = 1 << 30
     max_steps: int = 10_000_000
-    polish_points: int = 5_000
+    polish_points: int = 1_000
+    working_points: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not value >= 0:
-                raise InvalidArgument(f"`{name}` must be >= 0, got {value!r}")
+        for name in ("cache_bytes", "max_steps", "polish_points"):
+            if not getattr(self, name) >= 0:
+                raise InvalidArgument(f"`{name}` must be >= 0, got {getattr(self, name)!r}")
+        if self.working_points is not None and not self.working_points >= 2:
+            raise InvalidArgument(f"`working_points` must be at least 2 or None, got {self.working_points!r}")
 
     def cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
         """One cut a round of steps, in extras its `n_steps` so far; see `MKLSolver.cuts`."""
@@ -79,35 +95,23 @@ class SMOMKL(MKLSolver):
     def cuts_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
         """`cuts` from feasible variables, shape of ``problem.loss.linear``."""
         bank, loss = problem.bank, problem.loss
-        n, p = bank.n_points, bank.n_kernels
-        points = np.arange(n)
-
-        def column(i: int, rows: ArrayLike = points) -> Matrix:
-            unit = np.zeros(n)
-            unit[i] = 1.0
-            return bank.row_products(rows, unit)
-
-        cache = ColumnCache(column, n, p, min(max(self.cache_bytes // (8 * n * p), 2), n))
-        diagonal = np.concatenate([column(i, [i]) for i in range(n)])
-        penalty = problem.dual.penalty()
         x = start.copy()
-        M = bank.row_products(points, loss.signed_dual(x))
-        S = loss.signed_dual(x) @ M
-        target = LOOSE * loss.gap(x, M @ problem.dual.weights(S))[2]
-        steps, best = 0, -np.inf
+        M = bank.row_products(np.arange(bank.n_points), loss.signed_dual(x))
+        steps = _Steps(bank, loss, problem.dual.penalty(), x, M, self._size(bank), self.cache_bytes)
+        target = LOOSE * loss.gap(x, M @ problem.dual.weights(steps.S))[2]
+        n_steps, best = 0, -np.inf
         while True:
-            limit = min(ROUND, self.max_steps - steps)
-            taken, active = take_steps(
-                cache, penalty, loss.linear, loss.lower, loss.upper, diagonal, x, M, S, target, limit
-            )
-            steps += taken
-            v = loss.signed_dual(x)
-            left_out = np.delete(points, active)
-            M[left_out] = bank.row_products(left_out, v)
-            S[:] = v @ M
-            cut, violation = problem.answer_dual(x, M, steps, n <= self.polish_points)
+            before = n_steps
+            for _ in range(SETS):
+                taken, done = steps.take(
+                    M @ problem.dual.weights(steps.S), target, min(ROUND, self.max_steps - n_steps)
+                )
+                n_steps += taken
+                if done or taken == 0 or n_steps >= min(self.max_steps, before + ROUND):
+                    break
+            cut, violation = problem.answer_dual(x, M, n_steps, bank.n_points <= self.polish_points)
             yield cut, Step.SERIOUS if cut.lower_bound > best else Step.NULL
-            if steps >= self.max_steps or violation == 0.0 or (taken == 0 and violation > target):
+            if n_steps >= self.max_steps or violation == 0.0 or (taken == 0 and violation > target):
                 return
             best = max(best, cut.lower_bound)
             if violation <= 2.0 * target:
@@ -115,3 +119,79 @@ class SMOMKL(MKLSolver):
                 relative = (cut.upper - cut.lower_bound) / max(abs(cut.upper), 1e-300)
                 share = np.sqrt(0.5 * rtol / max(relative, 1e-300))
                 target = min(target, violation) * min(max(share, 0.1), 0.5)
+
+    def _size(self, bank: KernelBank) -> int:
+        """Points of a working set."""
+        if self.working_points is not None:
+            return min(self.working_points, bank.n_points)
+        points_squared = self.cache_bytes // (8 * bank.n_kernels)
+        if bank.n_points**2 <= points_squared:
+            return bank.n_points
+        fitting = int((SHARE * points_squared) ** 0.5)
+        return min(max(min(fitting, MOST_POINTS), LEAST_POINTS), bank.n_points)
+
+
+class _Steps:
+    """Steps on working sets; x and M, row j of which is ``(K_k v)_j`` for all k, are changed in place."""
+
+    def __init__(
+        self, bank: KernelBank, loss: Loss, penalty: Penalty, x: Vector, M: Matrix, size: int, cache_bytes: int
+    ) -> None:
+        self.bank, self.loss, self.penalty = bank, loss, penalty
+        self.x, self.M, self.S = x, M, np.maximum(loss.signed_dual(x) @ M, 0.0)
+        self.size = size
+        self.slots = min(max(cache_bytes // (8 * size * bank.n_kernels), 2), size)
+        self.diagonal = bank.diagonal()
+        self.points = np.arange(bank.n_points)
+        self.cache: ColumnCache | None = None
+        if size == bank.n_points:
+            self.cache = self._cache(size, lambda i: bank.entries([i], self.points)[0])
+        self.free = self.points[:0]
+
+    def take(self, decision: Vector, target: float, limit: int) -> tuple[int, bool]:
+        """Steps on one working set; how many, and whether they are done with all points."""
+        loss, bank = self.loss, self.bank
+        if self.cache is not None:
+            chosen, cache = self.points, self.cache
+        else:
+            chosen, violation = self._chosen(decision)
+            if violation <= target:
+                return 0, True
+            block = bank.entries(chosen, chosen)
+            cache, target = self._cache(chosen.size, lambda i: block[i]), max(target, LOOSE_SET * violation)
+        linear, lower, upper, x = (
+            np.ascontiguousarray(of_variable.reshape(-1, bank.n_points)[:, chosen]).ravel()
+            for of_variable in (loss.linear, loss.lower, loss.upper, self.x)
+        )
+        M = self.M[chosen]
+        taken, active = take_steps(
+            cache, self.penalty, linear, lower, upper, self.diagonal[chosen], x, M, self.S, target, limit
+        )
+        before = loss.signed_dual(self.x)
+        self.x.reshape(-1, bank.n_points)[:, chosen] = x.reshape(-1, chosen.size)
+        v = loss.signed_dual(self.x)
+        # The steps keep the rows of active points up to date. A few rows too many are faster than picking the others.
+        rest = self.points if self.cache is None else np.delete(self.points, active)
+        self.M[rest] += bank.row_products(rest, v - before)
+        self.M[chosen[active]] = M[active]
+        self.S[:] = np.maximum(v @ self.M, 0.0)
+        inside = (x > lower) & (x < upper)
+        self.free = chosen[inside.reshape(-1, chosen.size).any(axis=0) & (v != before)[chosen]]
+        return taken, self.cache is not None
+
+    def _cache(self, n_points: int, fetch: Callable[[int], Matrix]) -> ColumnCache:
+        return ColumnCache(fetch, n_points, self.bank.n_kernels, self.slots)
+
+    def _chosen(self, decision: Vector) -> tuple[Indices, float]:
+        """The next working set, and the violation of the optimality conditions by all points."""
+        loss, n = self.loss, self.bank.n_points
+        g = loss.linear - np.tile(decision, loss.linear.size // n)
+        rising = np.where(self.x < loss.upper, g, -np.inf).reshape(-1, n).max(axis=0)
+        falling = np.where(self.x > loss.lower, g, np.inf).reshape(-1, n).min(axis=0)
+        violation = float(rising.max() - falling.min())
+        # The pair of largest violation is among the points in any case.
+        kept = self.free[: min(int(KEPT * self.size), self.size - 2)]
+        rising[kept] = np.inf
+        n_rising = kept.size + (self.size - kept.size) // 2
+        falling[np.argpartition(-rising, n_rising)[:n_rising]] = -np.inf
+        return np.sort(np.argpartition(falling, self.size)[: self.size]), violation

@@ -1,0 +1,160 @@
+"""What every family of kernels on n points offers to the oracles."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.errors import InvalidArgument
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class KernelBank(ABC):
+    """A family of p kernels K_1 .. K_p on n points.
+
+    Attributes
+    ----------
+    n_kernels, n_points : int
+        p and n.
+    """
+
+    n_kernels: int
+    n_points: int
+
+    @abstractmethod
+    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
+        """Weighted sum of the kernels.
+
+        The cost is proportional to the number of non-zero weights.
+
+        Parameters
+        ----------
+        weights : array_like of shape (p,)
+            Weights of the kernels.
+        out : ndarray of shape (n, n), optional
+            Where to write the sum, C-contiguous float64; default: a new array.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            ``sum(weights[k] * K_k)``, float64.
+        """
+
+    @abstractmethod
+    def quadratic_forms(self, v: ArrayLike) -> Vector:
+        """Quadratic form of every kernel at one vector.
+
+        The cost is proportional to the square of the number of non-zero entries.
+
+        Parameters
+        ----------
+        v : array_like of shape (n,)
+            The vector; for an SVM its signed dual variables.
+
+        Returns
+        -------
+        ndarray of shape (p,)
+            ``v @ K_k @ v``, summed in float64.
+        """
+
+    @abstractmethod
+    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
+        """Some entries of every kernel times one vector.
+
+        The cost is proportional to the number of rows times that of non-zero entries.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (r,)
+            Indices of points.
+        v : array_like of shape (n,)
+            The vector.
+
+        Returns
+        -------
+        ndarray of shape (r, p)
+            Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64.
+        """
+
+    @abstractmethod
+    def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Some entries of every kernel.
+
+        Parameters
+        ----------
+        rows, columns : array_like of int, shapes (r,) and (c,)
+            Indices of points.
+
+        Returns
+        -------
+        ndarray of shape (r, c, p)
+            Entry (i, j, k) is ``K_k[rows[i], columns[j]]``.
+        """
+
+    @abstractmethod
+    def diagonal(self) -> Matrix:
+        """Diagonals of the kernels, ndarray of shape (n, p)."""
+
+    @abstractmethod
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels between new points and those of the bank.
+
+        Parameters
+        ----------
+        new : array_like
+            What the class says.
+        weights : array_like of shape (p,)
+            Weights of the kernels; only kernels of non-zero weight are evaluated.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            The sum, each kernel scaled as on the points of the bank.
+        """
+
+    @abstractmethod
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell these kernels from others."""
+
+
+def checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
+    """Return the values as float64, or raise `InvalidArgument` unless they are so many finite numbers."""
+    vector = np.ascontiguousarray(values, dtype=float)
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got shape {vector.shape}")
+    return vector
+
+
+def checked_indices(indices: ArrayLike, n_points: int, name: str) -> Indices:
+    """Return the indices, or raise `InvalidArgument` unless they are those of points."""
+    which = np.ascontiguousarray(indices, dtype=np.intp)
+    if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < n_points):
+        raise InvalidArgument(f"`{name}` must be indices from 0 to {n_points - 1}, got {indices!r}")
+    return which
+
+
+def checked_out(out: Matrix | None, n_points: int) -> Matrix:
+    """Return where to write a sum of kernels, or raise `InvalidArgument` if it cannot be written there."""
+    shape = (n_points, n_points)
+    K = np.empty(shape) if out is None else out
+    if K.shape != shape or K.dtype != np.float64 or not K.flags.c_contiguous:
+        raise InvalidArgument(
+            f"`out` must be C-contiguous float64 of shape {shape}, got {K.dtype} of shape {K.shape}; "
+            "leave it out for a new array"
+        )
+    return K
+
+
+def most_of_memory() -> int | None:
+    """70 % of the bytes of the machine's memory; None where the system does not tell."""
+    try:
+        return int(0.7 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,89 @@
+"""Points, dense or sparse: checks, choice of features, equal points, distances of pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import Indices, Vector
+
+Points = Any  # ndarray or CSR array of shape (n, d)
+
+# Pairs of points whose distances are taken at a time.
+PAIRS_AT_ONCE = 4096
+
+
+def checked_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -> Points:
+    """Return the points as a float64 ndarray or CSR array, or raise `InvalidArgument`."""
+    if sparse.issparse(X):
+        points = sparse.csr_array(X, dtype=float)
+        points.sum_duplicates()
+        points.eliminate_zeros()
+        finite = np.isfinite(points.data).all()
+    else:
+        points = np.asarray(X, dtype=float)
+        finite = np.isfinite(points).all()
+    if points.ndim != 2 or 0 in points.shape or not finite:
+        raise InvalidArgument(f"`{name}` must be finite points of shape (n, columns), got shape {points.shape}")
+    return points
+
+
+def of_features(by_column: Points, features: Indices) -> Points:
+    """Some columns of an ndarray or CSC array, as a contiguous ndarray or CSR array."""
+    chosen = by_column[:, features]
+    return sparse.csr_array(chosen) if sparse.issparse(chosen) else np.ascontiguousarray(chosen)
+
+
+def distinct(points: Points) -> tuple[Indices, Indices]:
+    """First of each of the points that differ, and where each point is among them.
+
+    Equal rows have equal sums with random numbers; should ever two that differ, all points count as different.
+    """
+    n = points.shape[0]
+    numbers = np.random.default_rng(0).normal(size=points.shape[1])
+    if sparse.issparse(points):
+        rows = np.repeat(np.arange(n), np.diff(points.indptr))
+        sums = np.bincount(rows, points.data * numbers[points.indices], minlength=n)
+    else:
+        sums = np.zeros(n)
+        for f in range(points.shape[1]):  # one by one, as sums in another order round differently
+            sums += points[:, f] * numbers[f]
+    _, first, index = np.unique(sums, return_index=True, return_inverse=True)
+    if first.size < n:
+        changes = points != points[first[index]]
+        if not (changes.nnz if sparse.issparse(points) else changes.any()):
+            return first, index
+    return np.arange(n), np.arange(n)
+
+
+def squared_norms(points: Points) -> Vector:
+    """Squared norms of the rows, ndarray of shape (n,)."""
+    squares = points.multiply(points).sum(axis=1) if sparse.issparse(points) else (points * points).sum(axis=1)
+    return np.asarray(squares, dtype=float).reshape(-1)
+
+
+def sampled_distances(points: Points, n_pairs: int, rng: np.random.Generator) -> Vector:
+    """Positive distances of all pairs of points or, if they are more than `n_pairs`, of so many drawn at random.
+
+    If the pairs drawn have none, those of points that differ are taken.
+    """
+    positive = _distances_of_pairs(points, n_pairs, rng)
+    return positive if positive.size else _distances_of_pairs(points[distinct(points)[0]], n_pairs, rng)
+
+
+def _distances_of_pairs(points: Points, n_pairs: int, rng: np.random.Generator) -> Vector:
+    n = points.shape[0]
+    if n * (n - 1) // 2 <= n_pairs:
+        i, j = np.triu_indices(n, 1)
+    else:
+        i, j = rng.integers(n, size=(2, n_pairs))
+    squares = np.empty(i.size)
+    for at in range(0, i.size, PAIRS_AT_ONCE):
+        part = slice(at, at + PAIRS_AT_ONCE)
+        squares[part] = squared_norms(points[i[part]] - points[j[part]])
+    positive: Vector = np.sqrt(squares[squares > 0])
+    return positive
