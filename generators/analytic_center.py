@@ -28,6 +28,7 @@ from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhe
 
 AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted
 FARTHER, NEARER = 4.0, 0.5  # factors of its unit of length, where the model was right, and where the value did not fall
+FAR = 1e3  # longest unit, in sizes of the domain: then the term holds nothing back any more
 
 
 class AnalyticCenter(QueryPointGenerator):
@@ -119,10 +120,11 @@ class AnalyticCenter(QueryPointGenerator):
         self._point = point
         self._center = middle = self._domain.interior_point()
         vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
-        size = float(np.linalg.norm(vertex - middle)) or 1.0
+        size = whole = float(np.linalg.norm(vertex - middle)) or 1.0
         if isinstance(domain, FreeSpace | NonnegativeOrthant):  # whose radius says no more than where no minimiser is
             size /= domain.dimension
         self._least_size = self._size = size
+        self._most_size = FAR * whole
         self._height = 0.0  # upper bound minus theta at the last center, 0 before the first
         self._unit = 1.0
         self._empty = False
@@ -158,7 +160,7 @@ class AnalyticCenter(QueryPointGenerator):
     def _adapt(self, error: float) -> None:
         """A longer unit of the proximal term where the model was right, a shorter one where the value did not fall."""
         if error <= AGREES:
-            self._size *= FARTHER
+            self._size = min(FARTHER * self._size, self._most_size)
         elif 1.0 <= error < np.inf:
             self._size = max(NEARER * self._size, self._least_size)
 

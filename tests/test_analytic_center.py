@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from table import PROBLEMS
 
 from oracle_opt import (
     Box,
@@ -240,3 +241,10 @@ def test_the_proximal_term_does_not_hold_back_where_the_way_is_long() -> None:
     result = minimize(oracle, AnalyticCenter(), rtol=0.0, atol=1e-3, max_calls=60)
     assert result.success
     assert abs(result.point[2] - 9000.0) < 1e-2
+
+
+def test_a_long_run_where_the_model_is_often_right_does_not_overflow() -> None:
+    problem = next(problem for problem in PROBLEMS if problem.name == "Polak2")
+    result = minimize(problem.make(), AnalyticCenter(), problem.start, max_calls=700)
+    assert result.lower_bound <= problem.optimum <= result.upper_bound
+    assert result.n_calls == 700
