@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
-from oracle_opt.generators import LBFGS, Ellipsoid, FixedPoint
+from oracle_opt.generators import LBFGS, Ellipsoid, FixedPoint, SpectralBundle
 from oracle_opt.oracles.svm import SMOMKL, Hinge, MKLSolver, NewtonMKL, solve_mkl
 
 DOCS = Path(__file__).parent
@@ -34,6 +34,7 @@ METHODS: Mapping[str, tuple[QueryPointGenerator | MKLSolver, str, str]] = {
     **CURVES,
     **FURTHER,
     "Ellipsoid()": (Ellipsoid(), "#888888", "-"),
+    "SpectralBundle()": (SpectralBundle(), "#000000", "-"),
     "LBFGS()": (LBFGS(), "#882255", "--"),
     "FixedPoint(updates=True)": (FixedPoint(updates=True), "#000000", "--"),
     "NewtonMKL()": (NewtonMKL(), "#332288", "--"),
@@ -81,10 +82,13 @@ PAGES = {
         ("NewtonMKL()", "SMOMKL()", "SPG()", "FixedPoint(updates=True)", "LBFGS()", "LevelSet()"),
         "the default of `solve_lp_mkl`; of the generators, `SPG()`",
     ),
+    "conic_quadratic": Page(
+        1e-6, ("Kelley()", "AnalyticCenter()", "LevelSet()", "ProximalBundle()"), "the squares are parts of its cuts"
+    ),
     "conic_semidefinite": Page(1e-5, BY_CENTER, "deep interior points where the cone is curved"),
     "conic_second_order": Page(1e-6, BY_BUNDLE, "few variables and many half-spaces a call"),
     "conic_exponential": Page(1e-6, BY_BUNDLE, "the same"),
-    "max_eigenvalue": Page(1e-5, (*BY_LEVEL, SUBGRADIENT), "several cuts a call suit its projection"),
+    "max_eigenvalue": Page(1e-5, ("SpectralBundle()", *BY_LEVEL, SUBGRADIENT), "eigenvectors and curvature"),
     "benders": Page(1e-6, (*BY_BUNDLE, "Ellipsoid()"), "piecewise linear: ends at a vertex"),
     "held_karp": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "piecewise linear; on TSPLIB `LevelSet()`, see below"),
     "generalised_assignment": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "the same; `LevelSet()` for many jobs, see below"),
