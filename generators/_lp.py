@@ -127,6 +127,7 @@ class CutLP(ABC):
         return np.zeros(len(pool.parts))
 
     def _drop(self, known: CutRows, mask: NDArray[np.bool_], others: list[CutRows]) -> None:
+        mask = mask[: len(known.places)]  # the newest cuts are not in a program that failed to take them up
         gone = np.sort(known.places[~mask])
         self._lp.delete_rows(gone)
         known.places, known.scales = known.places[mask], known.scales[mask]

@@ -283,6 +283,25 @@ def test_a_failing_linear_program_costs_calls_and_no_proof(generator, raises, mo
     assert result.upper_bound <= 1e-6
 
 
+def test_cuts_are_dropped_though_the_linear_program_took_up_none_of_the_last(monkeypatch) -> None:
+    add, calls = WarmLP.add_rows, []
+
+    def failing(self, *rows):
+        calls.append(None)
+        if len(calls) > 8:
+            raise LPFailure("made to fail")
+        return add(self, *rows)
+
+    monkeypatch.setattr(WarmLP, "add_rows", failing)
+    model, rng = CuttingPlaneModel(Simplex(3), 14), np.random.default_rng(0)
+    for _ in range(60):
+        z = rng.dirichlet(np.ones(3))
+        model.add(ObjectiveCut(z, float(z @ z), 2 * z))
+    assert model.failed
+    assert len(model.pool.objective) <= 14
+    assert model.lower <= 1 / 3 <= model.pool.upper
+
+
 def test_a_linear_program_that_fails_with_nothing_to_stand_in_raises(monkeypatch) -> None:
     def failing(self):
         raise LPFailure("made to fail")
