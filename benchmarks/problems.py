@@ -71,7 +71,7 @@ def linear(entry, seconds):
 def quadratic(entry, seconds):
     """Rows of a quadratic program, its squares the parts of the cuts."""
     for generator in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
-        oracle = quadratic_program(entry, split=True)
+        oracle = quadratic_program(entry)
         size = f"{len(oracle.c)} x {len(oracle.b)}"
         yield partial(settled, entry, oracle, size, generator, 1e-6, seconds)
 
