@@ -123,6 +123,7 @@ class SpectralBundle(QueryPointGenerator):
         self._domain = domain
         self._point = point
         self._center: ObjectiveCut | None = None
+        self._pairs = np.zeros(0), np.zeros((0, 0))  # eigenvalues and vectors at the center, but of blocks of order one
         self._group = NEW  # leading eigenvectors at the center that P holds
         self._basis = np.zeros((0, 0))  # P
         self._primal = np.zeros((0, 0))  # X with W = X X', the active part of the last master
@@ -142,14 +143,15 @@ class SpectralBundle(QueryPointGenerator):
         if isinstance(cut, FeasibilityCut) or cut.spectral is None:
             raise InvalidArgument("`cuts` must have a spectral part, as the answers to this method's own queries do")
         serious = self._judge(cut)
-        _, vectors = self._pairs(cut.spectral)
+        pairs = _coupled_pairs(cut.spectral, cut.point)
+        vectors = pairs[1]
         active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
         if serious:
-            self._center = cut
+            self._center, self._pairs = cut, pairs
             self._group = min(max(active.shape[1] + NEW, self.min_order), self.max_order, vectors.shape[1])
             first, further = vectors[:, : self._group], active
         else:
-            leading = self._pairs(self._spectral())[1][:, : self._group]
+            leading = self._pairs[1][:, : self._group]
             first, further = vectors[:, : min(NEW, self.max_order)], np.hstack([active, leading])
         self._basis = _extended(first, further, self.max_order)
         self._solve()
@@ -163,16 +165,6 @@ class SpectralBundle(QueryPointGenerator):
         assert self._center is not None
         assert self._center.spectral is not None
         return self._center.spectral
-
-    def _pairs(self, part: SpectralPart) -> tuple[Vector, Matrix]:
-        """Eigenpairs of the matrix without its blocks of order one, orthonormal."""
-        if not len(part.matrix.single):
-            return part.values, part.vectors
-        vectors = part.vectors.copy()
-        vectors[part.matrix.single] = 0.0
-        norms = np.linalg.norm(vectors, axis=0)
-        kept = norms > 0.8  # of two that an equal eigenvalue mixes at most one is kept
-        return part.values[kept], vectors[:, kept] / norms[kept]
 
     def _judge(self, cut: ObjectiveCut) -> bool:
         """Descent test, and the new weight."""
@@ -234,7 +226,7 @@ class SpectralBundle(QueryPointGenerator):
         """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""
         m, group = len(part.b), self._group
         total = float(np.sum(self._primal**2))
-        values, vectors = self._pairs(part)
+        values, vectors = self._pairs
         if not total > 0 or not values.any():
             return np.zeros((m, m))
         leading, others = vectors[:, :group], vectors[:, group:]
@@ -251,6 +243,27 @@ class SpectralBundle(QueryPointGenerator):
         X = leading @ (leading.T @ self._primal) * np.sqrt(self._share / total)
         H: Matrix = 2.0 * part.trace * part.matrix.coupling(X, K)
         return 0.5 * (H + H.T)
+
+
+def _coupled_pairs(part: SpectralPart, point: Vector) -> tuple[Vector, Matrix]:
+    """Eigenpairs of the matrix without its blocks of order one, largest first.
+
+    An eigenvector's rows outside these blocks are one of the rest, or zero; where an eigenvalue is of both, they are no
+    longer orthonormal, and a basis of their span is.
+    """
+    single = part.matrix.single
+    if not len(single):
+        return part.values, part.vectors
+    vectors = part.vectors.copy()
+    vectors[single] = 0.0
+    pure = np.linalg.norm(part.vectors[single], axis=0) < 1e-12
+    basis, sizes, _ = np.linalg.svd(vectors[:, ~pure], full_matrices=False)
+    basis = basis[:, sizes > NEAR]
+    small = basis.T @ (part.matrix.at(point) @ basis)
+    values, axes = np.linalg.eigh(0.5 * (small + small.T))
+    values, vectors = np.r_[part.values[pure], values], np.hstack([vectors[:, pure], basis @ axes])
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]
 
 
 def _extended(first: Matrix, further: Matrix, most: int) -> Matrix:

@@ -9,8 +9,9 @@ from scipy.optimize import linprog
 from oracle_opt import Box, CapabilityMismatch, FreeSpace, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.generators._spectral import SpectralModel, flattened, minimize_spectral
+from oracle_opt.generators.spectral_bundle import _coupled_pairs
 from oracle_opt.oracles import MaxEigenvalueOracle
-from oracle_opt.spectral import AffineMatrix
+from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 
 def laplacian(order, seed=0, density=0.3):
@@ -148,6 +149,18 @@ def test_diagonal_matrices_alone_are_a_linear_program():
     assert run.status is Status.CONVERGED
     assert run.lower_bound - 1e-9 <= known <= run.upper_bound + 1e-9
     assert run.n_calls <= 10
+
+
+def test_an_eigenvalue_that_blocks_of_order_one_share_mixes_nothing_in():
+    """Of the edges of a graph and its nodes without any, max-cut has one eigenvalue, and LAPACK any basis."""
+    C = np.zeros((7, 7))
+    C[:2, :2] = C[2:4, 2:4] = [[0.25, -0.25], [-0.25, 0.25]]
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
+    part = SpectralPart(AffineMatrix.of(sparse.csr_array(C), [sparse.eye_array(7)]), 1.0, np.ones(1), np.zeros(7), turn)
+    values, vectors = _coupled_pairs(part, np.zeros(1))
+    np.testing.assert_allclose(values, [0.5, 0.5, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(vectors[4:], 0.0)
 
 
 def test_the_diagonal_of_an_affine_matrix():
