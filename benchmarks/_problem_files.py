@@ -39,23 +39,23 @@ def linear_program(entry):
     return _rows_oracle(np.array(lp.col_cost_), rows, lower, upper, lp.offset_)
 
 
-def _rows_oracle(c, rows, lower, upper, offset, P=None, split=True):
+def _rows_oracle(c, rows, lower, upper, offset, P=None):
     equal = lower == upper
     below, above = (lower > -1e20) & ~equal, (upper < 1e20) & ~equal
     cones = [Zero(int(equal.sum()))] if equal.any() else []
     cones += [Nonnegative(int(below.sum() + above.sum()))]
     A = sparse.vstack([rows[equal], rows[below], -rows[above]])
     b = np.r_[-lower[equal], -lower[below], upper[above]]
-    return ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), P=P, split=split, offset=offset, max_parts=500)
+    return ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), P=P, offset=offset, max_parts=500)
 
 
-def quadratic_program(entry, split):
+def quadratic_program(entry):
     """Conic oracle of ``min 1/2 x P x + q x + r, l <= A x <= u``."""
     data = np.load(FOLDER / "qp" / f"{entry['name']}.npz")
     n, m = int(data["n"]), int(data["m"])
     P = sparse.csc_array((data["P_data"], data["P_indices"], data["P_indptr"]), shape=(n, n))
     A = sparse.csc_array((data["A_data"], data["A_indices"], data["A_indptr"]), shape=(m, n))
-    return _rows_oracle(data["q"], A.tocsr(), data["l"], data["u"], float(data["r"]), P, split)
+    return _rows_oracle(data["q"], A.tocsr(), data["l"], data["u"], float(data["r"]), P)
 
 
 def semidefinite_program(entry):

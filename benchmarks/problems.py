@@ -4,6 +4,7 @@ ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S]
 """
 
 import sys
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
@@ -68,9 +69,9 @@ def linear(entry, seconds):
 
 
 def quadratic(entry, seconds):
-    """Rows of a quadratic program; LevelSet takes the cuts whole."""
+    """Rows of a quadratic program, its squares the parts of the cuts."""
     for generator in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
-        oracle = quadratic_program(entry, split=not isinstance(generator, LevelSet))
+        oracle = quadratic_program(entry)
         size = f"{len(oracle.c)} x {len(oracle.b)}"
         yield partial(settled, entry, oracle, size, generator, 1e-6, seconds)
 
@@ -84,19 +85,48 @@ def semidefinite(entry, seconds):
     for generator in (AnalyticCenter(), LevelSet()):
         yield partial(settled, entry, oracle, size, generator, 1e-5, seconds)
     if entry.get("status", "optimal") == "optimal":
-        dual, words = as_largest_eigenvalue(c, A, b, cones)
-        size = f"{len(c)}, order {dual.order}"
         for generator in (SpectralBundle(min_order=40), LevelSet()):
-            name = f"{entry['name']} as largest eigenvalue{words}"
-            yield partial(run, name, size, entry["resolved"], dual, generator, 1e-5, seconds)
+            yield partial(promised, entry, (c, A, b, cones), generator, 1e-5, seconds)
 
 
-def as_largest_eigenvalue(c, A, b, cones, radius=1e3, trace=1e2):
-    """Oracle of ``min c x + trace * max(0, lambda_max(F_0 - sum_i x_i F_i))``, and what of it is a promise.
+def promised(entry, program, generator, rtol, seconds):
+    """Row of a semidefinite program as a largest eigenvalue, with a search for the radius and the trace to promise.
+
+    Each is enlarged while the best point touches it: a norm of more than half the radius, or a violation of the cone
+    that costs more than twice the gap, which no such point does if some Y has half the trace. All calls are counted.
+    """
+    began, radius, trace, start, n_calls = perf_counter(), 1e3, 1.0, None, 0
+    while True:
+        oracle, constant = as_largest_eigenvalue(*program, radius, trace)
+        left = max(seconds - (perf_counter() - began), 1.0)
+        result = minimize(oracle, generator, start, rtol=rtol, max_calls=20_000, max_seconds=left)
+        n_calls += result.n_calls
+        cost = 0.0 if constant else result.upper_bound - float(oracle.b @ result.point)
+        costly, far = cost > 2 * rtol * abs(result.upper_bound), np.linalg.norm(result.point) > 0.5 * radius
+        if not (costly or far) or perf_counter() - began >= seconds:
+            break
+        if costly:
+            trace *= 4.0
+        else:
+            radius, start = 10.0 * radius, result.point
+    name = f"{entry['name']} as largest eigenvalue" + ("" if constant else f", trace at most {trace:g}")
+    size = f"{oracle.b.size}, order {oracle.order}, radius {radius:g}"
+    ended = LIMITS.get(result.status, result.status.name.lower()) + (", a promise touched" if costly or far else "")
+    result = replace(result, n_calls=n_calls)
+    return row(name, size, entry["resolved"], result, ended, perf_counter() - began, generator)
+
+
+def as_largest_eigenvalue(c, A, b, cones, radius=1e3, trace=1.0):
+    """Oracle of ``min c x + trace * max(0, lambda_max(F_0 - sum_i x_i F_i))``, and whether it needs no promised trace.
 
     Where ``sum_i y_i F_i = I`` for some y, all solutions Y of the dual have the trace ``c y``, and so has lambda_max
     alone. Elsewhere the trace is a promise, that some Y has no more; a zero on the diagonal makes the maximum.
+
+    All F_i come to norm one by the units of x, and then, where the trace is a promise, each block to the square root of
+    its order, that of all F_i together: the promises are in these units.
     """
+    norms = sparse.linalg.norm(A, axis=0)
+    A, c = A @ sparse.diags_array(1.0 / norms), c / norms
     matrices = [isinstance(cone, PositiveSemidefinite) for cone in cones]
     units = [
         cone.vector(np.eye(cone.order)) if it else np.ones(cone.dimension)
@@ -106,6 +136,15 @@ def as_largest_eigenvalue(c, A, b, cones, radius=1e3, trace=1e2):
     y = np.linalg.lstsq(A.toarray(), unit)[0]
     constant = bool(np.linalg.norm(A @ y - unit) <= 1e-9 * np.linalg.norm(unit))
     starts = np.cumsum([cone.dimension for cone in cones])[:-1]
+    if not constant:
+        squares = np.split(sparse.linalg.norm(A, axis=1) ** 2, starts)
+        means = [
+            np.full(len(square), square.sum() / cone.order) if it else square
+            for it, cone, square in zip(matrices, cones, squares, strict=True)
+        ]
+        size = np.sqrt(np.concatenate(means))
+        size[size == 0] = 1.0
+        A, b = sparse.diags_array(1.0 / size) @ A, b / size
 
     def matrix(v):
         parts = np.split(v, starts)
@@ -118,7 +157,7 @@ def as_largest_eigenvalue(c, A, b, cones, radius=1e3, trace=1e2):
     F = [matrix(columns[:, [i]].toarray().ravel()) for i in range(len(c))]
     trace = float(c @ y) if constant else trace
     oracle = MaxEigenvalueOracle(-matrix(b), F, c, trace=trace, domain=FreeSpace(len(c), radius))
-    return oracle, "" if constant else f", trace at most {trace:g}"
+    return oracle, constant
 
 
 def stochastic(entry, seconds):

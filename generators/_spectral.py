@@ -94,7 +94,7 @@ def minimize_spectral(
     V, eta = np.eye(r) / (r + n), np.full(n, 1.0 / (r + n))
     s = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), model.slope(V, eta), check_finite=False)
     F, affine = model.at(s)
-    top = max(float(np.linalg.eigvalsh(F)[-1]), float(affine.max(initial=-np.inf)))
+    top = float(np.r_[np.linalg.eigvalsh(F), affine].max())
     t = top + 0.1 * max(top - model.constant(V, eta) - float(model.slope(V, eta) @ s), 1e-12 * abs(top), 1e-300)
     for _ in range(max_steps):
         F, affine = model.at(s)
@@ -182,6 +182,5 @@ def _share(root: Matrix, change: Matrix, value: Vector, difference: Vector) -> f
     """How far, at most 1, a definite matrix, given by its root, and a positive vector can change and stay so."""
     half = scipy.linalg.solve_triangular(root, change, lower=True, check_finite=False)
     whole = scipy.linalg.solve_triangular(root, half.T, lower=True, check_finite=False)
-    least = float(np.linalg.eigvalsh(0.5 * (whole + whole.T))[0])
-    least = min(least, float((difference / value).min(initial=0.0)))
+    least = float(np.r_[np.linalg.eigvalsh(0.5 * (whole + whole.T)), difference / value].min())
     return min(1.0, -STEP / least) if least < 0 else 1.0

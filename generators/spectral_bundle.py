@@ -32,6 +32,9 @@ class SpectralBundle(QueryPointGenerator):
 
         max(trace * lambda_max(P' M(y) P) + b @ y, l(y)) + 1/2 (y - center)' (H + weight I) (y - center).
 
+    Blocks of M of order one, as linear inequalities become, are affine functions which the model has whole; P is then
+    of the other rows.
+
     Its minimiser is the next query point. It becomes the center, a serious step, if the value falls by at least
     `descent` times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten
     more, or `min_order`, and of the active part of the old span; after a null step of that part, the ten leading
@@ -120,10 +123,12 @@ class SpectralBundle(QueryPointGenerator):
         self._domain = domain
         self._point = point
         self._center: ObjectiveCut | None = None
+        self._pairs = np.zeros(0), np.zeros((0, 0))  # eigenvalues and vectors at the center, but of blocks of order one
         self._group = NEW  # leading eigenvectors at the center that P holds
         self._basis = np.zeros((0, 0))  # P
         self._primal = np.zeros((0, 0))  # X with W = X X', the active part of the last master
         self._weight = 0.0
+        self._share = 1.0  # of the multipliers that matrices have, not the blocks of order one
         self._decrease = 0.0  # predicted at the pending point
         self._aggregate: Minorant | None = None
         self._minorant: Minorant | None = None
@@ -138,17 +143,17 @@ class SpectralBundle(QueryPointGenerator):
         if isinstance(cut, FeasibilityCut) or cut.spectral is None:
             raise InvalidArgument("`cuts` must have a spectral part, as the answers to this method's own queries do")
         serious = self._judge(cut)
-        vectors = cut.spectral.vectors
+        pairs = _coupled_pairs(cut.spectral, cut.point)
+        vectors = pairs[1]
         active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
         if serious:
-            self._center = cut
+            self._center, self._pairs = cut, pairs
             self._group = min(max(active.shape[1] + NEW, self.min_order), self.max_order, vectors.shape[1])
-            self._basis = _extended(vectors[:, : self._group], active, self.max_order)
+            first, further = vectors[:, : self._group], active
         else:
-            leading = self._spectral().vectors[:, : self._group]
-            self._basis = _extended(
-                vectors[:, : min(NEW, self.max_order)], np.hstack([active, leading]), self.max_order
-            )
+            leading = self._pairs[1][:, : self._group]
+            first, further = vectors[:, : min(NEW, self.max_order)], np.hstack([active, leading])
+        self._basis = _extended(first, further, self.max_order)
         self._solve()
         return Step.SERIOUS if serious else Step.NULL
 
@@ -189,10 +194,12 @@ class SpectralBundle(QueryPointGenerator):
         identity = np.eye(P.shape[1])
         at_center = part.trace * (P.T @ (part.matrix.at(y) @ P)) + (float(part.b @ y) - value) * identity
         matrices = part.b[:, None, None] * identity - part.trace * part.matrix.restrict(P)
-        constants, slopes = np.zeros(0), np.zeros((0, len(y)))
+        entries, turns = part.matrix.diagonal(part.matrix.single)  # the blocks of order one, whole
+        slopes = part.b - part.trace * turns
+        constants = part.trace * entries + slopes @ y - value
         if self._aggregate is not None:
-            slopes = self._aggregate.slope[None]
-            constants = self._aggregate.constant + slopes @ y - value
+            slopes = np.vstack([self._aggregate.slope, slopes])
+            constants = np.r_[self._aggregate.constant + slopes[0] @ y - value, constants]
         model = SpectralModel(0.5 * (at_center + at_center.T), matrices, constants, slopes)
         hessian = self._curvature(part, y)
         # H is singular where f is constant, as max-cut is along (1, ..., 1)
@@ -202,8 +209,9 @@ class SpectralBundle(QueryPointGenerator):
         self._prove(model, *flattened(model, done.V, done.eta), center)
         self._point, self._decrease = (y + done.s, done.decrease) if done.decrease > 0 else (y, 0.0)
         multipliers, axes = np.linalg.eigh(done.V)
-        active = multipliers > ACTIVE * multipliers[-1]
+        active = multipliers > ACTIVE * multipliers.max(initial=0.0)
         self._primal = P @ (axes[:, active] * np.sqrt(multipliers[active]))
+        self._share = 1.0 - float(done.eta[len(done.eta) - len(entries) :].sum())
 
     def _prove(self, model: SpectralModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
         """The minorant of some multipliers; kept if it proves more than those before."""
@@ -218,21 +226,44 @@ class SpectralBundle(QueryPointGenerator):
         """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""
         m, group = len(part.b), self._group
         total = float(np.sum(self._primal**2))
-        values, vectors = part.values, part.vectors
+        values, vectors = self._pairs
         if not total > 0 or not values.any():
             return np.zeros((m, m))
         leading, others = vectors[:, :group], vectors[:, group:]
         # second derivatives say nothing of eigenvalues that the step brings together
+        top = part.values[0]
         least = max(self._decrease / part.trace, 1e-10 * float(np.abs(values).max()))
-        K = (others / np.maximum(values[0] - values[group:], least)) @ others.T
-        order, known = vectors.shape
-        if known < order:
-            trace = float(part.matrix.at(y).trace())
-            mean = (trace - float(values.sum())) / (order - known)
-            K += (np.eye(order) - vectors @ vectors.T) / max(values[0] - mean, least)
-        X = leading @ (leading.T @ self._primal) / np.sqrt(total)
+        K = (others / np.maximum(top - values[group:], least)) @ others.T
+        single = part.matrix.single
+        unknown = part.matrix.order - len(single) - len(values)
+        if unknown > 0:
+            trace = float(np.delete(part.matrix.at(y).diagonal(), single).sum())
+            mean = (trace - float(values.sum())) / unknown
+            K += (np.eye(part.matrix.order) - vectors @ vectors.T) / max(top - mean, least)
+        X = leading @ (leading.T @ self._primal) * np.sqrt(self._share / total)
         H: Matrix = 2.0 * part.trace * part.matrix.coupling(X, K)
         return 0.5 * (H + H.T)
+
+
+def _coupled_pairs(part: SpectralPart, point: Vector) -> tuple[Vector, Matrix]:
+    """Eigenpairs of the matrix without its blocks of order one, largest first.
+
+    An eigenvector's rows outside these blocks are one of the rest, or zero; where an eigenvalue is of both, they are no
+    longer orthonormal, and a basis of their span is.
+    """
+    single = part.matrix.single
+    if not len(single):
+        return part.values, part.vectors
+    vectors = part.vectors.copy()
+    vectors[single] = 0.0
+    pure = np.linalg.norm(part.vectors[single], axis=0) < 1e-12
+    basis, sizes, _ = np.linalg.svd(vectors[:, ~pure], full_matrices=False)
+    basis = basis[:, sizes > NEAR]
+    small = basis.T @ (part.matrix.at(point) @ basis)
+    values, axes = np.linalg.eigh(0.5 * (small + small.T))
+    values, vectors = np.r_[part.values[pure], values], np.hstack([vectors[:, pure], basis @ axes])
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]
 
 
 def _extended(first: Matrix, further: Matrix, most: int) -> Matrix:

@@ -34,6 +34,8 @@ class AffineMatrix:
     ----------
     order : int
         N.
+    single : ndarray of int
+        The blocks of order one: rows in which no matrix has an entry beside its diagonal.
     """
 
     def __init__(
@@ -44,6 +46,11 @@ class AffineMatrix:
         self.entries = entries
         self.order = C.shape[0]
         self._gather = entries.T.tocsr()
+        coupled = np.zeros(self.order, dtype=bool)
+        at = C.tocoo()
+        for i, j in (at.coords, (rows, columns)):
+            coupled[i[i != j]] = True
+        self.single = np.flatnonzero(~coupled)
 
     @classmethod
     def of(cls, C: sparse.csr_array, A: Sequence[sparse.csr_array]) -> AffineMatrix:
@@ -62,6 +69,16 @@ class AffineMatrix:
 
         away = sparse.csr_array((self.entries @ y, (self.rows, self.columns)), shape=self.C.shape)
         return self.C - away
+
+    def diagonal(self, chosen: NDArray[np.intp]) -> tuple[Vector, Matrix]:
+        """Entries on the diagonal of C, shape (k,), and of the A_i, shape (k, m), in the rows chosen."""
+        on = np.flatnonzero(self.rows == self.columns)
+        place = np.full(self.order, -1)
+        place[self.rows[on]] = on
+        found = place[chosen]
+        entries = np.zeros((len(chosen), self.entries.shape[1]))
+        entries[found >= 0] = self._gather[:, found[found >= 0]].toarray().T
+        return self.C.diagonal()[chosen], entries
 
     def forms(self, P: Matrix, Q: Matrix | None = None) -> Matrix:
         """``p_j' A_i q_j`` for the columns j of P and Q (default P), shape (m, number of columns)."""

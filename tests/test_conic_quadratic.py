@@ -77,6 +77,20 @@ def test_the_options_change_the_way_and_not_the_end(arguments):
     assert oracle.identity() == ConicOracle(c, A, b, cones, P=P, domain=FreeSpace(8, 10.0), **arguments).identity()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_level_method_needs_fewer_calls_with_the_squares_as_parts(seed):
+    rng, n = np.random.default_rng(seed), 12
+    root = rng.normal(size=(n, n)) * np.logspace(0, 2, n)[:, None]
+    P, A, b = root.T @ root, np.vstack([np.ones(n), np.eye(n)]), np.r_[-1.0, np.zeros(n)]
+    c, domain = -P @ rng.random(n), FreeSpace(n, 10.0)
+    split, whole = (
+        minimize(ConicOracle(c, A, b, [Zero(1), Nonnegative(n)], P=P, domain=domain, split=it), LevelSet())
+        for it in (True, False)
+    )
+    assert split.success
+    assert split.n_calls < whole.n_calls
+
+
 def test_with_a_curved_cone_beside_the_rows():
     # the point of the unit disc, with x + y >= 1 and 3 x <= y, that is nearest to (2, 0)
     A = [[1.0, 1.0], [-3.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]

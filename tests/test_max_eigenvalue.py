@@ -4,11 +4,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import linprog
 
 from oracle_opt import Box, CapabilityMismatch, FreeSpace, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.generators._spectral import SpectralModel, flattened, minimize_spectral
+from oracle_opt.generators.spectral_bundle import _coupled_pairs
 from oracle_opt.oracles import MaxEigenvalueOracle
+from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 
 def laplacian(order, seed=0, density=0.3):
@@ -111,6 +114,62 @@ def test_spectral_bundle_agrees_with_clarabel(C, A, b):
     assert run.status is Status.CONVERGED
     assert (run.history.upper_bound >= known - 1e-7 * abs(known)).all()
     assert (run.history.lower_bound <= known + 1e-7 * abs(known)).all()
+
+
+def bordered(m, inequalities, order=0, seed=0):
+    """Dense matrices beside a diagonal, with b that of a definite X of trace 1: inequalities of the dual."""
+    rng = np.random.default_rng(seed)
+    C, A = np.diag(rng.normal(size=order + inequalities)), []
+    for _ in range(m):
+        one = np.diag(rng.normal(size=order + inequalities))
+        one[:order, :order] += np.triu(rng.normal(size=(order, order)))
+        A.append(one + one.T)
+    X = np.full(order + inequalities, 1.0 / (order + inequalities))
+    return C, A, np.array([one.diagonal() @ X for one in A])
+
+
+@pytest.mark.parametrize(("lanczos_from", "rtol"), [(1000, 1e-7), (1, 1e-5)])
+def test_blocks_of_order_one_are_known_whole(lanczos_from, rtol):
+    """More of them are active than P may have vectors, and the end is fast all the same."""
+    C, A, b = bordered(12, 30, order=8)
+    oracle = MaxEigenvalueOracle(C, A, b, domain=FreeSpace(12, 100.0), lanczos_from=lanczos_from)
+    assert oracle.matrix.single.tolist() == list(range(8, 38))
+    run = minimize(oracle, SpectralBundle(min_order=3, max_order=6), rtol=rtol, max_calls=40)
+    known = by_clarabel(C, A, b)
+    assert run.status is Status.CONVERGED
+    assert (run.history.upper_bound >= known - 1e-7 * abs(known)).all()
+    assert (run.history.lower_bound <= known + 1e-7 * abs(known)).all()
+
+
+def test_diagonal_matrices_alone_are_a_linear_program():
+    C, A, b = bordered(5, 20)
+    run = minimize(MaxEigenvalueOracle(C, A, b, domain=FreeSpace(5, 100.0)), SpectralBundle(), rtol=1e-7)
+    rows = np.vstack([one.diagonal() for one in A])
+    known = -linprog(-C.diagonal(), A_eq=np.vstack([rows, np.ones(20)]), b_eq=np.r_[b, 1.0]).fun
+    assert run.status is Status.CONVERGED
+    assert run.lower_bound - 1e-9 <= known <= run.upper_bound + 1e-9
+    assert run.n_calls <= 10
+
+
+def test_an_eigenvalue_that_blocks_of_order_one_share_mixes_nothing_in():
+    """Of the edges of a graph and its nodes without any, max-cut has one eigenvalue, and LAPACK any basis."""
+    C = np.zeros((7, 7))
+    C[:2, :2] = C[2:4, 2:4] = [[0.25, -0.25], [-0.25, 0.25]]
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
+    part = SpectralPart(AffineMatrix.of(sparse.csr_array(C), [sparse.eye_array(7)]), 1.0, np.ones(1), np.zeros(7), turn)
+    values, vectors = _coupled_pairs(part, np.zeros(1))
+    np.testing.assert_allclose(values, [0.5, 0.5, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(vectors[4:], 0.0)
+
+
+def test_the_diagonal_of_an_affine_matrix():
+    C, A, _ = bordered(4, 3, order=2)
+    A[1][4, 4] = 0.0
+    matrix = AffineMatrix.of(sparse.csr_array(C), [sparse.csr_array(one) for one in A])
+    constants, slopes = matrix.diagonal(matrix.single)
+    np.testing.assert_array_equal(constants, C.diagonal()[2:])
+    np.testing.assert_array_equal(slopes, np.array([one.diagonal()[2:] for one in A]).T)
 
 
 def test_spectral_bundle_needs_a_fraction_of_the_calls():
