@@ -1,4 +1,4 @@
-"""What several benchmarks need: the four MKL problems, two clocks, Markdown tables, options, the commit."""
+"""What several benchmarks need: the four MKL problems, two clocks, memory, Markdown tables, options, the commit."""
 
 import argparse
 import subprocess
@@ -71,6 +71,14 @@ def parser(description):
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
     return options
+
+
+def resident(field):
+    """Bytes of this process: VmRSS now, or VmHWM, the peak."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return 1024 * int(line.split()[1])
+    raise RuntimeError(f"the system does not tell {field}")
 
 
 def table(headings, rows):

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import thread_time
 
 import numpy as np
-from _shared import OPTIMA, parser, say, table, training_part
+from _shared import OPTIMA, parser, resident, say, table, training_part
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Ball, Box, Minorant, ObjectiveCut, Oracle, Query, QueryPointGenerator, Simplex, Step, minimize
@@ -126,14 +126,6 @@ def driver_rows(rounds, n_calls):
                 *(type(domain).__name__, "minorant and average" if proves else "none"),
                 *(f"{whole:.1f}", f"{bare:.1f}", f"{whole - bare:.1f}"),
             )
-
-
-def resident(field):
-    """Bytes of this process: VmRSS now, or VmHWM, the peak since the last `forget_peak`."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return 1024 * int(line.split()[1])
-    raise RuntimeError(f"the system does not tell {field}")
 
 
 def forget_peak():

@@ -36,6 +36,7 @@ SCRIPTS = (
     "small_problems",
     "masters",
     "lp_mkl",
+    "on_the_fly",
     "gmkl",
     "mixed_norm",
     "end_to_end",

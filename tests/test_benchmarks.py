@@ -51,3 +51,30 @@ def test_kinds_of_support_vector_machines_agree_with_their_peers(monkeypatch, ca
         gap, behind = map(float, row[-2:])
         assert 0.0 <= gap <= 1e-9
         assert -1e-10 <= behind <= 1e-6
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read as Linux tells it")
+def test_kernels_on_the_fly_are_solved_to_the_gap(monkeypatch, capsys) -> None:
+    """The quick run: each row is certified and takes memory; a set that is missing is named."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.setattr("sys.argv", ["on_the_fly.py", "--quick"])
+    runpy.run_path(str(ROOT / "benchmarks" / "on_the_fly.py"))["main"]()
+    printed = capsys.readouterr().out.splitlines()
+    left_out = {line.split()[2].rstrip(",") for line in printed if line.startswith("Left out")}
+    headings, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in printed if line[:1] == "|")
+    assert len(rows) == 2 - len(left_out)
+    for cells in rows:
+        found = dict(zip(headings, cells, strict=True))
+        assert found["problem"].split(",")[0] not in left_out
+        assert 0.0 <= float(found["gap"]) <= 1e-3
+        assert float(found["peak, GiB"]) > 0.0
+        assert float(found["ratio"]) > 0.0
+
+
+def test_a_data_set_that_is_missing_is_left_out_with_the_reason(monkeypatch, capsys, tmp_path) -> None:
+    for variable in ("ORACLE_OPT_DATA", "ORACLE_OPT_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    script = runpy.run_path(str(ROOT / "benchmarks" / "on_the_fly.py"))
+    assert not script["at_hand"]("w8a")
+    assert capsys.readouterr().out == "Left out: Web, as the data set 'w8a' is not here\n\n"

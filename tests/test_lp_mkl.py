@@ -18,10 +18,11 @@ from oracle_opt.oracles.svm import (
     Hinge,
     MKLProblem,
     NewtonMKL,
+    duals,
     solve_lp_mkl,
     solve_mkl,
 )
-from oracle_opt.oracles.svm.duals import smooth_dual
+from oracle_opt.oracles.svm.duals import SmoothDual, smooth_dual
 
 SOLVERS = [SMOMKL(), NewtonMKL()]
 EXPONENTS = (1.1, 4 / 3, 1.5, 2.0, 3.0, 6.0)  # their q are short fractions: exact in second-order cones
@@ -248,7 +249,7 @@ REGULARISERS = [LpRegulariser(p, 0.7) for p in EXPONENTS] + [EntropyRegulariser(
 
 
 @pytest.mark.parametrize("regulariser", REGULARISERS)
-def test_duals_of_regularisers(regulariser):
+def test_duals_of_regularisers(regulariser, monkeypatch):
     rng = np.random.default_rng(0)
     S = rng.uniform(0.5, 2.0, 3)
     dual = smooth_dual(regulariser, 3)
@@ -265,7 +266,23 @@ def test_duals_of_regularisers(regulariser):
     differences = np.column_stack([(dual.weights(S + h) - dual.weights(S - h)) / 2e-6 for h in steps])
     np.testing.assert_allclose(derivative, differences, rtol=1e-5, atol=1e-7)
     R = rng.normal(size=(2, 3))
-    np.testing.assert_allclose(dual.derivative(S).between(R), R @ derivative @ R.T, rtol=1e-10, atol=1e-12)
+    for entries in (4, 1 << 17):  # two columns at a time, and all
+        monkeypatch.setattr(duals, "BLOCK", entries)
+        np.testing.assert_allclose(dual.derivative(S).between(R), R @ derivative @ R.T, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("regulariser", REGULARISERS)
+def test_best_multiples_of_quadratic_forms(regulariser):
+    rng = np.random.default_rng(0)
+    dual = smooth_dual(regulariser, 3)
+    for linear in (0.0, 1e-3, 1.0, 1e3):
+        S = rng.uniform(0.0, 2.0, 3)
+        t = dual.best_multiple(linear, S)
+        assert t == pytest.approx(SmoothDual.best_multiple(dual, linear, S), rel=1e-12)
+        best = np.sqrt(t) * linear - dual.conjugate(t * S)
+        for factor in (0.5, 0.99, 1.01, 2.0):
+            assert np.sqrt(factor * t) * linear - dual.conjugate(factor * t * S) <= best + 1e-12
+    assert 0.0 < dual.best_multiple(1.0, np.zeros(3)) < np.inf
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)

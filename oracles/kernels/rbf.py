@@ -218,7 +218,7 @@ class RBFBank(KernelBank):
         which = checked_indices(rows, self.n_points, "rows")
         products = np.empty((which.size, self.n_kernels))
         for family, part in self._others:
-            products[:, part] = self.scale * family.products(which, x, self._block)
+            products[:, part] = family.products(which, self.scale * x, self._block)
         if self._tables is not None:
             products[:, self._in_tables] = self._tables.products(which, x)
         return products

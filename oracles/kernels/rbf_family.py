@@ -104,9 +104,9 @@ class RBFFamily:
             D = self._distances(A[part], right)
             for piece, k, E in _decays(D, self.nodes):
                 found[part][piece, k] = E @ w
-        if self.to_widths is not None:
-            found = found @ self.to_widths.T
-        return found[self.index[rows]] if every else found
+        if every:
+            found = found[self.index[rows]]
+        return found if self.to_widths is None else found @ self.to_widths.T
 
     def forms(self, v: Vector, block: int) -> Vector:
         """Quadratic forms of every kernel, shape (w,); blocks of so many distances at most."""

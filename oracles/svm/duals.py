@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +19,16 @@ else:
     from oracle_opt.oracles.svm._lpmkl import Entropy, LpNorm, Penalty, SquaredNorm
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 # Exponent of a kernel weight under the entropy; larger ones could overflow in sums.
 LARGEST = 300.0
 # Quadratic form over the norm of all: below, p > 2 has no second derivative to speak of.
 LEAST = 1e-12
+# Entries of a matrix with one column a kernel that are copied at a time: they stay in the cache.
+BLOCK = 1 << 17
+# Range in which the best multiple of quadratic forms is sought.
+MULTIPLES = (1e-24, 1e24)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +43,21 @@ class WeightDerivative:
         result: Vector = self.diagonal * x + (self.factor * float(self.direction @ x)) * self.direction
         return result
 
-    def between(self, R: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``R @ derivative @ R.T``, for R of shape (r, p)."""
-        image = R @ self.direction
-        result: NDArray[np.float64] = (R * self.diagonal) @ R.T + self.factor * np.outer(image, image)
+    def between(self, R: Matrix) -> Matrix:
+        """``R @ derivative @ R.T``, for R of shape (r, p); the diagonal has to be nonnegative."""
+        image, root = R @ self.direction, np.sqrt(self.diagonal)
+        result: Matrix = self.factor * np.outer(image, image)
+        for part in column_blocks(R):
+            scaled = R[:, part] * root[part]
+            result += scaled @ scaled.T
         return result
+
+
+def column_blocks(R: Matrix) -> Iterator[slice]:
+    """Slices of the columns of R, of at most BLOCK entries, but one column at least."""
+    size = max(BLOCK // max(R.shape[0], 1), 1)
+    for start in range(0, R.shape[1], size):
+        yield slice(start, min(start + size, R.shape[1]))
 
 
 class SmoothDual(ABC):
@@ -77,6 +93,17 @@ class SmoothDual(ABC):
     def start(self) -> Vector:
         """Weights that prefer no kernel, shape (p,)."""
 
+    def best_multiple(self, linear: float, S: Vector) -> float:
+        """The t that maximises ``sqrt(t) * linear - rho(t S)``: where ``linear = sqrt(t) w(t S) @ S``, by bisection."""
+        low, high = MULTIPLES
+        for _ in range(60):
+            t = float(np.sqrt(low * high))
+            if np.sqrt(t) * float(self.weights(t * S) @ S) < linear:
+                low = t
+            else:
+                high = t
+        return high
+
     @abstractmethod
     def easier(self, S: Vector) -> SmoothDual | None:
         """One of the same kind whose weights depend less on S, if those of this one depend on it much."""
@@ -107,6 +134,11 @@ class SquaredLpNorm(SmoothDual):
         ratio = np.maximum(S / norm, LEAST)
         diagonal = (self.q - 1.0) / (2.0 * self.lam) * ratio ** (self.q - 2.0)
         return WeightDerivative(diagonal, self.weights(S), (2.0 - self.q) * 2.0 * self.lam / norm**2)
+
+    def best_multiple(self, linear: float, S: Vector) -> float:
+        """``(linear / (w(S) @ S))**(2/3)``, as w is homogeneous of degree 1: ``w(S) @ S = norm**2 / (2 lam)``."""
+        low, high = MULTIPLES
+        return min(max((2.0 * self.lam * linear / self._norm(S) ** 2) ** (2.0 / 3.0), low), high)
 
     def start(self) -> Vector:
         """Ones."""

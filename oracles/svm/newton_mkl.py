@@ -12,7 +12,7 @@ from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import Step
 from oracle_opt.oracles.svm.curvature import Matrix, curvature_factor
-from oracle_opt.oracles.svm.duals import SmoothDual
+from oracle_opt.oracles.svm.duals import SmoothDual, column_blocks
 from oracle_opt.oracles.svm.losses import Hinge
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 from oracle_opt.oracles.svm.smo_mkl import SMOMKL
@@ -72,7 +72,7 @@ class NewtonMKL(MKLSolver):
                 break
         assert best is not None
         v, S = best.extras["signed_dual"], best.extras["quadratic_forms"]
-        share = float(np.sqrt(_best_multiple(problem.dual, problem.loss.linear @ v, S)))
+        share = float(np.sqrt(problem.dual.best_multiple(float(problem.loss.linear @ v), S)))
         yield from self.fallback.cuts_from(min(share, 1.0) * v, problem, rtol)
 
     def _newton(self, problem: MKLProblem, accuracy: float) -> Iterator[tuple[ObjectiveCut, Step]]:
@@ -85,7 +85,7 @@ class NewtonMKL(MKLSolver):
         while path:
             r = path.pop()
             S = cut.extras["quadratic_forms"]
-            theta = _best_multiple(r, problem.loss.linear @ cut.extras["signed_dual"], S) * S
+            theta = r.best_multiple(float(problem.loss.linear @ cut.extras["signed_dual"]), S) * S
             cut = problem.answer_weights(_weights(r, theta), cut.extras["signed_dual"], accuracy)
             yield cut, Step.SERIOUS
             best = -np.inf
@@ -123,27 +123,19 @@ def _weights(r: SmoothDual, theta: Vector) -> Vector:
     return d
 
 
-def _best_multiple(r: SmoothDual, linear: float, S: Vector) -> float:
-    """The t that maximises ``sqrt(t) * linear - rho(t S)``: where ``linear = sqrt(t) w(t S) @ S``."""
-    low, high = 1e-24, 1e24
-    for _ in range(60):
-        t = float(np.sqrt(low * high))
-        if np.sqrt(t) * float(r.weights(t * S) @ S) < linear:
-            low = t
-        else:
-            high = t
-    return high
-
-
 def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: ObjectiveCut) -> Vector:
     """``(I + 2 R'R W)^-1 y = y - 2 R' (I + 2 R W R')^-1 R W y``, y = S - theta; y itself without curvature."""
     y: Vector = cut.extras["quadratic_forms"] - theta
     v, alpha = cut.extras["signed_dual"], cut.extras["alpha"]
     assert problem.kernel is not None
     free = np.flatnonzero((alpha > 0) & (alpha < problem.loss.upper - problem.loss.lower))
-    R: Matrix | None = curvature_factor(problem.kernel[np.ix_(free, free)], problem.bank.row_products(free, v))
-    if R is None:
+    # R = Q U, U the products of the kernels with v: Q is the factor at the identity, and R replaces U piece by piece.
+    Q: Matrix | None = curvature_factor(problem.kernel[np.ix_(free, free)], np.eye(free.size))
+    if Q is None:
         return y
+    R = problem.bank.row_products(free, v)
+    for part in column_blocks(R):
+        R[:, part] = Q @ R[:, part]
     W = r.derivative(theta)
     system = np.eye(free.size) + 2.0 * W.between(R)
-    return y - 2.0 * (R.T @ cho_solve(cho_factor(system), R @ (W @ y)))
+    return y - 2.0 * (cho_solve(cho_factor(system), R @ (W @ y)) @ R)
