@@ -80,7 +80,7 @@ class KernelBank(ABC):
         Returns
         -------
         ndarray of shape (r, p)
-            Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64.
+            Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64; a new array, which the caller may overwrite.
         """
 
     @abstractmethod
