@@ -85,12 +85,12 @@ PAGES = {
     "conic_quadratic": Page(
         1e-6, ("Kelley()", "AnalyticCenter()", "LevelSet()", "ProximalBundle()"), "the squares are parts of its cuts"
     ),
-    "conic_semidefinite": Page(1e-5, BY_CENTER, "deep interior points where the cone is curved"),
+    "conic_semidefinite": Page(1e-5, BY_CENTER, "deep interior points: steadier on larger ones, see below"),
     "conic_second_order": Page(1e-6, BY_BUNDLE, "few variables and many half-spaces a call"),
     "conic_exponential": Page(1e-6, BY_BUNDLE, "the same"),
     "max_eigenvalue": Page(1e-5, ("SpectralBundle()", *BY_LEVEL, SUBGRADIENT), "eigenvectors and curvature"),
     "benders": Page(1e-6, (*BY_BUNDLE, "Ellipsoid()"), "piecewise linear: ends at a vertex"),
-    "held_karp": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "piecewise linear; on TSPLIB `LevelSet()`, see below"),
+    "held_karp": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "piecewise linear: ends at a vertex"),
     "generalised_assignment": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "the same; `LevelSet()` for many jobs, see below"),
     "facility_location": Page(1e-6, (*BY_LEVEL, SUBGRADIENT), "calls hardly grow with the customers"),
     "multicommodity_flow": Page(1e-6, BY_BUNDLE, "few prices are not zero; `AnalyticCenter()` on larger networks"),
