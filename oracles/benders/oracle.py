@@ -164,7 +164,7 @@ class BendersOracle(Oracle):
             raise InvalidArgument("`x` must be feasible in every scenario drawn, and one has no second stage there")
         values = gathered.value * count
         base = float(self.problem.c @ x) + self.problem.offset
-        half = NormalDist().inv_cdf(0.5 + 0.5 * level) * float(values.std(ddof=1)) / np.sqrt(count)
+        half = NormalDist().inv_cdf(0.5 + 0.5 * level) * float(values.std(ddof=1)) / float(np.sqrt(count))
         return Estimate(base + float(values.mean()), half)
 
     def identity(self) -> str:
