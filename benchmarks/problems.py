@@ -24,6 +24,7 @@ from table import PROBLEMS
 
 QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
 HEADINGS = ("instance", "size", "known", "upper bound", "lower bound", "proven gap", "ended", "calls", "seconds", "by")
+LARGEST = 1e6  # promise of a trace: a method that has not found its solution by then does not for want of a larger one
 LIMITS = {
     Status.MAX_SECONDS: "time limit",
     Status.MAX_CALLS: "call limit",
@@ -103,7 +104,7 @@ def promised(entry, program, generator, rtol, seconds):
         n_calls += result.n_calls
         cost = 0.0 if constant else result.upper_bound - float(oracle.b @ result.point)
         costly, far = cost > 2 * rtol * abs(result.upper_bound), np.linalg.norm(result.point) > 0.5 * radius
-        if not (costly or far) or perf_counter() - began >= seconds:
+        if not (costly or far) or trace >= LARGEST or perf_counter() - began >= seconds:
             break
         if costly:
             trace *= 4.0
