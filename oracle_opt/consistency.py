@@ -8,7 +8,7 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Vector
 
 REMEMBERED = 8  # objective cuts, the best one among them, and as many feasibility cuts
 OBJECTIVE = 1e-7  # of the largest term: what rounding and honest tolerances may come to
-FEASIBILITY = 1e-4  # more: where a cone is thin, what one of its half-spaces calls feasible another excludes by a little
+FEASIBILITY = 1e-4  # more: what one half-space of a thin cone calls feasible another excludes by a little
 
 
 class AnswerMemory:
