@@ -8,14 +8,15 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Vector
 
 REMEMBERED = 8  # objective cuts, the best one among them, and as many feasibility cuts
 OBJECTIVE = 1e-7  # of the largest term: what rounding and honest tolerances may come to
-FEASIBILITY = 1e-4  # more: what one half-space of a thin cone calls feasible another excludes by a little
+FEASIBILITY = 1e-6
 
 
 class AnswerMemory:
     """The best and the last answers, and what they say of a new one.
 
     If all are right, every objective cut is at most the value stated, plus its error, at the point of every other, and
-    every feasibility cut is satisfied by the points of all objective cuts. So a pair is tested both ways, with three
+    every feasibility cut is satisfied, but for its error, by the points of all objective cuts.
+    So a pair is tested both ways, with three
     small matrices times a vector.
 
     Parameters
@@ -62,7 +63,7 @@ class AnswerMemory:
     def _of_excluder(self, cut: FeasibilityCut, number: int) -> str:
         words, known = "", np.flatnonzero(self._uppers < np.inf)
         normals = np.array([one.normal for one in (cut, *cut.parts)])
-        depths = np.array([one.violation for one in (cut, *cut.parts)]) - normals @ cut.point
+        depths = np.array([one.violation - one.error for one in (cut, *cut.parts)]) - normals @ cut.point
         claims = normals @ self._points[known].T + depths[:, None]
         for k, j in np.argwhere(claims > FEASIBILITY):
             if _beyond(float(claims[k, j]), normals[k], float(depths[k]), self._points[known[j]]):

@@ -98,6 +98,8 @@ class FeasibilityCut:
         Further cuts of the same call.
     extras : mapping
         Names to arrays or numbers.
+    error : float
+        By how much points that the oracle calls feasible, within its tolerance, may violate the half-space.
     """
 
     point: Vector
@@ -105,6 +107,7 @@ class FeasibilityCut:
     normal: Vector
     parts: tuple[FeasibilityCut, ...] = ()
     extras: Mapping[str, Any] = field(default_factory=dict)
+    error: float = 0.0
 
 
 Cut = ObjectiveCut | FeasibilityCut

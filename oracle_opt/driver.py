@@ -251,6 +251,8 @@ def _check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
         return cut
     if not oracle.gives_feasibility_cuts:
         raise InvalidCut("got a FeasibilityCut from an oracle that says `gives_feasibility_cuts = False`; set it True")
+    if not all(one.error >= 0 for one in (cut, *cut.parts)):
+        raise InvalidCut(f"`error` of a feasibility cut must be >= 0, got {cut.error!r}")
     if not (cut.violation > 0 and np.any(vector)):
         raise InvalidCut(
             f"a feasibility cut must cut off its point: violation > 0 and a normal that is not zero, "

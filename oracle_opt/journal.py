@@ -154,7 +154,7 @@ def _flatten(cut: Cut, prefix: str, fields: dict[str, Any]) -> None:
     if isinstance(cut, ObjectiveCut):
         names = ["point", "value", "subgradient", "error", "lower_bound"] + ["curvature"] * (cut.curvature is not None)
     else:
-        names = ["point", "violation", "normal"]
+        names = ["point", "violation", "normal", "error"]
     fields |= {prefix + name: getattr(cut, name) for name in names}
     for name, value in cut.extras.items():
         if np.asarray(value).dtype.hasobject:
@@ -191,8 +191,8 @@ def _unflatten(prefix: str, fields: dict[str, Any]) -> Cut:
     parts, further = (_unflatten_several(f"{prefix}{name}/", fields) for name in ("parts", "further"))
     own = {name: fields.get(prefix + name) for name in ("point", "subgradient", "curvature", "normal")}
     if own["normal"] is not None:
-        violation = float(fields[prefix + "violation"])
-        return FeasibilityCut(fields[prefix + "point"], violation, own["normal"], parts, extras)
+        violation, error = float(fields[prefix + "violation"]), float(fields.get(prefix + "error", 0.0))
+        return FeasibilityCut(fields[prefix + "point"], violation, own["normal"], parts, extras, error)
     value, error, lower = (float(fields[prefix + name]) for name in ("value", "error", "lower_bound"))
     return ObjectiveCut(
         fields[prefix + "point"],

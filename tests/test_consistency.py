@@ -184,3 +184,18 @@ def test_honest_errors_and_rounding_contradict_nothing(seed, spread):
     for number in range(1, 40):
         z = spread * (base + 10.0 ** -rng.integers(0, 12) * rng.normal(size=4))
         assert memory.conflict(answer(z), number) == ""
+
+
+@pytest.mark.parametrize(("error", "caught"), [(0.0, True), (1e-4, False), (1e-6, True)])
+def test_a_feasibility_cut_may_exclude_a_point_by_the_error_it_states(error, caught):
+    z = np.array([0.5, 0.0])
+    for excluder_first in (False, True):
+        memory = AnswerMemory(2)
+        value, excluder = (
+            ObjectiveCut(z, 1.0, np.zeros(2)),
+            FeasibilityCut(z + 0.5, 0.5 + 5e-5, np.eye(2)[0], error=error),
+        )
+        answers = (excluder, value) if excluder_first else (value, excluder)
+        words = [memory.conflict(answer, number) for number, answer in enumerate(answers, 1)]
+        assert words[0] == ""
+        assert bool(words[1]) == caught

@@ -267,6 +267,9 @@ class ConicOracle(Oracle):
         cuts = []
         for dual, violation, straight in found:
             reach = self.tolerance * max(1.0, norm) if straight else self.tolerance + ROUNDING * norm
+            # a point within reach of one half-space of a curved cone violates it by reach * length, thus others of the
+            # cone by at most reach * norm(A), which is much in the unit of a half-space of little length
+            spread = 1.0 if straight else float(np.linalg.norm(self.A.data))
             normal = -(self.A.T @ dual)
             length = float(np.linalg.norm(normal))
             if length <= 1e-14 * float(np.abs(self.A.data).max(initial=0.0)):
@@ -274,12 +277,14 @@ class ConicOracle(Oracle):
                     raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
             elif violation / length > reach:
                 # in units of the distance: what a cone calls its violation has no meaning in x
-                cuts.append(FeasibilityCut(x, violation / length, normal / length, extras={"dual": dual / length}))
+                error = reach * spread / (1.0 if straight else length)
+                unit = {"dual": dual / length}
+                cuts.append(FeasibilityCut(x, violation / length, normal / length, extras=unit, error=error))
         if not cuts:
             return self._objective(x, query.curvature)
         cuts.sort(key=lambda cut: -cut.violation)
         first, rest = cuts[0], tuple(cuts[1 : self.max_parts])
-        return FeasibilityCut(x, first.violation, first.normal, rest, first.extras)
+        return FeasibilityCut(x, first.violation, first.normal, rest, first.extras, first.error)
 
     def _objective(self, x: Vector, curvature: bool) -> ObjectiveCut:
         """Value and gradient, with the summands as parts, and the root of P where it is asked for."""
