@@ -15,7 +15,7 @@ from oracle_opt.driver import minimize
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles import GramBank
+from oracle_opt.oracles import GramBank, RBFBank
 from oracle_opt.result import Result
 from oracle_opt.study.reproduce.records import Options
 
@@ -85,17 +85,10 @@ def standardised(X: Matrix, *others: Matrix) -> list[Matrix]:
 
 
 def rbf_bank(Z: Matrix, n_kernels: int) -> GramBank:
-    """Make RBF kernels of unit trace: on all features, then on each alone, and over again with other widths."""
-    n, d = Z.shape
-    subsets: list[slice | list[int]] = [slice(None), *([f] for f in range(d))]
-    per_subset = -(-n_kernels // len(subsets))
-    kernels: list[Matrix] = []
-    for subset in subsets[:n_kernels]:
-        squares = ((Z[:, None, subset] - Z[None, :, subset]) ** 2).sum(axis=2)
-        low, high = np.quantile(squares[squares > 0], (0.1, 0.9))
-        widths = np.geomspace(np.sqrt(low), np.sqrt(high), per_subset)
-        kernels += [np.exp(squares * (-0.5 / s**2)) / n for s in widths[: n_kernels - len(kernels)]]
-    return GramBank(kernels, check=False)
+    """Make RBF kernels of unit trace in memory: on all features, then on each alone, evenly many."""
+    points = np.arange(len(Z))
+    kernels = RBFBank.from_quantiles(Z, n_kernels).entries(points, points)
+    return GramBank(kernels.transpose(2, 0, 1), check=False)
 
 
 def timed_run(oracle: Oracle, generator: QueryPointGenerator, **limits: Any) -> tuple[Result, float]:
