@@ -1,0 +1,56 @@
+"""A small part of each campaign of benchmarks/reliability: nothing fails, and the page has a place for each."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "benchmarks" / "reliability"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "run" and not path.stem.startswith("_"))
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch):
+    """Function from the name of a file of the folder to its module, forgotten after the test."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.syspath_prepend(FOLDER)
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(ROOT / "benchmarks")):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_small_part_of_each_campaign(load, name: str) -> None:
+    tally, module = load("_tally").Tally(), load(name)
+    module.run(module.SMALL, 2**20, tally)  # a seed that full runs do not use
+    assert tally.tried >= module.SMALL
+    assert not tally.failed, tally.examples
+
+
+def test_the_page_has_a_place_for_each_campaign() -> None:
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        assert page.count(f"<!-- begin {name} -->\n") == page.count(f"<!-- end {name} -->") == 1, name
+
+
+def test_a_tally_counts_failures_errors_and_parts(load) -> None:
+    Tally = load("_tally").Tally
+    one, two = Tally(), Tally()
+    one.trial()
+    one.trial(["wrong", "very"])
+    one.error("gap", 1e-9)
+    two.trial("also wrong")
+    two.error("gap", float("nan"))
+    two.count("seen")
+    one.add(two)
+    assert (one.tried, one.failed, one.counts) == (3, 2, {"seen": 1})
+    assert one.largest == {"gap": float("inf")}
+    assert one.examples == ["wrong; very", "also wrong"]
