@@ -143,3 +143,64 @@ def test_repr_tells_domains_apart() -> None:
     one, other = Box(np.zeros(2000), np.arange(1.0, 2001.0)), Box(np.zeros(2000), np.arange(2.0, 2002.0))
     assert repr(one) != repr(other)
     assert repr(Simplex(3)) == "Simplex(3, radius=1)"
+
+
+PLACED = [
+    FreeSpace(6, 3.0, 2.0 - np.arange(6.0)),
+    FreeSpace(6, 40.0, np.full(6, 7.0)),
+    Ball(6, 0.7, 5.0 - np.arange(6.0)),
+    NonnegativeOrthant(6, radius=0.3),
+    NonnegativeOrthant(6, radius=2.5),
+    Box(np.arange(6.0) - 9.0, np.arange(6.0) - 8.5),
+    ProductOfSimplices([2, 1, 3], radius=4.0),
+]
+
+
+@pytest.mark.parametrize("domain", PLACED, ids=repr)
+def test_linear_minima_agree_with_clarabel_wherever_the_set_lies(domain) -> None:
+    """The promise of a minimiser within the radius is the set that a bound is taken over."""
+    z, slope = cp.Variable(6), cp.Parameter(6)
+    if isinstance(domain, FreeSpace | Ball):
+        inside = [cp.norm(z - domain.center) <= domain.radius]
+    elif isinstance(domain, Box):
+        inside = [z >= domain.lower, z <= domain.upper]
+    else:
+        inside = [z >= 0, cp.sum(z[:2]) == 4, z[2] == 4, cp.sum(z[3:]) == 4]
+    program = cp.Problem(cp.Minimize(slope @ z), inside)
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1.0, 1.0, 1e3):
+        slope.value = size * rng.normal(size=6)
+        known = program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+        value, point = domain.minimize_linear(slope.value)
+        assert value == pytest.approx(known, rel=1e-6)
+        assert slope.value @ point == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(point, z.value, atol=1e-3)
+
+
+@pytest.mark.parametrize("radius", [0.5, 3.0, np.inf])
+def test_the_radius_of_an_orthant_cuts_no_point_off(radius) -> None:
+    """It is a promise on the minimiser: points beyond it are of the set, and stay where they are."""
+    domain = NonnegativeOrthant(3, radius)
+    for point in (np.array([7.0, 0.2, -1.0]), np.array([0.0, 1e9, 4.0])):
+        np.testing.assert_array_equal(domain.project(point), np.maximum(point, 0.0))
+        np.testing.assert_array_equal(domain.project(point, np.array([1.0, 5.0, 0.1])), np.maximum(point, 0.0))
+        assert domain.contains(np.maximum(point, 0.0))
+        assert domain.contains(point) == (point.min() >= 0)
+
+
+@pytest.mark.parametrize("domain", [*DOMAINS, *PLACED], ids=repr)
+def test_what_a_domain_gives_is_the_callers_own(domain) -> None:
+    """A caller that changes a point in place changes no later answer."""
+    given, slope = np.linspace(-1.0, 3.0, 6), np.array([1.0, 0.0, -2.0, 0.0, 3.0, 1.0])
+    asked = (
+        domain.interior_point,
+        lambda: domain.project(given),
+        lambda: domain.project(domain.interior_point()),
+        lambda: domain.minimize_linear(slope)[1],
+        lambda: domain.minimize_linear(np.zeros(6))[1],
+    )
+    for ask in asked:
+        kept = ask().copy()
+        ask()[:] = 99.0
+        np.testing.assert_array_equal(ask(), kept)
+    np.testing.assert_array_equal(given, np.linspace(-1.0, 3.0, 6))
