@@ -1,11 +1,13 @@
 """The polyhedral domain against cvxpy."""
 
+from types import SimpleNamespace
+
 import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize
+from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize, polyhedron
 from oracle_opt.generators import ProximalBundle
 
 
@@ -120,7 +122,7 @@ def test_what_is_never_slack_becomes_an_equation():
     assert P.project(np.array([5.0, 5.0, 5.0])) == pytest.approx([0.5, 0.5, 2.0], abs=1e-6)
 
 
-@pytest.mark.parametrize(("seed", "n", "k", "calls"), [(2, 20, 8, 22), (2, 60, 30, 18), (1, 20, 8, 9)])
+@pytest.mark.parametrize(("seed", "n", "k", "calls"), [(2, 20, 8, 31), (2, 60, 30, 18), (1, 20, 8, 9)])
 def test_proximal_bundle_starts_from_the_last_multipliers_of_equations(seed, n, k, calls):
     # badly scaled equations in a wide box; without a warm start the masters fail and the steps are short
     rng = np.random.default_rng(seed)
@@ -153,3 +155,62 @@ def test_a_slope_of_rounding_size_proves_its_minimum_within_bounds_far_away() ->
     domain = Polyhedron(np.ones((1, 5)), np.ones(1), lower=0, upper=1e6)  # the simplex, in truth
     slope = np.array([1.0, -5e-8, 0.0, 2e-8, -1e-9])
     assert domain.minimize_linear(slope)[0] == pytest.approx(-5e-8, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rows", [8, 1])
+def test_the_minimum_is_a_bound_whatever_multipliers_and_vertex_the_solver_gives(seed, rows, monkeypatch):
+    """A solver that is off by its tolerance, or far more, falsifies nothing: the bound is what its multipliers prove."""
+    P, rng = example(seed), np.random.default_rng(seed)
+    if rows == 1:
+        P = Polyhedron(P.A[:1], P.b[:1], lower=-1.0, upper=2.0)
+    solve = polyhedron._solved
+
+    def sloppy(*given):
+        solution = solve(*given)
+        dual, primal = (np.array(numbers) for numbers in (solution.row_dual, solution.col_value))
+        return SimpleNamespace(
+            row_dual=dual + size * rng.normal(size=dual.shape), col_value=primal + size * rng.normal(size=primal.shape)
+        )
+
+    monkeypatch.setattr(polyhedron, "_solved", sloppy)
+    described = P.A, P.b, P.equality_matrix, P.equality_rhs, list(zip(P.lower, P.upper, strict=True))
+    for size in (1e-6, 1e-2, 1.0):
+        for _ in range(10):
+            slope = rng.normal(size=6)
+            solved = linprog(slope, *described)
+            value = P.minimize_linear(slope)[0]
+            assert value <= solved.fun + 1e-9
+            assert value >= solved.fun - 200 * size  # and a small error costs little
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_osqp_projects_where_the_newton_method_does_not_end(seed, monkeypatch):
+    P, point = example(seed), 3 * np.random.default_rng(seed).normal(size=6)
+    weights = np.array([1.0, 2.0, 30.0, 1.0, 0.1, 5.0])
+    near = P.project(point, weights)
+    monkeypatch.setattr(P, "_projection", lambda *given: SimpleNamespace(converged=False))
+    assert P.project(point, weights) == pytest.approx(near, abs=1e-6)
+
+
+def test_a_metric_of_any_size_projects_alike():
+    P, point = example(0), 3 * np.random.default_rng(0).normal(size=6)
+    weights = np.array([1.0, 2.0, 30.0, 1.0, 0.1, 5.0])
+    for size in (1e-6, 1e6):
+        assert P.project(point, size * weights) == pytest.approx(P.project(point, weights), abs=1e-9)
+
+
+def test_a_point_is_contained_up_to_the_tolerance_and_no_farther():
+    """By the distance to each constraint, whatever the length of its row."""
+    P = Polyhedron([[3e3, 4e3]], [5e3], equality_matrix=[[0.0, 1e-3]], equality_rhs=[0.0], lower=-0.9, upper=2.0)
+    places = (
+        (np.array([5 / 3, 0.0]), np.array([0.6, 0.8])),  # at the inequality
+        (np.array([0.5, 0.0]), np.array([0.0, 1.0])),  # and its equation on both sides
+        (np.array([0.5, 0.0]), np.array([0.0, -1.0])),
+        (np.array([-0.9, 0.0]), np.array([-1.0, 0.0])),  # at a bound
+    )
+    for point, away in places:
+        tolerance = 1e-6 / max(1.0, float(np.linalg.norm(point)))
+        assert P.contains(point)
+        assert P.contains(point + 0.9e-6 * away, tolerance)
+        assert not P.contains(point + 1.1e-6 * away, tolerance)
