@@ -70,6 +70,23 @@ def test_signs_bounds_and_recovery(maximize, inequality, check_oracle):
         assert primal.solutions[0] @ hull.costs == pytest.approx(primal.cost)
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("shift", [-30.0, 0.0, 30.0])
+def test_the_bound_and_its_limit_hold_the_optimum_between_them(maximize, shift):
+    """Whatever the sign of the optimum: at each moment of a run on its two sides, at the end near it."""
+    hull = Hull(maximize, True, seed=2)
+    hull.costs = hull.costs + shift
+    oracle, optimum = hull.oracle(), hull.optimum()
+    assert np.sign(optimum) == np.sign(shift) or not shift
+    for calls in (3, 6, 200):
+        result = minimize(oracle, Kelley(), rtol=1e-8, max_calls=calls)
+        bound, limit = oracle.dual_bound(result), oracle.dual_limit(result)
+        low, high = (limit, bound) if maximize else (bound, limit)
+        assert low - 1e-9 <= optimum <= high + 1e-9
+    assert bound == pytest.approx(optimum, rel=1e-7)
+    assert limit == pytest.approx(optimum, rel=1e-7)
+
+
 def test_domains_follow_the_constraints():
     hull = Hull(False, False)
     assert isinstance(hull.oracle().domain, FreeSpace)
@@ -175,6 +192,49 @@ def test_wrong_answers_are_found():
         run(lambda u: RelaxedSolution(1.0, [1.0]))
     with pytest.raises(InvalidCut, match="must be finite"):
         run(lambda u: RelaxedSolution(np.nan, np.zeros(3)))
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
+def test_an_answer_may_be_worse_than_an_earlier_one_by_rounding_and_no_more(maximize, scale):
+    sign = -1.0 if maximize else 1.0
+    unit = max(1.0, scale)
+    for worse, refused in ((1e-12, False), (1e-7, True), (1e-3, True)):
+        costs = iter([scale, scale + sign * worse * unit])
+        oracle = LagrangianOracle(lambda u: RelaxedSolution(next(costs), np.zeros(2)), np.zeros(2), maximize=maximize)  # noqa: B023
+        oracle.query(Query(np.zeros(2)))
+        if refused:
+            with pytest.raises(InvalidCut, match="the one of 1 calls before has a"):
+                oracle.query(Query(np.ones(2)))
+        else:
+            assert oracle.query(Query(np.ones(2))).value == pytest.approx(-sign * scale)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
+def test_a_bound_may_be_better_than_its_solution_by_rounding_and_no_more(maximize, scale):
+    sign = -1.0 if maximize else 1.0
+    for better, refused in ((1e-13, False), (1e-9, True), (-1e-3, False)):
+        bound = scale + sign * better * max(1.0, scale)
+        oracle = LagrangianOracle(lambda u: RelaxedSolution(scale, [0.0], bound=bound), [0.0], maximize=maximize)  # noqa: B023
+        if refused:
+            with pytest.raises(InvalidCut, match="`bound` of summand 0"):
+                oracle.query(Query(np.zeros(1)))
+        else:
+            assert oracle.query(Query(np.zeros(1))).error == pytest.approx(max(0.0, -better) * max(1.0, scale))
+
+
+def test_what_a_journal_recalls_is_held_against_later_answers():
+    hull = Hull(False, False)
+    cut = hull.oracle().query(Query(np.zeros(3)))
+    fresh = hull.oracle()
+    fresh.solve = lambda u: RelaxedSolution(hull.costs.max(), hull.activities[hull.costs.argmax()])
+    worst = fresh.query(Query(np.zeros(3)))
+    assert worst.value < cut.value
+    fresh.reset()
+    fresh.recall(cut)
+    with pytest.raises(InvalidCut, match="the one of 1 calls before has a smaller value"):
+        fresh.query(Query(np.zeros(3)))
 
 
 def test_journal_replays(tmp_path):

@@ -160,7 +160,7 @@ def test_a_slope_of_rounding_size_proves_its_minimum_within_bounds_far_away() ->
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("rows", [8, 1])
 def test_the_minimum_is_a_bound_whatever_multipliers_and_vertex_the_solver_gives(seed, rows, monkeypatch):
-    """A solver that is off by its tolerance, or far more, falsifies nothing: the bound is what its multipliers prove."""
+    """A solver off by its tolerance, or far more, falsifies nothing: the bound is what its multipliers prove."""
     P, rng = example(seed), np.random.default_rng(seed)
     if rows == 1:
         P = Polyhedron(P.A[:1], P.b[:1], lower=-1.0, upper=2.0)

@@ -81,6 +81,34 @@ def test_knapsacks_are_exact():
             assert part.extras["cost"] == costs[i] @ chosen
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_jobs_that_fill_an_agent_exactly_are_not_lost(maximize):
+    """Small capacities, where the best choice often leaves nothing over, one job that fills an agent alone among it."""
+    rng, filled, alone = np.random.default_rng(7), 0, 0
+    choices = np.array(list(itertools.product((0, 1), repeat=5)))
+    for _ in range(40):
+        uses, capacities = rng.integers(0, 6, (2, 5)), rng.integers(3, 6, 2)
+        costs = rng.normal(size=(2, 5)).round(1)
+        uses[:, 0] = np.minimum(uses[:, 0], capacities)
+        if (uses > capacities[:, None]).all(axis=0).any():
+            continue
+        oracle = GeneralisedAssignmentOracle(costs, uses, capacities, maximize=maximize)
+        for u in rng.normal(size=(5, 5)):
+            cut, known = oracle.query(Query(u)), u.sum() if maximize else -u.sum()
+            for i in range(2):
+                worth = choices @ (costs[i] - u if maximize else costs[i] + u)
+                worth[choices @ uses[i] > capacities[i]] = -np.inf if maximize else np.inf
+                best = worth.argmax() if maximize else worth.argmin()
+                known += worth[best]
+                filled += choices[best] @ uses[i] == capacities[i]
+                alone += choices[best] @ uses[i] == capacities[i] == (choices[best] * uses[i]).max()
+            # f is theta for a maximisation, minus theta for a minimisation
+            assert cut.value == pytest.approx(known if maximize else -known, abs=1e-12)
+            assert cut.error == 0.0
+    assert filled > 50
+    assert alone > 5
+
+
 def test_assignment_files(tmp_path):
     costs, uses, capacities = assignment_data(0, 2, 3)
     path = tmp_path / "gap.txt"
