@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from oracle_opt import (
+    Ball,
     CapabilityMismatch,
+    FeasibilityCut,
     FreeSpace,
     FunctionOracle,
     InvalidArgument,
@@ -19,7 +21,7 @@ from oracle_opt import (
     Step,
     minimize,
 )
-from oracle_opt.generators import SPG, FixedPoint, MirrorDescent, ProjectedGradient
+from oracle_opt.generators import SPG, FixedPoint, MirrorDescent, ProjectedGradient, Subgradient
 
 SCALES = np.array([1.0, 7.0, 50.0, 300.0])
 
@@ -162,6 +164,89 @@ def test_mirror_descent_closes_the_averaged_gap_on_a_kink() -> None:
     result = minimize(oracle, MirrorDescent(), atol=0.05, max_calls=2000)
     assert result.success
     assert result.lower_bound <= 0 <= result.upper_bound
+
+
+def run_with_weights(function, domain, generator, calls, start=None):
+    """Cuts of a run, the weight the generator gave each, and the result."""
+    weights = []
+    result = minimize(
+        FunctionOracle(function, domain),
+        generator,
+        start,
+        rtol=0.0,
+        max_calls=calls,
+        keep_cuts=True,
+        callback=lambda _: weights.append(generator.weight()),
+    )
+    return result.history.cuts, np.array(weights), result
+
+
+def kink(z):
+    away = z - np.array([0.2, 0.9, -0.4, 0.3])
+    return float(np.abs(away) @ np.array([3.0, 1.0, 0.5, 2.0])), np.sign(away) * np.array([3.0, 1.0, 0.5, 2.0])
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+@pytest.mark.parametrize("domain", [Simplex(4), Simplex(4, 3.0), ProductOfSimplices([3, 1], 2.0)], ids=repr)
+def test_mirror_descent_weighs_each_cut_with_its_step(domain, scale) -> None:
+    """(9), and with these weights the averaged cut proves what the driver reports."""
+    cuts, weights, result = run_with_weights(kink, domain, MirrorDescent(scale), 12)
+    log_size = np.log(max(domain.sizes))
+    known = [
+        scale * np.sqrt(log_size / t) / (domain.radius * np.abs(cut.subgradient).max()) for t, cut in enumerate(cuts, 1)
+    ]
+    np.testing.assert_allclose(weights, known, rtol=1e-12)
+    blocks = np.split(np.arange(4), np.cumsum(domain.sizes)[:-1])
+    for k in range(1, len(cuts) + 1):
+        shares = weights[:k] / weights[:k].sum()
+        slope = shares @ [cut.subgradient for cut in cuts[:k]]
+        constant = shares @ [cut.value - cut.subgradient @ cut.point for cut in cuts[:k]]
+        proven = constant + domain.radius * sum(slope[block].min() for block in blocks)
+        assert result.history.average_bound[k - 1] >= proven - 1e-9
+        if k == 1 or proven > result.history.average_bound[k - 2] + 1e-9:
+            assert result.history.average_bound[k - 1] == pytest.approx(proven, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.25])
+def test_subgradient_steps_have_the_length_they_say(scale) -> None:
+    """scale * size / sqrt(k): the size is the way to the first cut's minimiser, here to the other end of the ball."""
+    domain, start = Ball(4, 5.0), np.array([0.5, 0.5, 0.5, 0.5])
+    cuts, weights, _ = run_with_weights(kink, domain, Subgradient(scale=scale), 15, start)
+    first = cuts[0].subgradient
+    size = np.linalg.norm(-5.0 * first / np.linalg.norm(first) - start)
+    for k, (old, new, weight) in enumerate(zip(cuts, cuts[1:], weights, strict=False), 1):
+        norm = np.linalg.norm(old.subgradient)
+        assert weight == pytest.approx(scale * size / np.sqrt(k) / norm)
+        moved = old.point - weight * old.subgradient
+        moved /= max(1.0, np.linalg.norm(moved) / 5.0)
+        np.testing.assert_allclose(new.point, moved, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_polyak_steps_rest_on_the_methods_own_bound(scale) -> None:
+    domain, start = Ball(4, 5.0), np.array([0.5, 0.5, 0.5, 0.5])
+    cuts, weights, _ = run_with_weights(kink, domain, Subgradient(polyak=True, scale=scale), 15, start)
+    lower, total, constant, slope = -np.inf, 0.0, 0.0, np.zeros(4)
+    for k, (cut, weight) in enumerate(zip(cuts, weights, strict=True)):
+        norm = np.linalg.norm(cut.subgradient)
+        if k:
+            assert weight == pytest.approx(scale * (cut.value - lower) / norm**2)
+        total += weight
+        one = cut.value - cut.subgradient @ cut.point
+        constant, slope = constant + weight * one, slope + weight * cut.subgradient
+        for c, g in ((one, cut.subgradient), (constant / total, slope / total)):
+            lower = max(lower, c - 5.0 * np.linalg.norm(g))
+
+
+def test_subgradient_steps_to_the_half_space_of_a_feasibility_cut() -> None:
+    domain, generator = Ball(3, 9.0), Subgradient(scale=0.1)
+    generator.reset(domain, np.array([1.0, 2.0, 2.0]))
+    normal = np.array([0.0, 3.0, 4.0])
+    assert generator.tell(FeasibilityCut(generator.ask(), 2.0, normal)) is Step.FEASIBILITY
+    assert generator.weight() == 0.0
+    moved = generator.ask() - np.array([1.0, 2.0, 2.0])
+    assert 2.0 + normal @ moved == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(moved / np.linalg.norm(moved), -normal / 5.0, atol=1e-12)
 
 
 def test_updates_need_an_oracle_that_has_them() -> None:

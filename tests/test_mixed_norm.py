@@ -146,6 +146,26 @@ def test_recall_continues_as_if_never_interrupted() -> None:
         np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
 
 
+def test_the_analytic_update_minimises_the_primal_at_the_hyperplane() -> None:
+    """The hyperplane has norms l_k**2 S_k of its kernels' parts: sum(norms / d) is least over the simplices at it."""
+    _, y, bank = problem()
+    oracle, rng = MixedNormOracle(bank, y, 5.0, groups=GROUPS), np.random.default_rng(1)
+    starts = [0, 3, 4]
+    for point in points(GROUPS, 5):
+        cut = oracle.query(Query(point))
+        update, norms = cut.extras["analytic_update"], point**2 * cut.extras["quadratic_forms"]
+        np.testing.assert_allclose(np.add.reduceat(update, starts), 1.0)
+        assert (update >= 0).all()
+        used = norms > 1e-14
+        least = np.add.reduceat((norms / np.where(used, update, 1.0)) * used, starts)
+        for _ in range(30):
+            other = np.concatenate([rng.dirichlet(np.ones(len(group))) for group in GROUPS])
+            other = update + rng.choice([1.0, 0.1, 0.01]) * (other - update)
+            assert (least <= np.add.reduceat(norms / other, starts) * (1 + 1e-12)).all()
+        # Cauchy and Schwarz: the minimum itself
+        np.testing.assert_allclose(least, np.add.reduceat(np.sqrt(norms), starts) ** 2, rtol=1e-7)
+
+
 def test_prediction_is_that_of_the_effective_kernel() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))

@@ -40,6 +40,27 @@ def test_convex_on_the_orthant_its_boundary_included(r: Regulariser) -> None:
             assert r.value(z) >= r.value(d) + r.gradient(d) @ (z - d) - 1e-12
 
 
+@pytest.mark.parametrize("reference", [1.0, 0.2])
+def test_entropy_near_zero_is_that_of_the_formula_down_to_its_floor(reference: float) -> None:
+    """Above 1e-16 of the reference the gradient is exact; below it is that of the floor, a tangent by rounding."""
+    weight = 0.7
+    r = EntropyRegulariser(weight, reference)
+    for share in (1e-15, 1e-12, 1e-9, 1e-7, 1e-6, 1e-3):
+        d = np.array([share, 1.0]) * reference
+        np.testing.assert_allclose(r.gradient(d), weight * np.array([np.log(share), 0.0]), rtol=1e-12, atol=1e-15)
+        known = weight * reference * (share * (np.log(share) - 1.0) + 1.0)
+        assert r.value(d) == pytest.approx(known, rel=1e-14)
+    floor = r.gradient(np.array([0.0]))
+    np.testing.assert_array_equal(floor, r.gradient(np.array([1e-20 * reference])))
+    assert weight * np.log(1e-17) <= floor[0] <= weight * np.log(1e-15)
+    for share in (0.0, 1e-18, 1e-16, 1e-13, 1e-10, 1e-8):  # the tangents at tiny weights, against the exact function
+        d = np.array([share * reference])
+        for z in (0.0, 1e-14, 1e-9, 1e-7, 1e-3, 0.5, 2.0):
+            entropy = z * np.log(z) - z + 1.0 if z else 1.0
+            tangent = r.value(d) + float(r.gradient(d)[0]) * (z * reference - d[0])
+            assert tangent <= weight * reference * entropy + 4e-16 * weight * reference * (1 + z * 40)
+
+
 @pytest.mark.parametrize("r", REGULARISERS, ids=repr)
 def test_conjugate_is_the_supremum(r: Regulariser) -> None:
     for s in [np.array([0.1, 0.2, 0.05, 0.15]), rng.uniform(0, 1.5, 4), np.array([0.0, 3.0, 1.0, 0.2])]:

@@ -1,0 +1,157 @@
+"""The pool of cuts with parts: its minorants, its tangents and what it forgets, against sums made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracle_opt import FeasibilityCut, InvalidCut, ObjectiveCut
+from oracle_opt.generators._cuts import CutPool
+
+N, PARTS = 4, 3
+
+
+def summands(rng):
+    """Three maxima of 20 affine pieces; a function that gives the cut of their sum at a point, with parts."""
+    slopes, constants = rng.normal(size=(PARTS, 20, N)), rng.normal(size=(PARTS, 20))
+
+    def cut(z, error=0.0):
+        values = slopes @ z + constants
+        chosen = values.argmax(axis=1)
+        parts = tuple(
+            ObjectiveCut(z, float(values[j, i]) - error, slopes[j, i], error=error) for j, i in enumerate(chosen)
+        )
+        return ObjectiveCut(
+            z,
+            sum(part.value for part in parts),
+            sum(part.subgradient for part in parts),
+            error=PARTS * error,
+            parts=parts,
+        )
+
+    return cut, lambda z: float((slopes @ z + constants).max(axis=1).sum())
+
+
+def filled(seed, calls=25):
+    rng = np.random.default_rng(seed)
+    cut, value = summands(rng)
+    pool = CutPool(N)
+    for _ in range(calls):
+        z = rng.normal(size=N)
+        pool.add(cut(z))
+    normal = rng.normal(size=N)
+    pool.add(FeasibilityCut(normal, 0.5, normal, (FeasibilityCut(normal, 0.25, -2 * normal),)))
+    return pool, value, rng
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_minorants_are_the_combination_of_their_multipliers(seed):
+    """With those of the parts scaled to what the whole cuts leave, the same for every summand; never above f."""
+    pool, value, rng = filled(seed)
+    a, u, b = (rng.exponential(size=len(rows)) - 0.3 for rows in (pool.objective, pool.feasibility, pool.parts))
+    minorant = pool.minorant(a, u, b)
+    a, u, b = (np.maximum(given, 0.0) for given in (a, u, b))
+    sums = np.array([b[pool.parts.part == j].sum() for j in range(PARTS)])
+    total = a.sum() + sums.mean()
+    constant = a @ pool.objective.constant + u @ pool.feasibility.constant
+    slope = a @ pool.objective.matrix + u @ pool.feasibility.matrix
+    for j in range(PARTS):
+        mine = pool.parts.part == j
+        constant += sums.mean() / sums[j] * (b[mine] @ pool.parts.constant[mine])
+        slope = slope + sums.mean() / sums[j] * (b[mine] @ pool.parts.matrix[mine])
+    assert minorant.constant == pytest.approx(constant / total)
+    np.testing.assert_allclose(minorant.slope, slope / total, atol=1e-12)
+    for z in rng.normal(size=(50, N)):
+        if (pool.feasibility.matrix @ z + pool.feasibility.constant <= 0).all():
+            assert minorant.constant + minorant.slope @ z <= value(z) + 1e-12
+
+
+def test_a_summand_without_multipliers_leaves_the_proof_to_the_whole_cuts():
+    pool, _, rng = filled(0)
+    a, b = rng.exponential(size=len(pool.objective)), rng.exponential(size=len(pool.parts))
+    b[pool.parts.part == 1] = 0.0
+    none = np.zeros(len(pool.feasibility))
+    with_parts, without = pool.minorant(a, none, b), pool.minorant(a, none)
+    assert with_parts.constant == pytest.approx(without.constant)
+    np.testing.assert_allclose(with_parts.slope, without.slope)
+    assert pool.minorant(0 * a, none, b) is None
+    assert pool.minorant(a, np.full_like(none, np.inf)) is None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_tangents_are_the_largest_piece_at_their_point(seed):
+    pool, value, rng = filled(seed, calls=4)
+    for z in rng.normal(size=(8, N)):
+        largest = [
+            (pool.parts.constant + pool.parts.matrix @ z)[pool.parts.part == j].max() for j in range(PARTS)
+        ]  # of each summand
+        assert pool.value(z) == pytest.approx(sum(largest))
+        assert pool.value(z) <= value(z) + 1e-12
+        assert not pool.add_tangent(z, sum(largest) + 1e-9)
+        before = len(pool.objective)
+        if pool.objective.largest(z) < sum(largest) - 1e-9:
+            assert pool.add_tangent(z, sum(largest) - 1e-9)
+            assert len(pool.objective) == before + 1
+            assert pool.objective.largest(z) == pytest.approx(sum(largest))
+            for other in rng.normal(size=(20, N)):
+                assert pool.objective.largest(other) <= value(other) + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_dropped_takes_the_bound_and_the_newest_cuts_not_along(seed):
+    pool, _, rng = filled(seed, calls=40)
+    a, u, b = (rng.exponential(size=len(rows)) for rows in (pool.objective, pool.feasibility, pool.parts))
+    newest = [np.flatnonzero(pool.parts.part == j)[-1] for j in range(PARTS)]
+    b[newest] = 0.0  # they are new, and not yet of the proof
+    a[rng.permutation(len(a))[: len(a) // 2]] = 0.0
+    before, rows = pool.minorant(a, u, b), pool.parts.matrix.copy()
+    whole, sizes = pool.objective.matrix.copy(), (len(a), len(b))
+    cap = 6
+    assert sizes[0] > cap
+    assert sizes[1] > PARTS * cap
+    mask, of_parts = pool.shrink(cap, a, u, b)
+    assert mask.sum() == cap // 2
+    assert a[mask].min() >= a[~mask].max()
+    assert of_parts[newest].all()
+    others = np.setdiff1d(np.flatnonzero(of_parts), newest)
+    assert len(others) == PARTS * cap // 2
+    assert b[others].min() >= b[~of_parts].max()
+    np.testing.assert_array_equal(pool.parts.matrix, rows[of_parts])
+    np.testing.assert_array_equal(pool.objective.matrix[:-1], whole[mask])
+    last = np.zeros(len(pool.objective))
+    last[-1] = 1.0
+    after = pool.minorant(last, 0 * u)
+    assert after.constant == pytest.approx(before.constant)
+    np.testing.assert_allclose(after.slope, before.slope, atol=1e-12)
+    assert {*pool.parts.part.tolist()} == set(range(PARTS))
+
+
+def test_of_equal_multipliers_the_newest_stay():
+    pool, _, _ = filled(1, calls=40)
+    n, zeros = len(pool.objective), np.zeros(len(pool.objective))
+    mask, _ = pool.shrink(8, zeros, np.zeros(2), np.zeros(len(pool.parts)))
+    assert np.flatnonzero(mask).tolist() == list(range(n - 4, n))
+
+
+def test_the_number_of_parts_is_kept():
+    pool, _, rng = filled(0)
+    z = rng.normal(size=N)
+    one = ObjectiveCut(z, 1.0, np.ones(N))
+    with pytest.raises(InvalidCut, match="got 2, before 3"):
+        pool.add(ObjectiveCut(z, 2.0, 2 * np.ones(N), parts=(one, one)))
+
+
+def test_values_are_those_of_the_upper_ends():
+    """An inexact cut is worth its value plus its error; the model is worth its value alone."""
+    rng = np.random.default_rng(0)
+    cut, value = summands(rng)
+    pool, z = CutPool(N), rng.normal(size=N)
+    inexact = cut(z, error=0.25)
+    pool.add(inexact)
+    assert pool.upper == pytest.approx(value(z))
+    assert pool.best is inexact
+    assert pool.value(z) == pytest.approx(value(z) - 0.75)
+    np.testing.assert_allclose(pool.parts.value, [part.value + 0.25 for part in inexact.parts])
+    pool.add(cut(z))
+    assert pool.value(z) == pytest.approx(value(z))
+    assert pool.upper == pytest.approx(value(z))
