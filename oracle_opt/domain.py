@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import digest, fingerprint
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
 
@@ -59,6 +59,14 @@ class Domain(ABC):
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
         """Whether the point is in the set, up to a distance of tolerance * max(1, norm of the point)."""
         return bool(np.linalg.norm(self.project(point) - point) <= tolerance * max(1.0, float(np.linalg.norm(point))))
+
+    def identity(self) -> str:
+        """Words that tell this set from others, to the last bit of its data: part of a problem's identity.
+
+        The default is made of all attributes. A set whose attributes change while it is used returns its data instead.
+        """
+        shown = "" if type(self).__repr__ is object.__repr__ else f"{self!r}, "  # which would show an address
+        return f"{shown}{fingerprint(self)}"
 
 
 def _checked_dimension(dimension: int) -> int:
@@ -386,4 +394,4 @@ def _words(values: Vector) -> str:
     """Return a short text that differs for different arrays."""
     if (values == values[0]).all():
         return f"{values[0]:g}"
-    return f"[{values[0]:g} .. {values[-1]:g} #{zlib.crc32(values.tobytes()):08x}]"
+    return f"[{values[0]:g} .. {values[-1]:g} #{digest(values)}]"

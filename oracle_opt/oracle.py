@@ -46,8 +46,12 @@ class Oracle(ABC):
         """Take up the warm start that answering `cut` left behind (a journal is being replayed)."""
 
     def identity(self) -> str:
-        """Words that tell this problem from others; a journal of another identity is refused."""
-        return f"{type(self).__module__}.{type(self).__qualname__} on {self.domain!r}"
+        """Words that tell this problem from others; a journal of another identity is refused.
+
+        The default knows the class and the domain. `oracle_opt.arrays.digest` makes words of data.
+        """
+        convexity = "" if self.convex else "not convex, "
+        return f"{type(self).__module__}.{type(self).__qualname__}, {convexity}on {self.domain.identity()}"
 
 
 class FunctionOracle(Oracle):
@@ -104,5 +108,6 @@ class FunctionOracle(Oracle):
             ) from problem
 
     def identity(self) -> str:
-        """Name of the function and the domain."""
-        return f"FunctionOracle {self.name} on {self.domain!r}"
+        """Name of the function, and what it is said to be; what the function computes is not known here."""
+        cuts = ", gives feasibility cuts" if self.gives_feasibility_cuts else ""
+        return f"{super().identity()}, function {self.name}{cuts}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box, Domain, LinearConstraints
 from oracle_opt.errors import InvalidArgument
@@ -94,10 +94,13 @@ class Polyhedron(Domain):
             self._interior = self._interior_near(np.array(center, dtype=float))
 
     def __repr__(self) -> str:
-        arrays = (self.A, self.b, self.equality_matrix, self.equality_rhs, self.lower, self.upper)
-        data = zlib.crc32(b"".join(array.tobytes() for array in arrays))
         rows = f"{len(self.b)} inequalities, {len(self.equality_rhs)} equations"
-        return f"Polyhedron({rows}, dimension={self.dimension} #{data:08x})"
+        return f"Polyhedron({rows}, dimension={self.dimension})"
+
+    def identity(self) -> str:
+        """Rows, bounds and the interior point."""
+        rows = self.A, self.b, self.equality_matrix, self.equality_rhs
+        return f"{self!r}, {type(self).__qualname__} #{digest(*rows, self.lower, self.upper, self._interior)}"
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Simplex
 from oracle_opt.errors import InvalidArgument
@@ -139,7 +139,8 @@ class SimplexMKLOracle(Oracle):
 
     def identity(self) -> str:
         """Kernels, the SVM's problem and accuracy."""
-        return f"{super().identity()}, kernels {self.bank.digest()}, {self._data()}, accuracy {self.accuracy:g}"
+        limits = f"accuracy {float(self.accuracy)!r}, steps {self.max_steps}"
+        return f"{super().identity()}, kernels #{self.bank.digest()}, {self._data()}, {limits}"
 
     @abstractmethod
     def _data(self) -> str:
@@ -183,5 +184,5 @@ def check_count(name: str, what: str, values: Vector, bank: KernelBank) -> None:
 
 
 def checksum(values: Vector) -> str:
-    """Hexadecimal checksum of an array."""
-    return f"#{zlib.crc32(values.tobytes()):08x}"
+    """Digest of an array, in words."""
+    return f"#{digest(values)}"

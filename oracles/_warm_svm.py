@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Vector
 from oracle_opt.domain import Domain
 from oracle_opt.errors import InvalidArgument
@@ -71,8 +71,8 @@ class WarmSVM:
 
     def identity(self) -> str:
         """Labels, C and accuracy."""
-        data = f"y #{zlib.crc32(self.y.tobytes()):08x}, C #{zlib.crc32(self.C.tobytes()):08x}"
-        return f"{data}, accuracy {self.accuracy:g}"
+        limits = f"accuracy {float(self.accuracy)!r}, steps {self.max_steps}"
+        return f"y #{digest(self.y)}, C #{digest(self.C)}, {limits}"
 
 
 class WeightedSVMOracle(Oracle):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
+from oracle_opt.arrays import digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
@@ -105,7 +104,6 @@ class CvxpyOracle(Oracle):
             raise InvalidArgument(f"`accuracy` must lie between 0 and 1, got {accuracy!r}")
         self.parameters = _checked_parameters(problem, parameters)
         self.solver, self.options, self.accuracy = solver, dict(options or {}), float(accuracy)
-        self._text = str(problem)
         self._point = [cp.Parameter(p.shape) for p in self.parameters]
         objective, constraints, copies = _joint(problem, self.parameters)
         links = [copy == point for copy, point in zip(copies, self._point, strict=True)]
@@ -172,12 +170,16 @@ class CvxpyOracle(Oracle):
         return {p.name(): piece.reshape(p.shape) for p, piece in zip(self.parameters, pieces, strict=True)}
 
     def identity(self) -> str:
-        """The problem in words, its constants, the solver and its options."""
-        values = [c.value for c in self._value.problem.constants()]
-        constants = [value.toarray() if sparse.issparse(value) else np.asarray(value) for value in values]
-        data = zlib.crc32(b"".join(np.ascontiguousarray(c).tobytes() for c in constants))
-        text = zlib.crc32(self._text.encode())
-        return f"{super().identity()}, problem #{text:08x} #{data:08x}, {self.solver} {self.options} {self.accuracy:g}"
+        """The problem's expressions and the data it is compiled to, the solver, its options and its accuracy."""
+        problem = self._value.problem
+        for parameter in self._point:
+            parameter.value = np.zeros(parameter.shape)
+        data, _, _ = problem.get_problem_data(self.solver)
+        compiled = fingerprint({name: part for name, part in data.items() if name != "param_prob"})
+        leaves: dict[int, int] = {}
+        written = digest([_written(part, leaves) for part in (problem.objective, *problem.constraints)])
+        solver = f"{self.solver} {fingerprint(self.options)}, accuracy {self.accuracy!r}"
+        return f"{super().identity()}, problem #{written}, compiled {compiled}, {solver}"
 
     def _solve(self, program: _Program, point: Vector) -> str:
         for parameter, piece in zip(self._point, self.split(point).values(), strict=True):
@@ -210,6 +212,26 @@ class _Program:
 
     problem: cp.Problem
     links: list[Any]
+
+
+def _written(part: Any, leaves: dict[int, int]) -> Any:
+    """An expression, a constraint or what an atom knows besides its arguments, as sequences that `digest` takes.
+
+    Variables and parameters are numbered as they occur: their names may come from a counter of the whole process.
+    """
+    import cvxpy as cp
+
+    kind = type(part).__name__
+    if isinstance(part, cp.Variable | cp.Parameter):
+        return kind, leaves.setdefault(part.id, len(leaves)), part.shape
+    if isinstance(part, cp.Constant):
+        return kind, part.value
+    if isinstance(part, cp.Expression | cp.constraints.constraint.Constraint | cp.problems.objective.Objective):
+        known = part.get_data() if isinstance(part, cp.Expression) else None  # of a constraint a number from a counter
+        return kind, _written(known, leaves), [_written(argument, leaves) for argument in part.args]
+    if isinstance(part, tuple | list):
+        return [_written(one, leaves) for one in part]
+    return part if isinstance(part, np.ndarray) else str(part)
 
 
 def _joined(pieces: Iterable[Any]) -> Vector:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arrays import fingerprint
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
@@ -176,8 +177,8 @@ class GMKLOracle(WeightedSVMOracle):
 
     def identity(self) -> str:
         """Kernels, labels, C, accuracy and regulariser."""
-        kernels = f"kernels {self.bank.digest()}, {self._svm.identity()}"
-        return f"{super().identity()}, {kernels}, regulariser {self.regulariser!r}"
+        kernels = f"kernels #{self.bank.digest()}, {self._svm.identity()}"
+        return f"{super().identity()}, {kernels}, regulariser {fingerprint(self.regulariser)}"
 
     def _regularise(self, d: Vector) -> tuple[float, Vector]:
         """Value and gradient of r, checked, as the user may have written them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import ObjectiveCut, Query, Vector
 from oracle_opt.domain import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
@@ -176,12 +176,11 @@ class MaxEigenvalueOracle(Oracle):
         return values[order], vectors[:, order], margin
 
     def identity(self) -> str:
-        """Matrices, right-hand sides and trace."""
-        entries = self.matrix.entries
-        places = self.matrix.rows, self.matrix.columns, entries.indices, entries.indptr
-        parts = (self.C.data, self.C.indices, *places, entries.data, self.b)
-        data = zlib.crc32(b"".join(part.tobytes() for part in parts))
-        return f"{super().identity()}, order {self.order} #{data:08x}, trace {self.trace:g}"
+        """Matrices, right-hand sides and trace, and how eigenvectors are found and chosen."""
+        matrix = self.matrix
+        data = digest(self.C, matrix.rows, matrix.columns, matrix.entries, self.b, self.trace)
+        words = f"{self.n_vectors} vectors within {self.within!r}, Lanczos from {self.lanczos_from}"
+        return f"{super().identity()}, order {self.order} #{data}, {words}"
 
 
 def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
@@ -184,8 +185,8 @@ class MixedNormOracle(WeightedSVMOracle):
 
     def identity(self) -> str:
         """Kernels, labels, C, accuracy and groups."""
-        kernels = f"kernels {self.bank.digest()}, {self._svm.identity()}"
-        return f"{super().identity()}, {kernels}, groups {self._order.tolist()}, solves {self.solves}"
+        kernels = f"kernels #{self.bank.digest()}, {self._svm.identity()}"
+        return f"{super().identity()}, {kernels}, groups #{digest(self.groups)}, solves {self.solves}"
 
     def _sums(self, values: Vector) -> Vector:
         """Sums over the groups."""

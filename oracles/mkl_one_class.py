@@ -65,7 +65,7 @@ class MKLOneClassOracle(SimplexMKLOracle):
         return np.where(self.decision_function(cut, new) >= 0, 1.0, -1.0)
 
     def _data(self) -> str:
-        return f"nu {self.nu!r}"
+        return f"nu {float(self.nu)!r}"
 
     def _named(self, signed_dual: Vector) -> dict[str, Any]:
         return {"alpha": signed_dual}

@@ -79,7 +79,7 @@ class MKLRegressionOracle(SimplexMKLOracle):
         return self.decision_function(cut, new)
 
     def _data(self) -> str:
-        return f"t {checksum(self.t)}, C {checksum(self.C)}, epsilon {self.epsilon!r}"
+        return f"t {checksum(self.t)}, C {checksum(self.C)}, epsilon {float(self.epsilon)!r}"
 
     def _named(self, signed_dual: Vector) -> dict[str, Any]:
         return {"signed_dual": signed_dual}

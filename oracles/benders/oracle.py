@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -11,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Domain
 from oracle_opt.errors import InvalidArgument
@@ -169,11 +169,8 @@ class BendersOracle(Oracle):
 
     def identity(self) -> str:
         """Data, draw and parts."""
-        p = self.problem
-        arrays = [p.c, p.q, p.T.data, p.W.data, p.row_lower, p.row_upper, self._outcomes, self._probability]
-        arrays += [block.rhs for block in p.blocks if block.rhs is not None]
-        data = zlib.crc32(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays))
-        return f"{super().identity()}, {len(self._probability)} scenarios #{data:08x}, {self.n_parts} parts"
+        scenarios = f"{len(self._probability)} scenarios #{digest(self._outcomes, self._probability)}"
+        return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_parts} parts"
 
     def _serve_bunched(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: _Gathered) -> None:
         """Bases known first, a new one from the first scenario that is left, until none is."""

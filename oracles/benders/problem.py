@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
 
@@ -77,6 +78,11 @@ class RandomBlock:
                     f"`{values}` of {self.name} must be finite, of shape {shape}, got shape {array.shape}"
                 )
             object.__setattr__(self, values, array)
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell this block from others, its name apart."""
+        costs = self.cost_columns, self.cost, self.recourse_entries, self.recourse
+        return digest(self.probabilities, self.rows, self.rhs, self.technology_entries, self.technology, *costs)
 
 
 class TwoStageProblem:
@@ -160,6 +166,12 @@ class TwoStageProblem:
             ):
                 if places.size and ((places < 0).any() or (places >= np.array(limits)).any()):
                     raise InvalidArgument(f"`{name}` of {block.name} must lie below {limits}, got {places.max(axis=0)}")
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell this program from others, names apart."""
+        first = self.c, self.A, self.first_lower, self.first_upper, self.x_lower, self.x_upper, self.offset
+        second = self.q, self.T, self.W, self.row_lower, self.row_upper, self.y_lower, self.y_upper
+        return digest(*first, *second, [block.digest() for block in self.blocks])
 
     @property
     def n_scenarios(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from oracle_opt.arrays import digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
@@ -311,14 +311,14 @@ class ConicOracle(Oracle):
         return found
 
     def identity(self) -> str:
-        """Cones, data and tolerance."""
-        arrays = [self.c, self.b, self.A.data, self.A.indices]
-        words = f"tolerance {self.tolerance:g}"
+        """Cones, data, tolerance, and the rows that the domain holds."""
+        data = digest(self.c, self.offset, self.A, self.b, self._held, [fingerprint(cone) for cone in self.cones])
+        words = f"#{data}, tolerance {float(self.tolerance)!r}, at most {self.max_parts} parts"
+        if self.free is not None:
+            words += f", minimiser in {self.free.identity()}"
         if self.quadratic is not None:
-            arrays += [self.quadratic.P.data, self.quadratic.P.indices]
-            words += ", quadratic in parts" if self.split else ", quadratic"
-        data = zlib.crc32(b"".join(array.tobytes() for array in arrays))
-        return f"{super().identity()}, {self.cones!r} #{data:08x}, {words}"
+            words += f", quadratic{' in parts' if self.split else ''} #{digest(self.quadratic.P)}"
+        return f"{super().identity()}, {len(self.cones)} cones {words}"
 
     def within(self, radius: float) -> ConicOracle:
         """Return the same oracle with another radius of its `FreeSpace`.

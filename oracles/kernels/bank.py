@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from oracle_opt.arrays import digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels.base import (
@@ -261,9 +261,7 @@ class GramBank(KernelBank):
 
     @cached_property
     def _digest(self) -> str:
-        content = hashlib.blake2b(f"{self._packed.shape} {self._packed.dtype}".encode(), digest_size=8)
-        content.update(self._packed)
-        return content.hexdigest()
+        return digest(self.n_points, self._packed)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others; reads the whole store the first time."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import squareform
 
+from oracle_opt.arrays import digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
 
@@ -140,9 +140,7 @@ class ProductBank:
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these distances from others."""
-        content = hashlib.blake2b(f"product {self.n_kernels} {self.n_points}".encode(), digest_size=8)
-        content.update(self._source.content())
-        return content.hexdigest()
+        return digest("product", self.n_kernels, self.n_points, self._source.content())
 
     def _checked(self, weights: ArrayLike) -> Vector:
         d = np.asarray(weights, dtype=float)
@@ -264,7 +262,7 @@ class _PointDistances:
         return self._between((raw[:, self._columns] - self._center) / self._spread, d)
 
     def content(self) -> NDArray[np.float64]:
-        return np.ascontiguousarray(self._points)
+        return self._points
 
     def _between(self, A: Matrix, d: Vector) -> Matrix:
         """``|a|**2 + |b|**2 - 2 a @ b`` of the points scaled by the square root of d, not below 0."""

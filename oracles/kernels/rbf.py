@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from oracle_opt.arrays import digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
     Indices,
@@ -267,14 +267,8 @@ class RBFBank(KernelBank):
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
-        content = hashlib.blake2b(f"rbf {self.n_points} {self.scale!r}".encode(), digest_size=8)
-        for features, (family, _) in zip(self.features, self._all(), strict=True):
-            content.update(features)
-            content.update(family.rates)
-            content.update(family.index)
-            points = family.points
-            content.update(np.ascontiguousarray(points.toarray() if sparse.issparse(points) else points))
-        return content.hexdigest()
+        points = [(family.index, family.points) for family in self._families]
+        return digest("rbf", self.n_points, self.scale, self.features, self.widths, points)
 
     def _all(self) -> Iterator[tuple[RBFFamily, slice]]:
         """The families, and which kernels are theirs."""

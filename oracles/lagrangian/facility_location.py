@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
@@ -81,12 +81,11 @@ class FacilityLocationOracle(LagrangianOracle):
         least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
         # a bit more room: where an optimum lies on the edge, the edge proves the bound, and averages need not be primal
         room = 0.1 * np.maximum(most - least, max(1e-3 * float(np.abs(c).max()), 1e-3))
-        data = zlib.crc32(f.tobytes() + c.tobytes())
         super().__init__(
             self._serve,
             np.ones(c.shape[1]),
             domain=Box(-most - room, -least + room),
-            name=f"facilities #{data:08x}{', one a part' if multicut else ''}",
+            name=f"facilities #{digest(f, c)}{', one a part' if multicut else ''}",
         )
 
     @classmethod

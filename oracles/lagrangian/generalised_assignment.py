@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
@@ -96,13 +96,13 @@ class GeneralisedAssignmentOracle(LagrangianOracle):
             raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
         # the relaxed problem pays u[j] for job j and gets -u[j] back from the constraint: around minus its cost
         middle = best if maximize else -best
-        data = zlib.crc32(c.tobytes() + self.uses.tobytes() + self.capacities.tobytes())
+        data = digest(c, self.uses, self.capacities)
         super().__init__(
             self._knapsacks,
             np.ones(c.shape[1]),
             maximize=maximize,
             domain=Box(middle - reach, middle + reach),
-            name=f"knapsacks #{data:08x}{', an agent a part' if multicut else ''}",
+            name=f"knapsacks #{data}{', an agent a part' if multicut else ''}",
         )
 
     @classmethod

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import zlib
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
@@ -74,7 +74,7 @@ class HeldKarpOracle(LagrangianOracle):
         n = len(d)
         self._others = np.flatnonzero(np.arange(n) != special)
         reach = np.sqrt(n) * max(float(np.abs(d).max()), 1.0) if radius is None else radius
-        name = f"1-trees at {special} #{zlib.crc32(d.tobytes()):08x}"
+        name = f"1-trees at {special} #{digest(d)}"
         super().__init__(self._one_tree, np.full(n, 2.0), radius=reach, name=name)
 
     @classmethod

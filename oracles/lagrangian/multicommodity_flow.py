@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.files import read_numbers
@@ -103,17 +103,13 @@ class MulticommodityFlowOracle(LagrangianOracle):
             raise InvalidArgument(
                 f"`arcs` must lead from {origin} to {destination}, and hold no path for commodity {k}"
             )
-        data = zlib.crc32(
-            b"".join(
-                array.tobytes() for array in (self.arcs, self.costs, self.capacities, self.commodities, self.demands)
-            )
-        )
+        data = digest(self.arcs, self.costs, self.capacities, self.commodities, self.demands)
         super().__init__(
             self._flows,
             self.capacities[self._limited],
             inequality=True,
             radius=10.0 * max(float(lengths.max()), 1e-3) if radius is None else radius,
-            name=f"flows #{data:08x}{', an origin a part' if multicut else ''}",
+            name=f"flows #{data}{', an origin a part' if multicut else ''}",
         )
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument, InvalidCut
@@ -270,8 +270,8 @@ class LagrangianOracle(Oracle):
 
     def identity(self) -> str:
         """Name, sense and constraints."""
-        data = zlib.crc32(self.rhs.tobytes() + self.inequality.tobytes())
-        return f"{super().identity()}, {'max' if self.maximize else 'min'} {self.name} #{data:08x}"
+        data = digest(self.rhs, self.inequality)
+        return f"{super().identity()}, {'max' if self.maximize else 'min'} {self.name} #{data}"
 
 
 def _multipliers(inequality: NDArray[np.bool_], radius: float) -> Domain:

@@ -1,0 +1,165 @@
+"""The one digest, from which every identity is made: of problems, kernels, domains and starting points."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping, Set
+from functools import cached_property
+from numbers import Complex, Integral, Real
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.errors import InvalidArgument
+
+DIGITS = 16  # hexadecimal: 64 bits, of BLAKE2b
+_NAMED = (FunctionType, MethodType, BuiltinFunctionType, ModuleType, type)  # known by name alone
+
+
+def digest(*things: object) -> str:
+    """16 hexadecimal digits that tell data from other data: a cryptographic hash, BLAKE2b cut to 64 bits.
+
+    Parameters
+    ----------
+    *things : array, sparse matrix, number, str, bytes, None, or sequence, mapping or set of such
+        Arrays count with their type, shape and every bit, whatever their layout in memory; sparse matrices as rows of
+        sorted entries, whatever their format; numbers by their value, so 1 is 1.0.
+
+    Returns
+    -------
+    str
+        The same on every machine.
+
+    Raises
+    ------
+    InvalidArgument
+        Something else, or an array of objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt.arrays import digest
+    >>> digest(np.eye(3), 2.0) == digest(np.eye(3, order="F"), 2)
+    True
+    >>> digest(np.eye(3), 2.0) == digest(np.eye(3), np.nextafter(2.0, 3.0))
+    False
+    """
+    content = hashlib.blake2b(digest_size=DIGITS // 2)
+    _take(content, things, None)
+    return content.hexdigest()
+
+
+def fingerprint(thing: object) -> str:
+    """Class of a thing and a digest of all it holds: the identity of what a user may have written.
+
+    An object's attributes are followed into lists, mappings and other objects. Functions count by their names, and
+    objects without attributes, such as those of compiled libraries, by their class; cached properties do not count.
+    """
+    content = hashlib.blake2b(digest_size=DIGITS // 2)
+    _take(content, thing, ())
+    return f"{_name(type(thing))} #{content.hexdigest()}"
+
+
+def _take(content: Any, thing: object, above: tuple[int, ...] | None) -> None:
+    """Feed the hash; `above` holds the objects that lead here, or is None where objects are refused."""
+    if isinstance(thing, np.ndarray) and thing.ndim == 0 and not thing.dtype.hasobject:
+        thing = thing.item()
+    if thing is None:
+        content.update(b"none;")
+    elif isinstance(thing, bool | np.bool_):
+        content.update(b"bool %d;" % bool(thing))
+    elif isinstance(thing, Complex):  # which all numbers are
+        content.update(f"number {_number(thing)};".encode())
+    elif isinstance(thing, str | bytes | bytearray):
+        raw = thing.encode("utf-8", "surrogatepass") if isinstance(thing, str) else bytes(thing)
+        content.update(b"%s %d:" % (b"text" if isinstance(thing, str) else b"bytes", len(raw)) + raw)
+    elif isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
+        _take_array(content, thing)
+    elif isinstance(thing, tuple | list):
+        content.update(b"sequence %d:" % len(thing))
+        for one in thing:
+            _take(content, one, above)
+    elif isinstance(thing, Mapping):
+        content.update(b"mapping %d:" % len(thing))
+        _take_sorted(content, list(thing.items()), above)
+    elif isinstance(thing, Set):
+        content.update(b"set %d:" % len(thing))
+        _take_sorted(content, list(thing), above)
+    elif _is_sparse(thing):
+        _take_sparse(content, thing)
+    elif above is None:
+        what = f"an array of {thing.dtype}" if isinstance(thing, np.ndarray) else f"a {_name(type(thing))}"
+        raise InvalidArgument(f"`things` must be arrays, numbers, texts, or sequences of these, got {what}")
+    elif isinstance(thing, np.ndarray):
+        content.update(f"objects {thing.shape}:".encode())
+        _take(content, thing.ravel().tolist(), above)
+    else:
+        _take_object(content, thing, above)
+
+
+def _take_sorted(content: Any, things: list[Any], above: tuple[int, ...] | None) -> None:
+    """Things that have no order, by the order of their own hashes."""
+    parts = []
+    for one in things:
+        part = hashlib.blake2b(digest_size=DIGITS)
+        _take(part, one, above)
+        parts.append(part.digest())
+    content.update(b"".join(sorted(parts)))
+
+
+def _take_array(content: Any, array: np.ndarray[Any, Any]) -> None:
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    content.update(f"array {little.dtype.str.replace('>', '<')} {array.shape}:".encode())
+    if little.size:
+        content.update(little.reshape(-1).view(np.uint8).data)
+
+
+def _take_sparse(content: Any, given: Any) -> None:
+    matrix = given.tocsr(copy=True)
+    matrix.sum_duplicates()  # sorts the entries of a row, too
+    content.update(f"sparse {matrix.shape}:".encode())
+    for part in (matrix.data, matrix.indices.astype("<i8"), matrix.indptr.astype("<i8")):
+        _take_array(content, part)
+
+
+def _take_object(content: Any, thing: object, above: tuple[int, ...]) -> None:
+    if isinstance(thing, _NAMED):
+        content.update(f"name {_name(thing)};".encode())
+        return
+    content.update(f"object {_name(type(thing))}:".encode())
+    if id(thing) in above:  # it refers to itself
+        return
+    cached = {
+        name for kind in type(thing).__mro__ for name, value in vars(kind).items() if type(value) is cached_property
+    }
+    attributes = {name: value for name, value in getattr(thing, "__dict__", {}).items() if name not in cached}
+    _take(content, attributes, (*above, id(thing)))
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, Integral):
+        whole = int(value)
+        return float(whole).hex() if abs(whole) <= 2**53 else str(whole)
+    if isinstance(value, Real):
+        return float(value).hex() if float(value) == value or value != value else repr(value)
+    return f"{float(value.real).hex()} {float(value.imag).hex()}"
+
+
+def _is_sparse(thing: object) -> bool:
+    """Whether it is a sparse matrix, of which there are none before scipy.sparse was imported."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(thing))
+
+
+def _name(thing: Any) -> str:
+    """Full name of a class, a function or a module."""
+    return ".".join(
+        str(part)
+        for part in (
+            getattr(thing, "__module__", None),
+            getattr(thing, "__qualname__", getattr(thing, "__name__", None)),
+        )
+        if part is not None
+    )
