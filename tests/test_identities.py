@@ -1,0 +1,647 @@
+"""Identities: every constructor argument that changes answers changes the identity, by one bit of one entry."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy import sparse
+
+import oracle_opt
+from oracle_opt import (
+    Ball,
+    Box,
+    Domain,
+    FreeSpace,
+    FunctionOracle,
+    InvalidArgument,
+    NonnegativeOrthant,
+    Oracle,
+    Polyhedron,
+    ProductOfSimplices,
+    Simplex,
+    oracles,
+)
+from oracle_opt.arrays import digest, fingerprint
+from oracle_opt.generators import Kelley
+from oracle_opt.oracles import (
+    BendersOracle,
+    ConicOracle,
+    CvxpyOracle,
+    ElasticNet,
+    EntropyRegulariser,
+    FacilityLocationOracle,
+    GeneralisedAssignmentOracle,
+    GMKLOracle,
+    GramBank,
+    HeldKarpOracle,
+    KernelBank,
+    LagrangianOracle,
+    LpRegulariser,
+    MaxEigenvalueOracle,
+    MixedNormOracle,
+    MKLOneClassOracle,
+    MKLOracle,
+    MKLRegressionOracle,
+    MulticommodityFlowOracle,
+    Nonnegative,
+    PositiveSemidefinite,
+    Power,
+    ProductBank,
+    RandomBlock,
+    RBFBank,
+    RelaxedSolution,
+    SecondOrder,
+    TwoStageProblem,
+    Zero,
+    uci_bank,
+)
+
+
+def ulp(values, *places):
+    """The values with one entry, at one or several mirrored places, moved by its last bit."""
+    changed = np.array(values, dtype=float)
+    for place in places or [(0,) * changed.ndim]:
+        changed[place] = np.nextafter(changed[place], np.inf)
+    return changed
+
+
+def swapped(values, i, j):
+    """The values with two entries changed for each other."""
+    changed = np.array(values)
+    changed[[i, j]] = changed[[j, i]]
+    return changed
+
+
+def next_to(number):
+    return float(np.nextafter(number, np.inf))
+
+
+@dataclass
+class Case:
+    """What is made of which arguments; values that must change its identity, and arguments that need not, with why."""
+
+    make: Callable
+    arguments: dict[str, Any]
+    changed: dict[str, list[Any]]
+    exempt: dict[str, str] = field(default_factory=dict)
+    identity: Callable = lambda made: made.identity()
+
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(6, 3))
+KERNELS = np.array([POINTS[:, :k] @ POINTS[:, :k].T + np.eye(6) for k in (1, 2, 3)])
+Y = np.array([1.0, -1, 1, -1, 1, -1])
+DISTANCES = ((POINTS[:, None] - POINTS[None]) ** 2).transpose(2, 0, 1)
+BANK = GramBank(KERNELS)
+OTHER_BANK = GramBank([ulp(KERNELS[0]), *KERNELS[1:]])
+ROUNDS_ALONE = "answers differ by rounding alone, and are certified"
+NAMES_ALONE = "names what is there; no number depends on it"
+
+SVM = {
+    "y": [-Y, swapped(Y, 0, 1)],
+    "C": [next_to(3.0), ulp(np.full(6, 3.0), 4)],
+    "class_weight": [{1: 2.0}],
+    "accuracy": [next_to(1e-8)],
+    "max_steps": [10],
+}
+SVM_ARGUMENTS = {"bank": BANK, "y": Y, "C": 3.0, "class_weight": None, "accuracy": 1e-8, "max_steps": 1000}
+
+
+def sells(**changes):
+    """A two-stage program whose random blocks vary all there is."""
+    given = {
+        "c": [1.0, 2.0],
+        "q": [-3.0, 1.0],
+        "T": [[-1.0, -0.5], [0.0, -0.25]],
+        "W": [[1.0, -1.0], [1.0, 0.5]],
+        "row_lower": [-10.0, -20.0],
+        "row_upper": [0.0, 2.0],
+        "blocks": [RandomBlock(**BLOCK)],
+        "A": [[1.0, 1.0], [1.0, -1.0]],
+        "first_lower": [-9.0, -8.0],
+        "first_upper": [9.0, 8.0],
+        "x_lower": [0.0, 0.5],
+        "x_upper": [10.0, 10.0],
+        "y_lower": [0.0, 0.0],
+        "y_upper": [5.0, 6.0],
+        "offset": 0.5,
+        "names": ["a", "b"],
+    }
+    return given | changes
+
+
+BLOCK = {
+    "probabilities": [0.25, 0.75],
+    "rows": [1],
+    "rhs": [[2.0], [6.0]],
+    "cost_columns": [0],
+    "cost": [[-3.0], [-2.0]],
+    "technology_entries": [[0, 1]],
+    "technology": [[-0.5], [-0.75]],
+    "recourse_entries": [[0, 0]],
+    "recourse": [[1.0], [2.0]],
+    "name": "demand",
+}
+
+
+def sparse_in(values, places):
+    """A sparse matrix of order 3 with these values in these places."""
+    return sparse.csr_array((values, np.transpose(places)), shape=(3, 3))
+
+
+def of_cvxpy(bound=1.0, nonneg=False, offset=0.0, power=2.0, constant=None):
+    x, p = cp.Variable(2, nonneg=nonneg), cp.Parameter(2, name="p")
+    c = np.array([1.0, 2.0]) if constant is None else constant
+    return cp.Problem(cp.Minimize(cp.sum(cp.power(x - p, power)) + c @ x + offset), [x <= bound])
+
+
+def fixed_beside(value):
+    x, p, q = cp.Variable(), cp.Parameter(name="p"), cp.Parameter(name="q")
+    q.value = value
+    return cp.Problem(cp.Minimize(cp.square(x - p) + q * x), [x >= 0]), [p]
+
+
+def two_parameters(order=(0, 1)):
+    x, p, q = cp.Variable(), cp.Parameter(name="p"), cp.Parameter(name="q")
+    parameters = [p, q]
+    return cp.Problem(cp.Minimize(cp.square(x - p) + cp.square(2 * x - q))), [parameters[i] for i in order]
+
+
+def solve(u):
+    return RelaxedSolution(0.0, np.zeros(2))
+
+
+ORACLES = {
+    FunctionOracle: Case(
+        FunctionOracle,
+        {"function": solve, "domain": Box([0, 0], [1, 1]), "gives_feasibility_cuts": False, "convex": True},
+        {
+            "function": [lambda z: (z.sum(), np.ones(2))],
+            "domain": [Box([0, 0], [1, next_to(1.0)])],
+            "gives_feasibility_cuts": [True],
+            "convex": [False],
+            "name": ["other"],
+        },
+    ),
+    MKLOracle: Case(
+        MKLOracle,
+        SVM_ARGUMENTS | {"squared_hinge": False},
+        SVM | {"bank": [OTHER_BANK], "squared_hinge": [True]},
+    ),
+    MKLRegressionOracle: Case(
+        MKLRegressionOracle,
+        {"bank": BANK, "t": 1.5 * Y, "C": 3.0, "epsilon": 0.1, "accuracy": 1e-8, "max_steps": 1000},
+        {
+            "bank": [OTHER_BANK],
+            "t": [ulp(1.5 * Y, 3)],
+            "C": SVM["C"],
+            "epsilon": [next_to(0.1)],
+            "accuracy": SVM["accuracy"],
+            "max_steps": [10],
+        },
+    ),
+    MKLOneClassOracle: Case(
+        MKLOneClassOracle,
+        {"bank": BANK, "nu": 0.5, "accuracy": 1e-8, "max_steps": 1000},
+        {"bank": [OTHER_BANK], "nu": [next_to(0.5)], "accuracy": SVM["accuracy"], "max_steps": [10]},
+    ),
+    GMKLOracle: Case(
+        GMKLOracle,
+        SVM_ARGUMENTS | {"regulariser": LpRegulariser(2.0), "radius": 10.0},
+        SVM
+        | {
+            "bank": [OTHER_BANK, ProductBank(DISTANCES), ProductBank.from_points(POINTS)],
+            "regulariser": [LpRegulariser(next_to(2.0)), ElasticNet(), EntropyRegulariser()],
+            "radius": [next_to(10.0), np.inf],
+        },
+    ),
+    MixedNormOracle: Case(
+        MixedNormOracle,
+        SVM_ARGUMENTS | {"groups": [[0, 1], [2]], "solves": None},
+        SVM | {"bank": [OTHER_BANK], "groups": [[[0], [1, 2]], [[1, 0], [2]], [[2], [0, 1]]], "solves": [1]},
+    ),
+    BendersOracle: Case(
+        BendersOracle,
+        {"problem": TwoStageProblem(**sells()), "n_samples": 20, "seed": 0, "n_parts": 1, "radius": 1e6},
+        {
+            "problem": [TwoStageProblem(**sells(offset=0.25))],  # the case below changes all of it
+            "n_samples": [None, 19],
+            "seed": [1],
+            "n_parts": [2],
+            "radius": [5.0],
+        },
+        {"n_threads": "scenarios are gathered in order: no answer depends on it"},
+    ),
+    ConicOracle: Case(
+        ConicOracle,
+        {
+            "c": [1.0, 2.0, 3.0],
+            "A": sparse_in([1.0, 2.0, 3.0], [(0, 0), (1, 1), (2, 1)]),
+            "b": [1.0, 1.0, 2.0],
+            "cones": [Nonnegative(1), SecondOrder(2)],
+            "domain": FreeSpace(3, 100.0),
+            "P": np.diag([1.0, 2.0, 3.0]),
+            "split": True,
+            "hold_rows": True,
+        },
+        {
+            "c": [ulp([1.0, 2.0, 3.0], 1)],
+            "A": [
+                sparse_in([1.0, 2.0, next_to(3.0)], [(0, 0), (1, 1), (2, 1)]),
+                sparse_in([1.0, 2.0, 3.0], [(0, 0), (1, 1), (2, 2)]),
+                sparse_in([1.0, 2.0, 3.0], [(0, 0), (1, 1), (1, 2)]),
+                sparse_in([1.0, 2.0, 3.0], [(0, 0), (2, 1), (2, 2)]),
+            ],
+            "b": [ulp([1.0, 1.0, 2.0], 2), swapped([1.0, 1.0, 2.0], 1, 2)],
+            "cones": [[Nonnegative(3)], [Nonnegative(2), SecondOrder(1)], [Zero(1), SecondOrder(2)], [SecondOrder(3)]],
+            "domain": [FreeSpace(3, next_to(100.0)), FreeSpace(3, 100.0, [0, 0, 5e-324]), Box(-np.ones(3), np.ones(3))],
+            "P": [None, np.diag([1.0, 2.0, next_to(3.0)]), np.diag([2.0, 1.0, 3.0])],
+            "split": [False],
+            "hold_rows": [False],
+            "offset": [5e-324],
+            "tolerance": [next_to(1e-9)],
+            "max_parts": [49],
+        },
+        {"recover": "leads from a point to the variables of the model: no answer depends on it"},
+    ),
+    MaxEigenvalueOracle: Case(
+        MaxEigenvalueOracle,
+        {
+            "C": sparse_in([1.0, 2.0, 2.0], [(0, 0), (0, 1), (1, 0)]),
+            "A": [np.eye(3), np.diag([1.0, 0, 0])],
+            "b": [1.0, 2.0],
+            "domain": FreeSpace(2, 10.0),
+            "n_vectors": 2,
+        },
+        {
+            "C": [
+                sparse_in([next_to(1.0), 2.0, 2.0], [(0, 0), (0, 1), (1, 0)]),
+                sparse_in([1.0, 2.0, 2.0], [(1, 1), (0, 1), (1, 0)]),
+                sparse_in([1.0, 2.0, 2.0], [(2, 2), (0, 1), (1, 0)]),
+                sparse_in([1.0, 2.0, 2.0], [(0, 0), (0, 2), (2, 0)]),
+            ],
+            "A": [
+                [np.diag([1.0, 1.0, next_to(1.0)]), np.diag([1.0, 0, 0])],
+                [np.diag([1.0, 0, 0]), np.eye(3)],
+                [np.eye(3), np.diag([0, 1.0, 0])],
+            ],
+            "b": [ulp([1.0, 2.0], 1), [2.0, 1.0]],
+            "trace": [next_to(1.0)],
+            "domain": [FreeSpace(2, next_to(10.0)), None],
+            "n_vectors": [1],
+            "within": [next_to(0.1)],
+            "lanczos_from": [3],
+        },
+    ),
+    LagrangianOracle: Case(
+        LagrangianOracle,
+        {"solve": solve, "rhs": [1.0, 2.0], "inequality": [True, False], "maximize": False, "radius": 1e4},
+        {
+            "solve": [lambda u: RelaxedSolution(1.0, np.zeros(2))],
+            "rhs": [ulp([1.0, 2.0]), [2.0, 1.0]],
+            "inequality": [[False, True], True, False],
+            "maximize": [True],
+            "radius": [next_to(1e4)],
+            "domain": [NonnegativeOrthant(2, 1e4)],
+            "name": ["other"],
+        },
+    ),
+    HeldKarpOracle: Case(
+        HeldKarpOracle,
+        {"distances": KERNELS[2], "special": 0},
+        {
+            "distances": [ulp(KERNELS[2], (0, 3), (3, 0)), KERNELS[1]],
+            "special": [1],
+            "radius": [1.0],
+        },
+    ),
+    GeneralisedAssignmentOracle: Case(
+        GeneralisedAssignmentOracle,
+        {"costs": [[1, 2, 3.0], [4, 4, 1]], "uses": [[2, 2, 2], [1, 1, 1]], "capacities": [3, 2]},
+        {
+            "costs": [ulp([[1, 2, 3.0], [4, 4, 1]], (0, 0))],
+            "uses": [[[2, 2, 2], [1, 1, 2]]],
+            "capacities": [[3, 3]],
+            "maximize": [True],
+            "multicut": [True],
+            "radius": [1.0],
+        },
+    ),
+    FacilityLocationOracle: Case(
+        FacilityLocationOracle,
+        {"opening": [2.0, 2.0], "costs": [[1, 1, 5.0], [5, 2, 1]]},
+        {
+            "opening": [ulp([2.0, 2.0], 1)],
+            "costs": [ulp([[1, 1, 5.0], [5, 2, 1]], (0, 2))],
+            "multicut": [True],
+        },
+    ),
+    MulticommodityFlowOracle: Case(
+        MulticommodityFlowOracle,
+        {
+            "arcs": [[0, 1], [0, 2], [2, 1], [1, 2]],
+            "costs": [1.0, 2, 2, 2],
+            "capacities": [1.0, 9, 9, np.inf],
+            "commodities": [[0, 1], [2, 1]],
+            "demands": [2.0, 1.0],
+        },
+        {
+            "arcs": [[[0, 1], [0, 2], [2, 1], [1, 0]]],
+            "costs": [ulp([1.0, 2, 2, 2], 3)],
+            "capacities": [ulp([1.0, 9, 9, np.inf], 1), [1.0, 9, np.inf, 9]],
+            "commodities": [[[0, 1], [0, 2]]],
+            "demands": [ulp([2.0, 1.0], 1)],
+            "multicut": [True],
+            "radius": [3.0],
+        },
+    ),
+    CvxpyOracle: Case(
+        CvxpyOracle,
+        {"problem": of_cvxpy(), "domain": Box([-1, -1], [1, 1])},
+        {
+            "problem": [
+                of_cvxpy(bound=next_to(1.0)),
+                of_cvxpy(nonneg=True),
+                of_cvxpy(offset=5e-324),
+                of_cvxpy(power=4.0),
+                of_cvxpy(constant=ulp([1.0, 2.0], 1)),
+            ],
+            "domain": [Box([-1, -1], [1, next_to(1.0)]), None],
+            "solver": ["SCS"],
+            "options": [{"max_iter": 100}, {"max_iter": 101}],
+            "accuracy": [next_to(1e-8)],
+        },
+        {"parameters": "fixed and reordered parameters have tests of their own below", "radius": "so has it"},
+    ),
+}
+
+OTHERS = {
+    TwoStageProblem: Case(
+        TwoStageProblem,
+        sells(),
+        {
+            name: [ulp(sells()[name], (0,) * np.ndim(sells()[name]))]
+            for name in sells()
+            if name not in ("blocks", "names", "offset")
+        }
+        | {"offset": [0.25], "blocks": [[], [RandomBlock(**BLOCK), RandomBlock([1.0])]]}
+        | {name: [sparse.csr_array(np.eye(2)[::-1])] for name in ("T", "W", "A")},
+        {"names": NAMES_ALONE},
+        lambda made: BendersOracle(made, n_samples=3).identity(),
+    ),
+    RandomBlock: Case(
+        RandomBlock,
+        BLOCK,
+        {
+            "probabilities": [ulp([0.25, 0.75])],
+            "rows": [[0]],
+            "rhs": [ulp([[2.0], [6.0]], (1, 0))],
+            "cost_columns": [[1]],
+            "cost": [ulp([[-3.0], [-2.0]], (1, 0))],
+            "technology_entries": [[[1, 0]]],
+            "technology": [ulp([[-0.5], [-0.75]], (1, 0))],
+            "recourse_entries": [[[1, 0]]],
+            "recourse": [ulp([[1.0], [2.0]], (1, 0))],
+        },
+        {"name": NAMES_ALONE},
+        lambda made: BendersOracle(TwoStageProblem(**sells(blocks=[made])), n_samples=3).identity(),
+    ),
+    GramBank: Case(
+        GramBank,
+        {"kernels": KERNELS},
+        {
+            "kernels": [[ulp(K, (2, 2)) if k == at else K for k, K in enumerate(KERNELS)] for at in range(3)]
+            + [[ulp(KERNELS[0], (5, 0), (0, 5)), *KERNELS[1:]], KERNELS[[1, 0, 2]]],
+            "normalise": [True],
+            "dtype": [np.float32],
+        },
+        {"memory_limit": ROUNDS_ALONE, "check": "refuses or accepts"},
+        lambda made: made.digest(),
+    ),
+    uci_bank: Case(
+        uci_bank,
+        {"X": POINTS},
+        {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32]},
+        {"memory_limit": ROUNDS_ALONE},
+        lambda made: made.digest(),
+    ),
+    ProductBank: Case(
+        ProductBank,
+        {"distances": DISTANCES},
+        {"distances": [[ulp(DISTANCES[0], (2, 3), (3, 2)), *DISTANCES[1:]], DISTANCES[[1, 0, 2]]]},
+        {"check": "refuses or accepts"},
+        lambda made: made.digest(),
+    ),
+    ProductBank.from_points: Case(
+        ProductBank.from_points,
+        {"X": POINTS},
+        {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)]},
+        {},
+        lambda made: made.digest(),
+    ),
+    RBFBank: Case(
+        RBFBank,
+        {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [[1.0, 2.0], [3.0]]},
+        {
+            "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
+            "features": [[[0, 1, 2], [2]], [[1, 0, 2], [1]]],
+            "widths": [[[1.0, next_to(2.0)], [3.0]], [[1.0], [2.0, 3.0]]],
+            "scale": [1.0],
+        },
+        {"block_bytes": ROUNDS_ALONE},
+        lambda made: made.digest(),
+    ),
+    Simplex: Case(Simplex, {"dimension": 3}, {"dimension": [4], "radius": [next_to(1.0)]}),
+    ProductOfSimplices: Case(
+        ProductOfSimplices, {"sizes": [2, 3]}, {"sizes": [[3, 2], [2, 2, 1]], "radius": [next_to(1.0)]}
+    ),
+    Box: Case(
+        Box,
+        {"lower": np.zeros(3), "upper": np.ones(3)},
+        {"lower": [ulp(np.zeros(3), 1), -0.0 * np.ones(3)], "upper": [ulp(np.ones(3), 1)]},
+    ),
+    NonnegativeOrthant: Case(
+        NonnegativeOrthant, {"dimension": 3, "radius": 5.0}, {"dimension": [4], "radius": [next_to(5.0), np.inf]}
+    ),
+    Ball: Case(Ball, {"dimension": 3}, {"dimension": [4], "radius": [next_to(1.0)], "center": [ulp(np.zeros(3), 1)]}),
+    FreeSpace: Case(
+        FreeSpace,
+        {"dimension": 3, "radius": 10.0},
+        {"dimension": [4], "radius": [next_to(10.0)], "center": [ulp(np.zeros(3), 1)]},
+    ),
+    Polyhedron: Case(
+        Polyhedron,
+        {
+            "A": [[1.0, 1.0, 0.0]],
+            "b": [1.5],
+            "equality_matrix": [[0.0, 1.0, 1.0]],
+            "equality_rhs": [1.0],
+            "lower": np.zeros(3),
+            "upper": np.full(3, 2.0),
+        },
+        {
+            "A": [[[1.0, next_to(1.0), 0.0]]],
+            "b": [[next_to(1.5)]],
+            "equality_matrix": [[[0.0, 1.0, next_to(1.0)]]],
+            "equality_rhs": [[next_to(1.0)]],
+            "lower": [ulp(np.zeros(3), 2)],
+            "upper": [ulp(np.full(3, 2.0), 2)],
+            "tighten": [True],
+            "center": [np.full(3, 0.3)],
+        },
+    ),
+    LpRegulariser: Case(
+        LpRegulariser,
+        {"p": 2.0},
+        {"p": [next_to(2.0)], "weight": [next_to(1.0)], "power": [next_to(2.0)]},
+        identity=fingerprint,
+    ),
+    EntropyRegulariser: Case(
+        EntropyRegulariser,
+        {},
+        {"weight": [next_to(1.0)], "reference": [next_to(1.0), ulp(np.ones(2000), 1000)]},
+        identity=fingerprint,
+    ),
+    ElasticNet: Case(ElasticNet, {}, {"linear": [next_to(1.0)], "quadratic": [next_to(1.0)]}, identity=fingerprint),
+    Power: Case(Power, {"exponent": 0.5}, {"exponent": [next_to(0.5)]}, identity=fingerprint),
+    PositiveSemidefinite: Case(PositiveSemidefinite, {"order": 2}, {"order": [3]}, identity=fingerprint),
+}
+CASES = ORACLES | OTHERS
+
+
+def named(thing):
+    return thing.__qualname__
+
+
+@pytest.mark.parametrize("made", CASES, ids=named)
+def test_every_argument_changes_the_identity_or_is_exempt_with_a_reason(made) -> None:
+    case = CASES[made]
+    names = set(inspect.signature(case.make).parameters)
+    assert names == {*case.changed, *case.exempt}
+    identity = case.identity(case.make(**case.arguments))
+    assert case.identity(case.make(**case.arguments)) == identity
+    seen = {identity}
+    for name, values in case.changed.items():
+        for value in values:
+            other = case.identity(case.make(**(case.arguments | {name: value})))
+            assert other not in seen, f"{name}={value!r}"
+            seen.add(other)
+
+
+def test_every_oracle_domain_and_bank_is_in_the_table() -> None:
+    for module, base in ((oracles, Oracle), (oracles, KernelBank), (oracle_opt, Oracle), (oracle_opt, Domain)):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if isinstance(thing, type) and issubclass(thing, base) and not inspect.isabstract(thing):
+                assert thing in CASES, name
+
+
+def test_identities_rest_on_data_and_not_on_layout() -> None:
+    data = ORACLES[ConicOracle].arguments
+    identity = ConicOracle(**data).identity()
+    assert ConicOracle(**(data | {"A": data["A"].tocoo()})).identity() == identity
+    assert ConicOracle(**(data | {"A": data["A"].toarray(order="F")})).identity() == identity
+    assert MKLOracle(GramBank(np.asfortranarray(KERNELS)), Y.astype(int)).identity() == MKLOracle(BANK, Y).identity()
+
+
+def test_identities_stand_through_queries_and_runs() -> None:
+    for made in (MKLOracle, BendersOracle, MaxEigenvalueOracle, ConicOracle):
+        oracle = made(**ORACLES[made].arguments)
+        identity = oracle.identity()
+        oracle_opt.minimize(oracle, Kelley(), max_calls=3)
+        assert oracle.identity() == identity
+    box = Polyhedron(**CASES[Polyhedron].arguments)
+    identity = box.identity()
+    box.project(np.full(3, 7.0))
+    box.minimize_linear(np.ones(3))
+    assert box.identity() == identity
+
+
+def test_cvxpy_parameters_that_are_fixed_or_in_another_order() -> None:
+    def identity(problem, parameters, **options):
+        return CvxpyOracle(problem, parameters, **options).identity()
+
+    seen = {identity(*fixed_beside(value)) for value in (1.0, next_to(1.0))}
+    seen |= {identity(*two_parameters(order)) for order in ((0, 1), (1, 0))}
+    seen |= {identity(*two_parameters(), radius=10.0)}
+    assert len(seen) == 5
+    assert identity(*two_parameters()) in seen  # made anew, with new numbers of cvxpy's variables
+
+
+class Slab(Domain):
+    """A domain of a user's own, without words or an identity."""
+
+    def __init__(self, dimension, width, inner=None):
+        self.dimension, self.width, self.inner = dimension, width, inner
+
+    def project(self, point, metric=None):
+        return np.clip(point, -self.width, self.width)
+
+    def minimize_linear(self, slope):
+        return -self.width * float(np.abs(slope).sum()), -self.width * np.sign(slope)
+
+    def interior_point(self):
+        return np.zeros(self.dimension)
+
+
+def test_a_domain_of_a_user_is_known_by_its_attributes() -> None:
+    made = [Slab(2, 1.0), Slab(2, next_to(1.0)), Slab(3, 1.0), Slab(2, 1.0, Slab(2, 2.0)), Slab(2, 1.0, Slab(2, 3.0))]
+    made += [Slab(2, 1.0, [np.ones(2)]), Slab(2, 1.0, {"a": np.ones(2)}), Slab(2, 1.0, solve), Slab(2, 1.0, Slab)]
+    assert len({domain.identity() for domain in made}) == len(made)
+    assert Slab(2, 1.0).identity() == made[0].identity()
+    assert "0x" not in Slab(2, 1.0).identity()
+    round_about = Slab(2, 1.0)
+    round_about.inner = round_about
+    assert round_about.identity() != made[0].identity()
+
+
+def test_digest_counts_type_shape_and_every_bit_but_not_the_layout() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=(3, 4))
+    same = [a, np.asfortranarray(a), np.pad(a, 1)[1:-1, 1:-1], a.astype(">f8"), a[::-1][::-1]]
+    assert len({digest(one) for one in same}) == 1
+    assert len(digest(a)) == 16
+    s = sparse.random(5, 4, 0.5, format="csr", random_state=0)
+    assert len({digest(s.asformat(kind)) for kind in ("csr", "csc", "coo", "lil")}) == 1
+    different = [a, a.T, a.ravel(), a.astype(np.float32), ulp(a, (2, 3)), (a,), [[a]], s, s.T, s.toarray(), a > 0]
+    different += [None, "None", b"None", "", 0, False, 0.5, -0.0, np.nan, np.inf, 1j, 2**70, 2**70 + 1, (), ((),), {}]
+    different += [
+        ("ab", "c"),
+        ("a", "bc"),
+        (1, 2),
+        {1: 2},
+        {2: 1},
+        {1, 2},
+        np.zeros(0),
+        np.zeros((0, 2)),
+        np.array("a"),
+    ]
+    words = [digest(one) for one in different if not (isinstance(one, np.ndarray) and one.ndim == 0)]
+    assert len(set(words)) == len(words)
+    assert digest(1) == digest(1.0) == digest(np.float32(1)) == digest(np.array(1))
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    for wrong in (object(), np.array([object()]), solve):
+        with pytest.raises(InvalidArgument, match="must be arrays, numbers, texts"):
+            digest(wrong)
+
+
+def test_identities_are_the_same_in_every_process() -> None:
+    code = (
+        "import numpy as np\nfrom oracle_opt import Ball, Simplex\nfrom oracle_opt.arrays import digest\n"
+        "print(digest({'a', 'b', 'c'}, np.eye(2), {'x': 1}), Ball(2).identity(), Simplex(3).identity())"
+    )
+    words = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert words == {f"{digest({'a', 'b', 'c'}, np.eye(2), {'x': 1})} {Ball(2).identity()} {Simplex(3).identity()}\n"}
