@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from oracle_opt._deadline import seconds_left
 from oracle_opt.cuts import Vector
 
 Matrix = NDArray[np.float64]
@@ -91,6 +92,7 @@ def analytic_center(
     slack[slack <= 0] = 1.0
     u, v, w = weights / slack, below_weights / to_lower, above_weights / to_upper
     for _ in range(max_steps):
+        seconds_left()
         residual = polytope.rhs - matrix @ x - slack
         gradient = matrix.T @ ((weights - u * residual) / slack) + polytope.proximal * (x - polytope.anchor)
         diagonal = polytope.proximal.copy()
@@ -155,5 +157,16 @@ def _newton_step(matrix: Matrix, weights: Vector, diagonal: Vector, gradient: Ve
     newton, normals = solved[:, 0], solved[:, 1:]
     if len(equalities):
         # dx = -(H^-1 g - H^-1 E' nu) with E dx = 0
-        newton = newton - normals @ np.linalg.solve(equalities @ normals, equalities @ newton)
+        newton = newton - normals @ _solved(equalities @ normals, equalities @ newton)
     return -newton
+
+
+def _solved(gram: Matrix, right: Vector) -> Vector:
+    """``gram^-1 right`` for a definite matrix, scaled to a unit diagonal; NaN where it has no factor.
+
+    Its entries are of the size of squared slacks, which beside a variable that its equality fixes are all of rounding.
+    """
+    scale = 1.0 / np.sqrt(gram.diagonal())
+    _, solved, info = scipy.linalg.lapack.dposv(gram * np.outer(scale, scale), right * scale)
+    answer: Vector = scale * solved if info == 0 else np.full(len(right), np.nan)
+    return answer

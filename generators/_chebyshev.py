@@ -10,14 +10,18 @@ from oracle_opt.generators._cuts import CutPool
 from oracle_opt.generators._highs import Matrix
 from oracle_opt.generators._lp import CutLP
 
+FLAT = 1e-6  # share of a slope below which its part in the affine hull is not told from rounding
+
 
 class ChebyshevLP(CutLP):
     """``max r`` such that the ball of radius r around z fits: ``(constant_i + slope_i @ z - upper) / norm_i + r <= 0``.
 
     The ball has to fit between the cuts; its centre alone has to lie in the domain, whose many faces would else hold
     it far from the optima that lie on them. Distances are taken inside the domain's affine hull: norm_i is that of the
-    slope projected on it. The multipliers a of the objective rows give, with U the upper bound, the lower bound
-    ``U - r / sum(a / norm)``, so the gap closes with the radius.
+    slope projected on it. Where that is less than a millionth of the whole slope, such a share stands in for it: what
+    is left of a slope that the affine hull does not see is rounding, and must not be blown up to a row. The
+    multipliers a of the objective rows give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the
+    gap closes with the radius.
 
     Parameters
     ----------
@@ -39,5 +43,5 @@ class ChebyshevLP(CutLP):
 
     def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
         inside = slopes if self._normals is None else slopes - (slopes @ self._normals) @ self._normals.T
-        norms = np.maximum(np.linalg.norm(inside, axis=1), 1e-12 * np.linalg.norm(slopes, axis=1))
+        norms = np.maximum(np.linalg.norm(inside, axis=1), FLAT * np.linalg.norm(slopes, axis=1))
         return 1.0 / np.where(norms > 0, norms, 1.0), np.ones(len(slopes))

@@ -8,6 +8,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt._deadline import seconds_left
 from oracle_opt.cuts import Vector
 
 Matrix = NDArray[np.float64]
@@ -23,7 +24,7 @@ _ATTEMPTS = (
     {"solver": "ipm", **_LOOSE},
 )
 
-
+IPM_STEPS = 200  # an interior point method that needs more is lost
 _REFUSED = highspy.HighsStatus.kError
 
 
@@ -84,18 +85,24 @@ class WarmLP:
     def solve(self) -> tuple[Vector, Vector] | None:
         """Return solution and row multipliers, or `None` if the rows contradict each other.
 
+        Each attempt ends after as many steps as only one that cycles takes, or when the time is over.
+
         Raises
         ------
         LPFailure
             HiGHS neither solved the program nor proved it infeasible: warm, cold, with looser tolerances, by its
             interior point method.
+        OutOfTime
+            The deadline passed.
         """
         contradicted = False
+        self._model.setOptionValue("simplex_iteration_limit", simplex_steps(self._model))
         for attempt, options in enumerate(_ATTEMPTS):
             if attempt:
                 self._model.clearSolver()
             for name, value in options.items():
                 self._model.setOptionValue(name, value)
+            self._model.setOptionValue("time_limit", self._model.getRunTime() + seconds_left())
             self._model.run()
             status = self._model.getModelStatus()
             if status == highspy.HighsModelStatus.kOptimal:
@@ -117,6 +124,11 @@ class WarmLP:
         return copy
 
 
+def simplex_steps(model: highspy.Highs) -> int:
+    """Limit on the steps of the simplex method, several times what a program of this size takes from any basis."""
+    return 5000 + 50 * int(model.getNumRow() + model.getNumCol())
+
+
 def _sparse(matrix: Matrix) -> tuple[NDArray[np.int32], NDArray[np.int32], Vector]:
     """Starts, column numbers and values of the rows' entries that are not zero."""
     rows, places = np.nonzero(matrix)
@@ -127,6 +139,13 @@ def _sparse(matrix: Matrix) -> tuple[NDArray[np.int32], NDArray[np.int32], Vecto
 def _new_model() -> highspy.Highs:
     model = highspy.Highs()
     # simplex_strategy 0 chooses: dual simplex unless the basis is primal feasible
-    for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1), ("simplex_strategy", 0)):
+    options = (
+        ("output_flag", False),
+        ("presolve", "off"),
+        ("threads", 1),
+        ("simplex_strategy", 0),
+        ("ipm_iteration_limit", IPM_STEPS),
+    )
+    for name, value in options:
         model.setOptionValue(name, value)
     return model

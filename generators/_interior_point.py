@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from oracle_opt._deadline import seconds_left
 from oracle_opt.cuts import Vector
 
 Matrix = NDArray[np.float64]
@@ -67,6 +68,7 @@ def minimize_epigraph(
     a, b, nu = np.full(m, 1.0 / m), np.full(n, 1.0), 0.0
     size = 1.0 + max(float(np.abs(linear).max()), float(np.abs(a @ slopes).max()))
     for _ in range(max_steps):
+        seconds_left()
         dual = hessian @ x + linear + a @ slopes - b + nu
         balance = 1.0 - float(a.sum())
         primal = constants + slopes @ x - t + slack

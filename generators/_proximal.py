@@ -9,6 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from oracle_opt import Domain
+from oracle_opt._deadline import seconds_left
 from oracle_opt._projection import RIDGE, dual_function, face_hessian, line_search
 from oracle_opt.cuts import Vector
 
@@ -82,6 +83,7 @@ def proximal_point(
     u = start
     z, dual = dual_function(domain, center, metric, matrix, rhs, u)
     for _ in range(max_steps):
+        seconds_left()
         gradient = matrix @ z - rhs
         enough = tolerance * abs(float(gradient[:n_objective].max())) + floor
         if _gap(gradient, u, n_objective) <= enough and _violation(gradient, n_objective, equation) <= allowed:
@@ -130,6 +132,7 @@ def _simplex_quadratic(
     ones = np.zeros_like(v)
     ones[:count] = 1.0
     for _ in range(max_steps):
+        seconds_left()
         e = ones[support]
         if not e.any():  # rounding: the multipliers left add up to nothing
             return start

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from oracle_opt._deadline import seconds_left
 from oracle_opt.cuts import Vector
 
 Matrix = NDArray[np.float64]
@@ -97,6 +98,7 @@ def minimize_spectral(
     top = float(np.r_[np.linalg.eigvalsh(F), affine].max())
     t = top + 0.1 * max(top - model.constant(V, eta) - float(model.slope(V, eta) @ s), 1e-12 * abs(top), 1e-300)
     for _ in range(max_steps):
+        seconds_left()
         F, affine = model.at(s)
         Z, z = t * np.eye(r) - F, t - affine
         gap = float(np.vdot(V, Z)) + float(eta @ z)

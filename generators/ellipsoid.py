@@ -19,6 +19,7 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
+from oracle_opt._deadline import seconds_left
 from oracle_opt.cuts import Cut, Vector
 from oracle_opt.generators._polyhedron import polyhedral_refusal
 
@@ -143,6 +144,7 @@ class Ellipsoid(QueryPointGenerator):
         for _ in range(1000 + 100 * domain.dimension):
             if self._end is not None:
                 return
+            seconds_left()
             if isinstance(domain, Ball | FreeSpace):
                 away = self._center - domain.center
                 distance = float(np.linalg.norm(away))

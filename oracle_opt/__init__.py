@@ -24,6 +24,7 @@ from oracle_opt.errors import (
     JournalMismatch,
     JournalWarning,
     OracleOptError,
+    OutOfTime,
     StoreMismatch,
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
@@ -59,6 +60,7 @@ __all__ = [
     "ObjectiveCut",
     "Oracle",
     "OracleOptError",
+    "OutOfTime",
     "Polyhedron",
     "ProductOfSimplices",
     "Query",

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from oracle_opt._deadline import seconds_left
 from oracle_opt.cuts import Vector
 
 ENTER = 0.5  # variables that gain at least this share of the best gain enter together
@@ -55,6 +56,7 @@ def nonnegative_quadratic(
     support = (v > 0) | ~signed
     ridge = 0.0
     for _ in range(max_steps):
+        seconds_left()
         chosen = np.flatnonzero(support)
         if len(chosen):
             _, found, info = scipy.linalg.lapack.dposv(hessian[chosen[:, None], chosen], linear[chosen])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt._deadline import seconds_left
 from oracle_opt._nonnegative import nonnegative_quadratic
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Domain, LinearConstraints
@@ -110,6 +111,7 @@ def _newton(dual: _Dual, u: Vector, tolerance: float, max_steps: int) -> tuple[V
     z, value = dual_function(domain, center, metric, matrix, rhs, u)
     near = 0
     for step in range(max_steps):
+        seconds_left()
         gradient = matrix @ z - rhs
         slack = float(np.abs(u * gradient).max(initial=0.0))
         violation = float(np.where(dual.equation, np.abs(gradient), gradient).max(initial=0.0))

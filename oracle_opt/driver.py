@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from math import isfinite
+from contextlib import nullcontext, suppress
+from math import inf, isfinite
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt._deadline import deadline
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.checks import as_query, check_arguments, check_cut
-from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
-from oracle_opt.errors import EmptyLocalizationSet, Exhausted
-from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, Vector
+from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
+from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.journal import Entry, Journal
 from oracle_opt.oracle import Oracle
 from oracle_opt.progress import progress_display
@@ -62,7 +63,8 @@ def minimize(
     max_calls : int
         Limit on oracle calls, replayed ones included.
     max_seconds : float, optional
-        Limit on the elapsed seconds of this run; checked between calls.
+        Limit on the elapsed seconds of this run; checked between calls and inside the generator's own work, never
+        inside the oracle's.
     cuts : sequence of cuts
         Cuts of the same function from an earlier run, told before the first call and not counted.
     keep_cuts : bool
@@ -106,10 +108,10 @@ def minimize(
     bounds, recorder = BoundTracker(oracle.domain, oracle.convex), HistoryRecorder(keep_cuts)
     oracle.reset()
     generator.reset(oracle.domain, start.copy())
+    ends = inf if max_seconds is None else perf_counter() + max_seconds
     for cut in cuts:
-        generator.tell(check_cut(cut, cut.point, oracle))
-        bounds.update(cut, generator.minorant(), generator.weight())
-    began = perf_counter()
+        _, minorant, weight = _told(generator, check_cut(cut, cut.point, oracle), ends, bounds)
+        bounds.update(cut, minorant, weight)
     query = None
     log_file = nullcontext() if journal is None else Journal(journal, _identity(oracle, generator, start, cuts))
     with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
@@ -117,7 +119,7 @@ def minimize(
             while True:
                 if recorder.n_calls >= max_calls:
                     return make_result(Status.MAX_CALLS, bounds, recorder)
-                if max_seconds is not None and perf_counter() - began >= max_seconds:
+                if perf_counter() >= ends:
                     return make_result(Status.MAX_SECONDS, bounds, recorder)
                 clock = perf_counter()
                 previous, query = query, as_query(generator.ask(), oracle.domain.dimension)
@@ -138,9 +140,9 @@ def minimize(
                     oracle.recall(cut)
 
                 clock = perf_counter()
-                step = generator.tell(cut)
+                step, minorant, weight = _told(generator, cut, ends, bounds)
                 generator_seconds += perf_counter() - clock
-                bounds.update(cut, generator.minorant(), generator.weight())
+                bounds.update(cut, minorant, weight)
                 record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds)
                 show(record)
                 stop = callback is not None and callback(record) is True
@@ -158,6 +160,17 @@ def minimize(
             where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
             problem.add_note(f"during oracle call {recorder.n_calls + 1}, {where}; `error.result` holds the run so far")
             raise
+
+
+def _told(
+    generator: QueryPointGenerator, cut: Cut, ends: float, bounds: BoundTracker
+) -> tuple[Step, Minorant | None, float]:
+    """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time, and the run ends."""
+    with suppress(OutOfTime), deadline(ends):
+        return generator.tell(cut), generator.minorant(), generator.weight()
+    if isinstance(cut, FeasibilityCut):
+        return Step.FEASIBILITY, None, 0.0
+    return Step.SERIOUS if cut.upper < bounds.upper else Step.NULL, None, 0.0
 
 
 def _verdict(

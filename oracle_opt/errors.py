@@ -41,5 +41,9 @@ class EmptyLocalizationSet(Exhausted):
     """Raised by `ask` when the cuts leave no point that could be better."""
 
 
+class OutOfTime(OracleOptError):
+    """Raised inside a generator's own work when `max_seconds` is over; `minimize` catches it and ends the run."""
+
+
 class JournalWarning(UserWarning):
     """A journal was repaired: its torn last record was dropped."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box, Domain, LinearConstraints
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from oracle_opt._projection import Projection
 
 Matrix = NDArray[np.float64]
+
+MISSED = 1e-8  # distance to a constraint, in units of the point, that a projection may leave
 
 
 class Polyhedron(Domain):
@@ -103,20 +106,27 @@ class Polyhedron(Domain):
         return f"{self!r}, {type(self).__qualname__} #{digest(*rows, self.lower, self.upper, self._interior)}"
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
-        """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds."""
+        """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds.
+
+        Should HiGHS fail, no multiplier is known: the minimum is then that over the bounds alone, a lower bound still,
+        and the point is the interior one.
+        """
         columns = np.arange(self.dimension, dtype=np.int32)
         unit = float(np.abs(slope).max(initial=0.0)) or 1.0
         self._linear.changeColsCost(self.dimension, columns, slope / unit)
-        solution = _solved(self._linear)
-        duals = np.array(solution.row_dual)
         m = len(self.b)
+        try:
+            solution = _solved(self._linear)
+            duals, vertex = np.array(solution.row_dual), np.array(solution.col_value)
+        except (_ProgramFailure, InvalidArgument):
+            duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior
         u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
         # for any u >= 0 and v: slope z >= (slope + A'u + E'v) z - u b - v f on the set
         reduced = slope / unit + u @ self.A + v @ self.equality_matrix
         proven = float(
             np.minimum(reduced * self.lower, reduced * self.upper).sum() - u @ self.b - v @ self.equality_rhs
         )
-        return unit * proven, np.clip(np.array(solution.col_value), self.lower, self.upper)
+        return unit * proven, np.clip(vertex, self.lower, self.upper)
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Nearest point, through the dual, one variable a row; a point inside is its own."""
@@ -124,7 +134,12 @@ class Polyhedron(Domain):
             return np.clip(point, self.lower, self.upper)
         weights = np.ones(self.dimension) if metric is None else metric / metric.max()
         found = self._projection(point, weights)
-        return found.point if found.converged else self._project_by_osqp(point, weights)
+        if found.converged:
+            return found.point
+        near = self._project_by_osqp(point, weights)
+        if near is not None and self._violation(near) <= MISSED * max(1.0, float(np.abs(near).max())):
+            return near
+        return self._pulled_in(found.point if near is None else near)
 
     def _projection(self, point: Vector, weights: Vector, room: float = 0.0) -> Projection:
         """Nearest point with some distance to each inequality and bound, by the Newton method."""
@@ -157,8 +172,20 @@ class Polyhedron(Domain):
         """Return the whole description."""
         return LinearConstraints(self.equality_matrix, self.equality_rhs, self.lower, self.upper, self.A, self.b)
 
-    def _project_by_osqp(self, point: Vector, weights: Vector) -> Vector:
-        """Project with OSQP, where the dual Newton method failed."""
+    def _pulled_in(self, point: Vector) -> Vector:
+        """Where the segment from the interior point to a point leaves the set, for want of the nearest point."""
+        away = point - self._interior
+        if len(self.equality_rhs):
+            away -= np.linalg.pinv(self.equality_matrix) @ (self.equality_matrix @ away)
+        rows = np.vstack([self.A, np.eye(self.dimension), -np.eye(self.dimension)])
+        room = np.maximum(np.r_[self.b, self.upper, -self.lower] - rows @ self._interior, 0.0)
+        speed = rows @ away
+        longest = float(np.min(room[speed > 0] / speed[speed > 0], initial=1.0))
+        inside: Vector = np.clip(self._interior + longest * away, self.lower, self.upper)
+        return inside
+
+    def _project_by_osqp(self, point: Vector, weights: Vector) -> Vector | None:
+        """Project with OSQP, where the dual Newton method failed; `None` if it fails, too."""
         import osqp
         from scipy import sparse
 
@@ -167,9 +194,18 @@ class Polyhedron(Domain):
         upper = np.r_[self.b, self.equality_rhs, self.upper]
         solver = osqp.OSQP()
         tight = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": True, "verbose": False}
-        solver.setup(sparse.diags(weights, format="csc"), -weights * point, rows, lower, upper, **tight)
-        nearest: Vector = np.clip(solver.solve(raise_error=True).x, self.lower, self.upper)
-        return nearest
+        left = min(seconds_left(), 1e10)
+        try:
+            solver.setup(
+                sparse.diags(weights, format="csc"), -weights * point, rows, lower, upper, time_limit=left, **tight
+            )
+            nearest = solver.solve(raise_error=False).x
+        except osqp.OSQPException:
+            return None
+        if nearest is None or not np.isfinite(nearest).all():
+            return None
+        clipped: Vector = np.clip(nearest, self.lower, self.upper)
+        return clipped
 
     def _violation(self, z: Vector) -> float:
         """Largest distance to a constraint."""
@@ -192,7 +228,7 @@ class Polyhedron(Domain):
                 self._linear.changeColsCost(self.dimension, columns, sign * (columns == j))
                 try:
                     value = _solved(self._linear).col_value[j]
-                except RuntimeError as problem:
+                except _ProgramFailure as problem:
                     which = "below" if sign > 0 else "above"
                     raise InvalidArgument(
                         f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
@@ -286,6 +322,7 @@ def _linear_program(
         ("presolve", "off"),
         ("primal_feasibility_tolerance", 1e-9),
         ("dual_feasibility_tolerance", 1e-10),  # a proof loses it times the width of the bounds
+        ("ipm_iteration_limit", 200),
     )
     for name, value in options:
         model.setOptionValue(name, value)
@@ -300,6 +337,10 @@ def _linear_program(
     return model
 
 
+class _ProgramFailure(RuntimeError):
+    """HiGHS found no optimum."""
+
+
 def _solved(model: highspy.Highs) -> Any:
     """Solution of a program.
 
@@ -307,13 +348,17 @@ def _solved(model: highspy.Highs) -> Any:
     ------
     InvalidArgument
         It is infeasible.
-    RuntimeError
+    _ProgramFailure
         HiGHS found no optimum, by the simplex method or by its interior point method.
+    OutOfTime
+        The deadline passed.
     """
     import highspy
 
+    model.setOptionValue("simplex_iteration_limit", 5000 + 50 * int(model.getNumRow() + model.getNumCol()))
     for solver in ("choose", "ipm"):
         model.setOptionValue("solver", solver)
+        model.setOptionValue("time_limit", model.getRunTime() + seconds_left())
         model.run()
         status = model.getModelStatus()
         if status == highspy.HighsModelStatus.kOptimal:
@@ -321,7 +366,7 @@ def _solved(model: highspy.Highs) -> Any:
         if status == highspy.HighsModelStatus.kInfeasible:
             raise InvalidArgument("`A`, `b` and the equations must leave some point, and no point satisfies them")
         model.clearSolver()
-    raise RuntimeError(f"HiGHS stopped with status {model.modelStatusToString(status)}")
+    raise _ProgramFailure(f"HiGHS stopped with status {model.modelStatusToString(status)}")
 
 
 def _rows(name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int) -> tuple[Matrix, Vector]:

@@ -43,7 +43,7 @@ def dual_optimum(oracle, kernels: list[np.ndarray], penalty: Callable) -> float:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         constraints.append(cp.norm(root.T @ cp.multiply(oracle.y, a)) <= t[k])
     problem = cp.Problem(cp.Maximize(cp.sum(a) - penalty(t)), constraints)
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
     return float(problem.value)
 
 
