@@ -78,14 +78,28 @@ class Entry:
     """A generator, and what is expected of it: per kind of problem a gap (relative to max(1, |optimum|)) and calls.
 
     The first kind that the problem has decides; an infinite gap, or no kind, means that only the bounds are checked.
+    What it cannot serve stands here as well: `needs` holds the domains it serves, after the words it has for them; none
+    stands for all.
     """
 
     name: str
     make: Callable[[], QueryPointGenerator]
     reaches: tuple[tuple[str, float, int], ...] = ()
+    needs: tuple[str | type[Domain], ...] = ()
+    takes_feasibility_cuts: bool = True
+    needs_eigenvectors: bool = False
 
     def __str__(self) -> str:
         return self.name
+
+    def refusal(self, oracle: Oracle) -> str | None:
+        """Words that the driver must refuse an oracle with; `None` where it must run."""
+        if oracle.gives_feasibility_cuts and not self.takes_feasibility_cuts:
+            return "it takes no feasibility cuts, and this oracle gives them"
+        if self.needs_eigenvectors and not oracle.gives_eigenvectors:
+            return "it needs the eigenvectors of a largest eigenvalue, and this oracle gives none"
+        words, *served = self.needs or ("", Domain)
+        return None if isinstance(oracle.domain, tuple(served)) else f"it needs {words}"
 
 
 INTERIOR = (("hard", 1e-4, 600), ("any", 1e-6, 400))
@@ -98,49 +112,77 @@ CENTRAL = (("hard", 1e-3, 1200), ("any", 1e-5, 1000))
 CAPPED = (("hard", np.inf, 60), *EXACT)
 SMOOTH = (("badly scaled", 1e-2, 1000), ("smooth", 1e-4, 1000))
 STEEPEST = (("badly scaled", np.inf, 60), *SMOOTH)
+LINEAR = ("a domain with linear constraints", Box, FreeSpace, Polyhedron, ProductOfSimplices)
+ONE_SIMPLEX = ("a Simplex", Simplex)
+SIMPLICES = ("a Simplex or a ProductOfSimplices", ProductOfSimplices)
 GENERATORS = [
-    Entry("analytic-center", AnalyticCenter, INTERIOR),
+    Entry("analytic-center", AnalyticCenter, INTERIOR, needs=LINEAR),
     Entry(
         "analytic-center objective cuts",
         lambda: AnalyticCenter(epigraph=False, proximal=0.0),
         (("hard", np.inf, 60), *CENTRAL),
+        needs=LINEAR,
     ),
-    Entry("analytic-center not proximal", lambda: AnalyticCenter(proximal=0.0), CENTRAL),
-    Entry("analytic-center tuned accuracy", lambda: AnalyticCenter(tune_accuracy=True), INTERIOR),
-    Entry("kelley", Kelley, CORNERS),
-    Entry("kelley tuned accuracy", lambda: Kelley(tune_accuracy=True), CORNERS),
-    Entry("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL),
-    Entry("kelley 60 cuts", lambda: Kelley(max_cuts=60)),
-    Entry("level-set", LevelSet, EXACT),
-    Entry("level-set classic", lambda: LevelSet(adaptive=False), EXACT),
-    Entry("level-set euclidean", lambda: LevelSet(entropic=False), EXACT),
-    Entry("level-set tuned accuracy", lambda: LevelSet(tune_accuracy=True), EXACT),
-    Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED),
-    Entry("newton-bundle", NewtonBundle, EXACT),
-    Entry("proximal-bundle", ProximalBundle, EXACT),
-    Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED),
+    Entry("analytic-center not proximal", lambda: AnalyticCenter(proximal=0.0), CENTRAL, needs=LINEAR),
+    Entry("analytic-center tuned accuracy", lambda: AnalyticCenter(tune_accuracy=True), INTERIOR, needs=LINEAR),
+    Entry("kelley", Kelley, CORNERS, needs=LINEAR),
+    Entry("kelley tuned accuracy", lambda: Kelley(tune_accuracy=True), CORNERS, needs=LINEAR),
+    Entry("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL, needs=LINEAR),
+    Entry("kelley 60 cuts", lambda: Kelley(max_cuts=60), needs=LINEAR),
+    Entry("level-set", LevelSet, EXACT, needs=LINEAR),
+    Entry("level-set classic", lambda: LevelSet(adaptive=False), EXACT, needs=LINEAR),
+    Entry("level-set euclidean", lambda: LevelSet(entropic=False), EXACT, needs=LINEAR),
+    Entry("level-set tuned accuracy", lambda: LevelSet(tune_accuracy=True), EXACT, needs=LINEAR),
+    Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED, needs=LINEAR),
+    Entry("newton-bundle", NewtonBundle, EXACT, needs=ONE_SIMPLEX, takes_feasibility_cuts=False),
+    Entry("proximal-bundle", ProximalBundle, EXACT, needs=LINEAR),
+    Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
-    Entry("spectral-bundle", SpectralBundle, (("any", 1e-9, 25),)),
-    Entry("spectral-bundle of order 3", lambda: SpectralBundle(min_order=2, max_order=3), (("any", 1e-5, 100),)),
-    Entry("spg", SPG, SMOOTH),
-    Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
-    Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH),
-    Entry("spg lengths alone", lambda: SPG(nonmonotone=False), STEEPEST),
-    Entry("spg averages alone", lambda: SPG(spectral=False), STEEPEST),
+    Entry(
+        "spectral-bundle", SpectralBundle, (("any", 1e-9, 25),), takes_feasibility_cuts=False, needs_eigenvectors=True
+    ),
+    Entry(
+        "spectral-bundle of order 3",
+        lambda: SpectralBundle(min_order=2, max_order=3),
+        (("any", 1e-5, 100),),
+        takes_feasibility_cuts=False,
+        needs_eigenvectors=True,
+    ),
+    Entry("spg", SPG, SMOOTH, takes_feasibility_cuts=False),
+    Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH, takes_feasibility_cuts=False),
+    Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH, takes_feasibility_cuts=False),
+    Entry("spg lengths alone", lambda: SPG(nonmonotone=False), STEEPEST, takes_feasibility_cuts=False),
+    Entry("spg averages alone", lambda: SPG(spectral=False), STEEPEST, takes_feasibility_cuts=False),
     Entry(
         "subgradient", Subgradient, (("feasibility", np.inf, 60), ("badly scaled", np.inf, 60), ("bounded", 0.15, 500))
     ),
     Entry("subgradient polyak", lambda: Subgradient(polyak=True)),
-    Entry("projected-gradient", ProjectedGradient, STEEPEST),
-    Entry("projected-gradient 1e-6", lambda: ProjectedGradient(accuracy=1e-6), STEEPEST),
+    Entry("projected-gradient", ProjectedGradient, STEEPEST, takes_feasibility_cuts=False),
+    Entry("projected-gradient 1e-6", lambda: ProjectedGradient(accuracy=1e-6), STEEPEST, takes_feasibility_cuts=False),
     Entry(
-        "mirror-descent", MirrorDescent, (("feasibility", np.inf, 60), ("smooth", 0.05, 1000), ("bounded", 0.15, 1000))
+        "mirror-descent",
+        MirrorDescent,
+        (("feasibility", np.inf, 60), ("smooth", 0.05, 1000), ("bounded", 0.15, 1000)),
+        needs=SIMPLICES,
+        takes_feasibility_cuts=False,
     ),
-    Entry("reduced-gradient", ReducedGradient, (("smooth simplex", 1e-4, 1000),)),
-    Entry("quasi-newton", QuasiNewton, SMOOTH),
-    Entry("lbfgs", LBFGS, SMOOTH),
-    Entry("fixed-point", FixedPoint),
+    Entry(
+        "reduced-gradient",
+        ReducedGradient,
+        (("smooth simplex", 1e-4, 1000),),
+        needs=ONE_SIMPLEX,
+        takes_feasibility_cuts=False,
+    ),
+    Entry(
+        "quasi-newton",
+        QuasiNewton,
+        SMOOTH,
+        needs=("a Box, a Simplex or FreeSpace", Box, Simplex, FreeSpace),
+        takes_feasibility_cuts=False,
+    ),
+    Entry("lbfgs", LBFGS, SMOOTH, needs=("a Box or FreeSpace", Box, FreeSpace), takes_feasibility_cuts=False),
+    Entry("fixed-point", FixedPoint, takes_feasibility_cuts=False),
 ]
 
 
