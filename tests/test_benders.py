@@ -245,20 +245,20 @@ def test_maximisation_turns_all_costs(tmp_path):
 @pytest.mark.parametrize(
     ("ending", "old", "new", "words"),
     [
-        ("sto", "TWO   0.5", "TWO   0.0", "`probabilities` of RIGHT DEMAND must be positive"),
+        ("sto", "TWO   0.5", "TWO   0.0", r"sto, line 3: .*probability of RIGHT DEMAND must lie above 0"),
         ("sto", "6.0    TWO   0.5", "6.0    TWO   0.4", "must add up to 1, got 0.9"),
         ("sto", "DISCRETE", "NORMAL", "must be DISCRETE"),
         ("sto", "INDEP ", "CHANCE", "cannot be read"),
-        ("sto", "DEMAND", "NOWHERE", "names the row NOWHERE"),
+        ("sto", "DEMAND", "NOWHERE", "line 3: it names the row 'NOWHERE'"),
         ("sto", "RIGHT     DEMAND", "X   BUDGET", "first stage alone"),
-        ("tim", "Y         SELL", "Z         SELL", "starts at column Z"),
+        ("tim", "Y         SELL", "Z         SELL", "line 4: the second stage starts at column 'Z'"),
         ("tim", "ENDATA", "    Q   R   THREE\nENDATA", "two periods"),
-        ("cor", "COLUMNS", "COLLUMS", "not a readable MPS file"),
+        ("cor", "COLUMNS", "COLLUMS", "line 7: the section 'COLLUMS' cannot be read"),
     ],
 )
 def test_files_that_cannot_be_used_are_named(tmp_path, ending, old, new, words):
     path = written(tmp_path, **{ending: SMPS[f".{ending}"].replace(old, new)})
-    with pytest.raises((InvalidArgument, InvalidData), match=words):
+    with pytest.raises(InvalidData, match=words):
         read_smps(path)
 
 

@@ -80,7 +80,7 @@ def test_settings_of_another_command_are_refused(table, tmp_path):
         (("--generators", ","), "names none"),
         (("--rtol", "small"), "--rtol"),
         (("wdcb",), "there is no data set 'wdcb': did you mean wdbc"),
-        (("nowhere/at_all.csv",), "there is no file nowhere/at_all.csv"),
+        (("nowhere/at_all.csv",), "the file nowhere/at_all.csv does not exist"),
     ],
 )
 def test_refusals(table, tmp_path, words, message):

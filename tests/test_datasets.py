@@ -241,14 +241,32 @@ def test_libsvm(tmp_path, ending):
         ("a.csv", "1,2\n3,4\n", "no header line"),
         ("a.csv", "a,label\n1,1\n2,1\n", "exactly two values, got 1: 1"),
         ("a.csv", "a,label\n1,1\n2,2\n3,3\n", "exactly two values, got 3: 1, 2, 3"),
-        ("a.csv", "a,label\n1,1\nword,2\n", "column 'a' .* row 2 is 'word', not a finite number"),
-        ("a.csv", "a,label\n,1\n1,2\n", "column 'a' .* row 1 is missing"),
-        ("a.csv", "a,label\ninf,1\n1,2\n", "row 1 is 'inf'"),
-        ("a.csv", "a,label\n1,\n1,2\n", "label of row 1 is missing"),
-        ("a.csv", "a,label,class\n1,1,1\n1,2,2\n", "2 columns that could be the label"),
-        ("a.csv", "a,label\n1,2,3,4\n1,2,3,4,5,6\n", "cannot be read"),
-        ("a.csv.gz", None, "cannot be read"),
-        ("a.svm", "words and words\n", "cannot be read"),
+        ("a.csv", "a,label\n1,1\nword,2\n", "line 3: the value of column 'a' is 'word', not a finite number"),
+        ("a.csv", "a,label\n,1\n1,2\n", "line 2: the value of column 'a' is missing"),
+        ("a.csv", "a,label\ninf,1\n1,2\n", "line 2: the value of column 'a' is 'inf'"),
+        ("a.csv", "a,label\n1,\n1,2\n", "line 2: column 'label': the label is missing"),
+        ("a.csv", "a,label,class\n1,1,1\n1,2,2\n", "line 1: 2 columns could be the label"),
+        ("a.csv", "a,label\n1,2\n1,2,3\n", "line 3: there are 3 values for 2 columns"),
+        ("a.csv", "a,label\n9,1,2\n9,1,1\n", "line 2: there are 3 values for 2 columns"),
+        ("a.csv", "a,label\n1,2\n1\n", "line 3: there are 1 values for 2 columns"),
+        ("a.csv", "a,a,label\n1,2,1\n1,2,2\n", "line 1: the column 'a' stands twice"),
+        ("a.csv", "a,label\n1_0,1\n1,2\n", "line 2: the value of column 'a' is '1_0'"),
+        ("a.csv", "a,label\n٣,1\n1,2\n", "line 2: the value of column 'a' is '٣'"),
+        ("a.csv", "a,label\n1e400,1\n1,2\n", "line 2: the value of column 'a' is '1e400'"),
+        ("a.csv", "a,label\n1,inf\n1,2\n", "line 2: column 'label': the label is 'inf'"),
+        ("a.csv", "a,label\n1,\0\n1,2\n", "line 2: the character"),
+        ("a.csv", 'a,label\n1,"2\n1,2\n', "line 3: it cannot be read as CSV"),
+        ("a.csv.gz", None, "cannot be unpacked by gzip"),
+        ("a.svm", "words and words\n", "line 1: the label 'words' is not a finite number"),
+        ("a.svm", "", "is empty"),
+        ("a.svm", "1 1:1\n2 1\n", "line 2: '1' is not of the form index:value"),
+        ("a.svm", "1 1:1\n2 1:1_0\n", "line 2: the value '1_0' of index '1'"),
+        ("a.svm", "1 1:1\n2 1:nan\n", "line 2: the value 'nan' of index '1'"),
+        ("a.svm", "1 1:1\n2 1:1e400\n", "line 2: the value '1e400' of index '1'"),
+        ("a.svm", "1 1:1\n2 0:1\n", "line 2: the index 0 cannot be used: indices count from 1"),
+        ("a.svm", "1 1:1\n2 2:1 2:3\n", "line 2: the index 2 cannot be used: it follows 2"),
+        ("a.svm", "1 1:1\n2 300000000:1\n", "line 2: the index 300000000 is too large"),
+        ("a.svm", "1 1:1\n2 99999999999999999999:1\n", "line 2: '99999999999999999999:1' is not of the form"),
         ("a.svm", "1 1:1\n2 1:1\n3 1:1\n", "exactly two values, got 3"),
         ("a.parquet", "x", "cannot tell its format"),
     ],
@@ -261,9 +279,9 @@ def test_files_that_cannot_be_used(tmp_path, name, text, message):
 
 
 def test_missing_file(tmp_path):
-    with pytest.raises(InvalidData, match="there is no file"):
+    with pytest.raises(InvalidData, match="does not exist"):
         load(tmp_path / "nothing.csv")
-    with pytest.raises(InvalidData, match="there is no file"):
+    with pytest.raises(InvalidData, match="does not exist"):
         load("nothing.csv")
 
 

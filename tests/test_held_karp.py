@@ -105,10 +105,10 @@ def test_tsplib_formats(tmp_path):
     ("text", "words"),
     [
         ("DIMENSION: 3\n", "must state DIMENSION and EDGE_WEIGHT_TYPE"),
-        ("DIMENSION: 3\nEDGE_WEIGHT_TYPE: XRAY1\n", "got XRAY1"),
+        ("DIMENSION: 3\nEDGE_WEIGHT_TYPE: XRAY1\n", "got 'XRAY1'"),
         ("DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_COL\n", "got 'UPPER_COL'"),
         ("DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 2 3\n", "must hold 9 numbers, got 3"),
-        ("DIMENSION: 1\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 2 x\n", "must hold numbers"),
+        ("DIMENSION: 1\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 2 x\n", "line 4: 'x' is not a finite number"),
         (
             "DIMENSION: 2\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n0 1 2 0",
             "symmetric",

@@ -120,6 +120,7 @@ class BendersOracle(Oracle):
         core: str | os.PathLike[str],
         *,
         maximize: bool = False,
+        rescale: bool = False,
         n_samples: int | None = None,
         seed: int = 0,
         n_parts: int = 1,
@@ -127,7 +128,7 @@ class BendersOracle(Oracle):
         n_threads: int = 1,
     ) -> BendersOracle:
         """Read the SMPS files beside a core file; see `read_smps` and the class."""
-        problem = read_smps(core, maximize=maximize)
+        problem = read_smps(core, maximize=maximize, rescale=rescale)
         return cls(problem, n_samples=n_samples, seed=seed, n_parts=n_parts, radius=radius, n_threads=n_threads)
 
     def reset(self) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.benders.mps import Line, LinearProgram, read_lines, read_mps
 from oracle_opt.oracles.benders.problem import RandomBlock, TwoStageProblem
+from oracle_opt.reading import number, shown, wrong
 
 Entry = tuple[str, str]  # column, row
 
@@ -22,25 +22,30 @@ def read_smps(
     stochastic: str | os.PathLike[str] | None = None,
     *,
     maximize: bool = False,
+    rescale: bool = False,
 ) -> TwoStageProblem:
     """Read a two-stage stochastic linear program.
+
+    Files may be packed by gzip; text that is not UTF-8 is taken for Latin-1. The core has the sections NAME, OBJSENSE,
+    ROWS, COLUMNS, RHS, RANGES, BOUNDS; the stochastic file INDEP, BLOCKS and SCENARIOS, all DISCRETE.
 
     Parameters
     ----------
     core : path-like
         The core file, in MPS format (`.cor`).
     time, stochastic : path-like, optional
-        Default: the files beside the core with the endings `.tim` and `.sto`.
-
+        Default: the files beside the core with the endings `.tim` and `.sto`, perhaps with `.gz` behind.
     maximize : bool
-        Whether the objective is to be maximised, which the format does not tell; all costs then change their sign.
+        Whether the objective is to be maximised, if the core does not say so by OBJSENSE; all costs then change their
+        sign.
+    rescale : bool
+        Divide the probabilities of each block by their sum. By default they must add up to 1 within 1e-4.
 
     Raises
     ------
     InvalidData
-        A file is missing or unreadable, has more than two stages, or a distribution that is not discrete.
-    InvalidArgument
-        Probabilities that are zero or do not add up to 1, named by their block.
+        A file is missing, unreadable or cut off; a line of it is wrong, its number is in the message; there are more
+        than two stages, a distribution that is not discrete, probabilities that are not positive or do not add up to 1.
 
     References
     ----------
@@ -48,176 +53,258 @@ def read_smps(
        17.
     """
     core = Path(core)
-    time = core.with_suffix(".tim") if time is None else Path(time)
-    stochastic = core.with_suffix(".sto") if stochastic is None else Path(stochastic)
+    time = _beside(core, ".tim") if time is None else Path(time)
+    stochastic = _beside(core, ".sto") if stochastic is None else Path(stochastic)
     for path in (core, time, stochastic):
         if not path.is_file():
             raise InvalidData(f"the file {path} does not exist; core, time and stochastic file belong together")
-    model, objective = _read_core(core)
-    columns = {name: j for j, name in enumerate(model.col_names_)}
-    rows = {name: i for i, name in enumerate(model.row_names_)}
-    first_column, first_row = _second_stage(time)
-    for name, names, what in ((first_column, columns, "column"), (first_row, rows, "row")):
-        if name not in names:
-            raise InvalidData(f"{time}: the second stage starts at {what} {name}, which {core} does not have")
-    n, r = columns[first_column], rows[first_row]
-    matrix = sparse.csc_array(
-        (model.a_matrix_.value_, model.a_matrix_.index_, model.a_matrix_.start_), shape=(len(rows), len(columns))
-    ).tocsr()
-    lower, upper = (np.where(np.abs(side) >= 1e20, np.copysign(np.inf, side), side) for side in _sides(model))
-    x_lower, x_upper = np.array(model.col_lower_), np.array(model.col_upper_)
-    sign = -1.0 if maximize else 1.0
-    cost = sign * np.array(model.col_cost_)
-    T, W = matrix[r:, :n], matrix[r:, n:]
-    rhs = np.where(np.isfinite(upper), upper, lower)[r:]
-
-    def block(name: str, outcomes: list[tuple[float, dict[Entry, float]]]) -> RandomBlock:
-        return _block(name, outcomes, columns, rows, n, r, objective, rhs, cost[n:], T, W, sign, stochastic)
-
-    return TwoStageProblem(
-        cost[:n],
-        cost[n:],
-        T,
-        W,
-        lower[r:],
-        upper[r:],
-        [block(name, outcomes) for name, outcomes in _read_stochastic(stochastic)],
-        A=matrix[:r, :n],
-        first_lower=lower[:r],
-        first_upper=upper[:r],
-        x_lower=x_lower[:n],
-        x_upper=x_upper[:n],
-        y_lower=x_lower[n:],
-        y_upper=x_upper[n:],
-        offset=sign * model.offset_,
-        names=model.col_names_[:n],
-    )
+    model = read_mps(core)
+    n, r = _second_stage(time, core, model)
+    early = model.matrix[:r, n:].tocoo()
+    if early.nnz:
+        row, column = list(model.rows)[early.row[0]], list(model.columns)[n + early.col[0]]
+        raise InvalidData(f"{core}: row {row} is of the first stage and holds column {column} of the second")
+    sign = -1.0 if maximize or model.maximize else 1.0
+    stages = _Stages(model, n, r, sign, stochastic)
+    blocks = [_random_block(stages, block, rescale) for block in _read_stochastic(stochastic)]
+    lower, upper = model.row_lower, model.row_upper
+    try:
+        return TwoStageProblem(
+            sign * model.cost[:n],
+            stages.q,
+            stages.T,
+            stages.W,
+            lower[r:],
+            upper[r:],
+            blocks,
+            A=model.matrix[:r, :n],
+            first_lower=lower[:r],
+            first_upper=upper[:r],
+            x_lower=model.column_lower[:n],
+            x_upper=model.column_upper[:n],
+            y_lower=model.column_lower[n:],
+            y_upper=model.column_upper[n:],
+            offset=sign * model.offset,
+            names=list(model.columns)[:n],
+        )
+    except InvalidArgument as problem:
+        raise InvalidData(f"{core}: {problem}") from problem
 
 
-def _sides(model) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
-    return np.array(model.row_lower_), np.array(model.row_upper_)
+def _beside(core: Path, ending: str) -> Path:
+    """File of the same name with another ending, packed or not."""
+    plain = core.with_suffix("") if core.suffix.lower() == ".gz" else core
+    wanted = plain.with_suffix(ending)
+    packed = wanted.with_name(f"{wanted.name}.gz")
+    return packed if packed.is_file() and not wanted.is_file() else wanted
 
 
-def _read_core(path: Path):  # type: ignore[no-untyped-def]
-    """Let HiGHS read the core file; give its model and the name of the objective row."""
-    import highspy
-
-    text = path.read_text()
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "core.mps"  # HiGHS tells the format by the ending
-        copy.write_text("\n".join(_plain(line) for line in text.splitlines()))
-        if highs.readModel(str(copy)) == highspy.HighsStatus.kError:
-            raise InvalidData(f"{path} is not a readable MPS file")
-    objective = next((fields[1] for fields in map(str.split, text.splitlines()) if fields[:1] == ["N"]), "")
-    highs.ensureColwise()
-    return highs.getLp(), objective
-
-
-def _plain(line: str) -> str:
-    """Drop what SMPS files carry behind a section's name, ``RHS  RIGHT``; HiGHS takes it for a line of data."""
-    return line if line[:1].isspace() or line.upper().startswith("NAME") else line.split(" ")[0].rstrip()
-
-
-def _sections(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Lines of a file as (section, fields); a section's own line has the fields ``["", ...]``."""
-    section = ""
-    for line in path.read_text().splitlines():
-        if not line.strip() or line.startswith("*"):
-            continue
-        fields = line.split()
-        if not line[0].isspace():
-            section = fields[0].upper()
-            if section == "ENDATA":
-                return
-            yield section, ["", *fields[1:]]
-        else:
-            yield section, fields
-
-
-def _second_stage(path: Path) -> Entry:
-    """First column and row of the second period."""
-    periods = [fields for section, fields in _sections(path) if section == "PERIODS" and fields[0]]
+def _second_stage(path: Path, core: Path, model: LinearProgram) -> tuple[int, int]:
+    """Places of the first column and the first row of the second period."""
+    periods = []
+    for line in read_lines(path, ("TIME", "PERIODS")):
+        if line.head and line.section == "PERIODS" and line.words[:1] == ["EXPLICIT"]:
+            raise wrong(path, line.number, "periods that are listed (EXPLICIT) cannot be read, LP can: first ones only")
+        if not line.head:
+            periods.append(line)
+            if line.section == "TIME" or len(line.words) != 3:
+                raise wrong(
+                    path, line.number, f"a period is a column, a row and a name, got {shown(' '.join(line.words))}"
+                )
     if len(periods) != 2:
         raise InvalidData(f"{path} must name two periods, got {len(periods)}: only two-stage problems can be read")
-    return periods[1][0], periods[1][1]
+    line = periods[1]
+    column, row, _ = line.words
+    for name, names, what in ((column, model.columns, "column"), (row, model.rows, "row")):
+        if name not in names:
+            reason = f"the second stage starts at {what} {shown(name)}, which {core} does not have"
+            raise wrong(path, line.number, reason)
+    return model.columns[column], model.rows[row]
 
 
-def _read_stochastic(path: Path) -> list[tuple[str, list[tuple[float, dict[Entry, float]]]]]:
-    """Blocks in order: name, and outcomes as (probability, values by entry)."""
-    blocks: dict[str, list[tuple[float, dict[Entry, float]]]] = {}
-    by_scenario: dict[str, dict[Entry, float]] = {}
-    current: dict[Entry, float] = {}
-    for section, fields in _sections(path):
-        if section in ("STOCH", "NAME", "RHS") and not fields[0]:
-            continue
-        if section not in ("INDEP", "BLOCKS", "SCENARIOS"):
-            raise InvalidData(f"{path}: the section {section} cannot be read; INDEP, BLOCKS and SCENARIOS can")
-        if not fields[0]:
-            if len(fields) > 1 and fields[1].upper() != "DISCRETE":
-                raise InvalidData(f"{path}: the distribution {fields[1]} must be DISCRETE; sample it into a file first")
-        elif section == "INDEP":
-            column, row, value, *_, probability = fields
-            blocks.setdefault(f"{column} {row}", []).append((float(probability), {(column, row): float(value)}))
-        elif section == "BLOCKS" and fields[0] == "BL":
-            outcomes = blocks.setdefault(fields[1], [])
-            # what a later outcome of a block leaves out has its value of the first one
-            current = dict(outcomes[0][1]) if outcomes else {}
-            outcomes.append((float(fields[3]), current))
-        elif section == "SCENARIOS" and fields[0] == "SC":
-            current = dict(by_scenario.get(fields[2], {}))  # and a scenario inherits from its parent
-            by_scenario[fields[1]] = current
-            blocks.setdefault("SCENARIOS", []).append((float(fields[3]), current))
+@dataclass
+class _Block:
+    """Outcomes as (probability, values by entry), and where the file has them first."""
+
+    name: str
+    line: int
+    outcomes: list[tuple[float, dict[Entry, float]]] = field(default_factory=list)
+    lines: dict[Entry, int] = field(default_factory=dict)
+
+
+class _Stochastic:
+    """What a stochastic file has said so far."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.blocks: dict[str, _Block] = {}
+        self._owner: dict[Entry, str] = {}
+        self._scenarios: dict[str, dict[Entry, float]] = {}
+        self._current: dict[Entry, float] | None = None
+        self._block = _Block("", 0)
+        self._given: set[Entry] = set()  # by the outcome at hand
+
+    def head(self, line: Line) -> None:
+        """Check a section's own line: DISCRETE, and values that replace those of the core."""
+        self._current = None
+        kind, modification = ([word.upper() for word in line.words] + ["", ""])[:2]
+        if line.section != "STOCH" and kind not in ("", "DISCRETE"):
+            raise self._wrong(line, f"the distribution {shown(kind)} must be DISCRETE; sample it into a file first")
+        if line.section != "STOCH" and modification not in ("", "REPLACE"):
+            raise self._wrong(line, f"random values must REPLACE those of the core, got {shown(modification)}")
+
+    def independent(self, line: Line) -> None:
+        """``column row value [period] probability``: an outcome of one entry."""
+        if len(line.words) not in (4, 5):
+            got = shown(" ".join(line.words))
+            raise self._wrong(line, f"column, row, value, perhaps a period, and probability were expected, got {got}")
+        column, row, value = line.words[:3]
+        self._start(line, f"{column} {row}", line.words[-1], {})
+        self._set(line, (column, row), value)
+
+    def block(self, line: Line) -> None:
+        """``BL name period probability`` or ``column row value ...``."""
+        if line.words[0] != "BL":
+            self._values(line)
+            return
+        self._check_head(line, 4, "BL, name, period and probability")
+        known = self.blocks.get(line.words[1])
+        # what a later outcome of a block leaves out has its value of the first one
+        self._start(line, line.words[1], line.words[3], dict(known.outcomes[0][1]) if known else {})
+
+    def scenario(self, line: Line) -> None:
+        """``SC name parent probability period`` or ``column row value ...``."""
+        if line.words[0] != "SC":
+            self._values(line)
+            return
+        self._check_head(line, 5, "SC, name, parent, probability and period")
+        name, parent = line.words[1:3]
+        if name in self._scenarios:
+            raise self._wrong(line, f"the scenario {shown(name)} stands twice")
+        if parent not in self._scenarios and parent.strip("'\"").upper() != "ROOT":
+            raise self._wrong(line, f"the parent {shown(parent)} is no scenario above")
+        # a scenario inherits from its parent
+        self._scenarios[name] = self._start(line, "SCENARIOS", line.words[3], dict(self._scenarios.get(parent, {})))
+
+    def _wrong(self, line: Line, reason: str) -> InvalidData:
+        return wrong(self.path, line.number, f"{line.section}: {reason}")
+
+    def _check_head(self, line: Line, count: int, what: str) -> None:
+        if len(line.words) != count:
+            raise self._wrong(line, f"{what} were expected, got {shown(' '.join(line.words))}")
+
+    def _start(self, line: Line, name: str, word: str, values: dict[Entry, float]) -> dict[Entry, float]:
+        """Begin an outcome; the values are those it inherits."""
+        probability = number(word)
+        if probability is None or not 0 < probability <= 1 + 1e-4:
+            reason = f"the probability of {name} must lie above 0 and be at most 1, got {shown(word)}"
+            raise self._wrong(line, f"{reason}; drop impossible outcomes")
+        self._block = self.blocks.setdefault(name, _Block(name, line.number))
+        self._block.outcomes.append((probability, values))
+        self._current, self._given = values, set()
+        return values
+
+    def _values(self, line: Line) -> None:
+        if self._current is None:
+            raise self._wrong(line, f"values stand before the first {'SC' if line.section == 'SCENARIOS' else 'BL'}")
+        if len(line.words) not in (3, 5):
+            raise self._wrong(
+                line, f"a column and one or two pairs of row and value were expected, got {len(line.words)} words"
+            )
+        for row, word in zip(line.words[1::2], line.words[2::2], strict=True):
+            self._set(line, (line.words[0], row), word)
+
+    def _set(self, line: Line, entry: Entry, word: str) -> None:
+        value = number(word)
+        what = f"{entry[0]} {entry[1]}"
+        if value is None or self._current is None:
+            raise self._wrong(line, f"the value {shown(word)} of {what} is not a finite number")
+        if entry in self._given:
+            raise self._wrong(line, f"one outcome of {self._block.name} has two values of {what}")
+        owner = self._owner.setdefault(entry, self._block.name)
+        if owner != self._block.name:
+            raise self._wrong(line, f"{what} belongs to {self._block.name} and to {owner}")
+        self._given.add(entry)
+        self._block.lines.setdefault(entry, line.number)
+        self._current[entry] = value
+
+
+def _read_stochastic(path: Path) -> list[_Block]:
+    """Blocks, in the order of the file."""
+    found = _Stochastic(path)
+    take = {"INDEP": found.independent, "BLOCKS": found.block, "SCENARIOS": found.scenario}
+    for line in read_lines(path, ("STOCH", "NAME", "INDEP", "BLOCKS", "SCENARIOS")):
+        if line.head:
+            found.head(line)
+        elif line.section in take:
+            take[line.section](line)
         else:
-            for row, value in zip(fields[1::2], fields[2::2], strict=True):
-                current[fields[0], row] = float(value)
-    return list(blocks.items())
+            raise wrong(path, line.number, f"{line.section} has no lines of data")
+    return list(found.blocks.values())
 
 
-def _block(  # type: ignore[no-untyped-def]
-    name: str,
-    outcomes: list[tuple[float, dict[Entry, float]]],
-    columns: dict[str, int],
-    rows: dict[str, int],
-    n: int,
-    r: int,
-    objective: str,
-    rhs: np.ndarray,
-    q: np.ndarray,
-    T,
-    W,
-    sign: float,
-    path: Path,
-) -> RandomBlock:
-    """Sort a block's entries into right-hand sides, costs and matrices; what an outcome lacks is the core's."""
-    entries = list(dict.fromkeys(entry for _, values in outcomes for entry in values))
-    places: dict[str, list] = {"rhs": [], "cost": [], "technology": [], "recourse": []}
-    values: dict[str, list] = {kind: [] for kind in places}
-    for column, row in entries:
-        if column in columns and row == objective:
-            kind, place, core = "cost", columns[column] - n, q[columns[column] - n]
+class _Stages:
+    """The core in two stages: n columns and r rows are of the first. `path` is the stochastic file."""
+
+    def __init__(self, model: LinearProgram, n: int, r: int, sign: float, path: Path) -> None:
+        self.model, self.n, self.r, self.sign, self.path = model, n, r, sign, path
+        self.T, self.W = model.matrix[r:, :n], model.matrix[r:, n:]
+        self.q = sign * model.cost[n:]
+        self.rhs = np.where(np.isfinite(model.row_upper), model.row_upper, model.row_lower)[r:]
+
+    def place(self, entry: Entry, line: int) -> tuple[str, int | tuple[int, int], float]:
+        """Kind of an entry, its place in the second stage, and the core's value there.
+
+        Raises
+        ------
+        InvalidData
+            The core does not have it, or it is of the first stage.
+        """
+        column, row = entry
+        rows, columns = self.model.rows, self.model.columns
+        j = columns[column] - self.n if column in columns else None
+        if row == self.model.objective and j is not None:
+            kind, place = "cost", j
         elif row not in rows:
-            raise InvalidArgument(f"`stochastic` names the row {row}, which the core file does not have ({path})")
-        elif column not in columns:  # the name of the right-hand side
-            kind, place = "rhs", rows[row] - r
-            core = rhs[place]
-        elif columns[column] < n:
-            kind, place = "technology", (rows[row] - r, columns[column])
-            core = T[place]
+            raise wrong(self.path, line, f"it names the row {shown(row)}, which the core file does not have")
+        elif j is None:
+            if self.model.rhs_name not in ("", column) and column.upper() not in ("RHS", "RIGHT"):
+                reason = f"it names {shown(column)}, which is neither a column nor the right-hand side of the core file"
+                raise wrong(self.path, line, reason)
+            kind, place = "rhs", rows[row] - self.r
         else:
-            kind, place = "recourse", (rows[row] - r, columns[column] - n)
-            core = W[place]
-        if np.min(place) < 0:
-            raise InvalidArgument(f"`stochastic` must leave the first stage alone, and changes {column} {row} ({path})")
-        places[kind].append(place)
-        turned = sign if kind == "cost" else 1.0
-        values[kind].append(
-            [turned * outcome[column, row] if (column, row) in outcome else core for _, outcome in outcomes]
+            kind, place = ("technology", columns[column]) if j < 0 else ("recourse", j)
+            if rows[row] >= self.r:
+                i = rows[row] - self.r
+                return kind, (i, place), float((self.T if j < 0 else self.W)[i, place])
+            place = -1
+        if place < 0:
+            raise wrong(self.path, line, f"it must leave the first stage alone, and changes {column} {row}")
+        return kind, place, float((self.q if kind == "cost" else self.rhs)[place])
+
+
+def _random_block(stages: _Stages, block: _Block, rescale: bool) -> RandomBlock:
+    """Sort a block's entries into right-hand sides, costs and matrices; what an outcome lacks is the core's."""
+    probability = np.array([p for p, _ in block.outcomes])
+    total = float(probability.sum())
+    if rescale:
+        probability /= total
+    elif abs(total - 1.0) > 1e-4:
+        raise wrong(
+            stages.path,
+            block.line,
+            f"the probabilities of {block.name} must add up to 1, got {total:.6g}; `rescale=True` divides them by that",
         )
-    arrays = {kind: np.array(lists, dtype=float).reshape(len(lists), len(outcomes)).T for kind, lists in values.items()}
+    places: dict[str, list[int | tuple[int, int]]] = {"rhs": [], "cost": [], "technology": [], "recourse": []}
+    values: dict[str, list[list[float]]] = {kind: [] for kind in places}
+    for entry, line in block.lines.items():
+        kind, place, core = stages.place(entry, line)
+        places[kind].append(place)
+        turned = stages.sign if kind == "cost" else 1.0
+        values[kind].append([turned * drawn[entry] if entry in drawn else core for _, drawn in block.outcomes])
+    arrays = {kind: np.array(v, dtype=float).reshape(len(v), len(probability)).T for kind, v in values.items()}
     return RandomBlock(
-        np.array([probability for probability, _ in outcomes]),
+        probability,
         np.array(places["rhs"], dtype=np.intp),
         arrays["rhs"],
         np.array(places["cost"], dtype=np.intp),
@@ -226,5 +313,5 @@ def _block(  # type: ignore[no-untyped-def]
         arrays["technology"],
         np.array(places["recourse"], dtype=np.intp).reshape(-1, 2),
         arrays["recourse"],
-        name,
+        block.name,
     )

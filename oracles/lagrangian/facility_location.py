@@ -13,8 +13,9 @@ from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.files import read_text
+from oracle_opt.oracles.lagrangian.files import data_of
 from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+from oracle_opt.reading import Words
 
 Matrix = NDArray[np.float64]
 
@@ -99,24 +100,26 @@ class FacilityLocationOracle(LagrangianOracle):
         Raises
         ------
         InvalidData
-            The file is missing, is of neither kind, or holds fewer or more numbers than it says.
+            The file is missing or unreadable, is of neither kind, holds fewer or more numbers than it says, or
+            something in place of one, named with its line.
         """
-        path = Path(path)
-        words = read_text(path).split()
-        ghosh = words[:1] == ["FILE:"]
-        try:
-            m, n = (int(word) for word in (words[2:4] if ghosh else words[:2]))
+        words = Words.of_file(Path(path))
+        ghosh = words.words[:1] == ["FILE:"]
+        first = 2 if ghosh else 0
+        m, n = words.count(first, "facilities"), words.count(first + 1, "customers")
+        count = 5 + m * (n + 2) if ghosh else 2 + 2 * m + n * (m + 1)
+        if len(words) != count:
+            raise InvalidData(
+                f"{path} must hold data of {m} facilities and {n} customers, {count} words, got {len(words)}"
+            )
+        with data_of(Path(path)):
+            if ghosh:
+                table = words.numbers(slice(5, None)).reshape(m, n + 2)
+                return cls(table[:, 1], table[:, 2:], multicut=multicut)
             # capacities may be words
-            body = words[5:] if ghosh else [word for k, word in enumerate(words[2:]) if k >= 2 * m or k % 2]
-            numbers = np.array(body, dtype=float)
-        except ValueError as problem:
-            raise InvalidData(f"{path} must be a file of facility location, {problem}") from problem
-        if len(numbers) != (m * (n + 2) if ghosh else m + n * (m + 1)):
-            raise InvalidData(f"{path} must hold data of {m} facilities and {n} customers, got {len(numbers)} numbers")
-        if ghosh:
-            table = numbers.reshape(m, n + 2)
-            return cls(table[:, 1], table[:, 2:], multicut=multicut)
-        return cls(numbers[:m], numbers[m:].reshape(n, m + 1)[:, 1:].T, multicut=multicut)
+            opening = words.numbers(slice(3, 2 + 2 * m, 2))
+            costs = words.numbers(slice(2 + 2 * m, None)).reshape(n, m + 1)[:, 1:].T
+            return cls(opening, costs, multicut=multicut)
 
     def _serve(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         reduced = self.costs + u

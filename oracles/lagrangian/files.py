@@ -1,26 +1,20 @@
-"""Reading of files that hold numbers and little else."""
+"""Errors of files that hold the data of a relaxation."""
 
 from __future__ import annotations
 
-import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
-from oracle_opt.cuts import Vector
-from oracle_opt.errors import InvalidData
+from oracle_opt.errors import InvalidArgument, InvalidData
 
 
-def read_text(path: Path) -> str:
-    """Text of a file, unpacked if its name ends in .gz."""
-    if not path.is_file():
-        raise InvalidData(f"the file {path} does not exist")
-    return gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
-
-
-def read_numbers(path: Path) -> Vector:
-    """All numbers of a file, in order."""
+@contextmanager
+def data_of(path: Path, *own: str) -> Iterator[None]:
+    """Turn what a constructor refuses into the error of the file; arguments of the caller's `own` stay theirs."""
     try:
-        return np.array(read_text(path).split(), dtype=float)
-    except ValueError as problem:
-        raise InvalidData(f"{path} must hold numbers alone, {problem}") from problem
+        yield
+    except InvalidArgument as problem:
+        if str(problem).startswith(tuple(f"`{name}`" for name in own)):
+            raise
+        raise InvalidData(f"{path}: {problem}") from problem

@@ -13,10 +13,13 @@ from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.files import read_numbers
+from oracle_opt.oracles.lagrangian.files import data_of
 from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+from oracle_opt.reading import Words
 
 Matrix = NDArray[np.float64]
+
+_TABLE = 2e9  # entries of the dynamic program's table, bytes
 
 
 class GeneralisedAssignmentOracle(LagrangianOracle):
@@ -43,7 +46,8 @@ class GeneralisedAssignmentOracle(LagrangianOracle):
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, uses or capacities that are no integers or negative, a job that fits no agent.
+        Shapes that do not fit, uses or capacities that are no integers or negative, a job that fits no agent,
+        capacities so large that the table of a knapsack, capacity by jobs, has more than 2e9 entries.
 
     Notes
     -----
@@ -86,6 +90,12 @@ class GeneralisedAssignmentOracle(LagrangianOracle):
         self.uses = _counts("uses", uses, c.shape)
         self.capacities = _counts("capacities", capacities, c.shape[:1])
         self.multicut = multicut
+        table = c.shape[1] * (1.0 + np.minimum(self.capacities, self.uses.sum(axis=1)).max())
+        if table > _TABLE:
+            raise InvalidArgument(
+                f"`capacities` are so large that a knapsack's table has {table:.2g} entries, more than {_TABLE:.2g}; "
+                "scale and round them and `uses`"
+            )
         fits = self.uses <= self.capacities[:, None]
         if not fits.any(axis=0).all():
             job = int(np.flatnonzero(~fits.any(axis=0))[0])
@@ -119,16 +129,19 @@ class GeneralisedAssignmentOracle(LagrangianOracle):
         Raises
         ------
         InvalidData
-            The file is missing, or holds fewer or more numbers than it says.
+            The file is missing or unreadable, holds fewer or more numbers than it says, or something in place of one,
+            named with its line; the constructor refuses its data.
         """
-        numbers = read_numbers(Path(path))
-        m, n = (int(number) for number in numbers[:2]) if len(numbers) > 1 else (0, 0)
-        if m < 1 or n < 1 or len(numbers) != 2 + 2 * m * n + m:
+        words = Words.of_file(Path(path))
+        m, n = words.count(0, "agents"), words.count(1, "jobs")
+        if len(words) != 2 + 2 * m * n + m:
             raise InvalidData(
-                f"{path} must hold m n, m * n costs, m * n uses and m capacities, got {len(numbers)} numbers"
+                f"{path} must hold m n, m * n costs, m * n uses and m capacities, got {len(words)} numbers"
             )
+        numbers = words.numbers()
         costs, uses = numbers[2 : 2 + 2 * m * n].reshape(2, m, n)
-        return cls(costs, uses, numbers[-m:], maximize=maximize, multicut=multicut, radius=radius)
+        with data_of(Path(path), "radius"):
+            return cls(costs, uses, numbers[-m:], maximize=maximize, multicut=multicut, radius=radius)
 
     def _knapsacks(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         worth = self.costs - u if self.maximize else -(self.costs + u)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.lagrangian.files import data_of
 from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
 from oracle_opt.oracles.lagrangian.tsplib import read_tsplib
 
@@ -82,7 +84,8 @@ class HeldKarpOracle(LagrangianOracle):
         cls, path: str | os.PathLike[str], *, special: int = 0, radius: float | None = None
     ) -> HeldKarpOracle:
         """Read a TSPLIB file; see `read_tsplib` and the class."""
-        return cls(read_tsplib(path), special=special, radius=radius)
+        with data_of(Path(path), "special", "radius"):
+            return cls(read_tsplib(path), special=special, radius=radius)
 
     def _one_tree(self, u: Vector) -> RelaxedSolution:
         n = len(self.distances)

@@ -14,8 +14,9 @@ from scipy.sparse.csgraph import dijkstra
 from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.files import read_numbers
+from oracle_opt.oracles.lagrangian.files import data_of
 from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+from oracle_opt.reading import Words
 
 
 class MulticommodityFlowOracle(LagrangianOracle):
@@ -118,32 +119,41 @@ class MulticommodityFlowOracle(LagrangianOracle):
     ) -> MulticommodityFlowOracle:
         """Read nodes, arcs, commodities; per arc tail head cost capacity; per commodity origin destination demand.
 
-        Nodes are counted from 1.
+        Nodes are counted from 1, at most 100 for each arc and commodity. A capacity may be ``inf``.
 
         Raises
         ------
         InvalidData
-            The file is missing, holds fewer or more numbers than it says, or nodes beyond those it has.
+            The file is missing or unreadable, holds fewer or more numbers than it says, something in place of one,
+            named with its line, or nodes beyond those it has; the constructor refuses its data.
         """
-        numbers = read_numbers(Path(path))
-        n, a, k = (int(number) for number in numbers[:3]) if len(numbers) > 2 else (0, 0, 0)
-        if len(numbers) != 3 + 4 * a + 3 * k or a < 1 or k < 1:
+        words = Words.of_file(Path(path))
+        n, a, k = words.count(0, "nodes"), words.count(1, "arcs"), words.count(2, "commodities")
+        if len(words) != 3 + 4 * a + 3 * k:
             raise InvalidData(
-                f"{path} must hold nodes, arcs, commodities, 4 numbers an arc and 3 a commodity, got {len(numbers)}"
+                f"{path} must hold nodes, arcs, commodities, 4 numbers an arc and 3 a commodity, got {len(words)}"
             )
+        if n > 100 * (a + k):
+            raise words.wrong(0, f"{n} nodes are too many for {a} arcs: at most 100 for each arc and commodity")
+        numbers = np.empty(len(words))
+        of_capacity = range(6, 3 + 4 * a, 4)
+        finite = np.setdiff1d(np.arange(len(words)), of_capacity)
+        numbers[finite] = words.numbers(finite.tolist())
+        numbers[of_capacity] = words.numbers(of_capacity, infinite=True)
         arcs, commodities = numbers[3 : 3 + 4 * a].reshape(a, 4), numbers[3 + 4 * a :].reshape(k, 3)
         nodes = np.concatenate([arcs[:, :2], commodities[:, :2]])
         if nodes.min() < 1 or nodes.max() > n:
             raise InvalidData(f"{path} must name nodes 1 to {n}, got {nodes.min():g} to {nodes.max():g}")
-        return cls(
-            arcs[:, :2] - 1,
-            arcs[:, 2],
-            arcs[:, 3],
-            commodities[:, :2] - 1,
-            commodities[:, 2],
-            multicut=multicut,
-            radius=radius,
-        )
+        with data_of(Path(path), "radius"):
+            return cls(
+                arcs[:, :2] - 1,
+                arcs[:, 2],
+                arcs[:, 3],
+                commodities[:, :2] - 1,
+                commodities[:, 2],
+                multicut=multicut,
+                radius=radius,
+            )
 
     def _shortest(self, lengths: Vector) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.intp]]:
         """Distances and predecessors from each origin, and for each pair of nodes the shortest of its arcs."""

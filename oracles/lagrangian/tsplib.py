@@ -9,15 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.errors import InvalidData
+from oracle_opt.reading import Words, read_text, shown, whole, wrong
 
 Matrix = NDArray[np.float64]
 
+MOST_CITIES = 20_000  # of which the distances take 3.2 GB
+_HEADER = (
+    *("NAME", "TYPE", "COMMENT", "DIMENSION", "CAPACITY", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT"),
+    *("EDGE_DATA_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE"),
+)
+
 
 def read_tsplib(path: str | os.PathLike[str]) -> Matrix:
-    """Read the distances of a symmetric TSPLIB file.
+    """Read the distances of a symmetric TSPLIB file, perhaps packed by gzip.
 
     EDGE_WEIGHT_TYPE may be EXPLICIT (FULL_MATRIX, UPPER_ROW, LOWER_ROW, UPPER_DIAG_ROW, LOWER_DIAG_ROW), EUC_2D,
-    CEIL_2D, ATT or GEO.
+    CEIL_2D, ATT or GEO. Cities are in the order of their numbers.
 
     Returns
     -------
@@ -27,83 +34,98 @@ def read_tsplib(path: str | os.PathLike[str]) -> Matrix:
     Raises
     ------
     InvalidData
-        The file is missing, is none of these, or holds fewer or more numbers than it says.
+        The file is missing, is none of these, has more than 20,000 cities, or holds fewer or more numbers than it says;
+        a line of it is wrong, its number is in the message.
 
     References
     ----------
     .. [1] Reinelt (1991), "TSPLIB - a traveling salesman problem library", ORSA J. Comput. 3:376-384.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InvalidData(f"the file {path} does not exist")
-    header, numbers = _sections(path)
-    try:
-        n = int(header["DIMENSION"])
-        kind = header["EDGE_WEIGHT_TYPE"]
-    except (KeyError, ValueError) as problem:
-        raise InvalidData(f"{path} must state DIMENSION and EDGE_WEIGHT_TYPE as TSPLIB does") from problem
+    header, sections = _sections(path)
+    n, kind = whole(header.get("DIMENSION", "")), header.get("EDGE_WEIGHT_TYPE")
+    if n is None or kind is None:
+        raise InvalidData(f"{path} must state DIMENSION and EDGE_WEIGHT_TYPE as TSPLIB does")
+    if not 1 <= n <= MOST_CITIES:
+        raise InvalidData(f"{path}: DIMENSION must be 1 to {MOST_CITIES}, got {n}")
     if kind == "EXPLICIT":
-        return _explicit(path, n, header.get("EDGE_WEIGHT_FORMAT", ""), numbers.get("EDGE_WEIGHT_SECTION", []))
+        return _explicit(path, n, header.get("EDGE_WEIGHT_FORMAT", ""), sections.get("EDGE_WEIGHT_SECTION", []))
     if kind not in ("EUC_2D", "CEIL_2D", "ATT", "GEO"):
-        raise InvalidData(f"{path}: EDGE_WEIGHT_TYPE must be EXPLICIT, EUC_2D, CEIL_2D, ATT or GEO, got {kind}")
-    table = _as_array(path, numbers.get("NODE_COORD_SECTION", []), 3 * n, "NODE_COORD_SECTION").reshape(n, 3)
-    return _geo(table[:, 1:]) if kind == "GEO" else _planar(kind, table[:, 1:])
+        raise InvalidData(f"{path}: EDGE_WEIGHT_TYPE must be EXPLICIT, EUC_2D, CEIL_2D, ATT or GEO, got {shown(kind)}")
+    table = _numbers(path, sections.get("NODE_COORD_SECTION", []), 3 * n, "NODE_COORD_SECTION").reshape(n, 3)
+    cities, order = np.unique(table[:, 0], return_index=True)
+    if len(cities) < n or (cities != np.floor(cities)).any():
+        raise InvalidData(f"{path}: NODE_COORD_SECTION must number the cities, each once, by whole numbers")
+    xy = table[order, 1:]
+    with np.errstate(over="ignore", invalid="ignore"):
+        d = _geo(xy) if kind == "GEO" else _planar(kind, xy)
+    if not np.isfinite(d).all():
+        raise InvalidData(f"{path}: the coordinates, up to {np.abs(xy).max():g}, are too large for finite distances")
+    return d
 
 
-def _sections(path: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
+def _sections(path: Path) -> tuple[dict[str, str], dict[str, list[tuple[int, str]]]]:
+    """Header, and the lines of each section with their numbers."""
     header: dict[str, str] = {}
-    numbers: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in path.read_text().splitlines():
-        word, _, rest = line.strip().partition(":")
-        if word.strip() == "EOF":
+    sections: dict[str, list[tuple[int, str]]] = {}
+    current: list[tuple[int, str]] | None = None
+    for at, line in enumerate(read_text(path).split("\n"), 1):
+        word, colon, rest = line.strip().partition(":")
+        name = word.split()[0] if word.split() else ""
+        if name == "EOF":
             break
-        if rest:
-            header[word.strip()] = rest.strip()
-        elif word.split()[:1] and word.split()[0].endswith("_SECTION"):
+        if colon and name in _HEADER:
+            if name in header and name != "COMMENT":
+                raise wrong(path, at, f"{name} stands twice")
+            header[name] = rest.strip()
+        elif name.endswith("_SECTION"):
+            if name in sections:
+                raise wrong(path, at, f"{name} stands twice")
             # some files go on with numbers on the line of the section's name
-            name, *first = word.split()
-            current = numbers.setdefault(name, [])
-            current += first
-        else:
-            current += word.split()
-    return header, numbers
+            current = sections.setdefault(name, [])
+            current.append((at, f"{line.strip()[len(name) :].lstrip(' :')}"))
+        elif name and current is None:
+            raise wrong(path, at, f"{shown(line.strip())} is neither a keyword of TSPLIB with a colon nor in a section")
+        elif name and current is not None:
+            current.append((at, line))
+    return header, sections
 
 
-def _as_array(path: Path, words: list[str], count: int, section: str) -> Matrix:
+def _numbers(path: Path, lines: list[tuple[int, str]], count: int, section: str) -> Matrix:
+    words = Words(path, lines)
     if len(words) != count:
         raise InvalidData(f"{path}: {section} must hold {count} numbers, got {len(words)}")
-    try:
-        return np.array(words, dtype=float)
-    except ValueError as problem:
-        raise InvalidData(f"{path}: {section} must hold numbers, {problem}") from problem
+    return words.numbers()
 
 
-def _explicit(path: Path, n: int, layout: str, words: list[str]) -> Matrix:
-    d = np.zeros((n, n))
+def _explicit(path: Path, n: int, layout: str, lines: list[tuple[int, str]]) -> Matrix:
+    def numbers(count: int) -> Matrix:
+        return _numbers(path, lines, count, "EDGE_WEIGHT_SECTION")
+
     if layout == "FULL_MATRIX":
-        d = _as_array(path, words, n * n, "EDGE_WEIGHT_SECTION").reshape(n, n)
+        d = numbers(n * n).reshape(n, n)
         if not np.array_equal(d, d.T):
-            raise InvalidData(f"{path} must be symmetric, and its FULL_MATRIX is not")
+            i, j = np.argwhere(d != d.T)[0] + 1
+            raise InvalidData(f"{path} must be symmetric, and its FULL_MATRIX is not, as between {i} and {j}")
         np.fill_diagonal(d, 0.0)
         return d
-    triangles = {
-        "UPPER_ROW": np.triu_indices(n, 1),
-        "LOWER_ROW": np.tril_indices(n, -1),
-        "UPPER_DIAG_ROW": np.triu_indices(n),
-        "LOWER_DIAG_ROW": np.tril_indices(n),
-    }
+    # which triangle, and its distance from the diagonal
+    triangles = {"UPPER_ROW": (np.triu_indices, 1), "LOWER_ROW": (np.tril_indices, -1)}
+    triangles |= {"UPPER_DIAG_ROW": (np.triu_indices, 0), "LOWER_DIAG_ROW": (np.tril_indices, 0)}
     if layout not in triangles:
-        raise InvalidData(f"{path}: EDGE_WEIGHT_FORMAT must be FULL_MATRIX or {', '.join(triangles)}, got {layout!r}")
-    place = triangles[layout]
-    d[place] = _as_array(path, words, len(place[0]), "EDGE_WEIGHT_SECTION")
+        choice = f"FULL_MATRIX or {', '.join(triangles)}"
+        raise InvalidData(f"{path}: EDGE_WEIGHT_FORMAT must be {choice}, got {shown(layout)}")
+    place, offset = triangles[layout]
+    values = numbers(n * (n - 1) // 2 if offset else n * (n + 1) // 2)
+    d = np.zeros((n, n))
+    d[place(n, offset)] = values
     d = d + d.T
     np.fill_diagonal(d, 0.0)
     return d
 
 
 def _planar(kind: str, xy: Matrix) -> Matrix:
-    away = ((xy[:, None] - xy) ** 2).sum(axis=2)
+    away = (xy[:, None, 0] - xy[:, 0]) ** 2 + (xy[:, None, 1] - xy[:, 1]) ** 2
     if kind == "EUC_2D":
         return np.floor(np.sqrt(away) + 0.5)
     if kind == "CEIL_2D":

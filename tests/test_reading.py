@@ -1,0 +1,379 @@
+"""What a file can do wrong ends in InvalidData with file, line and reason; what is right is read as it stands."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tracemalloc
+
+import highspy
+import numpy as np
+import pytest
+from scipy import sparse
+from test_benders import BLOCKS, SCENARIOS, SMPS, written
+
+from oracle_opt import InvalidArgument, InvalidData
+from oracle_opt.datasets import load
+from oracle_opt.oracles import (
+    BendersOracle,
+    FacilityLocationOracle,
+    GeneralisedAssignmentOracle,
+    HeldKarpOracle,
+    MulticommodityFlowOracle,
+    read_smps,
+    read_tsplib,
+)
+from oracle_opt.oracles.benders.mps import read_mps
+from oracle_opt.reading import Words, number, numbers, read_text, whole
+
+
+def test_numbers_are_ascii_and_finite():
+    for word, value in (("1", 1.0), ("-1.5e3", -1500.0), (".5", 0.5), ("5.", 5.0), ("+1E-2", 0.01)):
+        assert number(word) == value
+    wrong = ("1_0", "nan", "inf", "1e400", "٣", "", ".", "e5", "1-2", "0x1", "1 2", "1,5", "--1")
+    for word in wrong:
+        assert number(word) is None
+        assert numbers(["1", word]) is None
+    assert number("-inf", infinite=True) == -np.inf
+    assert number("nan", infinite=True) is None
+    assert [whole(word) for word in ("7", "-7", "7.0", "1_0", "9" * 19, "٣")] == [7, -7, None, None, None, None]
+    np.testing.assert_array_equal(numbers(["1", "2e1"]), [1.0, 20.0])
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"a\r\nb\rc\n", "a\nb\nc\n"),
+        (b"\xef\xbb\xbfa", "a"),
+        ("Zürich\n".encode(), "Zürich\n"),
+        ("Zürich\n".encode("latin-1"), "Zürich\n"),
+        (gzip.compress(b"packed") + gzip.compress(b" twice"), "packed twice"),
+        (b"a\n\x1a", "a\n"),
+    ],
+)
+def test_texts(tmp_path, content, text):
+    (tmp_path / "file").write_bytes(content)
+    assert read_text(tmp_path / "file") == text
+
+
+def test_what_is_no_text(tmp_path):
+    path = tmp_path / "file"
+    with pytest.raises(InvalidData, match="does not exist"):
+        read_text(path)
+    with pytest.raises(InvalidData, match="is a folder"):
+        read_text(tmp_path)
+    for content in ("a\nb".encode("utf-16"), b"ab\n\0"):
+        path.write_bytes(content)
+        with pytest.raises(InvalidData, match=r"line [12]: the character '.*' is in no text file"):
+            read_text(path)
+
+
+def test_damaged_and_endless_gzip(tmp_path, monkeypatch):
+    path = tmp_path / "file.gz"
+    whole_file = gzip.compress(b"12345 " * 1000)
+    flipped = bytearray(whole_file)
+    flipped[len(flipped) // 2] ^= 64
+    for content in (whole_file[:-9], whole_file[:20], bytes(flipped), b"plain", whole_file + b"\x1f\x8b\x08"):
+        path.write_bytes(content)
+        with pytest.raises(InvalidData, match="cannot be unpacked by gzip"):
+            read_text(path)
+    path.write_bytes(gzip.compress(bytes(2**28)))
+    tracemalloc.start()
+    with pytest.raises(InvalidData, match="unpacks to more than 67108864 bytes"):
+        read_text(path)
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
+    path.write_bytes(whole_file)
+    monkeypatch.setenv("ORACLE_OPT_MAX_UNPACKED", "5999")
+    with pytest.raises(InvalidData, match="more than 5999 bytes"):
+        read_text(path)
+    monkeypatch.setenv("ORACLE_OPT_MAX_UNPACKED", "6000")
+    assert len(read_text(path)) == 6000
+    monkeypatch.setenv("ORACLE_OPT_MAX_UNPACKED", "much")
+    with pytest.raises(InvalidArgument, match="ORACLE_OPT_MAX_UNPACKED"):
+        read_text(path)
+
+
+def test_words_know_their_lines(tmp_path):
+    (tmp_path / "file").write_text("1 2\n\n3 x 1_0\n")
+    words = Words.of_file(tmp_path / "file")
+    np.testing.assert_array_equal(words.numbers(slice(0, 3)), [1, 2, 3])
+    for chosen, message in ((slice(None), "line 3: 'x' is not"), ([0, 4], "line 3: '1_0' is not")):
+        with pytest.raises(InvalidData, match=message):
+            words.numbers(chosen)
+    assert words.count(1, "cities") == 2
+    for k, got in ((3, "'x'"), (9, "the end of the file")):
+        with pytest.raises(InvalidData, match=f"the number of cities must be a whole number of at least 1, got {got}"):
+            words.count(k, "cities")
+
+
+# Linear programs
+
+
+def random_mps(rng):
+    """Text of a small program with every kind of row, range and bound."""
+    rows = [(str(rng.choice(list("LGE"))), f"R{i}") for i in range(rng.integers(1, 6))]
+    columns = [f"C{j}" for j in range(rng.integers(1, 6))]
+    value = lambda: f"{rng.integers(-9, 10) / 4:g}"  # noqa: E731
+    lines = ["NAME          RANDOM", "ROWS", " N  COST", *(f" {kind}  {name}" for kind, name in rows), "COLUMNS"]
+    for column in columns:
+        lines.append(f"    {column}  COST  {value()}")
+        lines += [f"    {column}  {row}  {value()}" for _, row in rows if rng.random() < 0.7]
+    lines += ["RHS", f"    B  COST  {value()}", *(f"    B  {row}  {value()}" for _, row in rows if rng.random() < 0.7)]
+    lines += ["RANGES", *(f"    W  {row}  {value()}" for _, row in rows if rng.random() < 0.5), "BOUNDS"]
+    for column in columns:
+        kind = str(rng.choice(["UP", "LO", "FX", "FR", "MI", "PL", "both", "none"]))
+        if kind in ("UP", "LO", "FX"):
+            lines.append(f" {kind} Z  {column}  {value().lstrip('-') if kind == 'UP' else value()}")
+        elif kind == "both":
+            lower = rng.integers(-9, 10) / 4
+            lines += [f" UP Z  {column}  {lower + 1:g}", f" LO Z  {column}  {lower:g}"]
+        elif kind != "none":
+            lines.append(f" {kind} Z  {column}")
+    return "\n".join([*lines, "ENDATA", ""])
+
+
+def test_programs_are_read_as_highs_reads_them(tmp_path):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        path = tmp_path / "program.mps"
+        path.write_text(random_mps(rng))
+        highs = highspy.Highs()
+        highs.setOptionValue("output_flag", False)
+        assert highs.readModel(str(path)) != highspy.HighsStatus.kError
+        highs.ensureColwise()
+        model, read = highs.getLp(), read_mps(path)
+        held = model.a_matrix_
+        matrix = sparse.csc_array((held.value_, held.index_, held.start_), shape=read.matrix.shape)
+        np.testing.assert_array_equal(read.matrix.toarray(), matrix.toarray())
+        for name in ("cost", "lower", "upper"):
+            column = getattr(read, "cost" if name == "cost" else f"column_{name}")
+            np.testing.assert_array_equal(column, np.array(getattr(model, f"col_{name}_")))
+        np.testing.assert_array_equal(read.row_lower, np.array(model.row_lower_))
+        np.testing.assert_array_equal(read.row_upper, np.array(model.row_upper_))
+        assert read.offset == model.offset_
+        assert (list(read.rows), list(read.columns)) == (list(model.row_names_), list(model.col_names_))
+
+
+# Stochastic programs
+
+
+def test_packed_and_latin_1_stochastic_programs(tmp_path):
+    plain = read_smps(written(tmp_path, sto=BLOCKS))
+    for ending in (".cor", ".tim", ".sto"):
+        content = (tmp_path / f"shop{ending}").read_text().replace("DEMAND", "BÜDGET").encode("latin-1")
+        (tmp_path / f"shop{ending}.gz").write_bytes(gzip.compress(content))
+        (tmp_path / f"shop{ending}").unlink()
+    packed = read_smps(tmp_path / "shop.cor.gz")
+    for name in ("c", "q", "row_upper", "x_upper", "first_upper"):
+        np.testing.assert_array_equal(getattr(packed, name), getattr(plain, name))
+    for name in ("probabilities", "rows", "rhs", "cost_columns", "cost"):
+        np.testing.assert_array_equal(getattr(packed.blocks[0], name), getattr(plain.blocks[0], name))
+    assert BendersOracle.from_smps(tmp_path / "shop.cor.gz").n_parts == 1
+
+
+@pytest.mark.parametrize("sto", [SMPS[".sto"], BLOCKS, SCENARIOS], ids=["INDEP", "BLOCKS", "SCENARIOS"])
+def test_probabilities_that_do_not_add_up(tmp_path, sto):
+    path = written(tmp_path, sto=re.sub(r"0\.5(?=\s)", "0.5001", sto))
+    with pytest.raises(InvalidData, match=r"line \d: the probabilities of .* must add up to 1, got 1\.0002; `rescale"):
+        read_smps(path)
+    (block,) = read_smps(path, rescale=True).blocks
+    assert block.probabilities.sum() == pytest.approx(1.0, rel=1e-15)
+    assert BendersOracle.from_smps(path, rescale=True).problem.blocks[0].probabilities.tolist() == [0.5, 0.5]
+
+
+def test_the_sense_of_the_core_counts(tmp_path):
+    core = SMPS[".cor"].replace("COST  1.0", "COST  -1.0").replace("COST  -3.0", "COST  3.0")
+    said, told = core.replace("ROWS", "OBJSENSE\n    MAX\nROWS"), read_smps(written(tmp_path, cor=core), maximize=True)
+    for problem in (read_smps(written(tmp_path, cor=said)), told):
+        assert (problem.c.tolist(), problem.q.tolist()) == ([1.0], [-3.0])
+
+
+@pytest.mark.parametrize(
+    ("ending", "old", "new", "words"),
+    [
+        ("cor", "BUDGET  10.0", "BUDGET  1_0", "cor, line 13: RHS: '1_0' is not a finite number"),
+        ("cor", "BUDGET  10.0", "BUDGET  nan", "line 13: RHS: 'nan'"),
+        ("cor", "SELL    1.0", "SELL    1e400", "line 10: COLUMNS: '1e400'"),
+        ("cor", "ENDATA", "", "ends without ENDATA"),
+        ("cor", " L  SELL", " L  BUDGET", "line 5: ROWS: the row 'BUDGET' stands twice"),
+        ("cor", " L  SELL", " Q  SELL", "line 5: ROWS: a row is one of N, L, G, E"),
+        ("cor", "X         SELL", "X         BUDGET", "line 9: COLUMNS: column 'X' has two numbers in row 'BUDGET'"),
+        ("cor", "RHS  ", "    X  DEMAND  1\nRHS  ", "line 12: COLUMNS: the column 'X' stands twice"),
+        ("cor", "ENDATA", "RHS\nENDATA", "line 14: the section RHS stands twice"),
+        ("cor", "    X         SELL  -1.0", "    M 'MARKER' 'INTORG'", "line 9: COLUMNS: whole numbers cannot be read"),
+        (
+            "cor",
+            "ENDATA",
+            "BOUNDS\n UP B X -1\n LO B X 0\nENDATA",
+            "line 16: BOUNDS: .* lies between 0 and -1: nowhere",
+        ),
+        ("cor", "ENDATA", "BOUNDS\n UP B X -1\nENDATA", "line 15: BOUNDS: .*: nowhere; state its lower bound"),
+        ("cor", "ENDATA", "BOUNDS\n UP B Q 1\nENDATA", "line 15: BOUNDS: there is no column 'Q'"),
+        ("cor", "ENDATA", "BOUNDS\n BV B X\nENDATA", "line 15: BOUNDS: the bound 'BV': whole and semi"),
+        ("cor", "ENDATA", "    OTHER SELL 1\nENDATA", "line 14: RHS: one set can be read"),
+        ("cor", "DEMAND  1.0", "DEMAND  1.0 BUDGET 1", "row BUDGET is of the first stage and holds column Y"),
+        ("cor", "NAME  ", "\0NAME  ", "line 1: the character"),
+        ("cor", SMPS[".cor"], "", "ends without ENDATA"),
+        ("tim", "PERIODS", "PERIODS EXPLICIT", "line 2: periods that are listed"),
+        ("tim", "    Y         SELL   ", "    Y   ", "line 4: a period is a column, a row and a name"),
+        ("sto", "DISCRETE", "DISCRETE ADD", "line 2: INDEP: random values must REPLACE those of the core, got 'ADD'"),
+        (
+            "sto",
+            "6.0    TWO   0.5",
+            "6.0    TWO   -0.5",
+            "line 4: INDEP: the probability of RIGHT DEMAND must lie above",
+        ),
+        ("sto", "6.0    TWO   0.5", "inf    TWO   0.5", "line 4: INDEP: the value 'inf' of RIGHT DEMAND"),
+        ("sto", "6.0    TWO   0.5", "0.5", "line 4: INDEP: column, row, value, perhaps a period"),
+        ("sto", "RIGHT ", "Z     ", "line 3: it names 'Z', which is neither a column nor the right"),
+    ],
+)
+def test_lines_that_cannot_be_used_are_named(tmp_path, ending, old, new, words):
+    assert old in SMPS[f".{ending}"]
+    path = written(tmp_path, **{ending: SMPS[f".{ending}"].replace(old, new)})
+    with pytest.raises(InvalidData, match=words):
+        read_smps(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "words"),
+    [
+        (BLOCKS, "0.5", "0.4", "line 3: the probabilities of ONE must add up to 1, got 0.9"),
+        (BLOCKS, "BLOCKS        DISCRETE\n BL ONE       TWO     0.5", "BLOCKS", "line 3: BLOCKS: values stand before"),
+        (
+            BLOCKS,
+            "    Y         COST    -3.0",
+            "    RIGHT     DEMAND  3.0",
+            "line 5: BLOCKS: one outcome of ONE has two",
+        ),
+        (BLOCKS, "BL ONE       TWO     0.5", "BL ONE       TWO", "line 3: BLOCKS: BL, name, period and probability"),
+        (SCENARIOS, "SC B         A", "SC B         C", "line 6: SCENARIOS: the parent 'C' is no scenario above"),
+        (SCENARIOS, "SC B         A", "SC A         A", "line 6: SCENARIOS: the scenario 'A' stands twice"),
+        (
+            BLOCKS,
+            "ENDATA",
+            "INDEP DISCRETE\n RIGHT DEMAND 4.0 1.0\nENDATA",
+            "line 9: INDEP: RIGHT DEMAND belongs to RIGHT DEMAND and to ONE",
+        ),
+    ],
+)
+def test_outcomes_that_cannot_be_used_are_named(tmp_path, text, old, new, words):
+    assert old in text
+    with pytest.raises(InvalidData, match=words):
+        read_smps(written(tmp_path, sto=text.replace(old, new, 1)))
+
+
+# Files of numbers
+
+
+def refused(path, text, reader, words, most=50e6):
+    """Assert that the file is refused in these words, and cheaply."""
+    path.write_text(text)
+    tracemalloc.start()
+    with pytest.raises(InvalidData, match=words):
+        reader(path)
+    assert tracemalloc.get_traced_memory()[1] < most
+    tracemalloc.stop()
+
+
+COORDINATES = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 0 3\n3 4 0\nEOF\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (COORDINATES.replace(": 3", ": 30000"), "DIMENSION must be 1 to 20000, got 30000"),
+        (COORDINATES.replace(": 3", ": 20000"), "must hold 60000 numbers, got 9"),
+        (COORDINATES.replace(": 3", ": -3"), "DIMENSION must be 1 to 20000, got -3"),
+        (COORDINATES.replace(": 3", ": 1_0"), "must state DIMENSION"),
+        (COORDINATES.replace("4 0", "4 nan"), "line 6: 'nan' is not a finite number"),
+        (COORDINATES.replace("4 0", "4 1e300"), "the coordinates, up to 1e[+]300, are too large"),
+        (COORDINATES.replace("3 4 0", "2 4 0"), "must number the cities, each once"),
+        ("DIMENSION: 4\n" + COORDINATES, "line 2: DIMENSION stands twice"),
+        (COORDINATES.replace("EOF", "NODE_COORD_SECTION"), "line 7: NODE_COORD_SECTION stands twice"),
+        ("garbage\n" + COORDINATES, "line 1: 'garbage' is neither a keyword"),
+        ("", "must state DIMENSION"),
+        (
+            "DIMENSION: 20000\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\nEDGE_WEIGHT_SECTION\n1 2 3",
+            "must hold 199990000 numbers, got 3",
+        ),
+    ],
+)
+def test_tsplib_files_are_refused_before_they_cost(tmp_path, text, words):
+    refused(tmp_path / "a.tsp", text, read_tsplib, words)
+
+
+def test_tsplib_files_packed_and_out_of_order(tmp_path):
+    for name, text in (("a.tsp", COORDINATES), ("b.tsp.gz", COORDINATES.replace("1 0 0\n2 0 3", "2 0 3\n1 0 0"))):
+        content = text.encode()
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+        assert read_tsplib(tmp_path / name).tolist() == [[0, 3, 4], [3, 0, 5], [4, 5, 0]]
+    (tmp_path / "two.tsp").write_text(COORDINATES.replace(": 3", ": 2").replace("3 4 0\n", ""))
+    with pytest.raises(InvalidData, match=r"two\.tsp: `distances` must"):
+        HeldKarpOracle.from_tsplib(tmp_path / "two.tsp")
+    with pytest.raises(InvalidArgument, match="`special`"):
+        HeldKarpOracle.from_tsplib(tmp_path / "a.tsp", special=7)
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "words"),
+    [
+        (GeneralisedAssignmentOracle.from_file, "1 1 1 1 1_0", "line 1: '1_0' is not a finite number"),
+        (GeneralisedAssignmentOracle.from_file, "-1 1\n1 1 1", "line 1: the number of agents must"),
+        (GeneralisedAssignmentOracle.from_file, "1 1\n1\n2\n1", "job 0 fits none"),
+        (GeneralisedAssignmentOracle.from_file, "1 1\n1\n1.5\n2", "`uses` must be integers"),
+        (GeneralisedAssignmentOracle.from_file, "1 2\n1 1\n2e9 2e9\n2.1e9", "table has 4.2e[+]09 entries"),
+        (GeneralisedAssignmentOracle.from_file, "999999999 999999999 1", "must hold m n"),
+        (FacilityLocationOracle.from_file, "1 1\n7 inf\n1 1", "line 2: 'inf' is not a finite number"),
+        (FacilityLocationOracle.from_file, "1 1\n7 -1\n1 1", "`opening` must be at least 0"),
+        (FacilityLocationOracle.from_file, "FILE: a\n1 1_0 0\n1 1 1", "line 2: the number of customers must"),
+        (MulticommodityFlowOracle.from_file, "2 1 1\n1 2 1 1\n1 2 nan", "line 3: 'nan' is not a finite number"),
+        (
+            MulticommodityFlowOracle.from_file,
+            "900000000 1 1\n1 900000000 1 1\n1 2 1",
+            "line 1: 900000000 nodes are too many",
+        ),
+        (MulticommodityFlowOracle.from_file, "2 1 1\n2 1 1 1\n1 2 1", "must lead from 0 to 1"),
+        (MulticommodityFlowOracle.from_file, "2 1 1\n1 2 inf 1\n1 2 1", "line 2: 'inf' is not a finite number"),
+        (MulticommodityFlowOracle.from_file, "", "line 1: the number of nodes must .* got the end of the file"),
+    ],
+)
+def test_files_of_numbers_that_cannot_be_used(tmp_path, reader, text, words):
+    refused(tmp_path / "numbers.txt", text, reader, words)
+
+
+def test_infinite_capacities_and_bad_options_of_flow_files(tmp_path):
+    path = tmp_path / "flow.txt"
+    path.write_text("3 3 1\n1 2 1 1\n1 3 2 inf\n3 2 2 9\n1 2 2\n")
+    assert MulticommodityFlowOracle.from_file(path).capacities.tolist() == [1, np.inf, 9]
+    with pytest.raises(InvalidArgument, match="`radius`"):
+        MulticommodityFlowOracle.from_file(path, radius=-1.0)
+
+
+# Data sets
+
+
+def test_a_large_index_in_a_small_file_costs_nothing(tmp_path):
+    import sklearn.datasets  # noqa: F401 - its import shall not be counted
+
+    refused(tmp_path / "a.svm", "1 1:1\n-1 2:1 300000000:1\n", load, "line 2: the index 300000000 is too large")
+    (tmp_path / "b.svm").write_text("1 1:1\n-1 2:1 1048576:1\n")
+    assert load(tmp_path / "b.svm").shape == (2, 2**20)
+
+
+def test_a_wide_header_costs_nothing(tmp_path):
+    header = ",".join(f"x{j}" for j in range(100_000))
+    refused(tmp_path / "a.csv", f"{header}\n" + "1\n" * 100_000, load, "line 2: there are 1 values", most=150e6)
+
+
+def test_odd_texts_of_data_sets(tmp_path):
+    (tmp_path / "a.csv").write_bytes("größe,label\r\n1,ja\r\n\r\n2, nein \r\n".encode("latin-1"))
+    dataset = load(tmp_path / "a.csv")
+    assert dataset.feature_names == ("größe",)
+    assert dataset.y.tolist() == [-1.0, 1.0]
+    (tmp_path / "a.svm").write_bytes(b"\xef\xbb\xbf1 1:1 # words \xff\r\n\r\n-1 qid:3 2:1\r\n")
+    assert load(tmp_path / "a.svm").dense().tolist() == [[1, 0], [0, 1]]
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InvalidData, match="is a folder"):
+        load(tmp_path / "folder.csv")
