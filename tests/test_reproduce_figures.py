@@ -1,0 +1,376 @@
+"""Figures of the experiments, again: by hand from made-up runs, by scikit-learn from the learned weights."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from oracle_opt import minimize
+from oracle_opt.datasets import Dataset, load
+from oracle_opt.generators import LevelSet
+from oracle_opt.oracles import MKLOracle, uci_bank
+from oracle_opt.study import Settings, split_points
+from oracle_opt.study.records import Run
+from oracle_opt.study.reproduce import Options, accpm, mixnorm, qnpkl, smo, spg
+from oracle_opt.study.reproduce.common import QUICK_FEATURES, QUICK_POINTS, standardised
+
+QUICK = Dataset(
+    "wdbc",
+    np.asarray(load("wdbc").X)[:QUICK_POINTS, :QUICK_FEATURES],
+    load("wdbc").y[:QUICK_POINTS],
+    load("wdbc").feature_names[:QUICK_FEATURES],
+    "",
+    "",
+)
+
+
+def figures(outcome):
+    return {(row.set, row.quantity): row.ours for row in outcome.rows}
+
+
+@pytest.fixture
+def quick(tmp_path):
+    return Options(tmp_path, quick=True)
+
+
+@pytest.fixture
+def made_up_times(monkeypatch):
+    """Function that replaces `timed_run` of a module: its calls, each with a number of SVMs and seconds of its own."""
+
+    def replace(module, succeed=lambda k: True):
+        calls = []
+
+        def timed_run(oracle, generator, **limits):
+            k = len(calls)
+            result = SimpleNamespace(success=succeed(k), n_calls=10 + k)
+            calls.append(SimpleNamespace(oracle=oracle, generator=generator, limits=limits, seconds=2.0**k))
+            return result, 2.0**k
+
+        monkeypatch.setattr(module, "timed_run", timed_run)
+        return calls
+
+    return replace
+
+
+# Wulff and Ong
+
+
+def made_up_run(dataset, generator, split, rng, status="CONVERGED"):
+    calls, kernels = int(rng.integers(2, 90)), int(rng.integers(2, 90))
+    numbers = rng.uniform(0.1, 9, 3)
+    return Run(
+        *(dataset, generator, split, "", "", status, calls, None, numbers[0], numbers[1], kernels, numbers[2] / 9),
+        *(1.0, 0.9, 0.1, pd.DataFrame()),
+    )
+
+
+@pytest.fixture
+def made_up_runs(monkeypatch):
+    rng = np.random.default_rng(0)
+    runs = [
+        made_up_run(name, generator, split, rng, "MAX_CALLS" if (split, generator) == (1, "kelley") else "CONVERGED")
+        for name in ("sonar", "bupa")
+        for generator in accpm.METHODS.values()
+        for split in range(3)
+    ]
+    runs += [made_up_run("pima", "fixed-point", 0, rng, "MAX_CALLS"), made_up_run("pima", "kelley", 0, rng, "STALLED")]
+    monkeypatch.setattr(accpm, "_runs", lambda names, options: (runs, Settings(), []))
+    return runs
+
+
+def means(runs, generator, value, ended=("CONVERGED",)):
+    """Mean over the runs of a method that converged, by data set."""
+    found = {}
+    for run in runs:
+        if run.generator == generator:
+            found.setdefault(run.dataset, []).extend([value(run)] if run.status in ended else [])
+    return {name: sum(values) / len(values) if values else np.nan for name, values in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("table", "quantities", "methods"),
+    [
+        (
+            accpm.table1,
+            {"calls": "n_calls", "seconds": "generator_seconds", "kernels": "n_kernels"},
+            ["accpm", "level-set", "simpleMKL", "kcg", "average"],
+        ),
+        (accpm.figure1, {"calls": "n_calls"}, ["accpm", "level-set", "simpleMKL", "kcg", "average"]),
+        (accpm.table2, {"accuracy %": "accuracy"}, {"MKL": "accpm", "average": "average"}),
+    ],
+)
+def test_figures_of_runs_are_means_over_those_that_converged(made_up_runs, quick, table, quantities, methods):
+    papers = {
+        "accpm": "analytic-center",
+        "level-set": "level-set",
+        "simpleMKL": "reduced-gradient",
+        "kcg": "kelley",
+        "average": "fixed-point",
+    }
+    known = {}
+    for quantity, attribute in quantities.items():
+        for label in methods:
+            generator = papers[methods[label] if isinstance(methods, dict) else label]
+            ended = ("CONVERGED", "MAX_CALLS") if generator == "fixed-point" else ("CONVERGED",)
+            unit = 100.0 if quantity.endswith("%") else 1.0
+            values = means(made_up_runs, generator, lambda run: unit * getattr(run, attribute), ended)  # noqa: B023
+            known |= {(name, f"{quantity}, {label}"): value for name, value in values.items()}
+    found = figures(table(quick))
+    assert found.keys() == known.keys()
+    for key, value in known.items():
+        assert found[key] == pytest.approx(value, nan_ok=True), key
+
+
+def test_correlations_are_those_of_gap_and_accuracy(quick):
+    """The SVM of each call by scikit-learn, on the kernel of the query point."""
+    train, test = split_points(QUICK.y, Settings(seed=0), 0)
+    y, bank = QUICK.y[train], uci_bank(QUICK.X[train])
+    run = minimize(MKLOracle(bank, y, C=100.0), accpm.GENERATORS["analytic-center"](), rtol=5e-3, keep_cuts=True)
+    kernels = np.array([bank.combine(row) for row in np.eye(bank.n_kernels)])
+    gaps, accuracies, best = [], [], -np.inf
+    for cut in run.history.cuts:
+        K = np.tensordot(cut.point, kernels, 1)
+        svm = SVC(C=100.0, kernel="precomputed", tol=1e-9).fit(K, y)
+        signed = np.zeros(len(y))
+        signed[svm.support_] = svm.dual_coef_[0]
+        value = np.abs(signed).sum() - 0.5 * signed @ K @ signed
+        best = max(best, np.abs(signed).sum() - 0.5 * (kernels @ signed @ signed).max())
+        gaps.append((value - best) / value)
+        decisions = bank.cross(QUICK.X[test], cut.point) @ signed + svm.intercept_[0]
+        accuracies.append(np.mean(np.sign(decisions) == QUICK.y[test]))
+    known = np.corrcoef(gaps, accuracies)[0, 1]
+    assert figures(accpm.table3(quick))["wdbc", "correlation, accpm"] == pytest.approx(known, abs=2e-3)
+    assert figures(accpm.figure2(quick))["wdbc", "correlation, accpm"] == pytest.approx(known, abs=2e-3)
+
+
+# Jain, Vishwanathan and Varma
+
+
+def svm_value(K, y, C=100.0):
+    """Optimal value of the dual by scikit-learn."""
+    svm = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
+    a = svm.dual_coef_[0]
+    return np.abs(a).sum() - 0.5 * a @ K[np.ix_(svm.support_, svm.support_)] @ a
+
+
+SUM, PRODUCT = ("1.1", "1.33", "2.0"), ("1.1", "1.33", "2.0")
+
+
+@pytest.mark.parametrize(
+    ("table", "rows", "methods", "count", "kind"),
+    [
+        (spg.table2, [f"wdbc p={p}" for p in SUM], spg.TWO, False, "sum"),
+        (spg.table4, ["wdbc"], spg.FOUR, False, "simplex"),
+        (spg.table5, [f"wdbc p={p}" for p in PRODUCT], spg.TWO, False, "product"),
+        (spg.table7, ["wdbc", "wdbc, p=1.33"], spg.PARTS, True, "sum"),
+        (spg.table9, ["wdbc"], spg.TWO, False, "product of l1"),
+    ],
+)
+def test_seconds_and_calls_of_spg_are_those_of_the_runs(quick, made_up_times, table, rows, methods, count, kind):
+    calls = made_up_times(spg, succeed=lambda k: k != 1)
+    found, k = figures(table(quick)), 0
+    powers = {"wdbc": 1.0 if kind == "product of l1" else 1.1, "wdbc, p=1.33": 1.33}
+    train, _ = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(QUICK.X, QUICK.y)))
+    X, y = QUICK.X[train], QUICK.y[train]
+    for row in rows:
+        for name in methods:
+            call = calls[k]
+            assert call.generator is methods[name]
+            assert call.limits.pop("max_calls") == 1000
+            reached = k != 1
+            assert found.pop((row, f"seconds, {name}")) == pytest.approx(2.0**k if reached else np.nan, nan_ok=True)
+            if count:
+                assert found.pop((row, f"SVMs, {name}")) == pytest.approx(10 + k if reached else np.nan, nan_ok=True)
+            k += 1
+        # the problem that was run, by scikit-learn at the mean of the kernels
+        oracle, limits = call.oracle, call.limits
+        d = np.full(oracle.domain.dimension, 1.0 / oracle.domain.dimension)
+        p = float(row.split("p=")[1]) if "p=" in row else powers[row]
+        norm = (d**p).sum() ** (1 / p)
+        if "product" in kind:
+            np.testing.assert_array_equal(limits.pop("point"), d)
+            assert limits == {"gtol": 0.04}
+            (Z,) = standardised(X)
+            squares = np.tensordot(d, (Z.T[:, :, None] - Z.T[:, None]) ** 2, 1)
+            known = svm_value(np.exp(-squares), y) + (norm if kind == "product of l1" else 0.5 * norm**2)
+        else:
+            assert limits == {"rtol": 1e-3}
+            known = svm_value(uci_bank(X).combine(d), y) + (0.0 if kind == "simplex" else 0.5 * norm**2)
+        cut = oracle.query(SimpleNamespace(point=d, accuracy=None, curvature=False))
+        assert cut.value == pytest.approx(known, rel=1e-6)
+    assert not found
+    assert k == len(calls)
+
+
+# Vishwanathan, Sun, Theera-Ampornpunt and Varma
+
+
+def test_accuracies_of_smo_are_those_of_the_learned_weights(quick, monkeypatch):
+    seen, solve = [], smo.solve_lp_mkl
+
+    def spied(bank, y, **options):
+        result = solve(bank, y, **options)
+        seen.append((bank, y, options, result))
+        return result
+
+    monkeypatch.setattr(smo, "solve_lp_mkl", spied)
+    monkeypatch.setattr(smo, "EXPONENTS", ("1.10", "2.00"))
+    ticks = iter(3.0 ** np.arange(99))
+    monkeypatch.setattr(smo, "thread_time", lambda: next(ticks))
+    found = figures(smo.table1(quick))
+    train, test = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(QUICK.X, QUICK.y)))
+    assert [(o["p"], type(o["solver"]).__name__, o["rtol"]) for _, _, o, _ in seen] == [
+        (p, name, 1e-3) for p in (1.1, 2.0) for name in ("SMOMKL", "NewtonMKL")
+    ]
+    for k, (bank, y, options, result) in enumerate(seen):
+        row, name = f"wdbc p={options['p']:.2f}", "SMO-MKL" if k % 2 == 0 else "NewtonMKL"
+        np.testing.assert_array_equal(y, QUICK.y[train])
+        assert found.pop((row, f"seconds, {name}")) == pytest.approx(3.0 ** (2 * k + 1) - 3.0 ** (2 * k))
+        if name == "NewtonMKL":
+            continue
+        assert found.pop((row, "kernels, SMO-MKL")) == sum(w > 1e-3 * max(result.point) for w in result.point)
+        svm = SVC(C=100.0, kernel="precomputed", tol=1e-9).fit(bank.combine(result.point), y)
+        decisions = svm.decision_function(bank.cross(QUICK.X[test], result.point))
+        known = 100 * np.mean((decisions >= 0) == (QUICK.y[test] > 0))
+        assert 50 < known < 100
+        assert found.pop((row, "accuracy %, SMO-MKL")) == pytest.approx(known)
+    assert not found
+
+
+def test_seconds_and_exponents_of_smos_figure(quick, monkeypatch):
+    clock, sizes = [0.0], []
+
+    def solve(bank, y, *, p, rtol, solver):
+        power = 2.0 if type(solver).__name__ == "SMOMKL" else 1.5
+        clock[0] += p * bank.n_kernels**power
+        sizes.append((bank.n_kernels, len(y), rtol))
+        return SimpleNamespace(success=True, relative_gap=1e-3)
+
+    monkeypatch.setattr(smo, "solve_lp_mkl", solve)
+    monkeypatch.setattr(smo, "thread_time", lambda: clock[0])
+    found = figures(smo.figure1(quick))
+    for p in ("1.33", "2"):
+        for name, power in (("SMO-MKL", 2.0), ("NewtonMKL", 1.5)):
+            for size in (20, 40):
+                key = f"wdbc, {size} kernels, p={p}", f"seconds, {name}"
+                assert found.pop(key) == pytest.approx(float(p) * size**power)
+            assert found.pop((f"wdbc, p={p}", f"exponent of kernels, {name}")) == pytest.approx(power)
+    assert not found
+    assert sizes == [(20, 120, 1e-3)] * 4 + [(40, 120, 1e-3)] * 4
+
+
+# Nath and others
+
+
+def test_the_speed_up_of_mirror_descent_is_over_simple_mkl(quick, made_up_times):
+    calls = made_up_times(mixnorm, succeed=lambda k: k != 2)
+    found = figures(mixnorm.figure2(quick))
+    names = ["MirrorDescent", "ReducedGradient", "LevelSet"]
+    assert [type(call.generator).__name__ for call in calls] == 2 * names
+    for k, call in enumerate(calls):
+        method, count = ("mirror descent", "SimpleMKL", "LevelSet")[k % 3], (10, 20)[k // 3]
+        assert call.oracle.bank.n_kernels == count
+        assert call.limits == {"rtol": 1e-2, "max_calls": 5000}
+        for quantity, value in (("seconds", 2.0**k), ("SVMs", 10 + k)):
+            known = value if k != 2 else np.nan
+            assert found.pop((f"wdbc, {count} kernels", f"{quantity}, {method}")) == pytest.approx(known, nan_ok=True)
+    # 2 / 1 and 16 / 8
+    assert found == {("largest", "speed-up of mirror descent over SimpleMKL"): 2.0}
+
+
+# Picard, Thome, Cord and Rakotomamonjy
+
+
+def noisy(seed, n=45):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.8 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def test_c_is_chosen_by_cross_validation():
+    """Three folds, an SVM of one Gaussian on standardised features; the smallest of equals."""
+    chosen = set()
+    for seed in range(8):
+        X, y = noisy(seed)
+        right = []
+        for C in (1.0, 10.0, 100.0):
+            hits = 0
+            for fit, held in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
+                new, old = standardised(X[fit], X[held])[::-1]
+                svm = SVC(C=C, gamma=1 / 3, tol=1e-9).fit(old, y[fit])
+                hits += (svm.predict(new) == y[held]).sum()
+            right.append(hits)
+        known = (1.0, 10.0, 100.0)[right.index(max(right))]
+        assert qnpkl._chosen(X, y, seed) == known
+        chosen.add(known)
+    assert len(chosen) > 1
+
+
+def test_shares_and_accuracies_of_products(quick, monkeypatch):
+    """R is the share of the weights on the features of the set, the first ones; each method's figures are its own."""
+    weights = {"MKL": np.r_[4.0, 3.0, 2.0, 1.0, np.full(25, 0.1)], "QN-PKL": np.ones(29), "L-BFGS": np.arange(29.0)}
+    seen = []
+
+    def learned(name, train, y, C):
+        seen.append((name, train.shape, C))
+        return lambda new: np.where(new[:, 0] > {"MKL": 0.3, "QN-PKL": 0.0, "L-BFGS": -0.3}[name], 1.0, -1.0)
+
+    def product(train, y, C, generator, regulariser):
+        name = {"QuasiNewton": "QN-PKL", "LBFGS": "L-BFGS"}[type(generator).__name__]
+        assert regulariser.value(np.ones(29)) == 0.0
+        assert not regulariser.gradient(np.ones(29)).any()
+        return learned(name, train, y, C), weights[name], 1.0
+
+    monkeypatch.setattr(qnpkl, "_sum", lambda train, test, y, C: (learned("MKL", train, y, C)(test), weights["MKL"], 1))
+    monkeypatch.setattr(qnpkl, "_product", product)
+    monkeypatch.setattr(qnpkl, "_chosen", lambda train, y, seed: 7.0)
+    found = figures(qnpkl.table2(quick))
+    train, test = split_points(QUICK.y, Settings(seed=0), 0)
+    first = standardised(QUICK.X[train], QUICK.X[test])[1][:, 0]
+    for name, above in (("MKL", 0.3), ("QN-PKL", 0.0), ("L-BFGS", -0.3)):
+        share = 100 * sum(weights[name][:4]) / sum(weights[name])
+        assert found.pop(("wdbc", f"R %, {name}")) == pytest.approx(share)
+        known = 100 * np.mean((first > above) == (QUICK.y[test] > 0))
+        assert found.pop(("wdbc", f"accuracy %, {name}")) == pytest.approx(known)
+    assert not found
+    assert seen == [(name, (len(train), 29), 7.0) for name in ("MKL", "QN-PKL", "L-BFGS")]
+
+
+def test_products_and_sums_predict_what_scikit_learn_does():
+    X, y = noisy(3, 60)
+    train, truth, test = X[:40], y[:40], X[40:]
+    predict, weights, seconds = qnpkl._product(train, truth, 10.0, qnpkl.QuasiNewton(), qnpkl.Unregularised())
+    old, new = standardised(train, test)
+
+    def gaussian(A, B, widths):
+        return np.exp(-((A[:, None] - B[None]) ** 2) @ widths)
+
+    svm = SVC(C=10.0, kernel="precomputed", tol=1e-9).fit(gaussian(old, old, weights), truth)
+    np.testing.assert_array_equal(predict(test), svm.predict(gaussian(new, old, weights)))
+    assert seconds > 0
+    predicted, weights, _ = qnpkl._sum(old, new, truth, 10.0)
+    assert weights.sum() == pytest.approx(1.0)
+    kernels = [np.exp(-0.5 * (old[:, None, f] - old[None, :, f]) ** 2) for f in range(3)]
+    crosses = [np.exp(-0.5 * (new[:, None, f] - old[None, :, f]) ** 2) for f in range(3)]
+    svm = SVC(C=10.0, kernel="precomputed", tol=1e-9).fit(np.tensordot(weights, kernels, 1), truth)
+    np.testing.assert_array_equal(predicted, svm.predict(np.tensordot(weights, crosses, 1)))
+    # the weights of the sum are those of the l1 optimum
+    best = minimize(MKLOracle(qnpkl.GramBank(kernels), truth, C=10.0), LevelSet(), rtol=1e-8).upper_bound
+    assert svm_value(np.tensordot(weights, kernels, 1), truth, 10.0) <= best * (1 + 5e-3)
+
+
+def test_the_noise_of_a_split_is_the_same_for_all_its_points_and_follows_the_features(tmp_path):
+    for split, (train, y, test, truth) in enumerate(qnpkl._splits(QUICK, Options(tmp_path, splits=2), 25)):
+        rows, others = split_points(QUICK.y, Settings(seed=0), split)
+        old, new = standardised(QUICK.X[rows], QUICK.X[others])
+        np.testing.assert_array_equal(train[:, :4], old)
+        np.testing.assert_array_equal(test[:, :4], new)
+        np.testing.assert_array_equal(y, QUICK.y[rows])
+        np.testing.assert_array_equal(truth, QUICK.y[others])
+        assert abs(np.vstack((train, test))[:, 4:].mean()) < 0.1
+        assert np.vstack((train, test))[:, 4:].std() == pytest.approx(1.0, abs=0.1)
