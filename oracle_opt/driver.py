@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
@@ -18,7 +17,7 @@ from oracle_opt.checks import as_query, check_arguments, check_cut
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, Vector
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
-from oracle_opt.journal import Entry, Journal
+from oracle_opt.journal import Entry, Journal, run_identity
 from oracle_opt.oracle import Oracle
 from oracle_opt.progress import progress_display
 from oracle_opt.result import HistoryRecorder, Record, Result, Status, make_result
@@ -37,6 +36,7 @@ def minimize(
     cuts: Sequence[Cut] = (),
     keep_cuts: bool = False,
     journal: str | os.PathLike[str] | None = None,
+    journal_check: bool = True,
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
 ) -> Result:
@@ -72,6 +72,9 @@ def minimize(
     journal : path-like, optional
         Log every answer durably in this file. If it holds the answers of the same run, they are replayed instead
         of calling the oracle, and the run goes on from there.
+    journal_check : bool
+        Whether the oracle is first asked the last recorded query again, one call that is not counted, and its answer
+        compared with the recorded one. `False` is for oracles too expensive for that.
     callback : callable, optional
         Called with a `Record` after each call; stops the run by returning `True`.
     progress : bool
@@ -92,7 +95,7 @@ def minimize(
         The oracle answered no cut of the query point. Like any exception of an oracle it carries the partial
         `Result` as its attribute `result`.
     JournalMismatch
-        The journal belongs to another run.
+        The journal belongs to another run, is damaged, or is in use by another run.
 
     Examples
     --------
@@ -113,9 +116,12 @@ def minimize(
         _, minorant, weight = _told(generator, check_cut(cut, cut.point, oracle), ends, bounds)
         bounds.update(cut, minorant, weight)
     query = None
-    log_file = nullcontext() if journal is None else Journal(journal, _identity(oracle, generator, start, cuts))
+    log_file = nullcontext() if journal is None else Journal(journal, run_identity(oracle, generator, start, cuts))
     with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
         try:
+            if log is not None and journal_check and (last := log.last_query()) is not None:
+                log.compare(check_cut(oracle.query(last), last.point, oracle), oracle.convex)
+                oracle.reset()
             while True:
                 if recorder.n_calls >= max_calls:
                     return make_result(Status.MAX_CALLS, bounds, recorder)
@@ -127,7 +133,7 @@ def minimize(
                 if previous is not None and _same(query, previous):
                     return make_result(Status.STALLED, bounds, recorder)
 
-                entry = None if log is None else log.next_answer(query)
+                entry = None if log is None else log.next_answer(query, oracle)
                 if entry is None:
                     clock = perf_counter()
                     cut = oracle.query(Query(query.point.copy(), query.accuracy, query.curvature))
@@ -137,7 +143,6 @@ def minimize(
                         log.append(Entry(query, cut, oracle_seconds))
                 else:
                     cut, oracle_seconds = entry.cut, entry.seconds
-                    oracle.recall(cut)
 
                 clock = perf_counter()
                 step, minorant, weight = _told(generator, cut, ends, bounds)
@@ -191,16 +196,3 @@ def _verdict(
 def _same(query: Query, previous: Query) -> bool:
     wishes = (query.accuracy, query.curvature) == (previous.accuracy, previous.curvature)
     return wishes and bool((query.point == previous.point).all())
-
-
-def _identity(oracle: Oracle, generator: QueryPointGenerator, start: Vector, cuts: Sequence[Cut]) -> dict[str, str]:
-    """What a journal must share with a run to be replayed in it."""
-    told = hashlib.sha256()
-    for cut in cuts:
-        told.update(cut.point.tobytes())
-    return {
-        "oracle": oracle.identity(),
-        "generator": repr(generator),
-        "starting point": hashlib.sha256(start.tobytes()).hexdigest(),
-        "sequence of earlier cuts": told.hexdigest(),
-    }

@@ -18,7 +18,7 @@ class InvalidCut(OracleOptError, ValueError):
 
 
 class JournalMismatch(OracleOptError, ValueError):
-    """A journal belongs to another problem, generator or seed."""
+    """A journal belongs to another problem, generator or seed, is damaged, or is in use."""
 
 
 class InvalidData(OracleOptError, ValueError):
@@ -46,4 +46,4 @@ class OutOfTime(OracleOptError):
 
 
 class JournalWarning(UserWarning):
-    """A journal was repaired: its torn last record was dropped."""
+    """A journal was repaired, its torn last record dropped; or it cannot be locked."""

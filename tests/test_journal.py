@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import warnings
 
+import cvxpy as cp
 import numpy as np
 import pytest
-from tiny_kernels import tiny_mkl
+from journal_cuts import assert_same_cut
+from tiny_kernels import tiny_gmkl, tiny_mixed_norm, tiny_mkl
 
 from oracle_opt import (
     Box,
@@ -21,9 +25,31 @@ from oracle_opt import (
     Simplex,
     minimize,
 )
-from oracle_opt.generators import SPG, Kelley, LevelSet, Subgradient
+from oracle_opt._journal_check import disagreement
+from oracle_opt._journal_file import RecordFile
+from oracle_opt.generators import (
+    SPG,
+    AnalyticCenter,
+    Kelley,
+    LevelSet,
+    NewtonBundle,
+    ProximalBundle,
+    SpectralBundle,
+    Subgradient,
+)
 from oracle_opt.journal import Entry, Journal
-from oracle_opt.oracles import GramBank, MKLOracle
+from oracle_opt.oracles import (
+    BendersOracle,
+    ConicOracle,
+    CvxpyOracle,
+    FacilityLocationOracle,
+    GramBank,
+    MaxEigenvalueOracle,
+    MKLOracle,
+    RandomBlock,
+    SecondOrder,
+    TwoStageProblem,
+)
 
 
 class Counted(Oracle):
@@ -63,7 +89,7 @@ def test_killed_at_random_bytes_and_resumed(tmp_path, make, generator) -> None:
     whole = minimize(make(), generator, journal=tmp_path / "whole", **options)
     content = (tmp_path / "whole").read_bytes()
     rng = np.random.default_rng(0)
-    ends = [0, 1, 20, 21, 22, 40, len(content) - 1, len(content), *rng.integers(0, len(content), 12)]
+    ends = [0, 1, 20, 21, 22, 40, len(content) - 1, len(content), *rng.integers(0, len(content), 6)]
     for end in ends:
         path = tmp_path / f"killed-{end}"
         path.write_bytes(content[:end])
@@ -72,12 +98,13 @@ def test_killed_at_random_bytes_and_resumed(tmp_path, make, generator) -> None:
             warnings.simplefilter("ignore", JournalWarning)
             resumed = minimize(oracle, generator, journal=path, **options)
         assert_same_history(whole, resumed)
-        assert oracle.calls <= whole.n_calls
+        assert oracle.calls <= whole.n_calls + 1
         assert path.read_bytes()[:21] == content[:21]
-        # and what is there now replays without a single call
-        again = Counted(make())
-        assert_same_history(whole, minimize(again, generator, journal=path, **options))
-        assert again.calls == 0
+        # and what is there now replays without a single call but the check
+        for check in (True, False):
+            again = Counted(make())
+            assert_same_history(whole, minimize(again, generator, journal=path, journal_check=check, **options))
+            assert again.calls == check
 
 
 def test_a_longer_run_goes_on_where_the_shorter_ended(tmp_path) -> None:
@@ -85,7 +112,7 @@ def test_a_longer_run_goes_on_where_the_shorter_ended(tmp_path) -> None:
     oracle = Counted(absolute())
     longer = minimize(oracle, Kelley(), journal=tmp_path / "j", max_calls=8, rtol=1e-12)
     assert short.n_calls == 3
-    assert oracle.calls == longer.n_calls - 3
+    assert oracle.calls == longer.n_calls - 3 + 1  # the last one is asked again
 
 
 def test_a_torn_record_is_dropped_and_said_so(tmp_path) -> None:
@@ -96,7 +123,7 @@ def test_a_torn_record_is_dropped_and_said_so(tmp_path) -> None:
         minimize(absolute(), Kelley(), journal=tmp_path / "j", max_calls=5, rtol=1e-12)
     oracle = Counted(absolute())
     assert minimize(oracle, Kelley(), journal=tmp_path / "j", max_calls=5, rtol=1e-12).n_calls == 5
-    assert oracle.calls == 0
+    assert oracle.calls == 1
 
 
 def test_an_exception_keeps_what_was_answered(tmp_path) -> None:
@@ -110,7 +137,7 @@ def test_an_exception_keeps_what_was_answered(tmp_path) -> None:
         minimize(Fails(absolute()), Kelley(), journal=tmp_path / "j", rtol=1e-12)
     oracle = Counted(absolute())
     result = minimize(oracle, Kelley(), journal=tmp_path / "j", rtol=1e-12, max_calls=6)
-    assert oracle.calls == result.n_calls - 4
+    assert oracle.calls == result.n_calls - 4 + 1
 
 
 def test_other_problems_generators_seeds_and_starts_are_refused(tmp_path) -> None:
@@ -143,45 +170,18 @@ def test_mkl_problems_differ_by_data_labels_and_C(tmp_path) -> None:
 def test_points_are_compared_on_replay(tmp_path) -> None:
     minimize(absolute(), Kelley(), journal=tmp_path / "j", max_calls=5, rtol=1e-12)
     liar = FunctionOracle(lambda z: (float(z @ z), 2 * z), Simplex(4), name="absolute")
-    with Journal(tmp_path / "j", {}) as journal, pytest.raises(JournalMismatch, match="call 1 was asked at another"):
-        journal.next_answer(Query(np.full(4, 0.3)))
+    file = RecordFile(tmp_path / "j")
+    file.close()
+    run = json.loads(file.records[0])
+    for query, words in (
+        (Query(np.full(4, 0.3)), "call 1 was asked at another point than now, away by 0.05 in some variable"),
+        (Query(np.full(3, 0.25)), "call 1 was asked in 4 variables, now 3"),
+        (Query(np.full(4, 0.25), 1e-3), "call 1 was asked for the accuracy None, now 0.001"),
+        (Query(np.full(4, 0.25), curvature=True), "call 1 was asked without the wish for curvature, now"),
+    ):
+        with Journal(tmp_path / "j", run) as journal, pytest.raises(JournalMismatch, match=words):
+            journal.next_answer(query, liar)
     assert liar.identity() == absolute().identity()
-
-
-def test_foreign_and_damaged_files_are_refused(tmp_path) -> None:
-    (tmp_path / "text").write_text("dear diary")
-    with pytest.raises(JournalMismatch, match="is no journal of this library"):
-        minimize(absolute(), Kelley(), journal=tmp_path / "text")
-    assert (tmp_path / "text").read_text() == "dear diary"
-    minimize(absolute(), Kelley(), journal=tmp_path / "j", max_calls=5, rtol=1e-12)
-    content = bytearray((tmp_path / "j").read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    (tmp_path / "j").write_bytes(content)
-    with pytest.raises(JournalMismatch, match="is damaged at byte"):
-        minimize(absolute(), Kelley(), journal=tmp_path / "j")
-    assert (tmp_path / "j").read_bytes() == content
-
-
-def test_every_field_of_a_cut_survives(tmp_path) -> None:
-    z = np.array([0.25, 0.75])
-    part = ObjectiveCut(z, 1.0, z, extras={"name": np.array(["a", "b"])})
-    full = ObjectiveCut(z, 2.0, 3 * z, 0.5, -7.0, (part, part), np.ones((1, 2)), {"alpha": z, "bias": 0.25, "n": 3})
-    feasibility = FeasibilityCut(z, 0.1, -z, (FeasibilityCut(z, 0.2, z),), {"ray": z})
-    with Journal(tmp_path / "j", {"oracle": "x"}) as journal:
-        journal.append(Entry(Query(z, 1e-3, True), full, 0.5))
-        journal.append(Entry(Query(z), feasibility, 0.25))
-    with Journal(tmp_path / "j", {"oracle": "x"}) as journal:
-        first, second = journal.next_answer(Query(z)), journal.next_answer(Query(z))
-        assert journal.next_answer(Query(z)) is None
-    assert (first.query.accuracy, first.query.curvature, first.seconds) == (1e-3, True, 0.5)
-    assert (first.cut.value, first.cut.error, first.cut.lower_bound) == (2.0, 0.5, -7.0)
-    np.testing.assert_array_equal(first.cut.curvature, np.ones((1, 2)))
-    assert first.cut.extras["bias"] == 0.25
-    assert isinstance(first.cut.extras["n"], int)
-    assert [p.extras["name"][1] for p in first.cut.parts] == ["b", "b"]
-    assert second.query.accuracy is None
-    np.testing.assert_array_equal(second.cut.parts[0].normal, z)
-    np.testing.assert_array_equal(second.cut.extras["ray"], z)
 
 
 def test_objects_that_cannot_be_stored_are_named(tmp_path) -> None:
@@ -190,3 +190,201 @@ def test_objects_that_cannot_be_stored_are_named(tmp_path) -> None:
 
     with pytest.raises(InvalidCut, match=r"`extras\['model'\]` must be an array or a number"):
         minimize(FunctionOracle(answer, Box([0.0], [1.0])), Kelley(), journal=tmp_path / "j")
+
+
+def shifted(by, name="shifted", convex=True):
+    def function(z):
+        return float(((z - by) ** 2).sum()), 2 * (z - by)
+
+    return FunctionOracle(function, Box(-np.ones(2), np.ones(2)), name=name, convex=convex)
+
+
+@pytest.mark.parametrize("convex", [True, False])
+def test_another_function_of_the_same_name_is_refused_and_says_what_differs(tmp_path, convex) -> None:
+    generator, path = (LevelSet() if convex else SPG()), tmp_path / "j"
+    written = minimize(shifted(0.9, convex=convex), generator, rtol=1e-3, max_calls=5, journal=path)
+    before = path.read_bytes()
+    value = written.history.value[-1]
+    for by in (2.0, 0.9 + 1e-5, -0.9):
+        with pytest.raises(
+            JournalMismatch, match=rf"asked query {written.n_calls} again, .* value .* now, value {value:.10g} then"
+        ) as one:
+            minimize(shifted(by, convex=convex), generator, rtol=1e-3, journal=path)
+        assert one.value.result.n_calls == 0
+    assert path.read_bytes() == before
+    unchecked = minimize(shifted(2.0, convex=convex), generator, max_calls=5, journal=path, journal_check=False)
+    assert unchecked.history.value[-1] == value
+
+
+def test_other_random_data_are_refused(tmp_path) -> None:
+    def scenarios(seed):
+        draws = np.random.default_rng(seed).normal(size=(50, 3))
+
+        def mean_distance(z):
+            away = draws - z
+            return float(np.abs(away).mean()), -np.sign(away).mean(axis=0) / 3
+
+        return FunctionOracle(mean_distance, Box(-np.ones(3), np.ones(3)))
+
+    minimize(scenarios(0), Kelley(), max_calls=4, journal=tmp_path / "j")
+    for seed in range(1, 20):
+        with pytest.raises(JournalMismatch, match="another function, random seed or data file"):
+            minimize(scenarios(seed), Kelley(), max_calls=4, journal=tmp_path / "j")
+    assert minimize(scenarios(0), Kelley(), max_calls=9, journal=tmp_path / "j").n_calls > 4
+
+
+class Answers(Oracle):
+    """Gives what it is told to, in turn."""
+
+    gives_feasibility_cuts = True
+
+    def __init__(self, *answers, convex=True):
+        self.answers, self.convex, self.domain, self.resets = list(answers), convex, Box([-4.0], [4.0]), 0
+
+    def reset(self):
+        self.resets += 1
+
+    def query(self, query):
+        value, slope, error = self.answers.pop(0)
+        if value is None:
+            return FeasibilityCut(query.point, slope, np.array([error]))
+        return ObjectiveCut(query.point, value, np.array([slope]), error)
+
+
+@pytest.mark.parametrize(
+    ("fresh", "words"),
+    [
+        ((1.0, 0.5, 0.25), ""),
+        ((0.5, 0.5, 0.5), ""),
+        ((1.25, 0.5, 0.1), ""),
+        ((0.5, 0.5, 0.5 - 1e-12), ""),
+        ((0.5, 0.5, 0.4), r"value 0.5 to 0.9 now, value 1 to 1.25 then"),
+        ((1.26, 0.5, 3.0), r"value 1.26 to 4.26 now, value 1 to 1.25 then"),
+        ((None, 1.0, 1.0), "violation 1 now, value 1 to 1.25 then: the point is infeasible now"),
+        # the first answer was value 2 at 0, and this one claims 1 + 3 at least there
+        ((1.0, -3.0, 0.25), r"the answer given now contradicts answer 1. By the cut of answer 2 .* at least 4 "),
+    ],
+)
+def test_what_is_compared_of_the_last_answer(tmp_path, fresh, words) -> None:
+    run = [(2.0, -1.0, 0.0), (1.0, 0.5, 0.25)]
+
+    class Twice(Kelley):
+        def reset(self, domain, point):
+            super().reset(domain, point)
+            self.told = 0
+
+        def ask(self):
+            return np.array([float(self.told)])
+
+        def tell(self, cut):
+            self.told += 1
+            return super().tell(cut)
+
+    minimize(Answers(*run), Twice(), [0.0], max_calls=2, journal=tmp_path / "j")
+    oracle = Answers(fresh)
+    if words:
+        with pytest.raises(JournalMismatch, match=words):
+            minimize(oracle, Twice(), [0.0], max_calls=2, journal=tmp_path / "j")
+        assert oracle.resets == 1
+    else:
+        assert minimize(oracle, Twice(), [0.0], max_calls=2, journal=tmp_path / "j").n_calls == 2
+        assert oracle.resets == 2  # what the check left behind is forgotten
+    assert not oracle.answers
+
+
+def test_of_a_function_that_is_not_convex_the_last_value_alone_is_compared() -> None:
+    entries = [Entry(Query(np.array([0.0])), ObjectiveCut(np.array([0.0]), 2.0, np.array([-1.0])), 0.0)]
+    entries += [Entry(Query(np.array([1.0])), ObjectiveCut(np.array([1.0]), 1.0, np.array([0.5])), 0.0)]
+    fresh = ObjectiveCut(np.array([1.0]), 1.0, np.array([-3.0]))
+    assert "contradicts answer 1" in disagreement(entries, fresh, True)
+    assert disagreement(entries, fresh, False) == ""
+    # an oracle whose recorded answers contradict each other is taken up as it was
+    entries[1] = Entry(entries[1].query, fresh, 0.0)
+    assert disagreement(entries, fresh, True) == ""
+    outside = FeasibilityCut(np.array([1.0]), 1.0, np.array([1.0]))
+    entries[1] = Entry(entries[1].query, outside, 0.0)
+    assert disagreement(entries, outside, True) == ""
+    assert "feasible now" in disagreement(entries, fresh, True)
+    excludes = FeasibilityCut(np.array([1.0]), 1.0, np.array([-1.0]))
+    assert "the point of answer 1 is infeasible" in disagreement(entries, excludes, True)
+
+
+def test_an_oracle_that_fails_in_the_check_says_so_and_keeps_the_journal(tmp_path) -> None:
+    minimize(absolute(), Kelley(), journal=tmp_path / "j", max_calls=3, rtol=1e-12)
+    before = (tmp_path / "j").read_bytes()
+
+    def away(z):
+        raise OSError("the licence server is away")
+
+    oracle = FunctionOracle(away, Simplex(4), name="absolute")
+    with pytest.raises(OSError, match="licence") as caught:
+        minimize(oracle, Kelley(), journal=tmp_path / "j", rtol=1e-12)
+    assert caught.value.result.n_calls == 0
+    assert (tmp_path / "j").read_bytes() == before
+
+
+def test_earlier_cuts_are_part_of_the_run_with_all_they_hold(tmp_path) -> None:
+    z = np.full(4, 0.25)
+    told = absolute().query(Query(z))
+    options = {"max_calls": 3, "rtol": 1e-12, "journal": tmp_path / "j"}
+    whole = minimize(absolute(), Kelley(), cuts=[told], **options)
+    assert_same_history(whole, minimize(absolute(), Kelley(), cuts=[told], **options))
+    others = [[], [told, told], [dataclasses.replace(told, value=np.nextafter(told.value, -1))]]
+    others += [[dataclasses.replace(told, **change)] for change in ({"error": 1e-9}, {"lower_bound": 0.0})]
+    others += [[dataclasses.replace(told, subgradient=np.nextafter(told.subgradient, 0))]]
+    others += [[dataclasses.replace(told, further=(told,))], [dataclasses.replace(told, extras={"a": z})]]
+    for cuts in others:
+        with pytest.raises(JournalMismatch, match="another sequence of earlier cuts"):
+            minimize(absolute(), Kelley(), cuts=cuts, **options)
+
+
+def journaled():
+    """Oracles of all kinds, each with a generator for it."""
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(8, 3))
+    cost = rng.uniform(1, 9, (4, 6))
+    demand = RandomBlock([0.25, 0.5, 0.25], rows=[1], rhs=[[2.0], [6.0], [7.0]])
+    shop = TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -np.inf, [0, 2], [demand], x_upper=10)
+    x, p = cp.Variable(2, name="x"), cp.Parameter(2, name="p")
+    weights = np.triu(rng.uniform(size=(5, 5)), 1)
+    weights += weights.T
+    laplacian = np.diag(weights.sum(axis=0)) - weights
+    return {
+        "mkl": (tiny_mkl, NewtonBundle()),
+        "mixed norm": (tiny_mixed_norm, LevelSet(tune_accuracy=True)),
+        "gmkl": (tiny_gmkl, Kelley()),
+        "two-stage program": (lambda: BendersOracle(shop, n_parts=3), Kelley()),
+        "cone program": (
+            lambda: ConicOracle([1, 1, 1], np.vstack([np.zeros(3), A]), np.r_[2.0, np.ones(8)], [SecondOrder(9)]),
+            AnalyticCenter(),
+        ),
+        "eigenvalue": (
+            lambda: MaxEigenvalueOracle(laplacian / 4, [np.diag(row) for row in np.eye(5)], np.ones(5), trace=5),
+            SpectralBundle(),
+        ),
+        "facilities": (lambda: FacilityLocationOracle(5 * np.ones(4), cost, multicut=True), ProximalBundle()),
+        "cvxpy": (
+            lambda: CvxpyOracle(
+                cp.Problem(cp.Minimize(cp.norm(x - p)), [cp.norm(x) <= 1]), domain=Box([1, -2], [5, 7])
+            ),
+            Kelley(),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", journaled())
+def test_runs_of_every_kind_of_oracle_resume_as_they_were(tmp_path, name) -> None:
+    make, generator = journaled()[name]
+    options = {"rtol": 1e-7, "max_calls": 40, "keep_cuts": True}
+    whole = minimize(make(), generator, **options)
+    assert whole.n_calls > 2
+    for stop in sorted({1, whole.n_calls // 2, whole.n_calls - 1}):
+        minimize(make(), generator, journal=tmp_path / f"{stop}", **(options | {"max_calls": stop}))
+        oracle = Counted(make())
+        oracle.convex, oracle.gives_feasibility_cuts = oracle.inner.convex, oracle.inner.gives_feasibility_cuts
+        oracle.gives_eigenvectors = oracle.inner.gives_eigenvectors
+        resumed = minimize(oracle, generator, journal=tmp_path / f"{stop}", **options)
+        assert_same_history(whole, resumed)
+        assert oracle.calls == whole.n_calls - stop + 1
+        for one, other in zip(whole.history.cuts, resumed.history.cuts, strict=True):
+            assert_same_cut(one, other)

@@ -1,0 +1,434 @@
+"""The file of a journal: every bit counts, one run at a time, full disks, and all that a cut can hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import warnings
+import zipfile
+import zlib
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from journal_cuts import assert_same_cut, full_feasibility_cut, full_objective_cut
+
+from oracle_opt import (
+    Box,
+    FeasibilityCut,
+    FunctionOracle,
+    JournalMismatch,
+    JournalWarning,
+    ObjectiveCut,
+    Query,
+    SpectralPart,
+    minimize,
+)
+from oracle_opt._journal_entries import decode, encode
+from oracle_opt._journal_file import SIGNATURE, RecordFile
+from oracle_opt.generators import Kelley
+from oracle_opt.journal import Entry, Journal
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals")
+RUN = {"oracle": "x"}
+
+
+@pytest.fixture
+def unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of many files: they need not reach the disk."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+def records_of(path) -> list[bytes]:
+    file = RecordFile(path)
+    file.close()
+    return file.records
+
+
+def write(path, payloads) -> list[int]:
+    """A file of these records, and where each begins; the last number is its end."""
+    file, starts = RecordFile(path), [len(SIGNATURE)]
+    for payload in payloads:
+        file.append(payload)
+        starts.append(os.path.getsize(path))
+    file.close()
+    return starts
+
+
+def absolute():
+    return FunctionOracle(lambda z: (float(np.abs(z - 0.3).sum()), np.sign(z - 0.3)), Box([0, 0], [1, 1]))
+
+
+def test_every_flipped_bit_is_noticed_and_the_file_left_alone(tmp_path, unflushed) -> None:
+    payloads = [b"run", b"first answer", b"", b"third answer"]
+    starts = write(tmp_path / "j", payloads)
+    content = (tmp_path / "j").read_bytes()
+    assert records_of(tmp_path / "j") == payloads
+    for at in range(len(content)):
+        for bit in (1, 128):
+            damaged = bytearray(content)
+            damaged[at] ^= bit
+            (tmp_path / "d").write_bytes(damaged)
+            number = int(np.searchsorted(starts, at, side="right")) - 1
+            words = [f"answer {number}, at byte {starts[number]} of", "the record that says which run", "no journal of"]
+            if at >= len(SIGNATURE) - 2:
+                words[2] = "another version of"
+            with pytest.raises(JournalMismatch, match=words[0 if number > 0 else 1 if number == 0 else 2]):
+                RecordFile(tmp_path / "d")
+            assert (tmp_path / "d").read_bytes() == damaged
+
+
+def test_every_truncation_keeps_the_whole_records(tmp_path, unflushed) -> None:
+    payloads = [b"run", b"first answer", b"", b"third answer"]
+    starts = write(tmp_path / "j", payloads)
+    content = (tmp_path / "j").read_bytes()
+    for end in range(len(content) + 1):
+        (tmp_path / "d").write_bytes(content[:end])
+        kept = int(np.searchsorted(starts, end, side="right")) - 1
+        file = RecordFile(tmp_path / "d")
+        assert file.records == payloads[: max(kept, 0)]
+        assert file.torn == end - (starts[kept] if kept > 0 else 0)
+        assert (tmp_path / "d").read_bytes() == content[:end]  # till the next record is written
+        file.append(b"next")
+        file.close()
+        assert records_of(tmp_path / "d") == [*payloads[: max(kept, 0)], b"next"]
+
+
+def test_records_in_other_places_are_refused(tmp_path) -> None:
+    starts = write(tmp_path / "j", [b"run", b"one!", b"two!", b"two!", b"four"])
+    write(tmp_path / "other", [b"run", b"1111", b"two!", b"two!", b"four"])
+    content, other = (tmp_path / "j").read_bytes(), (tmp_path / "other").read_bytes()
+    cut = [content[: starts[0]]] + [content[a:b] for a, b in pairwise(starts)]
+    for what, number in (
+        ([*cut[:2], cut[3], cut[2], *cut[4:]], 1),  # swapped
+        ([*cut[:3], *cut[4:]], 2),  # missing
+        ([*cut[:4], cut[3], *cut[4:]], 3),  # twice
+        ([*cut, cut[-1]], 5),
+        ([*cut[:2], *cut[3:]], 1),
+        ([content[: starts[2]] + other[starts[2] :]], 2),  # of another journal
+        ([*cut[:3], b"x", *cut[3:]], 2),
+        ([*cut, b"x"], 5),
+        ([*cut, bytes(400)], 5),
+    ):
+        (tmp_path / "d").write_bytes(b"".join(what))
+        with pytest.raises(JournalMismatch, match=f"answer {number}, at byte"):
+            RecordFile(tmp_path / "d")
+
+
+def test_what_is_written_over_a_longer_torn_record_is_the_end_of_the_file(tmp_path) -> None:
+    z = np.array([0.5])
+    long = Entry(Query(z), ObjectiveCut(z, 1.0, z, extras={"long": np.arange(5000.0)}), 0.0)
+    short = Entry(Query(z), ObjectiveCut(z, 2.0, z), 0.0)
+    with Journal(tmp_path / "j", RUN) as journal:
+        journal.append(short)
+        journal.append(long)
+    os.truncate(tmp_path / "j", os.path.getsize(tmp_path / "j") - 3)
+    with pytest.warns(JournalWarning, match="dropped a torn last record of .* bytes; 1 answers are kept"):
+        journal = Journal(tmp_path / "j", RUN)
+    with journal:
+        journal.append(short)
+        journal.append(short)
+    with Journal(tmp_path / "j", RUN) as journal:
+        assert [entry.cut.value for entry in journal.entries] == [2.0, 2.0, 2.0]
+
+
+def forged(path, length: int, payload: bytes, number: int = 1) -> None:
+    """Append a record whose head is right and states a length and no hash of the payload."""
+    head = struct.pack("<4sQQ16s", b"REC\n", number, length, bytes(16))
+    path.write_bytes(path.read_bytes() + head + struct.pack("<I", zlib.crc32(head)) + payload)
+
+
+@pytest.mark.parametrize("length", [3, 2**41, 2**63, 2**64 - 1])
+def test_lengths_that_cannot_be_are_damage(tmp_path, length) -> None:
+    write(tmp_path / "j", [b"{}"])
+    forged(tmp_path / "j", length, b"abc")
+    with pytest.raises(JournalMismatch, match="answer 1, at byte"):
+        Journal(tmp_path / "j", {})
+
+
+def npz(**fields) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **fields)
+    return stream.getvalue()
+
+
+def bad_payloads():
+    z = np.array([0.5])
+    good = encode(Entry(Query(z), ObjectiveCut(z, 1.0, z, extras={"a": np.arange(99.0)}), 0.0))
+    rng = np.random.default_rng(0)
+    yield from (good[: len(good) // 2], b"", b"PK\x03\x04", npz(a=z), good.replace(b"cut/value", b"cut/valor"))
+    yield from (good.replace(b"'<f8'", b"'|O8'"), good.replace(b"(99,)", b"(9e9)"), good.replace(b"(99,)", b"9**9,"))
+    for _ in range(200):
+        changed = bytearray(good)
+        for at in rng.integers(0, len(good), 3):
+            changed[at] = rng.integers(256)
+        yield bytes(changed)
+
+
+def test_answers_that_cannot_be_read_are_refused_by_number(tmp_path, unflushed) -> None:
+    for payload in bad_payloads():
+        (tmp_path / "j").unlink(missing_ok=True)
+        z = np.array([0.5])
+        write(
+            tmp_path / "j", [json.dumps(RUN).encode(), encode(Entry(Query(z), ObjectiveCut(z, 1.0, z), 0.0)), payload]
+        )
+        with suppress(CannotBeRead), renamed():
+            Journal(tmp_path / "j", RUN).__exit__(None, None, None)  # where a changed byte did no harm
+
+
+class CannotBeRead(Exception):
+    """The only refusal that is right here."""
+
+
+@contextmanager
+def renamed():
+    try:
+        yield
+    except JournalMismatch as problem:
+        if "answer 2 cannot be read" not in str(problem):
+            raise
+        raise CannotBeRead from problem
+
+
+@pytest.mark.parametrize("head", [b"", b"nonsense", b"[1]", b"null", b'"text"', b"\xff", b"{" * 100_000])
+def test_a_first_record_that_says_nothing_is_refused(tmp_path, head) -> None:
+    write(tmp_path / "j", [head])
+    with pytest.raises(JournalMismatch, match="does not say which run"):
+        Journal(tmp_path / "j", RUN)
+
+
+def test_files_that_are_no_journals_are_left_alone(tmp_path) -> None:
+    for content, words in (
+        (b"dear diary", "is no journal of this library"),
+        (b"oracle_opt journal 1\nREC\n", "was written by another version of this library"),
+        (b"oracle_opt journal", None),  # killed while it was made
+    ):
+        (tmp_path / "f").write_bytes(content)
+        if words is None:
+            RecordFile(tmp_path / "f").close()
+        else:
+            with pytest.raises(JournalMismatch, match=words):
+                minimize(absolute(), Kelley(), journal=tmp_path / "f")
+        assert (tmp_path / "f").read_bytes() == content
+    with pytest.raises(IsADirectoryError):
+        minimize(absolute(), Kelley(), journal=tmp_path)
+
+
+@POSIX
+def test_devices_are_refused() -> None:
+    with pytest.raises(JournalMismatch, match="must be a regular file"):
+        minimize(absolute(), Kelley(), journal=os.devnull)
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        ObjectiveCut(np.array([0.5, 0.5, 0.5]), 1.0, np.ones(3)),
+        ObjectiveCut(np.array([0.5, 0.5]), 1.0, np.ones(3)),
+        ObjectiveCut(np.array([0.5, 0.25]), 1.0, np.ones(2)),
+        ObjectiveCut(np.array([0.5, 0.5]), np.nan, np.ones(2)),
+        ObjectiveCut(np.array([0.5, 0.5]), 1.0, np.array([1.0, np.inf])),
+        ObjectiveCut(np.array([0.5, 0.5]), 1.0, np.ones(2), error=-1.0),
+        FeasibilityCut(np.array([0.5, 0.5]), 1.0, np.ones(2)),
+    ],
+)
+def test_replayed_answers_pass_the_checks_of_fresh_ones(tmp_path, cut) -> None:
+    minimize(absolute(), Kelley(), [0.5, 0.5], max_calls=0, journal=tmp_path / "j")
+    run = json.loads(records_of(tmp_path / "j")[0])
+    with Journal(tmp_path / "j", run) as journal:
+        journal.append(Entry(Query(np.array([0.5, 0.5])), cut, 0.0))
+    with pytest.raises(JournalMismatch, match="answer 1 is none of this oracle: "):
+        minimize(absolute(), Kelley(), [0.5, 0.5], journal=tmp_path / "j", journal_check=False)
+
+
+def test_an_answer_without_the_warm_start_of_the_oracle_is_refused(tmp_path) -> None:
+    class Warm(FunctionOracle):
+        def recall(self, cut):
+            self.last = cut.extras["warm"]
+
+    def oracle():
+        return Warm(absolute().function, Box([0, 0], [1, 1]), name="warm")
+
+    minimize(oracle(), Kelley(), max_calls=2, journal=tmp_path / "j")
+    with pytest.raises(JournalMismatch, match="answer 1 is none of this oracle: 'warm'"):
+        minimize(oracle(), Kelley(), max_calls=2, journal=tmp_path / "j")
+
+
+def test_every_field_of_every_cut_survives(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    cuts = [full_objective_cut(rng), full_feasibility_cut(rng)]
+    for cut in cuts:  # a new field must be given above, or this fails
+        for field in dataclasses.fields(cut):
+            if field.default is not dataclasses.MISSING:
+                assert not np.array_equal(getattr(cut, field.name), field.default), field.name
+            elif field.default_factory is not dataclasses.MISSING:
+                assert getattr(cut, field.name) != field.default_factory(), field.name
+    assert {field.name for field in dataclasses.fields(SpectralPart)} == {"matrix", "trace", "b", "values", "vectors"}
+    z = rng.normal(size=4)
+    queries = [Query(z, 1e-3, True), Query(z)]
+    with Journal(tmp_path / "j", RUN) as journal:
+        for query, cut in zip(queries, cuts, strict=True):
+            journal.append(Entry(query, cut, 0.5))
+    with Journal(tmp_path / "j", RUN) as journal:
+        for query, cut, entry in zip(queries, cuts, journal.entries, strict=True):
+            assert_same_cut(cut, entry.cut)
+            assert {type(entry.cut.extras.get(name, 3)) for name in ("n",)} == {int}
+            assert (entry.query.accuracy, entry.query.curvature) == (query.accuracy, query.curvature)
+            np.testing.assert_array_equal(entry.query.point, query.point)
+            assert entry.seconds == 0.5
+    empty = ObjectiveCut(z, 1.0, z)
+    assert_same_cut(empty, decode(encode(Entry(Query(z), empty, 0.0))).cut)
+    with zipfile.ZipFile(io.BytesIO(encode(Entry(Query(z), empty, 0.0)))) as archive:
+        assert len(archive.namelist()) == len(set(archive.namelist()))
+
+
+def test_every_record_and_the_new_file_are_flushed_to_the_disk(tmp_path, monkeypatch) -> None:
+    flushed, sync = [], os.fsync
+
+    def watched(handle):
+        flushed.append((os.path.realpath(f"/proc/self/fd/{handle}"), os.fstat(handle).st_size))
+        sync(handle)
+
+    if not os.path.exists("/proc/self/fd"):
+        pytest.skip("no /proc")
+    monkeypatch.setattr(os, "fsync", watched)
+    path = os.path.realpath(tmp_path / "j")
+    with Journal(path, RUN) as journal:
+        sizes = [os.path.getsize(path)]
+        assert [name for name, _ in flushed] == [path, os.path.dirname(path)]
+        for _ in range(3):
+            z = np.array([0.5])
+            journal.append(Entry(Query(z), ObjectiveCut(z, 1.0, z), 0.0))
+            sizes.append(os.path.getsize(path))
+    assert [size for name, size in flushed if name == path] == sizes
+    assert len(set(sizes)) == 4
+
+
+@POSIX
+def test_a_full_disk_ends_the_run_with_what_it_has_and_a_whole_journal(tmp_path) -> None:
+    import resource
+
+    path, options = tmp_path / "j", {"rtol": 1e-12, "max_calls": 12}
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(9, 2))
+
+    def oracle():
+        return FunctionOracle(
+            lambda z: (float(np.abs(A @ z - 0.1).sum()), A.T @ np.sign(A @ z - 0.1)), Box([-1, -1], [1, 2])
+        )
+
+    whole = minimize(oracle(), Kelley(), **options)
+    minimize(oracle(), Kelley(), journal=path, **(options | {"max_calls": 4}))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            minimize(oracle(), Kelley(), journal=path, **options)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.result.n_calls == 4
+    assert caught.value.result.upper_bound == whole.history.upper_bound[3]
+    assert len(records_of(path)) == 5
+    resumed = minimize(oracle(), Kelley(), journal=path, **options)  # no warning: nothing torn is left
+    np.testing.assert_array_equal(resumed.history.value, whole.history.value)
+
+
+def test_a_second_run_is_refused_while_the_first_goes_on(tmp_path) -> None:
+    refused = []
+
+    def again(record):
+        for query in (False, True):
+            with pytest.raises(JournalMismatch, match="is in use by another run; wait for its end") as problem:
+                minimize(absolute(), Kelley(), journal=tmp_path / "j", journal_check=query)
+            refused.append(problem)
+
+    whole = minimize(absolute(), Kelley(), max_calls=3, journal=tmp_path / "j", callback=again)
+    assert len(refused) == 2 * whole.n_calls
+    assert minimize(absolute(), Kelley(), max_calls=3, journal=tmp_path / "j").n_calls == whole.n_calls
+
+
+HOLDS = """
+import sys, time, os
+from oracle_opt._journal_file import RecordFile
+file = RecordFile(sys.argv[1])
+if len(sys.argv) > 2:
+    if not os.fork():
+        time.sleep(60)
+        os._exit(0)
+print("open", flush=True)
+time.sleep(60)
+"""
+
+
+def locked(path) -> bool:
+    try:
+        RecordFile(path).close()
+    except JournalMismatch:
+        return True
+    return False
+
+
+@POSIX
+@pytest.mark.parametrize("with_child", [False, True])
+def test_a_journal_is_free_once_its_process_is_killed_whatever_children_it_left(tmp_path, with_child) -> None:
+    command = [sys.executable, "-c", HOLDS, str(tmp_path / "j"), *(["child"] * with_child)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, cwd=tmp_path)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+        assert locked(tmp_path / "j")
+        process.kill()
+        process.wait()
+        ends = time.monotonic() + 10
+        while locked(tmp_path / "j") and time.monotonic() < ends:
+            time.sleep(0.01)
+        assert not locked(tmp_path / "j")
+    finally:
+        os.killpg(process.pid, signal.SIGKILL) if with_child else None
+        process.stdout.close()
+
+
+@POSIX
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_neither_frees_nor_writes_the_journal_of_its_parent(tmp_path) -> None:
+    file = RecordFile(tmp_path / "j")
+    file.append(b"run")
+    child = os.fork()
+    if not child:
+        try:
+            file.append(b"from the child")
+        except JournalMismatch as problem:
+            os._exit(17 if "belongs to the process that opened it" in str(problem) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 17
+    assert locked(tmp_path / "j")
+    file.append(b"from the parent")
+    file.close()
+    assert records_of(tmp_path / "j") == [b"run", b"from the parent"]
+
+
+@POSIX
+def test_where_files_cannot_be_locked_a_run_says_so_and_goes_on(tmp_path, monkeypatch) -> None:
+    import fcntl
+
+    def refuses(*arguments):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    with pytest.warns(JournalWarning, match="cannot be locked on this file system .*see to it that no two runs use it"):
+        result = minimize(absolute(), Kelley(), max_calls=2, journal=tmp_path / "j")
+    assert result.n_calls == len(records_of_unlocked(tmp_path / "j")) - 1
+
+
+def records_of_unlocked(path) -> list[bytes]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", JournalWarning)
+        return records_of(path)
