@@ -1,10 +1,12 @@
 """Optimal, infeasible, unbounded: each verdict with a proof that is checked here once more."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from oracle_opt import Box, InvalidArgument
-from oracle_opt.generators import AnalyticCenter, Kelley
+from oracle_opt import Box, InvalidArgument, Status, minimize
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import ConicOracle, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.study import Outcome, settle
 
@@ -73,3 +75,86 @@ def test_another_domain_is_refused():
     oracle = ConicOracle([1.0], [[1.0]], [0.0], [Nonnegative(1)], domain=Box([0.0], [1.0]))
     with pytest.raises(InvalidArgument, match="FreeSpace"):
         settle(oracle, Kelley())
+
+
+@pytest.mark.parametrize("generator", [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()], ids=repr)
+def test_what_is_feasible_far_from_the_origin_is_not_infeasible(generator):
+    """Feasible from 2e6 on: empty within the first two radii, by cuts that prove nothing of the third."""
+    rows, sides = np.eye(3), -2e6 * np.arange(1.0, 4.0)
+    verdict = settle(ConicOracle(np.ones(3), rows, sides, [Nonnegative(3)]), generator)
+    assert verdict.outcome is not Outcome.INFEASIBLE
+    assert verdict.outcome is Outcome.OPTIMAL
+    assert verdict.result.upper_bound == pytest.approx(12e6, rel=1e-5)
+
+
+@pytest.mark.parametrize("cone", [SecondOrder(2), PositiveSemidefinite(1)], ids=repr)
+def test_the_words_say_how_far_the_proof_reaches(cone):
+    """Feasible from x >= 1.2e4 on: outside the box around the ball, not outside the ball around the box."""
+    size = cone.dimension
+    A = np.zeros((size, 2))
+    A[0, 0] = 1.0
+    oracle = ConicOracle([1.0, 1.0], A, np.r_[-1.2e4, np.zeros(size - 1)], [cone])
+    verdict = settle(oracle, Kelley(), radii=(1e2, 1e4))
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.infeasibility.reach == pytest.approx(1.2e4)
+    assert verdict.infeasibility.reach <= 1.2e4
+    assert "within a radius of 10000" in verdict.message
+    assert "farther out nothing is proven" in verdict.message
+    assert settle(oracle, Kelley(), radii=(1e2, 1e3)).outcome is Outcome.INFEASIBLE  # in all that was asked for
+
+
+@pytest.mark.parametrize(("cone", "side"), [(Zero(1), 1e-3), (Zero(1), -1.0), (Nonnegative(1), -1e-3)], ids=str)
+@pytest.mark.parametrize("hold_rows", [None, True, False])
+def test_a_row_without_variables_may_contradict_itself(cone, side, hold_rows):
+    """0 x + side in the cone, beside rows that the domain takes up."""
+    A = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    cones = [cone, Nonnegative(2), Zero(1)]
+    oracle = ConicOracle([1.0, 1.0], A, [side, 5.0, 5.0, -1.0], cones, hold_rows=hold_rows)
+    assert minimize(oracle, Kelley()).status is Status.EMPTY
+    verdict = settle(oracle, Kelley())
+    assert verdict.outcome is Outcome.INFEASIBLE
+    assert verdict.infeasibility.reach == np.inf
+    assert not (oracle.A.T @ verdict.infeasibility.dual).any()
+    assert oracle.b @ verdict.infeasibility.dual < 0
+    harmless = ConicOracle([1.0, 1.0], A, [0.0, 5.0, 5.0, -1.0], cones, hold_rows=hold_rows)
+    assert settle(harmless, Kelley()).outcome is Outcome.OPTIMAL
+
+
+class Liar(SecondOrder):
+    """Cuts off half of its points, by a vector outside its dual cone."""
+
+    def separate(self, v, most=None):
+        return np.array([[0.0, 0.0, -1.0]])[: int(v[2] > 0)]
+
+
+def test_vectors_outside_the_dual_cone_prove_nothing():
+    oracle = ConicOracle([1.0, 0.0], np.eye(3)[:, :2], [0.0, 1.0, 1.0], [Liar(3)])
+    verdict = settle(oracle, Kelley())
+    assert verdict.result.status is Status.EMPTY
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.infeasibility is None
+
+
+def test_a_vector_outside_the_dual_cone_is_called_so():
+    """x >= 1 in the second-order cone: -e_1 would prove that nothing is."""
+    oracle = ConicOracle([1.0], np.eye(3)[:, :1], [-1.0, 0.0, 0.0], [SecondOrder(3)])
+    run = minimize(oracle, Kelley(), max_calls=1, keep_cuts=True)
+    cut = run.history.cuts[0]
+    assert oracle.infeasibility([cut]).in_dual_cone
+    for slope in (1.0 + 1e-6, 1.1, 100.0):
+        assert not oracle.infeasibility([replace(cut, extras={"dual": np.array([1.0, slope, 0.0])})]).in_dual_cone
+
+
+@pytest.mark.parametrize("curvature", [1e-5, 1e-7])
+def test_a_quadratic_objective_alone_may_bound_a_problem(curvature):
+    """1/2 curvature x^2 - x falls until 1 / curvature, beyond the first radius, and along no direction without end."""
+    P = np.diag([curvature, 0.0])
+    oracle = ConicOracle([-1.0, 1.0], [[0.0, 1.0]], [0.0], [Nonnegative(1)], P=P)
+    verdict = settle(oracle, Kelley())
+    assert verdict.outcome is Outcome.OPTIMAL
+    assert verdict.result.upper_bound == pytest.approx(-0.5 / curvature, rel=1e-5)
+    away = minimize(oracle.recession(), Kelley())
+    assert away.lower_bound >= -1e-6
+    assert settle(ConicOracle([-1.0, -1.0], [[0.0, 1.0]], [0.0], [Nonnegative(1)], P=P), Kelley()).outcome is (
+        Outcome.UNBOUNDED
+    )

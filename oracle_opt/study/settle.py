@@ -21,9 +21,9 @@ class Outcome(Enum):
     """What became of a conic problem; the value is the sentence to print."""
 
     OPTIMAL = "A point within the tolerance of the proven bound was found, well inside the radius."
-    INFEASIBLE = "No point is feasible: a vector of the dual cone proves it far beyond the radius."
+    INFEASIBLE = "No point is feasible within the largest radius: a vector of the dual cone proves it."
     UNBOUNDED = "The objective falls without end: a feasible point and a direction of recession were found."
-    UNDECIDED = "Neither was proven within the limits."
+    UNDECIDED = "None of these was proven."
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,10 @@ class Verdict:
         Of the last run.
     radius : float
         Of that run.
+    message : str
+        What was proven, and how far.
     infeasibility : Infeasibility or None
-        The proof, where infeasible.
+        The proof, where infeasible; where undecided, that of a smaller distance, if there is one.
     direction : ndarray or None
         Of recession, where unbounded: ``A @ d`` in K up to the oracle's tolerance, ``c @ d < 0``.
     """
@@ -46,6 +48,7 @@ class Verdict:
     outcome: Outcome
     result: Result
     radius: float
+    message: str
     infeasibility: Infeasibility | None = None
     direction: Vector | None = None
 
@@ -63,9 +66,10 @@ def settle(
 
     A minimiser well inside a ball is one without it: for a point z at distance D from the best point x, with the ball's
     surface at distance R from x, convexity gives ``f(z) >= upper - gap * D / R``. An empty localization set is turned
-    into one vector of the dual cone, whose reach (`Infeasibility.reach`) must exceed the radius a thousandfold. Where
-    the minimiser lies at the surface, `Kelley` searches the directions of recession. A run that ends at a
-    limit leaves the problem undecided.
+    into one vector of the dual cone, whose reach (`Infeasibility.reach`) must cover the points of the largest radius;
+    if it does not, the next radius is tried, and after the last one the problem is undecided and the message says how
+    far the proof reaches. Where the minimiser lies at the surface, `Kelley` searches the directions of recession. A
+    run that ends at a limit leaves the problem undecided.
 
     Parameters
     ----------
@@ -97,27 +101,51 @@ def settle(
     """
     if oracle.free is None:
         raise InvalidArgument(f"`oracle` must be on FreeSpace, whose radius is to grow, got {oracle.domain!r}")
+    if not len(radii):
+        raise InvalidArgument("`radii` must name at least one radius, got none")
+    center, n = float(np.linalg.norm(oracle.free.center)), len(oracle.c)
+    # the domain is a ball or, where it has taken up rows, a part of the box around it
+    farthest = center + float(np.sqrt(n)) * max(radii)
+    best, message = None, ""
     for radius in radii:
         trial = oracle.within(radius)
         result = minimize(trial, generator, rtol=rtol, max_calls=max_calls, max_seconds=max_seconds, keep_cuts=True)
+        message = f"Within a radius of {radius:g}: {result.message}"
         if result.status is Status.EMPTY and result.point is None:
-            if not result.n_calls:  # the oracle itself told so at its first query
-                return Verdict(Outcome.INFEASIBLE, result, radius)
-            proof = trial.infeasibility(result.history.cuts)
-            if proof.in_dual_cone and proof.reach >= 1e3 * radius:
-                return Verdict(Outcome.INFEASIBLE, result, radius, infeasibility=proof)
+            proof = _proof(trial, result)
+            if proof is not None and (best is None or proof.reach > best.reach):
+                best = proof
+            reach = 0.0 if best is None else best.reach
+            if reach >= farthest:
+                where = "" if np.isinf(reach) else f" of a norm below {reach:.3g}"
+                message = f"No point{where} is feasible: a vector of the dual cone proves it."
+                return Verdict(Outcome.INFEASIBLE, result, radius, message, infeasibility=best)
+            message = (
+                f"No feasible point was found within a radius of {radius:g}, and a vector of the dual cone proves that "
+                f"there is none of a norm below {reach:.3g}; farther out nothing is proven."
+            )
             continue
         if result.point is None:
             break
         inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
         if result.success and inside:
-            return Verdict(Outcome.OPTIMAL, result, radius)
+            return Verdict(Outcome.OPTIMAL, result, radius, Outcome.OPTIMAL.value)
         if inside and result.status is not Status.CONTRADICTION:  # which a minimiser beyond the radius brings about
             break
         if not inside:
+            message = f"The best point within a radius of {radius:g} is near its surface; nothing is proven of others."
             away = minimize(
                 trial.recession(), Kelley(), rtol=rtol, atol=1e-9, max_calls=max_calls, max_seconds=max_seconds
             )
             if away.point is not None and float(trial.c @ away.point) < -1e-6 * float(np.abs(trial.c).max()):
-                return Verdict(Outcome.UNBOUNDED, result, radius, direction=away.point)
-    return Verdict(Outcome.UNDECIDED, result, radius)
+                return Verdict(Outcome.UNBOUNDED, result, radius, Outcome.UNBOUNDED.value, direction=away.point)
+    return Verdict(Outcome.UNDECIDED, result, radius, message, infeasibility=best)
+
+
+def _proof(oracle: ConicOracle, result: Result) -> Infeasibility | None:
+    """What the cuts of a run without a feasible point prove, if they prove anything."""
+    try:
+        proof = oracle.infeasibility(result.history.cuts or ())
+    except InvalidArgument:
+        return None
+    return proof if proof.in_dual_cone and proof.reach > 0 else None

@@ -1,9 +1,8 @@
-"""Closed convex cones, each with the exact separation of a point outside and a test of its dual cone."""
+"""Closed convex cones, each with the projection of a point on it, half-spaces between both, and a test of its dual."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,15 @@ from oracle_opt.cuts import Vector
 
 Duals = NDArray[np.float64]
 
+EPS = float(np.finfo(float).eps)
+ROUNDING = 8 * EPS  # of a distance, relative to the terms of the half-space
+
 
 class Cone(ABC):
-    """A closed convex cone K in R^dimension.
+    """A closed convex cone K in R^dimension, seen through the projection on it.
+
+    By Moreau's theorem a point v is ``p + q`` with p, its nearest point, in K, -q in the dual cone and ``p @ q = 0``.
+    So ``y = -q / norm(q)`` separates: ``y @ z >= 0`` on K, and ``y @ v = -norm(q)``, minus the distance of v from K.
 
     Attributes
     ----------
@@ -26,31 +31,70 @@ class Cone(ABC):
     dimension: int
 
     @abstractmethod
-    def separate(self, v: Vector) -> Duals:
-        """Vectors y of the dual cone, of norm 1, with ``y @ v < 0``.
+    def separate(self, v: Vector, most: int | None = None) -> Duals:
+        """Orthonormal vectors y of the dual cone with ``y @ v < 0``, which take v to its nearest point.
+
+        The nearest point of K is ``v - sum_i (y_i @ v) y_i``, its distance the norm of the ``y_i @ v``. A plane
+        in each direction in which v leaves K, rather than the one half-space of their sum.
+
+        Parameters
+        ----------
+        v : ndarray of shape (dimension,)
+            Any finite point.
+        most : int, optional
+            Limit on the rows; default: as many as there are.
 
         Returns
         -------
         ndarray of shape (k, dimension)
-            A row a vector, the deepest first; none (k = 0) exactly when v is in K, up to rounding.
+            A row a vector, the deepest first; none (k = 0) where v is in K, or as near as rounding can tell: within
+            some ``eps * abs(y) @ abs(v)``. The rows are in the dual cone also in exact arithmetic, which costs them at
+            most as much.
         """
 
-    @abstractmethod
+    def project(self, v: Vector) -> Vector:
+        """Nearest point of K."""
+        rows = self.separate(v)
+        nearest: Vector = v - (rows @ v) @ rows
+        return nearest
+
+    def distance(self, v: Vector) -> float:
+        """Euclidean distance of v from K; 0 where that is rounding, as in `separate`."""
+        return length(self.separate(v) @ v)
+
     def dual_contains(self, y: Vector, tolerance: float = 1e-9) -> bool:
-        """Whether y is in the dual cone, up to ``tolerance * norm(y)``."""
+        """Whether y is within ``tolerance * norm(y)`` of the dual cone: by Moreau's theorem, -y projected on K."""
+        return self.dual_distance(y) <= tolerance * length(y)
+
+    def dual_distance(self, y: Vector) -> float:
+        """Euclidean distance of y from the dual cone."""
+        return length(self.project(-y))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.dimension})"
+
+
+def length(v: Vector) -> float:
+    """Euclidean norm that neither overflows nor underflows."""
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if 0.0 < largest < np.inf else largest
+
+
+def scaled(v: Vector) -> Vector:
+    """Return v times a power of two, its largest entry between 1/2 and 1; a cone holds both or none."""
+    return np.ldexp(v, -int(np.frexp(np.abs(v).max(initial=0.0))[1]))
+
+
+def one_row(y: Vector, v: Vector) -> Duals:
+    """Return y as the row of `separate`, or no row where ``y @ v`` is rounding."""
+    depth, terms = -float(y @ v), float(np.abs(y) @ np.abs(v))
+    return y[None, :] if depth > ROUNDING * terms else np.zeros((0, len(v)))
 
 
 def _checked_size(name: str, size: int) -> int:
     if int(size) != size or size < 1:
         raise InvalidArgument(f"`{name}` must be a positive integer, got {size!r}")
     return int(size)
-
-
-def _unit(y: Vector) -> Duals:
-    return (y / np.linalg.norm(y))[None, :]
 
 
 class Zero(Cone):
@@ -65,13 +109,17 @@ class Zero(Cone):
     def __init__(self, dimension: int) -> None:
         self.dimension = _checked_size("dimension", dimension)
 
-    def separate(self, v: Vector) -> Duals:
+    def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One signed unit vector for each entry that is not zero."""
-        return _rows_of_identity(-np.sign(v), np.abs(v))
+        return _rows_of_identity(-np.sign(v), np.abs(v), most)
 
-    def dual_contains(self, y: Vector, tolerance: float = 1e-9) -> bool:
-        """Always."""
-        return True
+    def project(self, v: Vector) -> Vector:
+        """The origin."""
+        return np.zeros(self.dimension)
+
+    def distance(self, v: Vector) -> float:
+        """The norm."""
+        return length(v)
 
 
 class Nonnegative(Cone):
@@ -86,19 +134,23 @@ class Nonnegative(Cone):
     def __init__(self, dimension: int) -> None:
         self.dimension = _checked_size("dimension", dimension)
 
-    def separate(self, v: Vector) -> Duals:
+    def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One unit vector for each negative entry."""
-        return _rows_of_identity((v < 0).astype(float), -v)
+        return _rows_of_identity((v < 0).astype(float), -v, most)
 
-    def dual_contains(self, y: Vector, tolerance: float = 1e-9) -> bool:
-        """Whether no entry is negative."""
-        return bool(y.min() >= -tolerance * np.linalg.norm(y))
+    def project(self, v: Vector) -> Vector:
+        """The positive parts."""
+        return np.maximum(v, 0.0)
+
+    def distance(self, v: Vector) -> float:
+        """The norm of the negative parts."""
+        return length(np.minimum(v, 0.0))
 
 
-def _rows_of_identity(signs: Vector, depth: Vector) -> Duals:
+def _rows_of_identity(signs: Vector, depth: Vector, most: int | None) -> Duals:
     """Rows ``signs[i] * e_i`` for the non-zero signs, by falling depth."""
     chosen = np.flatnonzero(signs)
-    chosen = chosen[np.argsort(-depth[chosen], kind="stable")]
+    chosen = chosen[np.argsort(-depth[chosen], kind="stable")][:most]
     rows = np.zeros((len(chosen), len(signs)))
     rows[np.arange(len(chosen)), chosen] = signs[chosen]
     return rows
@@ -116,19 +168,20 @@ class SecondOrder(Cone):
     def __init__(self, dimension: int) -> None:
         self.dimension = _checked_size("dimension", dimension)
 
-    def separate(self, v: Vector) -> Duals:
-        """Return the residual of the projection: the half-space farthest from v."""
-        t, u = v[0], v[1:]
-        length = float(np.linalg.norm(u))
-        if length <= t:
-            return np.zeros((0, self.dimension))
-        if length <= -t:
-            return _unit(-v)  # v is in the polar cone: its projection is the origin
-        return _unit(np.r_[1.0, -u / length])
+    def separate(self, v: Vector, most: int | None = None) -> Duals:
+        """One row, ``(1, -u / norm(u)) / sqrt(2)`` unless the nearest point is the origin.
 
-    def dual_contains(self, y: Vector, tolerance: float = 1e-9) -> bool:
-        """As the cone itself."""
-        return bool(np.linalg.norm(y[1:]) <= y[0] + tolerance * np.linalg.norm(y))
+        The first entry is enlarged by more than the rounding of the others.
+        """
+        v = scaled(v)
+        t, u = float(v[0]), v[1:]
+        size = float(np.linalg.norm(u))
+        if size <= t:
+            return np.zeros((0, self.dimension))
+        # in the polar cone -v serves: the nearest point is the origin
+        y = -v / length(v) if size <= -t else np.r_[1.0, -u / size] / np.sqrt(2.0)
+        y[0] = max(y[0], (1.0 + self.dimension * EPS) * float(np.linalg.norm(y[1:])))
+        return one_row(y, v)
 
 
 class PositiveSemidefinite(Cone):
@@ -163,107 +216,17 @@ class PositiveSemidefinite(Cone):
         result: Vector = matrix[self._rows, self._columns] * self._scale
         return result
 
-    def separate(self, v: Vector) -> Duals:
-        """One ``q q'`` for each eigenvector q of a negative eigenvalue."""
+    def separate(self, v: Vector, most: int | None = None) -> Duals:
+        """One ``q q'`` for each eigenvector q of a negative eigenvalue.
+
+        The diagonal is enlarged by more than the rounding of the entries.
+        """
         values, vectors = np.linalg.eigh(self.matrix(v))
-        negative = vectors[:, values < 0]
-        return negative[self._rows].T * negative[self._columns].T * self._scale
+        chosen = vectors[:, values < -self.order * ROUNDING * float(np.abs(values).max())][:, :most]
+        rows = chosen[self._rows].T * chosen[self._columns].T * self._scale
+        rows[:, self._rows == self._columns] += 4 * EPS
+        return rows
 
-    def dual_contains(self, y: Vector, tolerance: float = 1e-9) -> bool:
-        """As the cone itself."""
-        return bool(np.linalg.eigvalsh(self.matrix(y))[0] >= -tolerance * np.linalg.norm(y))
-
-
-def _deepest(curve: Callable[[float], Vector], v: Vector, start: float, reach: float = 40.0) -> Duals:
-    """Return the row ``y = curve(r)`` that cuts v off deepest, ``min over r of y @ v / norm(y)``, near r = start.
-
-    Every r gives a valid row, so the search decides the depth alone.
-    """
-    from scipy.optimize import minimize_scalar  # only here: the import takes time
-
-    def depth(r: float) -> float:
-        y = curve(r)
-        return float(y @ v / np.linalg.norm(y))
-
-    found = minimize_scalar(depth, bounds=(start - reach, start + reach), method="bounded", options={"xatol": 1e-10})
-    return _unit(curve(min((start, float(found.x)), key=depth)))
-
-
-class Exponential(Cone):
-    """Closure of ``{(x, y, z) : y > 0, y * exp(x / y) <= z}``."""
-
-    def __init__(self) -> None:
-        self.dimension = 3
-
-    def __repr__(self) -> str:
-        return "Exponential()"
-
-    def separate(self, v: Vector) -> Duals:
-        """A supporting plane at the deepest ratio ``r = x / y``."""
-        x, y, z = (float(entry) for entry in v)
-        if z < 0 and z <= y:
-            return np.array([[0.0, 0.0, 1.0]])
-        if y < 0:
-            return np.array([[0.0, 1.0, 0.0]])
-        if y == 0:
-            if x <= 0:
-                return np.zeros((0, 3))
-            return _deepest(self._support, v, np.log(z / x) + 1.0 if z > 0 else 0.0)
-        if z > 0 and x <= y * np.log(z / y):
-            return np.zeros((0, 3))
-        # at ratio log(z / y) the plane touches the cone above (y, z); at x / y it touches it above (x, y)
-        return _deepest(self._support, v, np.log(z / y) if z > 0 else x / y)
-
-    @staticmethod
-    def _support(r: float) -> Vector:
-        """``exp(r) x + (1 - r) exp(r) y <= z`` touches the cone along the ray of ratio r; times exp(-r) if r > 0."""
-        large, small = (1.0, np.exp(-r)) if r > 0 else (np.exp(r), 1.0)
-        return np.array([-large, (r - 1.0) * large, small])
-
-    def dual_contains(self, y: Vector, tolerance: float = 1e-9) -> bool:
-        """``u < 0, -u exp(v / u) <= e w``, or ``u = 0, v >= 0, w >= 0``."""
-        slack = tolerance * float(np.linalg.norm(y))
-        u, v, w = (float(entry) for entry in y)
-        if u >= 0:
-            return bool(u <= slack and v >= -slack and w >= -slack)
-        return bool(v / u <= 700.0 and -u * np.exp(v / u - 1.0) <= w + slack)
-
-
-class Power(Cone):
-    """``{(x, y, z) : x**a * y**(1 - a) >= abs(z), x >= 0, y >= 0}``.
-
-    Parameters
-    ----------
-    exponent : float
-        a, strictly between 0 and 1.
-    """
-
-    def __init__(self, exponent: float) -> None:
-        if not 0 < exponent < 1:
-            raise InvalidArgument(f"`exponent` must lie strictly between 0 and 1, got {exponent!r}")
-        self.exponent = float(exponent)
-        self.dimension = 3
-
-    def __repr__(self) -> str:
-        return f"Power({self.exponent:g})"
-
-    def separate(self, v: Vector) -> Duals:
-        """A supporting plane of ``x**a * y**(1-a) - abs(z)`` at the deepest ratio x / y."""
-        x, y, z = (float(entry) for entry in v)
-        if x < 0 or y < 0:
-            return np.array([[1.0, 0.0, 0.0] if x <= y else [0.0, 1.0, 0.0]])
-        a = self.exponent
-        if x**a * y ** (1 - a) >= abs(z):
-            return np.zeros((0, 3))
-        sign = 1.0 if z > 0 else -1.0
-        start = np.log(max(x, 1e-300) / max(y, 1e-300))
-        return _deepest(lambda r: np.array([a * np.exp((a - 1) * r), (1 - a) * np.exp(a * r), -sign]), v, start)
-
-    def dual_contains(self, y: Vector, tolerance: float = 1e-9) -> bool:
-        """``(u / a)**a * (v / (1 - a))**(1 - a) >= abs(w), u >= 0, v >= 0``."""
-        slack = tolerance * float(np.linalg.norm(y))
-        u, v, w = (float(entry) for entry in y)
-        if min(u, v) < -slack:
-            return False
-        a = self.exponent
-        return bool((max(u, 0.0) / a) ** a * (max(v, 0.0) / (1 - a)) ** (1 - a) >= abs(w) - slack)
+    def distance(self, v: Vector) -> float:
+        """The norm of the negative eigenvalues."""
+        return length(np.minimum(np.linalg.eigvalsh(self.matrix(v)), 0.0))

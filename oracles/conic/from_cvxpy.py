@@ -11,15 +11,9 @@ from scipy import sparse
 
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.conic.cones import (
-    Cone,
-    Exponential,
-    Nonnegative,
-    PositiveSemidefinite,
-    Power,
-    SecondOrder,
-    Zero,
-)
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.exponential import Exponential
+from oracle_opt.oracles.conic.power import Power
 
 if TYPE_CHECKING:
     import cvxpy as cp

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import Cut, FeasibilityCut, Vector
+from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.conic.cones import Nonnegative, Zero
+from oracle_opt.oracles.conic.cones import ROUNDING, Nonnegative, Zero, length
 
 if TYPE_CHECKING:
     from oracle_opt.oracles.conic.oracle import ConicOracle
@@ -27,9 +28,10 @@ class Infeasibility:
     dual : ndarray of shape (m,)
         y.
     reach : float
-        No feasible point has a norm below ``-b @ y / norm(A.T @ y)``; infinite if ``A.T @ y`` is zero.
+        No feasible point has a norm below this: ``-b @ y / norm(A.T @ y)``, less what y may be outside the dual cone
+        and what rounding may hide. Infinite if ``A.T @ y`` is zero and y in the dual cone without any rounding.
     in_dual_cone : bool
-        Whether y was found in the dual cone, cone by cone.
+        Whether y was found in the dual cone, cone by cone, up to rounding.
     """
 
     dual: Vector
@@ -38,15 +40,43 @@ class Infeasibility:
 
     @classmethod
     def of(cls, oracle: ConicOracle, dual: Vector) -> Infeasibility:
-        """Check a vector against the data of an oracle."""
-        pieces = np.split(dual, np.cumsum([cone.dimension for cone in oracle.cones])[:-1])
-        inside = all(cone.dual_contains(piece) for cone, piece in zip(oracle.cones, pieces, strict=True))
-        pull, constant = float(np.linalg.norm(oracle.A.T @ dual)), -float(oracle.b @ dual)
-        return cls(dual, (constant / pull if pull > 0 else np.inf) if constant > 0 else 0.0, inside)
+        """Check a vector against the data of an oracle.
+
+        With d the distance of y from the dual cone, ``y @ (A @ x + b) >= -d norm(A @ x + b)`` for every feasible x.
+        """
+        cones = oracle.cones
+        pieces = np.split(dual, np.cumsum([cone.dimension for cone in cones])[:-1])
+        away = [cone.dual_distance(piece) for cone, piece in zip(cones, pieces, strict=True)]
+        inside = all(one <= 1e-9 * length(piece) for one, piece in zip(away, pieces, strict=True))
+        if _exact(oracle, dual, pieces):
+            return cls(dual, np.inf, True)
+        size, side = np.sqrt(oracle.A.multiply(oracle.A).sum(axis=1)), np.abs(oracle.b)
+        distance, rounding = length(np.array(away)), ROUNDING * np.abs(dual)
+        constant = -float(oracle.b @ dual) - distance * length(side) - float(rounding @ side)
+        pull = length(oracle.A.T @ dual) + distance * length(size) + float(rounding @ size)
+        return cls(dual, constant / pull if constant > 0 and pull > 0 else 0.0, inside)
 
 
-def farkas_vector(A: sparse.csr_array, b: Vector, kinds: NDArray[np.object_], cuts: Iterable[Cut]) -> Vector:
-    """Combine feasibility cuts, and rows that are known without any, to the y described at `ConicOracle.infeasibility`.
+def _exact(oracle: ConicOracle, dual: Vector, pieces: list[Vector]) -> bool:
+    """Whether in exact arithmetic ``A.T @ y = 0`` and ``b @ y < 0``, with y in the dual of polyhedral cones."""
+    for cone, piece in zip(oracle.cones, pieces, strict=True):
+        plain = isinstance(cone, Zero) or not piece.any() or (isinstance(cone, Nonnegative) and piece.min() >= 0)
+        if not plain:
+            return False
+    used = np.flatnonzero(dual)
+    A = oracle.A[used].tocsc()
+    y = [Fraction(entry) for entry in dual[used]]
+    if sum((one * Fraction(side) for one, side in zip(y, oracle.b[used], strict=True)), Fraction(0)) >= 0:
+        return False
+    for start, stop in zip(A.indptr[:-1], A.indptr[1:], strict=True):
+        entries = zip(A.indices[start:stop], A.data[start:stop], strict=True)
+        if sum((y[row] * Fraction(entry) for row, entry in entries), Fraction(0)) != 0:
+            return False
+    return True
+
+
+def farkas_vector(A: sparse.csr_array, b: Vector, kinds: NDArray[np.object_], found: Sequence[Vector]) -> Vector:
+    """Combine vectors of the dual cone, and rows known without any, to the y described at `ConicOracle.infeasibility`.
 
     Parameters
     ----------
@@ -54,12 +84,11 @@ def farkas_vector(A: sparse.csr_array, b: Vector, kinds: NDArray[np.object_], cu
         Of the oracle.
     kinds : ndarray of shape (m,)
         The type of the cone of each row.
-    cuts : iterable of cuts
-        With the vectors of the dual cone among their `extras`.
+    found : sequence of ndarray of shape (m,)
+        Of the dual cone.
     """
     from scipy.optimize import linprog  # only here: the import takes time
 
-    found = [part.extras["dual"] for cut in cuts if isinstance(cut, FeasibilityCut) for part in (cut, *cut.parts)]
     # equations may serve the proof with either sign, inequalities with one
     units = np.eye(len(b))
     equations, inequalities = units[kinds == Zero], units[kinds == Nonnegative]

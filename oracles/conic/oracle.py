@@ -12,10 +12,11 @@ from scipy import sparse
 from oracle_opt.arrays import digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
-from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
+from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, farkas_vector
 from oracle_opt.oracles.conic.quadratic import Quadratic
 from oracle_opt.oracles.conic.rows import domain_of_rows
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 
-ROUNDING = 1e-14  # of distances, relative to the norm of the point
 HELD = 1000  # most inequalities that a polyhedron holds unasked: it is made of dense matrices
 
 
@@ -66,9 +66,12 @@ class ConicOracle(Oracle):
     offset : float
         Constant of the objective.
     tolerance : float
-        A point counts as feasible if its distance to every half-space found is at most
-        `tolerance`, default 1e-9, where that of equations and inequalities grows with norm(x) above 1, and that of
-        curved cones, whose values it amplifies, by 1e-14 norm(x) alone; upper bounds are those of such points.
+        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space: of an equation or
+        inequality ``a @ x >= b`` within ``tolerance * max(1, norm(x))``, in units of x; of another cone, with
+        ``v = A @ x + b`` the part that is to be in it and y the unit vector from v to its nearest point, where v is
+        within ``tolerance * max(norm(A.T @ y), abs(y) @ abs(v))`` of that point; or within the rounding of v. Upper
+        bounds are values at such points: they may lie below the minimum by the distances times the multipliers of
+        the cones.
     max_parts : int
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional
@@ -158,13 +161,14 @@ class ConicOracle(Oracle):
         self.split = split
         self._recover = recover
         self.free = self.domain if isinstance(self.domain, FreeSpace) else None
-        self._starts = np.cumsum([0, *(cone.dimension for cone in self.cones)])
+        self._half_spaces = HalfSpaces(self.A, self.b, self.cones, tolerance, self.max_parts)
         self._kinds = np.repeat([type(cone) for cone in self.cones], [cone.dimension for cone in self.cones])
         self.hold_rows = hold_rows
         self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
         if self.free is not None:
             self._hold(self.free)
         self.gives_feasibility_cuts = len(self._held) < m
+        self._extent = extent_of(self.domain)
 
     def _hold(self, free: FreeSpace) -> None:
         """Make equations, bounds and perhaps all inequalities a part of the domain, unless no point near is left."""
@@ -259,32 +263,13 @@ class ConicOracle(Oracle):
         Raises
         ------
         EmptyLocalizationSet
-            Some y of the dual cone has ``A.T @ y = 0`` and ``b @ y < 0``: no point is feasible.
+            Some y of the dual cone has ``A.T @ y = 0`` and ``b @ y < 0``: no point of the domain is feasible.
         """
-        x = query.point
-        found = self._separations(self.A @ x + self.b)
-        norm = float(np.linalg.norm(x))
-        cuts = []
-        for dual, violation, straight in found:
-            reach = self.tolerance * max(1.0, norm) if straight else self.tolerance + ROUNDING * norm
-            # a point within reach of one half-space of a curved cone violates it by reach * length, thus others of the
-            # cone by at most reach * norm(A), which is much in the unit of a half-space of little length
-            spread = 1.0 if straight else float(np.linalg.norm(self.A.data))
-            normal = -(self.A.T @ dual)
-            length = float(np.linalg.norm(normal))
-            if length <= 1e-14 * float(np.abs(self.A.data).max(initial=0.0)):
-                if violation > self.tolerance * max(1.0, float(np.abs(self.b).max(initial=0.0))):
-                    raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
-            elif violation / length > reach:
-                # in units of the distance: what a cone calls its violation has no meaning in x
-                error = reach * spread / (1.0 if straight else length)
-                unit = {"dual": dual / length}
-                cuts.append(FeasibilityCut(x, violation / length, normal / length, extras=unit, error=error))
+        cuts = self._half_spaces.at(query.point, self._held, self._extent)
         if not cuts:
-            return self._objective(x, query.curvature)
-        cuts.sort(key=lambda cut: -cut.violation)
+            return self._objective(query.point, query.curvature)
         first, rest = cuts[0], tuple(cuts[1 : self.max_parts])
-        return FeasibilityCut(x, first.violation, first.normal, rest, first.extras, first.error)
+        return FeasibilityCut(first.point, first.violation, first.normal, rest, first.extras, first.error)
 
     def _objective(self, x: Vector, curvature: bool) -> ObjectiveCut:
         """Value and gradient, with the summands as parts, and the root of P where it is asked for."""
@@ -295,20 +280,6 @@ class ConicOracle(Oracle):
         parts = (ObjectiveCut(x, linear, self.c), *self.quadratic.parts(x)) if self.split else ()
         root = self.quadratic.roots.toarray() if curvature else None
         return ObjectiveCut(x, linear + curved, self.c + pull, parts=parts, curvature=root)
-
-    def _separations(self, v: Vector) -> list[tuple[Vector, float, bool]]:
-        """Vectors of the dual cone of the product that cut v off, by how much, and whether their cone is polyhedral."""
-        v[self._held] = 0.0  # they are satisfied, up to the domain's tolerance
-        found = []
-        for cone, start in zip(self.cones, self._starts, strict=False):
-            part = slice(start, start + cone.dimension)
-            for row in cone.separate(v[part])[: self.max_parts]:
-                violation = -float(row @ v[part])
-                if violation > 0:
-                    dual = np.zeros(len(v))
-                    dual[part] = row
-                    found.append((dual, violation, isinstance(cone, Zero | Nonnegative)))
-        return found
 
     def identity(self) -> str:
         """Cones, data, tolerance, and the rows that the domain holds."""
@@ -381,4 +352,5 @@ class ConicOracle(Oracle):
         InvalidArgument
             The cuts prove nothing: none has a positive constant.
         """
-        return Infeasibility.of(self, farkas_vector(self.A, self.b, self._kinds, cuts))
+        known = [cut.extras["dual"] for one in cuts if isinstance(one, FeasibilityCut) for cut in (one, *one.parts)]
+        return Infeasibility.of(self, farkas_vector(self.A, self.b, self._kinds, known + self._half_spaces.impossible))

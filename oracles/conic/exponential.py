@@ -1,0 +1,129 @@
+"""The exponential cone: its projection is the zero of a function of one number."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import numpy as np
+
+from oracle_opt.cuts import Vector
+from oracle_opt.oracles.conic.cones import EPS, Cone, Duals, length, one_row, scaled
+from oracle_opt.oracles.conic.roots import rising_root
+
+TINY = 5e-324  # the least positive number
+FAR = 700.0  # exp(FAR) is finite, exp(-FAR) is not zero
+
+
+class Exponential(Cone):
+    """Closure of ``{(x, y, z) : y > 0, y * exp(x / y) <= z}``.
+
+    References
+    ----------
+    .. [1] Friberg (2023), "Projection onto the exponential cone: a univariate root-finding problem", Optimization
+       Methods and Software.
+    """
+
+    def __init__(self) -> None:
+        self.dimension = 3
+
+    def __repr__(self) -> str:
+        return "Exponential()"
+
+    def separate(self, v: Vector, most: int | None = None) -> Duals:
+        """One row: ``(-1, r - 1, exp(-r))``, r the ratio x / y at the nearest point, if that is none of a face."""
+        v = scaled(v)
+        x, y, z = (float(entry) for entry in v)
+        if _inside(x, y, z):
+            return np.zeros((0, 3))
+        if _in_polar(x, y, z):
+            dual = -v
+        elif x <= 0.0 and y <= 0.0:  # the nearest point is (x, 0, max(z, 0))
+            dual = np.array([0.0, -y, max(-z, 0.0)])
+        else:
+            dual = _support(_ratio(x, y, z))
+        return one_row(_kept_in_dual(dual / length(dual)), v)
+
+
+def _inside(x: float, y: float, z: float) -> bool:
+    if y > 0.0 and z > 0.0:
+        return x <= y * (log(z) - log(y))
+    return y == 0.0 and x <= 0.0 and z >= 0.0
+
+
+def _in_polar(x: float, y: float, z: float) -> bool:
+    """Whether ``x * exp(y / x) <= -e z``, x > 0, or a limit of that."""
+    if x > 0.0 and z < 0.0:
+        return y <= x * (1.0 + log(-z) - log(x))
+    return x == 0.0 and y <= 0.0 and z <= 0.0
+
+
+def _support(r: float) -> Vector:
+    """``(-1, r - 1, exp(-r))``, normal to the cone along the ray ``(r, 1, exp(r))``; times exp(r) where r < 0."""
+    if r < -FAR:
+        return np.array([0.0, 0.0, 1.0])
+    return np.array([-1.0, r - 1.0, exp(-r)]) if r > 0.0 else np.array([-exp(r), (r - 1.0) * exp(r), 1.0])
+
+
+def _ratio(x: float, y: float, z: float) -> float:
+    """The ratio r at the nearest point of a point that is neither in the cone, nor in the polar, nor near the face.
+
+    For any r, with ``q = r**2 - r + 1``, ``a = ((r - 1) x + y) / q`` and ``b = (x - r y) / q``,
+
+        (x, y) = a (r, 1) + b (1, 1 - r),    (r, 1, exp(r)) @ (1, 1 - r, -exp(-r)) = 0,
+
+    where the first vector is of the cone and the second of its polar. So (x, y, z) is the sum of its projections on
+    both if a and b are positive and ``exp(r) a - exp(-r) b = z``, whose left side rises with r. Its logarithms are
+    compared, which neither overflow nor bend much.
+    """
+    low, high = -inf, inf  # where a and b are positive
+    if x > 0.0:
+        low = 1.0 - y / x
+    elif x < 0.0:
+        high = 1.0 - y / x
+    if y > 0.0:
+        high = min(high, x / y)
+    elif y < 0.0:
+        low = max(low, x / y)
+
+    def difference(r: float) -> tuple[float, float]:
+        q = r * r - r + 1.0
+        turn = (2.0 * r - 1.0) / q
+        over, under = ((r - 1.0) * x + y) / q, (x - r * y) / q
+        if not over > 0.0:
+            return -inf, 0.0
+        if not under > 0.0:
+            return inf, 0.0
+        up, down = r + log(over), log(under) - r
+        rise, fall = 1.0 + x / (over * q) - turn, -1.0 - y / (under * q) - turn
+        if z > 0.0:  # exp(up) = z + exp(down)
+            if down > FAR:
+                return up - down, rise - fall
+            other = exp(down)
+            return up - log(z + other), rise - fall * other / (z + other)
+        if z < 0.0:  # exp(down) = exp(up) - z
+            if up > FAR:
+                return up - down, rise - fall
+            other = exp(up)
+            return log(other - z) - down, rise * other / (other - z) - fall
+        return up - down, rise - fall
+
+    # infinite ends: the bracket grows from the other one; q overflows where nothing depends on r any more
+    low, high = (max(-1e150, min(end, 1e150)) for end in (low, high))
+    if high == 1e150 and low > -1e150:
+        start = low + max(1.0, abs(low))
+    elif low == -1e150 and high < 1e150:
+        start = high - max(1.0, abs(high))
+    else:
+        start = 0.5 * (low + high)
+    return rising_root(difference, low, high, start) if low < start < high else start
+
+
+def _kept_in_dual(dual: Vector) -> Vector:
+    """The vector with v raised by more than rounding: ``v >= u (1 + log(w / -u))`` where u < 0."""
+    u, v, w = (float(entry) for entry in dual)
+    if u > -TINY / EPS:
+        return np.array([0.0, max(v, 0.0), max(w, 0.0)])
+    w = max(w, TINY)
+    logs = log(w), log(-u)
+    least = u * (1.0 + logs[0] - logs[1])
+    return np.array([u, max(v, least - u * 4 * EPS * (2.0 + abs(logs[0]) + abs(logs[1]))), w])

@@ -1,0 +1,134 @@
+"""Cones: what was once called feasible, what half-spaces and distances mean, and which vectors are in the dual cone."""
+
+import numpy as np
+import pytest
+
+from oracle_opt import Box, FeasibilityCut, FreeSpace, ObjectiveCut, Query
+from oracle_opt.oracles import (
+    ConicOracle,
+    Exponential,
+    Nonnegative,
+    PositiveSemidefinite,
+    Power,
+    SecondOrder,
+    Zero,
+)
+
+CONES = [
+    Zero(3),
+    Nonnegative(4),
+    SecondOrder(4),
+    SecondOrder(1),
+    PositiveSemidefinite(3),
+    Exponential(),
+    Power(0.3),
+    Power(0.02),
+]
+OUTSIDE = [
+    (Exponential(), [300, 1, 1e-100]),
+    (Exponential(), [5, 1, -1e-12]),
+    (Exponential(), [1, 0, 0]),
+    (Exponential(), [0, 1, 0]),
+    (Exponential(), [1, 0, 1e300]),
+    (Exponential(), [-700, 1, -1e-20]),
+    (Exponential(), [-1e300, 1e-300, -1]),
+    (Exponential(), [5e-324, -1, 1]),
+    (Power(0.3), [-1e-12, -1e-13, 100]),
+    (Power(0.3), [0, 1, 1]),
+    (Power(0.3), [1, 0, -1]),
+    (Power(0.3), [5e-324, 1e300, 1e300]),
+    (Power(0.02), [1, -1, 1e-3]),
+]
+EDGE = [
+    (Exponential(), [0, 1, 1]),
+    (Exponential(), [-1, 0, 0]),
+    (Exponential(), [-5, 0, 1e-300]),
+    (Exponential(), [0, 0, 0]),
+    (Power(0.3), [1, 0, 0]),
+    (Power(0.3), [1, 1, -1]),
+    (Power(0.3), [0, 0, 0]),
+    (SecondOrder(3), [5, 3, -4]),
+]
+
+
+@pytest.mark.parametrize(("cone", "v"), OUTSIDE, ids=str)
+def test_points_outside_are_cut_off(cone, v):
+    v = np.array(v, dtype=float)
+    rows = cone.separate(v)
+    assert len(rows) == 1
+    assert np.linalg.norm(rows[0]) == pytest.approx(1.0, abs=1e-13)
+    assert rows[0] @ v < 0
+    assert cone.dual_contains(rows[0], 1e-14)
+    assert cone.distance(v) == pytest.approx(-float(rows[0] @ v))
+
+
+@pytest.mark.parametrize(("cone", "v"), EDGE, ids=str)
+def test_points_of_the_edge_are_kept(cone, v):
+    v = np.array(v, dtype=float)
+    assert not len(cone.separate(v))
+    assert cone.distance(v) == 0.0
+    np.testing.assert_array_equal(cone.project(v), v)
+
+
+@pytest.mark.parametrize("cone", CONES, ids=repr)
+def test_projections_satisfy_moreau(cone):
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        v = rng.normal(size=cone.dimension) * 10.0 ** rng.uniform(-6, 6, cone.dimension)
+        p, rows = cone.project(v), cone.separate(v)
+        size = np.linalg.norm(v)
+        assert cone.distance(p) <= 1e-13 * size
+        assert cone.dual_distance(p - v) <= 1e-13 * size
+        assert abs(p @ (v - p)) <= 1e-13 * size**2
+        assert cone.distance(v) == pytest.approx(np.linalg.norm(p - v), abs=1e-13 * size)
+        np.testing.assert_allclose(rows @ rows.T, np.eye(len(rows)), atol=1e-13)
+        np.testing.assert_array_equal(cone.separate(v, 1), rows[:1])
+        # the cone of another scale is the same
+        np.testing.assert_allclose(cone.project(v * 2.0**200), p * 2.0**200, rtol=0, atol=1e-13 * size * 2.0**200)
+
+
+@pytest.mark.parametrize(
+    ("cone", "v"),
+    [(SecondOrder(3), [1.0, 1.0, 0.0]), (Exponential(), [1.0, 1.0, np.e]), (Power(0.5), [1.0, 4.0, 2.0])],
+    ids=str,
+)
+def test_a_point_is_feasible_within_the_stated_distance(cone, v):
+    """The identity as A: the distance in x is the distance from the cone, relative to the terms from 1 on."""
+    v = np.array(v)
+    outward = cone.separate(v + np.array([0.1, 0, 0] if isinstance(cone, Exponential) else [-0.1, 0, 0]))
+    oracle = ConicOracle(np.ones(3), np.eye(3), np.zeros(3), [cone], domain=Box(-np.full(3, 9.0), np.full(3, 9.0)))
+    answers = []
+    for step in (0.5e-9, 20e-9):
+        answers.append(oracle.query(Query(v - step * outward[0])))
+    assert isinstance(answers[0], ObjectiveCut)
+    assert isinstance(answers[1], FeasibilityCut)
+    assert answers[1].violation == pytest.approx(20e-9, rel=0.2)
+
+
+def test_small_half_spaces_of_large_points_count():
+    """Next to x = -1e4 the other entries still mean what they say."""
+    oracle = ConicOracle(np.ones(3), np.eye(3), np.zeros(3), [Exponential()], domain=FreeSpace(3, 1e5))
+    assert isinstance(oracle.query(Query(np.array([-1e4, 1.0, -1e-6]))), FeasibilityCut)
+    assert isinstance(oracle.query(Query(np.array([-1e4, 1.0, 1e-6]))), ObjectiveCut)
+
+
+@pytest.mark.parametrize("cone", [SecondOrder(3), Exponential(), Power(0.4), PositiveSemidefinite(2)], ids=repr)
+def test_what_counts_as_feasible_violates_no_half_space_by_more_than_its_error(cone):
+    """Also with columns of very different lengths, and a tolerance that shows."""
+    rng = np.random.default_rng(1)
+    domain = Box(-np.ones(4), np.ones(4))
+    middle = {SecondOrder: [1.0, 0.0, 0.0], Exponential: [0.0, 1.0, 2.0], Power: [1.0, 1.0, 0.0]}
+    b = np.array(middle.get(type(cone), [1.0, 0.0, 1.0]))
+    for scale in (1.0, 1e-4):
+        kept, cuts = [], []
+        A = rng.normal(size=(3, 4)) * np.array([1.0, scale, scale, 1e-3])
+        oracle = ConicOracle(np.ones(4), A, b, [cone], domain=domain, tolerance=1e-2)
+        for x in rng.uniform(-1, 1, (300, 4)):
+            cut = oracle.query(Query(x))
+            (cuts if isinstance(cut, FeasibilityCut) else kept).append(cut)
+        assert kept
+        assert cuts
+        for cut in cuts:
+            for one in (cut, *cut.parts):
+                for other in kept:
+                    assert one.violation + one.normal @ (other.point - one.point) <= one.error * (1 + 1e-9)
