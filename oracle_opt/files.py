@@ -1,17 +1,21 @@
-"""Writing a file so that nobody ever sees half of it, and having one for oneself."""
+"""Writing a file so that nobody ever sees half of it, having one for oneself, and naming folders."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
+import re
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-from oracle_opt.errors import JournalWarning
+from oracle_opt.errors import InvalidArgument, JournalWarning
 
 if sys.platform == "win32":
     import msvcrt
@@ -19,6 +23,10 @@ else:
     import fcntl
 
 TEMPORARY = ".partial-"
+_OURS = re.compile(rf"{re.escape(TEMPORARY)}([0-9a-f]{{8}})-([0-9]+)-\w+(\.\w+)?")
+_LIVE = 3600.0  # seconds: writing takes less; processes of another container may hide from us
+_RESERVED = {"CON", "PRN", "AUX", "NUL"} | {f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10)}  # Windows
+_LONGEST = 200  # bytes; file systems allow 255
 
 
 def atomic_file(path: Path, write: Callable[[Path], object]) -> None:
@@ -36,7 +44,8 @@ def atomic_file(path: Path, write: Callable[[Path], object]) -> None:
     OSError
         The folder cannot be written to. Whatever goes wrong, `path` is as it was and the temporary file is gone.
     """
-    handle, temporary = tempfile.mkstemp(prefix=TEMPORARY, suffix=path.suffix, dir=path.parent)
+    prefix = f"{TEMPORARY}{_machine()}-{os.getpid()}-"
+    handle, temporary = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=path.parent)
     os.close(handle)
     try:
         write(Path(temporary))
@@ -89,6 +98,73 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a file is one that `atomic_file` was killed in, or is writing now."""
+    return path.name.startswith(TEMPORARY)
+
+
+def remove_left_overs(folder: Path) -> None:
+    """Remove what `atomic_file` left in a folder (not below) where its process was killed, and nothing else.
+
+    A file stays if its process lives, or ran on another machine, or if it was written to within the last hour.
+    """
+    for path in folder.glob(f"{TEMPORARY}*"):
+        parts = _OURS.fullmatch(path.name)
+        try:
+            if (
+                parts is not None
+                and parts[1] == _machine()
+                and not _lives(int(parts[2]))
+                and path.is_file()
+                and time.time() - path.stat().st_mtime > _LIVE
+            ):
+                path.unlink()
+        except FileNotFoundError:
+            continue  # another process was faster
+
+
+def folder_name(name: str) -> str:
+    """Name of a folder for a name of any kind: different names get different ones, and none leads elsewhere.
+
+    Characters with a meaning to a file system become ``%`` and two hexadecimal digits a byte, as in web addresses.
+
+    Raises
+    ------
+    InvalidArgument
+        The name is empty, or longer than 200 bytes.
+    """
+    escaped = "".join(_escape(c) if c in '<>:"/\\|?*%' or not c.isprintable() else c for c in name)
+    if escaped.startswith(".") or escaped.split(".")[0].rstrip().upper() in _RESERVED:
+        escaped = _escape(escaped[0]) + escaped[1:]
+    if escaped.endswith((".", " ")):
+        escaped = escaped[:-1] + _escape(escaped[-1])
+    if not 1 <= len(escaped.encode()) <= _LONGEST:
+        raise InvalidArgument(f"`name` of a data set or generator must have 1 to {_LONGEST} bytes, got {name[:50]!r}")
+    return escaped
+
+
+def _escape(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+
+
+def _machine() -> str:
+    """8 hexadecimal digits of this machine's name."""
+    return hashlib.blake2b(platform.node().encode(), digest_size=4).hexdigest()
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process of this machine exists; yes where that cannot be asked harmlessly."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _umask() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oracle_opt.datasets import Dataset
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.files import atomic_file, atomic_text
+from oracle_opt.files import atomic_file, atomic_text, folder_name
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.study.grid import Task, run_tasks
 from oracle_opt.study.plots import plot_curves
@@ -90,7 +90,9 @@ def compare(
     InvalidArgument
         An argument cannot be used.
     StoreMismatch
-        The folder belongs to other settings, other data or other methods.
+        The folder belongs to other settings, other data or other methods, or a run in it is damaged.
+    OSError
+        A run cannot be written, as the disk is full; those finished before are kept.
     """
     names = [dataset.name for dataset in datasets]
     if not names or len(set(names)) < len(names):
@@ -101,6 +103,8 @@ def compare(
         raise InvalidArgument(f"`splits` must be at least 1, got {splits!r}")
     if jobs < 1 and jobs != -1:
         raise InvalidArgument(f"`jobs` must be at least 1, or -1 for one a core, got {jobs!r}")
+    for name in (*names, *generators):
+        folder_name(name)
     settings = Settings() if settings is None else settings
     store = RunStore(folder, settings)
     runs = {run.key: run for run in store.load()}
@@ -125,7 +129,7 @@ def compare(
 
     def report(outcome: Run | Failure) -> None:
         if isinstance(outcome, Run):
-            store.save(outcome)
+            _save(store, outcome)
             runs[outcome.key] = outcome
         else:
             failures.append(outcome)
@@ -140,6 +144,14 @@ def compare(
     ordered = _in_order(list(runs.values()), names)
     _write(store.folder, ordered, failures, settings.rtol)
     return Comparison(store.folder, ordered, tuple(failures), n_found, len(runs) - before, interrupted)
+
+
+def _save(store: RunStore, run: Run) -> None:
+    try:
+        store.save(run)
+    except OSError as problem:
+        kept = f"{problem}; the runs finished before are kept in {store.folder}: mend that, and repeat the call"
+        raise OSError(problem.errno, kept) from problem
 
 
 def _in_order(runs: list[Run], names: list[str]) -> tuple[Run, ...]:

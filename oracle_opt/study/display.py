@@ -33,10 +33,13 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
         One row a generator: means and standard deviations over the splits.
     """
     from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
     from rich.table import Table
 
     n, d = dataset.shape
-    title = f"{dataset.name}: {n} points, {int(settings.train * n)} of them train, {d} features, C = {settings.C:g}"
+    title = (
+        f"{escape(dataset.name)}: {n} points, {int(settings.train * n)} of them train, {d} features, C = {settings.C:g}"
+    )
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("generator", no_wrap=True)
     for heading in (
@@ -54,7 +57,7 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
         reached = [run.single_cut_calls for run in group if run.single_cut_calls is not None]
         share = "" if len(reached) == len(group) else f" ({len(reached)}/{len(group)})"
         table.add_row(
-            generator,
+            escape(generator),
             spread([run.n_calls for run in group], "{:.1f}"),
             *([spread(reached, "{:.1f}") + share if reached else "-"] if settings.single_cut else []),
             spread([run.oracle_seconds for run in group], "{:.3f}"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import cast
@@ -69,6 +70,7 @@ def _run_task(task: Task, settings: Settings, jobs: int) -> Iterator[Run | Failu
 
 def _serve(pipe: Connection, settings: Settings, jobs: int) -> None:
     """Body of a worker process: receive tasks, send outcomes, and None after each task."""
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     try:
         while True:
             task = pipe.recv()
@@ -77,6 +79,14 @@ def _serve(pipe: Connection, settings: Settings, jobs: int) -> None:
             pipe.send(None)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
+
+
+def _die_with_parent() -> None:
+    """End this process as soon as the one that started it has ended, however that was, also in the middle of a run."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 @dataclass

@@ -56,7 +56,7 @@ def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
                 legend.setdefault(name, _draw(panel, gap_matrix(part), order.index(name)))
         threshold = panel.axhline(rtol, color="0.45", linewidth=0.9, zorder=1)
         legend[f"threshold {rtol:g}"] = threshold
-        panel.set(title=f"{dataset} ({table['split'].nunique()} splits)", xscale="log", yscale="log")
+        panel.set(title=f"{_shown(dataset)} ({table['split'].nunique()} splits)", xscale="log", yscale="log")
         panel.set_xlabel("oracle calls")
         panel.xaxis.set_major_formatter("{x:g}")
         panel.grid(which="major", color="0.9", linewidth=0.7)
@@ -66,7 +66,7 @@ def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
     for panel in panels.flat[len(datasets) :]:
         panel.set_visible(False)
     figure.legend(
-        *(legend.values(), legend.keys()),
+        *(legend.values(), map(_shown, legend)),
         loc="outside lower center",
         ncols=4 if columns > 1 else 3,
         frameon=False,
@@ -102,6 +102,11 @@ def look(index: int) -> tuple[str, Any]:
     """Colour and line style of the generator of this index: no pair twice among 49."""
     turn, place = divmod(index, len(COLOURS))
     return COLOURS[place], STYLES[(place + turn) % len(STYLES)]
+
+
+def _shown(name: str) -> str:
+    """Write a name as it stands: dollars begin no formula, characters without a picture are question marks."""
+    return "".join(c if c.isprintable() else "?" for c in name).replace("$", r"\$")
 
 
 def _draw(panel: Axes, gaps: NDArray[np.float64], index: int) -> Line2D:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oracle_opt.errors import StoreMismatch
-from oracle_opt.files import TEMPORARY, atomic_file, atomic_text
+from oracle_opt.files import atomic_file, atomic_text, folder_name, is_temporary, remove_left_overs
 from oracle_opt.study.records import Run, Settings
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SCALARS = tuple(column.name for column in fields(Run) if column.name != "history")
-_METADATA = b"oracle_opt.run"
+_METADATA, _CHECKSUM = b"oracle_opt.run", b"oracle_opt.checksum"
+FILES = ("runs", "summary.csv", "history.parquet", "curves.png", "failures.txt")  # beside settings.json
 
 
 class RunStore:
@@ -31,7 +37,13 @@ class RunStore:
     Raises
     ------
     StoreMismatch
-        The folder holds runs of other settings, or no folder can be made there.
+        The folder holds runs of other settings, or files that are not of a store, or no folder can be made there.
+
+    Notes
+    -----
+    Names of data sets and generators that mean something to a file system are escaped, see
+    `oracle_opt.files.folder_name`. A file's metadata hold a checksum of all else in it; damage is noticed when it is
+    read. Opening removes temporary files that killed processes of this machine have left, and nothing else.
     """
 
     def __init__(self, folder: os.PathLike[str] | str, settings: Settings) -> None:
@@ -39,14 +51,21 @@ class RunStore:
         self.settings = settings
         if self.folder.exists() and not self.folder.is_dir():
             raise StoreMismatch(f"{self.folder} is a file; name a folder")
-        (self.folder / "runs").mkdir(parents=True, exist_ok=True)
         path = self.folder / "settings.json"
         if path.exists():
             _compare_settings(path, settings)
         else:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for name in FILES:
+                if (self.folder / name).exists():
+                    raise StoreMismatch(
+                        f"{self.folder} has no settings.json, but {name}, which would be overwritten; "
+                        "choose another folder"
+                    )
             atomic_text(path, json.dumps(asdict(settings), indent=2) + "\n")
-        for left_over in self.folder.rglob(f"{TEMPORARY}*"):
-            left_over.unlink(missing_ok=True)
+        (self.folder / "runs").mkdir(exist_ok=True)
+        for folder in (self.folder, *self.folder.glob("runs/*/*")):
+            remove_left_overs(folder)
 
     def save(self, run: Run) -> None:
         """Write a run; a run of the same key is replaced."""
@@ -55,7 +74,8 @@ class RunStore:
 
         scalars = {name: getattr(run, name) for name in _SCALARS}
         table = pa.Table.from_pandas(run.history, preserve_index=False)
-        table = table.replace_schema_metadata({**(table.schema.metadata or {}), _METADATA: json.dumps(scalars)})
+        metadata = {_METADATA: json.dumps(scalars), _CHECKSUM: _checksum(scalars, table)}
+        table = table.replace_schema_metadata(metadata)
         path = self._path(run)
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_file(path, lambda temporary: parquet.write_table(table, temporary))
@@ -66,9 +86,10 @@ class RunStore:
         Raises
         ------
         StoreMismatch
-            A file in the folder is no run.
+            A file in the folder is no run, is damaged, or stands in another run's place.
         """
-        return [_read(path) for path in sorted(self.folder.glob("runs/*/*/*.parquet"), key=_order)]
+        paths = [path for path in self.folder.glob("runs/*/*/*.parquet") if not is_temporary(path)]
+        return [self._read(path) for path in sorted(paths, key=_order)]
 
     def check(self, runs: Iterable[Run], data: dict[str, str], methods: dict[str, str]) -> None:
         """Refuse stored runs that were made of other data or by another method than now go by their names.
@@ -100,7 +121,16 @@ class RunStore:
                 )
 
     def _path(self, run: Run) -> Path:
-        return self.folder / "runs" / run.dataset / run.generator / f"{run.split}.parquet"
+        return self.folder / "runs" / folder_name(run.dataset) / folder_name(run.generator) / f"{run.split}.parquet"
+
+    def _read(self, path: Path) -> Run:
+        run = _read(path)
+        if self._path(run) != path:
+            raise StoreMismatch(
+                f"{path} holds the run of {run.generator} on {run.dataset}, split {run.split}, whose place is "
+                f"{self._path(run)}: it was moved or copied; remove it"
+            )
+        return run
 
 
 def _compare_settings(path: Path, settings: Settings) -> None:
@@ -111,7 +141,7 @@ def _compare_settings(path: Path, settings: Settings) -> None:
             for name, value in asdict(settings).items()
             if stored[name] != value
         ]
-    except (ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         raise StoreMismatch(f"{path} holds no settings ({problem!r}); choose another folder") from problem
     if differences:
         raise StoreMismatch(
@@ -121,16 +151,33 @@ def _compare_settings(path: Path, settings: Settings) -> None:
 
 
 def _order(path: Path) -> tuple[str, str, int]:
-    number = int(path.stem) if path.stem.isdigit() else -1
+    number = int(path.stem) if path.stem.isdecimal() else -1
     return path.parts[-3], path.parts[-2], number
 
 
 def _read(path: Path) -> Run:
-    from pyarrow import ArrowException, parquet
+    from pyarrow import parquet
 
     try:
-        table = parquet.read_table(path)
-        scalars = json.loads(table.schema.metadata[_METADATA])
-        return Run(**{name: scalars[name] for name in _SCALARS}, history=table.to_pandas())
-    except (ArrowException, OSError, KeyError, TypeError, ValueError) as problem:
+        with parquet.ParquetFile(path) as file:  # `read_table` makes columns of folders that are called a=b
+            table = file.read()
+        metadata = table.schema.metadata or {}
+        scalars = json.loads(metadata[_METADATA])
+        stated = metadata.get(_CHECKSUM)
+        found = _checksum(scalars, table)
+        # without pandas' own metadata, which the checksum does not cover
+        history = table.replace_schema_metadata(None).to_pandas()
+        run = Run(**{name: scalars[name] for name in _SCALARS}, history=history)
+    except Exception as problem:  # damaged files make pyarrow raise errors of many kinds
         raise StoreMismatch(f"{path} is no run ({problem!r}); remove it, and it is run again") from problem
+    if stated is None:
+        raise StoreMismatch(f"{path} has no checksum: another version wrote it; remove it, and it is run again")
+    if stated != found:
+        raise StoreMismatch(f"{path} is damaged, its checksum is another; remove it, and it is run again")
+    return run
+
+
+def _checksum(scalars: dict[str, object], table: pa.Table) -> bytes:
+    """Hexadecimal digits that tell a run's numbers, words, names of columns and types from others."""
+    content = json.dumps(scalars, sort_keys=True), table.schema.names, [str(kind) for kind in table.schema.types]
+    return hashlib.blake2b(repr((content, table.to_pydict())).encode(), digest_size=16).hexdigest().encode()
