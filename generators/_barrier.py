@@ -162,11 +162,9 @@ def _newton_step(matrix: Matrix, weights: Vector, diagonal: Vector, gradient: Ve
 
 
 def _solved(gram: Matrix, right: Vector) -> Vector:
-    """``gram^-1 right`` for a definite matrix, scaled to a unit diagonal; NaN where it has no factor.
-
-    Its entries are of the size of squared slacks, which beside a variable that its equality fixes are all of rounding.
-    """
-    scale = 1.0 / np.sqrt(gram.diagonal())
-    _, solved, info = scipy.linalg.lapack.dposv(gram * np.outer(scale, scale), right * scale)
-    answer: Vector = scale * solved if info == 0 else np.full(len(right), np.nan)
-    return answer
+    """``gram^-1 right``; NaN where rounding leaves the matrix singular, as beside a variable its equality fixes."""
+    try:
+        solved: Vector = np.linalg.solve(gram, right)
+    except np.linalg.LinAlgError:
+        return np.full(len(right), np.nan)
+    return solved

@@ -42,10 +42,16 @@ class WarmLP:
     ----------
     cost, lower, upper : ndarray of shape (n,)
         Costs and bounds of the first columns.
+
+    Attributes
+    ----------
+    ray : ndarray of shape (n_rows,)
+        Row multipliers that prove the contradiction `solve` found last; empty if HiGHS gave none.
     """
 
     def __init__(self, cost: Vector, lower: Vector, upper: Vector) -> None:
         self._model = _new_model()
+        self.ray = np.zeros(0)
         self.add_columns(cost, lower, upper, np.zeros((0, len(cost))))
 
     @property
@@ -96,6 +102,7 @@ class WarmLP:
             The deadline passed.
         """
         contradicted = False
+        self.ray = np.zeros(0)
         self._model.setOptionValue("simplex_iteration_limit", simplex_steps(self._model))
         for attempt, options in enumerate(_ATTEMPTS):
             if attempt:
@@ -111,7 +118,10 @@ class WarmLP:
                 if np.isfinite(x).all() and np.isfinite(duals).all():
                     return x, duals
             # at tight tolerances rows that touch may seem to contradict each other: only if no attempt succeeds they do
-            contradicted |= status == highspy.HighsModelStatus.kInfeasible
+            if status == highspy.HighsModelStatus.kInfeasible:
+                contradicted = True
+                _, known, ray = self._model.getDualRay()
+                self.ray = np.array(ray) if known else self.ray
         if contradicted:
             return None
         raise LPFailure(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
@@ -121,6 +131,7 @@ class WarmLP:
         copy._model = _new_model()
         copy._model.passModel(self._model.getLp())
         copy._model.setBasis(self._model.getBasis())
+        copy.ray = self.ray
         return copy
 
 

@@ -20,8 +20,9 @@ def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     violates, by more than a share of the gap, is added to these, and it is done again.
 
     Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Its
-    multipliers are left with the model, for the next projection to start from. Should the projection fail numerically,
-    the point is where the segment from the last query point to the model's minimiser enters the level set.
+    multipliers are left with the model, for the next projection to start from. A gap that is rounding has no level
+    sets: the point is then the model's minimiser. Should the projection fail numerically, the point is where the
+    segment from the last query point to the model's minimiser enters the level set.
 
     Parameters
     ----------
@@ -36,7 +37,9 @@ def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     """
     for _ in range(TANGENTS):
         point = _projection(model, last, level, entropic)
-        if not model.gap > 0 or not model.pool.add_tangent(point, model.lower + (level + MISSED) * model.gap):
+        if not model.gap > model.resolution or not model.pool.add_tangent(
+            point, model.lower + (level + MISSED) * model.gap
+        ):
             return point
     return point
 
@@ -45,7 +48,7 @@ def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     """Project on the level set of the whole cuts."""
     assert model.minimum is not None
     pool, gap, minimiser = model.pool, model.gap, model.minimum.point
-    if not gap > 0:
+    if not gap > model.resolution:
         return minimiser
     objective, feasibility = pool.objective, pool.feasibility
     unit = np.r_[np.full(len(objective), gap), 1e-3 * np.abs(feasibility.matrix).max(axis=1, initial=0.0)]

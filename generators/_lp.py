@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from oracle_opt import Domain
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._cuts import CutPool, Rows
-from oracle_opt.generators._highs import TOLERANCE, Matrix, WarmLP
+from oracle_opt.generators._feasible import prove_empty
+from oracle_opt.generators._highs import TOLERANCE, LPFailure, Matrix, WarmLP
 
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns
@@ -87,14 +88,14 @@ class CutLP(ABC):
         return 0.0 if of is self._feasibility else level
 
     def solve(self, pool: CutPool) -> ModelMinimum | None:
-        """Take up the pool's new cuts and minimise; `None` if the rows leave nothing.
+        """Take up the pool's new cuts and minimise; `None` if the feasibility cuts provably leave nothing.
 
         Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
 
         Raises
         ------
         LPFailure
-            HiGHS failed numerically.
+            HiGHS failed numerically, or calls rows contradictory and no multipliers prove it.
         """
         self._take_up(pool)
         solved = self._lp.solve()
@@ -110,7 +111,10 @@ class CutLP(ABC):
             self._add_columns(pool, wanted)
             solved = self._lp.solve()
         if solved is None:
-            return None
+            ray = self._lp.ray
+            if len(ray) and prove_empty(self._domain, pool.feasibility, self._feasibility.multipliers(ray)):
+                return None
+            raise LPFailure("HiGHS calls the rows contradictory, and no multipliers prove it")
         solution, duals = solved
         point = np.zeros(self._domain.dimension)
         point[self._columns] = solution[self._n_heights :]

@@ -9,11 +9,13 @@ from oracle_opt.bounds import relative_gap
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import TANGENTS, CutPool
+from oracle_opt.generators._feasible import nearest_feasible, prove_empty
 from oracle_opt.generators._highs import LPFailure
 from oracle_opt.generators._lp import CutLP, ModelLP, ModelMinimum
 from oracle_opt.generators._multicut import MulticutLP
 
 COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
+ROUNDING = 1e-15  # of the terms of both bounds
 WORTH = 0.1  # share of the depth below the upper bound that a piece of the parts' model has to take off
 
 
@@ -21,7 +23,8 @@ class CuttingPlaneModel:
     """Cuts, minimised after each by a linear program; with a variable a summand once cuts come with parts.
 
     Should the program fail numerically, the newest objective cut stands in for the model: its minimiser over the domain
-    for that of the model, itself for the minorant. The best bound proven so far stays.
+    for that of the model, itself for the minorant. The best bound proven so far stays. Before the first objective cut
+    the nearest point of the feasibility cuts stands in.
 
     Parameters
     ----------
@@ -37,7 +40,7 @@ class CuttingPlaneModel:
     pool : CutPool
         The cuts.
     minimum : ModelMinimum or None
-        Where the model is least; `None` if the feasibility cuts leave nothing.
+        Where the model is least; `None` if the feasibility cuts provably leave nothing.
     minorant : Minorant or None
         The combination of cuts by the linear program's multipliers.
     lower : float
@@ -60,6 +63,7 @@ class CuttingPlaneModel:
         self._lp: CutLP = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
         self._asked: Vector | None = None
+        self._terms = 0.0  # of the last minorant's constant
         self._predicted = np.inf
         constraints = domain.linear_constraints()
         assert constraints is not None
@@ -72,6 +76,11 @@ class CuttingPlaneModel:
     def gap(self) -> float:
         """Best value seen, with its error, minus the proven bound."""
         return self.pool.upper - self.lower
+
+    @property
+    def resolution(self) -> float:
+        """What the gap must exceed to be more than the rounding of the bounds' terms."""
+        return ROUNDING * (abs(self.pool.upper) + self._terms)
 
     def query(self, point: Vector, tune_accuracy: bool) -> Vector | Query:
         """The point, perhaps with the wish that the relative error be a tenth of the relative gap."""
@@ -95,13 +104,7 @@ class CuttingPlaneModel:
         return (cut.upper - self._predicted) / decrease
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
-        """Take up a cut and minimise; whether the cut is the best seen so far.
-
-        Raises
-        ------
-        LPFailure
-            The linear program failed before the first objective cut, when nothing can stand in for it.
-        """
+        """Take up a cut and minimise; whether the cut is the best seen so far."""
         before = self.pool.best
         self.pool.add(cut)
         if self.pool.n_parts and isinstance(self._lp, ModelLP):
@@ -110,16 +113,16 @@ class CuttingPlaneModel:
             self.minimum = self._lp.solve(self.pool)
             if self._chebyshev:
                 self._refine()
-            self.failed = self.minimum is None and not len(self.pool.feasibility)  # objective cuts exclude nothing
+            self.failed = False
         except LPFailure:
-            if not len(self.pool.objective):
-                raise
             self.failed = True
         if self.failed:
-            self.minimum = self._of_newest_cut()
+            self.minimum = self._of_newest_cut() if len(self.pool.objective) else self._of_no_cut(cut.point)
         if self.minimum is not None and len(self.pool.objective):
             multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.parts
             self.minorant = self.pool.minorant(*multipliers)
+            a = self.minimum.objective
+            self._terms = float(a @ np.abs(self.pool.objective.constant)) / max(float(a.sum()), 1e-300)
             if self.minorant is not None:
                 proven = self.minorant.constant + self.domain.minimize_linear(self.minorant.slope)[0]
                 self.lower = max(self.lower, proven)
@@ -138,6 +141,13 @@ class CuttingPlaneModel:
             if not self.pool.add_tangent(self.minimum.point, whole + WORTH * (self.pool.upper - whole)):
                 return
             self.minimum = self._lp.solve(self.pool)
+
+    def _of_no_cut(self, point: Vector) -> ModelMinimum | None:
+        nearest = nearest_feasible(self.domain, self.pool.feasibility, point)
+        if not nearest.converged and prove_empty(self.domain, self.pool.feasibility, nearest.multipliers):
+            return None
+        zeros = np.zeros(len(self.pool.feasibility))
+        return ModelMinimum(nearest.point, -np.inf, np.zeros(0), zeros, np.zeros(len(self.pool.parts)))
 
     def _of_newest_cut(self) -> ModelMinimum:
         rows = self.pool.objective

@@ -6,7 +6,6 @@ import numpy as np
 
 from oracle_opt import (
     Domain,
-    EmptyLocalizationSet,
     FeasibilityCut,
     FreeSpace,
     InvalidArgument,
@@ -22,6 +21,8 @@ from oracle_opt.cuts import Vector
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import TANGENTS
+from oracle_opt.generators._feasible import nothing_left
+from oracle_opt.generators._highs import LPFailure
 from oracle_opt.generators._lp import ModelMinimum
 from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
@@ -132,7 +133,7 @@ class AnalyticCenter(QueryPointGenerator):
     def ask(self) -> Vector | Query:
         """Return the analytic center."""
         if self._empty:
-            raise EmptyLocalizationSet("the cuts leave no interior point")
+            raise nothing_left(proven=True)
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -171,11 +172,9 @@ class AnalyticCenter(QueryPointGenerator):
         if not converged:
             start = self._best_on_segment(polytope, minimum.point)
             if start is None:
-                ball = ChebyshevLP(self._domain).solve(self._model.pool)
-                start = None if ball is None else self._best_on_segment(polytope, ball.point)
+                start = self._best_on_segment(polytope, self._deepest_point(minimum))
             if start is None:
                 # the set has no interior left at this precision: its best known point is the model's minimiser
-                self._empty = not len(self._model.pool.objective)
                 self._point = minimum.point
                 return
             center, converged = analytic_center(polytope, start)
@@ -185,6 +184,14 @@ class AnalyticCenter(QueryPointGenerator):
         if height:
             self._height = -center[-1] * self._unit
         self._point = self._query()
+
+    def _deepest_point(self, minimum: ModelMinimum) -> Vector:
+        """Center of the largest ball between the cuts; should its program fail, the model's minimiser."""
+        try:
+            ball = ChebyshevLP(self._domain).solve(self._model.pool)
+        except LPFailure:
+            ball = None
+        return minimum.point if ball is None else ball.point
 
     def _query(self) -> Vector:
         """The center, without weights that vanish beside the largest of their simplex."""

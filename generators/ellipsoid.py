@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from oracle_opt import (
     Ball,
     Domain,
-    EmptyLocalizationSet,
     Exhausted,
     FeasibilityCut,
     FreeSpace,
@@ -21,6 +20,7 @@ from oracle_opt import (
 )
 from oracle_opt._deadline import seconds_left
 from oracle_opt.cuts import Cut, Vector
+from oracle_opt.generators._feasible import ROUNDING, nothing_left
 from oracle_opt.generators._polyhedron import polyhedral_refusal
 
 FLAT = 1e-14  # relative to the longest axis
@@ -115,10 +115,13 @@ class Ellipsoid(QueryPointGenerator):
         flat = length <= FLAT * float(np.linalg.norm(slope)) * float(np.abs(self._axes).max(initial=0.0))
         depth = violation / length if length > 0 else np.inf
         if flat or depth >= 1 - 1e-12:
-            if d and length > 0:
-                self._prove(normal, length, cut)
+            proven = bool(d) and length > 0 and self._prove(normal, length, cut)
+            if isinstance(cut, FeasibilityCut) and not proven:  # of a single point, or of a flat ellipsoid
+                least = self._domain.minimize_linear(cut.normal)[0] - float(cut.normal @ cut.point)
+                terms = abs(cut.violation) + float(np.abs(cut.normal) @ np.abs(cut.point))
+                proven = cut.violation + least > ROUNDING * terms
             if np.isinf(self._upper):
-                self._end = EmptyLocalizationSet("the cuts leave no point of the domain")
+                self._end = nothing_left(proven)
             else:
                 self._end = Exhausted("the ellipsoid is flat, or holds no better point, up to rounding")
             return
@@ -177,17 +180,18 @@ class Ellipsoid(QueryPointGenerator):
                 slope = rows[chosen - len(worst)]
             self._cut(slope, self.deep * float(depths[chosen]))
 
-    def _prove(self, normal: Vector, length: float, cut: Cut | None) -> None:
-        """Make a minorant of the least value of the pending cut c over the ellipsoid.
+    def _prove(self, normal: Vector, length: float, cut: Cut | None) -> bool:
+        """Make a minorant of the least value of the pending cut c over the ellipsoid; whether it leaves no point.
 
         Let s be the largest value of an affine function over the ellipsoid after an update by the cut c_t. Then some
         multiplier m >= 0 makes the largest value of "function - m c_t" over the ellipsoid before it at most s: the
         best one is known in closed form. Started from -c and carried back to the first ellipsoid, this proves
         ``c + sum of m_t c_t >= -s`` over the domain. Of these functions, those of the domain are at most 0 and left
-        out; those of the oracle stay, and their objective cuts' multipliers are made to add up to one.
+        out; those of the oracle stay, and their objective cuts' multipliers are made to add up to one. Without
+        objective cuts a positive least value of what stays proves that no point of the domain is feasible.
         """
         d = len(normal)
-        constant, slope, total = 0.0, np.zeros(self._domain.dimension), 0.0
+        constant, slope, total, terms = 0.0, np.zeros(self._domain.dimension), 0.0, 0.0
         p, share, taken = -normal, 1.0, cut  # p: the function's slope in the ellipsoid's coordinates
         for t in range(len(self._normals), -1, -1):
             if t < len(self._normals):
@@ -207,12 +211,16 @@ class Ellipsoid(QueryPointGenerator):
             elif share > 0 and taken is not None:
                 constant += share * (taken.violation - float(taken.normal @ taken.point))
                 slope += share * taken.normal
-        if not (total > 0 and np.isfinite(total) and np.isfinite(constant) and np.isfinite(slope).all()):
-            return
+                terms += share * (taken.violation + float(np.abs(taken.normal) @ np.abs(taken.point)))
+        if not (np.isfinite(total) and np.isfinite(constant) and np.isfinite(slope).all()):
+            return False
+        if not total > 0:
+            return constant + self._domain.minimize_linear(slope)[0] > ROUNDING * terms
         minorant = Minorant(constant / total, slope / total)
         bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
         if bound > self._lower:
             self._minorant, self._lower = minorant, bound
+        return False
 
 
 def _factors(d: int, depth: float) -> tuple[float, float]:

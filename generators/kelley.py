@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from oracle_opt import (
     Domain,
-    EmptyLocalizationSet,
     FeasibilityCut,
     Minorant,
     ObjectiveCut,
@@ -13,6 +12,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._feasible import nothing_left
 from oracle_opt.generators._level import level_point
 from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
@@ -68,13 +68,13 @@ class Kelley(QueryPointGenerator):
     def ask(self) -> Vector | Query:
         """Return the model's minimiser."""
         if self._point is None:
-            raise EmptyLocalizationSet("the cuts leave no point")
+            raise nothing_left(proven=True)
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut and solve the linear program; every objective cut moves the point."""
         self._model.add(cut)
-        if self._model.failed:
+        if self._model.failed and self._model.pool.best is not None:
             self._point = level_point(self._model, cut.point, 0.5, None)
         else:
             self._point = None if self._model.minimum is None else self._model.minimum.point

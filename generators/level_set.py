@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from oracle_opt import (
     Domain,
-    EmptyLocalizationSet,
     FeasibilityCut,
     InvalidArgument,
     Minorant,
@@ -14,6 +13,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import Vector
+from oracle_opt.generators._feasible import nothing_left
 from oracle_opt.generators._level import level_point
 from oracle_opt.generators._model import CuttingPlaneModel
 from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
@@ -101,7 +101,7 @@ class LevelSet(QueryPointGenerator):
     def ask(self) -> Vector | Query:
         """Return the projection on the level set."""
         if self._point is None:
-            raise EmptyLocalizationSet("the cuts leave no point")
+            raise nothing_left(proven=True)
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:

@@ -7,7 +7,7 @@ import numpy as np
 from oracle_opt import (
     Box,
     Domain,
-    EmptyLocalizationSet,
+    Exhausted,
     FeasibilityCut,
     FreeSpace,
     InvalidArgument,
@@ -18,9 +18,9 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
-from oracle_opt._projection import project_on_cuts
 from oracle_opt.cuts import Vector
 from oracle_opt.generators._cuts import TANGENTS, CutPool
+from oracle_opt.generators._feasible import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators._proximal import proximal_point
 
 TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
@@ -97,12 +97,12 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers, self._outer, self._pulls = np.zeros(0), np.zeros(0), np.zeros(len(self._rhs))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
-        self._empty = False
+        self._end: Exhausted | None = None
 
     def ask(self) -> Vector:
         """Return the minimiser of the proximal master."""
-        if self._empty:
-            raise EmptyLocalizationSet("no point of the domain was found that satisfies the feasibility cuts")
+        if self._end is not None:
+            raise self._end
         return self._point
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -229,8 +229,9 @@ class ProximalBundle(QueryPointGenerator):
             if not done.converged and failures < 3:
                 failures += 1
                 self._weight *= 10.0
-                if failures > 1:
-                    start[m:] = 0.0  # which may have been the cause
+                if failures == 2:  # what may have been the cause: the start, and the margin, where it leaves nothing
+                    start[m:] = 0.0
+                    rhs[m : m + len(scale)] += 3.0 * allowed
             elif not moved and self._weight > self._least_weight:
                 self._weight *= 0.1
             else:
@@ -242,8 +243,8 @@ class ProximalBundle(QueryPointGenerator):
             self._outer, self._pulls = outer, done.multipliers[m + len(scale) :] * steep
 
     def _inside(self, point: Vector) -> Vector:
-        """Return the point of the domain nearest to one that satisfies the master's equations to its tolerance."""
-        return self._domain.project(point) if len(self._equations) else point
+        """Return the point of the domain nearest to one that satisfies the master's rows to its tolerance."""
+        return self._domain.project(point) if isinstance(self._domain, Polyhedron) else point
 
     def _prove(self, objective: Vector, feasibility: Vector) -> None:
         minorant = self._pool.minorant(objective, feasibility)
@@ -255,18 +256,13 @@ class ProximalBundle(QueryPointGenerator):
 
     def _restore(self) -> None:
         """Before the first objective cut: the nearest point of the feasibility cuts."""
-        rows = self._pool.feasibility
-        matrix = np.vstack([rows.matrix, self._equations])
-        scale = np.abs(matrix).max(axis=1)
-        rhs = np.r_[-rows.constant, self._rhs] / scale
-        rhs[: len(rows)] -= 3e-9
-        ones, start, count = np.ones(self._domain.dimension), np.zeros(len(rhs)), len(self._equations)
-        done = project_on_cuts(
-            self._master, self._point, ones, matrix / scale[:, None], rhs, start, 1e-9, n_equations=count
-        )
-        point = self._inside(done.point)
-        self._empty = not done.converged or bool((point == self._point).all())
-        self._point = point
+        domain = self._domain if isinstance(self._domain, Polyhedron) else self._master
+        nearest = nearest_feasible(domain, self._pool.feasibility, self._point)
+        if not nearest.converged:
+            proven = prove_empty(self._domain, self._pool.feasibility, nearest.multipliers)
+            if proven or bool((nearest.point == self._point).all()):
+                self._end = nothing_left(proven)
+        self._point = nearest.point
 
 
 def _without_radius(domain: Domain) -> Domain:

@@ -192,7 +192,7 @@ def line_search(
 ) -> tuple[Vector, Vector, float] | None:
     """Armijo's rule along the segment to the model's maximiser; `None` if no step gains."""
     slope, step = float(gradient @ direction), 1.0
-    if not slope > 0:
+    if not 0 < slope < np.inf:  # infinite where no point satisfies the rows
         return None
     for _ in range(60):
         trial = u + step * direction

@@ -81,6 +81,11 @@ def _checked_radius(radius: float, *, finite: bool) -> float:
     return float(radius)
 
 
+# A multiple of 1 / w added to t moves nu alone. Where nu is this many times what it leaves of the largest t, the sum of
+# the difference is lost in rounding: t less its largest is then projected.
+FAR = 1e3
+
+
 def _project_on_simplices(t: NDArray[np.float64], w: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
     """Row-wise ``max(0, t - nu / w)`` with nu such that each row adds up to radius.
 
@@ -96,6 +101,9 @@ def _project_on_simplices(t: NDArray[np.float64], w: NDArray[np.float64], radius
     positive = (sorted_t * sorted_w > total / inverse) & ~padded
     last = np.maximum(positive.sum(axis=1) - 1, 0)[:, None]
     nu = np.take_along_axis(total, last, axis=1) / np.take_along_axis(inverse, last, axis=1)
+    top = sorted_t[:, :1] * sorted_w[:, :1]
+    if (np.abs(nu) > FAR * (top - nu)).any():
+        return _project_on_simplices(t - top / w, w, radius)
     result: NDArray[np.float64] = np.maximum(t - nu / w, 0.0)
     return result
 
@@ -216,6 +224,9 @@ class Simplex(ProductOfSimplices):
         order = np.argsort(-breakpoints)
         nu = (np.cumsum(point[order]) - self.radius) / np.cumsum(inverse[order])
         last = max(int(np.count_nonzero(breakpoints[order] > nu)) - 1, 0)
+        top = breakpoints[order[0]]
+        if abs(nu[last]) > FAR * (top - nu[last]):
+            return self.project(point - top * inverse, metric)
         result: Vector = np.maximum(point - nu[last] * inverse, 0.0)
         return result
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, minimize
+from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, Status, minimize
 from oracle_opt._nonnegative import nonnegative_quadratic
 from oracle_opt._projection import Projection, project_on_cuts
-from oracle_opt.generators import Kelley, LevelSet, _level
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, _level
 from oracle_opt.generators._barrier import Polytope, analytic_center
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import CutPool
@@ -302,14 +302,34 @@ def test_cuts_are_dropped_though_the_linear_program_took_up_none_of_the_last(mon
     assert model.lower <= 1 / 3 <= model.pool.upper
 
 
-def test_a_linear_program_that_fails_with_nothing_to_stand_in_raises(monkeypatch) -> None:
+@pytest.mark.parametrize("generator", [Kelley(), Kelley(chebyshev=True), LevelSet(), AnalyticCenter()], ids=repr)
+@pytest.mark.parametrize("feasible", [True, False])
+def test_linear_programs_that_fail_from_the_start_cost_neither_the_run_nor_a_proof(
+    generator, feasible, monkeypatch
+) -> None:
+    """The nearest point of the feasibility cuts stands in, and multipliers of theirs prove that there is none."""
+
     def failing(self):
         raise LPFailure("made to fail")
 
+    rows = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    sides = np.array([0.2, 0.3, 0.6 if feasible else 0.4])
+
+    def function(z):
+        beyond = rows @ z - sides
+        i = int(beyond.argmax())
+        if beyond[i] > 1e-12:
+            return FeasibilityCut(z, beyond[i], rows[i])
+        return ObjectiveCut(z, float(z[2]), rows[2])
+
     monkeypatch.setattr(WarmLP, "solve", failing)
-    model = CuttingPlaneModel(Simplex(3), 100)
-    with pytest.raises(LPFailure, match="made to fail"):
-        model.add(FeasibilityCut(np.ones(3), 1.0, np.ones(3)))
+    result = minimize(FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True), generator, max_calls=60)
+    if feasible:
+        assert result.status is not Status.EMPTY
+        assert result.lower_bound <= 0.5 <= result.upper_bound + 1e-9
+    else:
+        assert result.status is Status.EMPTY
+        assert result.point is None
 
 
 def test_a_failing_projection_gives_a_point_of_the_level_set(monkeypatch) -> None:
