@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -200,7 +201,7 @@ def binary_labels(values: Sequence[str], lines: Sequence[int], path: Path, where
     """
     found = {value: number(value) for value in set(values)}
     for value in found:
-        if value in MISSING or (value.lstrip("+-").lower() in ("inf", "infinity")):
+        if value in MISSING or _infinite(value):
             what = "is missing" if value in MISSING else f"is {shown(value)}"
             raise wrong(path, lines[list(values).index(value)], f"{where}: the label {what}")
     as_numbers = None not in found.values()
@@ -211,6 +212,13 @@ def binary_labels(values: Sequence[str], lines: Sequence[int], path: Path, where
         raise InvalidData(f"{path}: {where} must have exactly two values, got {len(kinds)}: {words}")
     low, high = kinds
     return np.array([1.0 if label == high else -1.0 for label in labels]), f"1 = {_word(high)}, -1 = {_word(low)}"
+
+
+def _infinite(word: str) -> bool:
+    try:
+        return not math.isfinite(float(word))
+    except ValueError:
+        return False
 
 
 def _word(value: object) -> str:

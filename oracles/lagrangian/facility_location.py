@@ -114,7 +114,7 @@ class FacilityLocationOracle(LagrangianOracle):
             )
         with data_of(Path(path)):
             if ghosh:
-                table = words.numbers(slice(5, None)).reshape(m, n + 2)
+                table = words.numbers(slice(4, None))[1:].reshape(m, n + 2)
                 return cls(table[:, 1], table[:, 2:], multicut=multicut)
             # capacities may be words
             opening = words.numbers(slice(3, 2 + 2 * m, 2))
