@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt import FeasibilityCut, InvalidCut, Minorant, ObjectiveCut
-from oracle_opt.cuts import Vector
+from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCut
+from oracle_opt.bounds import cut_rounding
+from oracle_opt.cuts import EPS, Vector
 
 TANGENTS = 20  # limit on the pieces of the parts' model that one call adds
 
@@ -22,13 +25,17 @@ class Rows:
         The cut's value plus its error, or the violation, at the point it came from; the least of equal rows.
     count : ndarray of shape (m,)
         How often each row was added.
+    size : ndarray of shape (m,)
+        Sum of the sizes of its terms, at the point it came from and at most on the domain: the unit of rounding.
+    error : ndarray of shape (m,)
+        By how much rounding may have raised the constant.
     part : ndarray of shape (m,)
         Which summand of f the row is a cut of; 0 where f is not split.
     """
 
     def __init__(self, dimension: int) -> None:
         self._matrix = np.empty((16, dimension))
-        self._sides = np.empty((3, 16))
+        self._sides = np.empty((5, 16))
         self._part = np.zeros(16, dtype=np.intp)
         self._size = 0
 
@@ -56,12 +63,22 @@ class Rows:
         return self._sides[2, : self._size]
 
     @property
+    def size(self) -> Vector:
+        """Units of rounding errors, a view."""
+        return self._sides[3, : self._size]
+
+    @property
+    def error(self) -> Vector:
+        """Errors of the constants, a view."""
+        return self._sides[4, : self._size]
+
+    @property
     def part(self) -> NDArray[np.intp]:
         """Summands, a view."""
         return self._part[: self._size]
 
-    def add(self, row: Vector, constant: float, value: float, part: int = 0) -> None:
-        """Add one row, or count it once more if it stands there already, up to rounding."""
+    def add(self, row: Vector, constant: float, value: float, size: float, error: float, part: int = 0) -> None:
+        """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays."""
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
             if self._part[i] == part and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
                 self._sides[1, i] = min(self._sides[1, i], value)
@@ -73,7 +90,7 @@ class Rows:
             self._part = np.concatenate([self._part, np.zeros_like(self._part)])
         self._matrix[self._size] = row
         self._part[self._size] = part
-        self._sides[:, self._size] = constant, value, 1
+        self._sides[:, self._size] = constant, value, 1, size, error
         self._size += 1
 
     def largest(self, point: Vector) -> float:
@@ -105,8 +122,8 @@ class CutPool:
 
     Parameters
     ----------
-    dimension : int
-        Number of variables.
+    domain : Domain
+        Where the cuts hold.
 
     Attributes
     ----------
@@ -122,10 +139,9 @@ class CutPool:
         The cut it was seen at.
     """
 
-    def __init__(self, dimension: int) -> None:
-        self.objective = Rows(dimension)
-        self.feasibility = Rows(dimension)
-        self.parts = Rows(dimension)
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self.objective, self.feasibility, self.parts = (Rows(domain.dimension) for _ in range(3))
         self.n_parts = 0
         self.upper = np.inf
         self.best: ObjectiveCut | None = None
@@ -142,13 +158,12 @@ class CutPool:
             if cut.parts:
                 self._add_parts(cut)
             for one in (cut, *cut.further):
-                self.objective.add(one.subgradient, one.value - float(one.subgradient @ one.point), cut.upper)
+                self._add_row(self.objective, one.point, one.value, one.subgradient, cut.upper)
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
         else:
             for part in (cut, *cut.parts):
-                constant = part.violation - float(part.normal @ part.point)
-                self.feasibility.add(part.normal, constant, part.violation)
+                self._add_row(self.feasibility, part.point, part.violation, part.normal, part.violation)
 
     def _add_parts(self, cut: ObjectiveCut) -> None:
         if self.n_parts not in (0, len(cut.parts)):
@@ -157,7 +172,16 @@ class CutPool:
             )
         self.n_parts = len(cut.parts)
         for j, one in enumerate(cut.parts):
-            self.parts.add(one.subgradient, one.value - float(one.subgradient @ one.point), one.upper, j)
+            self._add_row(self.parts, one.point, one.value, one.subgradient, one.upper, j)
+
+    def _add_row(self, rows: Rows, point: Vector, value: float, slope: Vector, upper: float, part: int = 0) -> None:
+        error, size = cut_rounding(point, value, slope)
+        rows.add(slope, value - float(slope @ point), upper, size + self._domain.extent(slope), error, part)
+
+    def add_inequalities(self, matrix: NDArray[np.float64], rhs: Vector) -> None:
+        """Add ``matrix @ z <= rhs``, which all of the domain satisfies, as feasibility cuts known beforehand."""
+        for row, side in zip(matrix, rhs, strict=True):
+            self.feasibility.add(row, -float(side), 0.0, abs(float(side)) + self._domain.extent(row), 0.0)
 
     def value(self, point: Vector) -> float:
         """Value of the model at a point; -inf without objective cuts."""
@@ -183,7 +207,10 @@ class CutPool:
         if not value > height:
             return False
         before, parts = len(self.objective), self.parts
-        self.objective.add(parts.matrix[largest].sum(axis=0), float(parts.constant[largest].sum()), self.upper)
+        size = float(parts.size[largest].sum())
+        error = float(parts.error[largest].sum()) + EPS * self.n_parts * size  # the sums' own rounding
+        slope, constant = parts.matrix[largest].sum(axis=0), float(parts.constant[largest].sum())
+        self.objective.add(slope, constant, self.upper, size, error)
         return len(self.objective) > before
 
     def _piece(self, point: Vector) -> tuple[NDArray[np.intp], float]:
@@ -199,10 +226,11 @@ class CutPool:
 
         Any nonnegative multipliers give a function below f on the feasible set, good ones a tight one: negative
         entries, which only rounding can make, are cut off, so a solver's tolerance cannot falsify the bound. Those of
-        the parts are scaled to the same sum for every summand: what the whole cuts leave to one.
+        the parts are scaled to the same sum for every summand: what the whole cuts leave to one. The `error` of the
+        minorant bounds what rounding does to the cuts' constants, the multipliers and their sums.
         """
         a, u = np.maximum(objective, 0.0), np.maximum(feasibility, 0.0)
-        total = whole = float(a.sum())
+        total = whole = fsum(a[a > 0])
         b = np.zeros(0)
         if parts is not None and self.n_parts:
             b = np.maximum(parts, 0.0)
@@ -217,10 +245,16 @@ class CutPool:
         a, u, b = a / total, u / total, b / total
         constant = float(a @ self.objective.constant + u @ self.feasibility.constant)
         slope = self.objective.combine(a) + self.feasibility.combine(u)
+        size = float(a @ self.objective.size + u @ self.feasibility.size)
+        error = float(a @ self.objective.error + u @ self.feasibility.error)
+        terms = 0.5 * (np.count_nonzero(a) + np.count_nonzero(u))  # products and their sum
         if len(b):
             constant += float(b @ self.parts.constant)
             slope += self.parts.combine(b)
-        return Minorant(constant, slope)
+            size += float(b @ self.parts.size)
+            error += float(b @ self.parts.error)
+            terms += np.count_nonzero(b)  # these and the sums of multipliers, which are not exact
+        return Minorant(constant, slope, error + EPS * (terms + 6) * size)
 
     def shrink(
         self, cap: int, objective: Vector, feasibility: Vector, parts: Vector | None = None
@@ -249,7 +283,8 @@ class CutPool:
         self.objective.keep(mask)
         self.parts.keep(of_parts)
         if aggregate is not None:
-            self.objective.add(aggregate.slope, aggregate.constant, self.upper)
+            size = abs(aggregate.constant) + self._domain.extent(aggregate.slope)
+            self.objective.add(aggregate.slope, aggregate.constant - aggregate.error, self.upper, size, 0.0)
         return mask, of_parts
 
 

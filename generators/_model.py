@@ -53,7 +53,7 @@ class CuttingPlaneModel:
 
     def __init__(self, domain: Domain, max_cuts: int, chebyshev: bool = False) -> None:
         self.domain = domain
-        self.pool = CutPool(domain.dimension)
+        self.pool = CutPool(domain)
         self.minimum: ModelMinimum | None = None
         self.minorant: Minorant | None = None
         self.lower = -np.inf
@@ -68,9 +68,7 @@ class CuttingPlaneModel:
         constraints = domain.linear_constraints()
         assert constraints is not None
         if constraints.inequality_matrix is not None and constraints.inequality_rhs is not None:
-            # inequalities of the domain are feasibility cuts known beforehand
-            for row, side in zip(constraints.inequality_matrix, constraints.inequality_rhs, strict=True):
-                self.pool.feasibility.add(row, -float(side), 0.0)
+            self.pool.add_inequalities(constraints.inequality_matrix, constraints.inequality_rhs)
 
     @property
     def gap(self) -> float:

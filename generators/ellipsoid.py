@@ -19,7 +19,8 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt._deadline import seconds_left
-from oracle_opt.cuts import Cut, Vector
+from oracle_opt.bounds import cut_rounding
+from oracle_opt.cuts import EPS, Cut, Vector
 from oracle_opt.generators._feasible import ROUNDING, nothing_left
 from oracle_opt.generators._polyhedron import polyhedral_refusal
 
@@ -73,11 +74,13 @@ class Ellipsoid(QueryPointGenerator):
         self._lower = -np.inf
         self._minorant: Minorant | None = None
         self._end: Exhausted | None = None
-        # Of each update: unit normal, length of the unscaled normal, depth, and the oracle's cut if it is one.
+        # Of each update: unit normal, length of the unscaled normal, depth, and the oracle's cut, if it is one, with
+        # the error of its constant and the size of its terms.
         self._normals: list[Vector] = []
         self._lengths: list[float] = []
         self._depths: list[float] = []
         self._cuts: list[Cut | None] = []
+        self._sizes: list[tuple[float, float]] = []
 
     def ask(self) -> Vector:
         """Return the center."""
@@ -110,12 +113,13 @@ class Ellipsoid(QueryPointGenerator):
     def _cut(self, slope: Vector, violation: float, cut: Cut | None = None, ahead: float = np.nan) -> None:
         """Replace the ellipsoid by the smallest around its part with ``slope @ (z - center) + violation <= 0``."""
         d = self._axes.shape[1]
+        size = (0.0, 0.0) if cut is None else self._rounding(cut)
         normal = slope @ self._axes
         length = float(np.linalg.norm(normal))
         flat = length <= FLAT * float(np.linalg.norm(slope)) * float(np.abs(self._axes).max(initial=0.0))
         depth = violation / length if length > 0 else np.inf
         if flat or depth >= 1 - 1e-12:
-            proven = bool(d) and length > 0 and self._prove(normal, length, cut)
+            proven = bool(d) and length > 0 and self._prove(normal, length, cut, size)
             if isinstance(cut, FeasibilityCut) and not proven:  # of a single point, or of a flat ellipsoid
                 least = self._domain.minimize_linear(cut.normal)[0] - float(cut.normal @ cut.point)
                 terms = abs(cut.violation) + float(np.abs(cut.normal) @ np.abs(cut.point))
@@ -130,16 +134,21 @@ class Ellipsoid(QueryPointGenerator):
                 self._end = Exhausted("the oracle's error is too large for what is left of the ellipsoid")
             return
         if self._upper - (ahead - length) <= 0.8 * (self._upper - self._lower):
-            self._prove(normal, length, cut)
+            self._prove(normal, length, cut, size)
         normal /= length
-        for log, entry in zip(
-            (self._normals, self._lengths, self._depths, self._cuts), (normal, length, depth, cut), strict=True
-        ):
+        logs = self._normals, self._lengths, self._depths, self._cuts, self._sizes
+        for log, entry in zip(logs, (normal, length, depth, cut, size), strict=True):
             log.append(entry)
         along, across = _factors(d, depth)
         direction = self._axes @ normal
         self._center = self._center - (1 + d * depth) / (d + 1) * direction
         self._axes = across * self._axes + np.outer((along - across) * direction, normal)
+
+    def _rounding(self, cut: Cut) -> tuple[float, float]:
+        """Error of a cut's constant, size of its terms on the domain."""
+        value, slope = (cut.value, cut.subgradient) if isinstance(cut, ObjectiveCut) else (cut.violation, cut.normal)
+        error, size = cut_rounding(cut.point, value, slope)
+        return error, size + self._domain.extent(slope)
 
     def _enter_domain(self) -> None:
         domain = self._domain
@@ -180,7 +189,7 @@ class Ellipsoid(QueryPointGenerator):
                 slope = rows[chosen - len(worst)]
             self._cut(slope, self.deep * float(depths[chosen]))
 
-    def _prove(self, normal: Vector, length: float, cut: Cut | None) -> bool:
+    def _prove(self, normal: Vector, length: float, cut: Cut | None, size: tuple[float, float]) -> bool:
         """Make a minorant of the least value of the pending cut c over the ellipsoid; whether it leaves no point.
 
         Let s be the largest value of an affine function over the ellipsoid after an update by the cut c_t. Then some
@@ -191,11 +200,12 @@ class Ellipsoid(QueryPointGenerator):
         objective cuts a positive least value of what stays proves that no point of the domain is feasible.
         """
         d = len(normal)
-        constant, slope, total, terms = 0.0, np.zeros(self._domain.dimension), 0.0, 0.0
+        constant, slope, total = 0.0, np.zeros(self._domain.dimension), 0.0
+        error = sizes = terms = 0.0
         p, share, taken = -normal, 1.0, cut  # p: the function's slope in the ellipsoid's coordinates
         for t in range(len(self._normals), -1, -1):
             if t < len(self._normals):
-                h, depth, taken = self._normals[t], self._depths[t], self._cuts[t]
+                h, depth, taken, size = self._normals[t], self._depths[t], self._cuts[t], self._sizes[t]
                 along, across = _factors(d, depth)
                 a = float(h @ p) / along
                 p = p / across
@@ -204,6 +214,8 @@ class Ellipsoid(QueryPointGenerator):
                 multiplier = max(0.0, a + b * depth / np.sqrt(1 - depth * depth))
                 p -= multiplier * h
                 share = multiplier / self._lengths[t]
+            if share > 0 and taken is not None:
+                error, sizes = error + share * size[0], sizes + share * size[1]
             if share > 0 and isinstance(taken, ObjectiveCut):
                 total += share
                 constant += share * (taken.value - float(taken.subgradient @ taken.point))
@@ -216,7 +228,9 @@ class Ellipsoid(QueryPointGenerator):
             return False
         if not total > 0:
             return constant + self._domain.minimize_linear(slope)[0] > ROUNDING * terms
-        minorant = Minorant(constant / total, slope / total)
+        # as for a `CutPool`: constants; products, no more than updates; multipliers that miss the sum 1
+        error = (error + EPS * (len(self._normals) + 9) * sizes) / total
+        minorant = Minorant(constant / total, slope / total, error)
         bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
         if bound > self._lower:
             self._minorant, self._lower = minorant, bound

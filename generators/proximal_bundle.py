@@ -80,12 +80,11 @@ class ProximalBundle(QueryPointGenerator):
             raise InvalidArgument(f"`proximal` must be positive, got {self.proximal!r}")
         self._domain = domain
         self._master = _without_radius(domain)
-        self._pool = CutPool(domain.dimension)
+        self._pool = CutPool(domain)
         self._equations, self._rhs = np.zeros((0, domain.dimension)), np.zeros(0)
         if isinstance(domain, Polyhedron):  # its box alone is simple: the rest are rows of the master
             self._equations, self._rhs = domain.equality_matrix, domain.equality_rhs
-            for row, side in zip(domain.A, domain.b, strict=True):
-                self._pool.feasibility.add(row, -float(side), 0.0)
+            self._pool.add_inequalities(domain.A, domain.b)
         self._point = point
         self._center: ObjectiveCut | None = None
         self._weight = 0.0

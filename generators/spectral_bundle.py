@@ -16,7 +16,7 @@ from oracle_opt import (
     SpectralPart,
     Step,
 )
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.generators._spectral import Matrix, SpectralModel, flattened, minimize_spectral
 
 NEW = 10  # eigenvectors that a call adds to the active ones
@@ -199,7 +199,8 @@ class SpectralBundle(QueryPointGenerator):
         constants = part.trace * entries + slopes @ y - value
         if self._aggregate is not None:
             slopes = np.vstack([self._aggregate.slope, slopes])
-            constants = np.r_[self._aggregate.constant + slopes[0] @ y - value, constants]
+            known = self._aggregate.constant - self._aggregate.error
+            constants = np.r_[known + slopes[0] @ y - value, constants]
         model = SpectralModel(0.5 * (at_center + at_center.T), matrices, constants, slopes)
         hessian = self._curvature(part, y)
         # H is singular where f is constant, as max-cut is along (1, ..., 1)
@@ -216,7 +217,14 @@ class SpectralBundle(QueryPointGenerator):
     def _prove(self, model: SpectralModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
         """The minorant of some multipliers; kept if it proves more than those before."""
         slope = model.slope(V, eta)
-        minorant = Minorant(model.constant(V, eta) + center.value - float(slope @ center.point), slope)
+        constant = model.constant(V, eta) + center.value - float(slope @ center.point)
+        sizes = np.abs(V).ravel(), eta
+        entries = np.abs(model.matrices).reshape(len(slope), -1) @ sizes[0] + sizes[1] @ np.abs(model.slopes)
+        size = float(sizes[0] @ np.abs(model.center).ravel() + sizes[1] @ np.abs(model.constants)) + abs(center.value)
+        size += float(entries @ np.abs(center.point)) + self._domain.extent(entries)
+        # products with an orthonormal basis, of V, and of the point, each a sum of so many terms
+        error = EPS * (len(self._basis) + V.size + len(eta) + len(slope)) * size
+        minorant = Minorant(constant, slope, error)
         bound = minorant.constant + self._domain.minimize_linear(slope)[0]
         if bound > self._lower or self._minorant is None:
             self._minorant, self._lower = minorant, bound

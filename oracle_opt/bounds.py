@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from math import inf, isfinite
 
+import numpy as np
+
 from oracle_opt.consistency import AnswerMemory
-from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, Vector
+from oracle_opt.cuts import EPS, Cut, Minorant, ObjectiveCut, Vector
 from oracle_opt.domain import Domain
 
 
@@ -27,6 +29,16 @@ def relative_gap(upper: float, lower: float) -> float:
     return max(0.0, upper - lower) / max(1e-12, abs(upper))
 
 
+def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, float]:
+    """Bound on the error of the constant ``value - slope @ point`` of a cut, and the size of its terms.
+
+    The size is ``abs(value) + abs(slope) @ abs(point)``. Of the error 1/3 is the rounding of this sum, and 2/3 are left
+    to the value: so much it may be wrong if an oracle computes it as ``constant + slope @ point``.
+    """
+    size = abs(value) + float(np.abs(slope).dot(np.abs(point)))
+    return EPS * (1.5 * len(slope) + 3) * size, size
+
+
 class BoundTracker:
     """Keeps the incumbent and the four lower bounds.
 
@@ -37,8 +49,9 @@ class BoundTracker:
     3. model: the generator's minorant minimised over the domain,
     4. average: the objective cuts averaged with the generator's weights, minimised over the domain.
 
-    Each is kept at its best so far. With feasibility cuts the domain is larger than the feasible set, so 2 and 4
-    stay valid and only 3 can see the constraints.
+    From each the largest error that rounding can have made is taken off, so that it holds in exact arithmetic for
+    the numbers the oracle answered. Each is kept at its best so far. With feasibility cuts the domain is larger than
+    the feasible set, so 2 and 4 stay valid and only 3 can see the constraints.
 
     Parameters
     ----------
@@ -57,6 +70,8 @@ class BoundTracker:
         Which two answers contradict each other, if that was noticed: answers are numbered in the order of `update`.
     source : BoundSource
         The proof that gives the best lower bound.
+    rounding : float
+        What was taken off that bound for rounding.
     proofs : dict
         Each of the four bounds, best so far, in the order above.
     """
@@ -65,7 +80,7 @@ class BoundTracker:
         self._domain = domain
         self._convex = convex
         self._weight = 0.0
-        self._constant = 0.0
+        self._constant = self._size = self._error = 0.0
         self._slope: Vector | None = None
         self.incumbent: ObjectiveCut | None = None
         self.conflict = ""
@@ -74,6 +89,7 @@ class BoundTracker:
         self.upper = inf
         self.lower = -inf
         self.source = BoundSource.NONE
+        self.rounding = 0.0
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
 
     @property
@@ -99,27 +115,38 @@ class BoundTracker:
             if cut.upper < self.upper:
                 self.upper, self.incumbent = cut.upper, cut
             if self._convex:
-                self._raise(BoundSource.ORACLE, cut.lower_bound)
-                constant = cut.value - float(cut.subgradient @ cut.point)
-                self._raise(BoundSource.CUT, self._minimum(constant, cut.subgradient))
+                self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0)
+                slope = cut.subgradient
+                constant = cut.value - float(slope.dot(cut.point))
+                error, size = cut_rounding(cut.point, cut.value, slope)
+                self._prove(BoundSource.CUT, constant, slope, error)
                 if weight > 0:
-                    self._average(constant, cut.subgradient, weight)
+                    self._average(constant, slope, error, size + self._domain.extent(slope), weight)
         if self._convex and minorant is not None:
-            self._raise(BoundSource.MODEL, self._minimum(minorant.constant, minorant.slope))
+            self._prove(BoundSource.MODEL, minorant.constant, minorant.slope, minorant.error)
 
-    def _average(self, constant: float, slope: Vector, weight: float) -> None:
-        """Running convex combination: a <- a + (w / sum w) (new - a)."""
+    def _average(self, constant: float, slope: Vector, error: float, size: float, weight: float) -> None:
+        """Running convex combination: a <- a + (w / sum w) (new - a).
+
+        Whatever the rounded shares are, they make a convex combination; what each step adds to the error is the
+        rounding of its difference, product and sum.
+        """
         self._weight += weight
         share = weight / self._weight
+        self._error += share * (error - self._error) + EPS * (1.5 * share * size + self._size)
+        self._size += share * (size - self._size)
         self._constant += share * (constant - self._constant)
         self._slope = slope.copy() if self._slope is None else self._slope + share * (slope - self._slope)
-        self._raise(BoundSource.AVERAGE, self._minimum(self._constant, self._slope))
+        self._prove(BoundSource.AVERAGE, self._constant, self._slope, self._error)
 
-    def _minimum(self, constant: float, slope: Vector) -> float:
-        return constant + self._domain.minimize_linear(slope)[0]
+    def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float) -> None:
+        """Minimise an affine function that may lie above f by an error."""
+        least = self._domain.minimize_linear(slope)[0]
+        error += self._domain.minimum_rounding(slope) + 2.0 * EPS * (abs(constant) + abs(least))
+        self._raise(source, constant + least - error, error)
 
-    def _raise(self, source: BoundSource, bound: float) -> None:
+    def _raise(self, source: BoundSource, bound: float, rounding: float) -> None:
         if bound > self.proofs[source]:
             self.proofs[source] = bound = float(bound)
             if bound > self.lower:
-                self.lower, self.source = bound, source
+                self.lower, self.source, self.rounding = bound, source, rounding

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf, nextafter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from oracle_opt.spectral import SpectralPart
 
 Vector = NDArray[np.float64]
+
+EPS = 2.0**-52  # twice the unit roundoff: a sum of n products errs by at most n / 2 of it, times the sum of their sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +79,14 @@ class ObjectiveCut:
 
     @property
     def upper(self) -> float:
-        """Proven upper estimate of f(point): value + error."""
-        return self.value + self.error
+        """Proven upper estimate of f(point): value + error, rounded up."""
+        if not self.error:
+            return self.value
+        total = self.value + self.error
+        # what rounding took off the sum, exactly (Knuth's two-sum)
+        shadow = total - self.value
+        lost = (self.value - (total - shadow)) + (self.error - shadow)
+        return nextafter(total, inf) if lost > 0 else total
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +124,16 @@ Cut = ObjectiveCut | FeasibilityCut
 
 @dataclass(frozen=True, eq=False)
 class Minorant:
-    """The affine function ``constant + slope @ z``, proven to lie below f on the feasible set."""
+    """The affine function ``constant + slope @ z - error``, proven to lie below f on the feasible set.
+
+    Parameters
+    ----------
+    constant : float
+    slope : ndarray of shape (n,)
+    error : float
+        How far ``constant + slope @ z`` may exceed f on the domain because its numbers are rounded.
+    """
 
     constant: float
     slope: Vector
+    error: float = 0.0

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.domain import Box, Domain, LinearConstraints
 from oracle_opt.errors import InvalidArgument
 
@@ -65,6 +65,8 @@ class Polyhedron(Domain):
     [0.5, 0.5]
     """
 
+    _reach: Vector
+
     def __init__(
         self,
         A: ArrayLike | None = None,
@@ -90,6 +92,7 @@ class Polyhedron(Domain):
             raise InvalidArgument("`lower` must be at most `upper`")
         self._linear = self._program(np.zeros(n))
         self._bound_all(tighten)
+        self._bound_by_sums()
         self._find_equations()
         self._linear = self._program(np.zeros(n))
         self._interior = self.project(self._deepest_point())
@@ -106,7 +109,7 @@ class Polyhedron(Domain):
         return f"{self!r}, {type(self).__qualname__} #{digest(*rows, self.lower, self.upper, self._interior)}"
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
-        """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds.
+        """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds, rounded down.
 
         Should HiGHS fail, no multiplier is known: the minimum is then that over the bounds alone, a lower bound still,
         and the point is the interior one.
@@ -121,12 +124,30 @@ class Polyhedron(Domain):
         except (_ProgramFailure, InvalidArgument):
             duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior
         u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
-        # for any u >= 0 and v: slope z >= (slope + A'u + E'v) z - u b - v f on the set
-        reduced = slope / unit + u @ self.A + v @ self.equality_matrix
-        proven = float(
-            np.minimum(reduced * self.lower, reduced * self.upper).sum() - u @ self.b - v @ self.equality_rhs
+        rows, equations = np.flatnonzero(u), np.flatnonzero(v)
+        A, b, u = self.A[rows], self.b[rows], u[rows]
+        E, f, v = self.equality_matrix[equations], self.equality_rhs[equations], v[equations]
+        # for any u >= 0 and v: slope z >= (slope + A'u + E'v) z - u b - v f on the set; where bounds are far, each
+        # digit of the reduced slope counts: in extended precision, where there is one
+        exact = np.longdouble
+        reduced = slope.astype(exact) / unit + u.astype(exact) @ A + v.astype(exact) @ E
+        least = (
+            np.minimum(reduced * self._least, reduced * self._most).sum() - u.astype(exact) @ b - v.astype(exact) @ f
         )
+        # the terms of a reduced slope, then those of the minimum (u and v count as they are)
+        size = (np.abs(slope) / unit + u @ np.abs(A) + np.abs(v) @ np.abs(E)) @ self._reach
+        size += u @ np.abs(b) + np.abs(v) @ np.abs(f)
+        error = float(np.finfo(exact).eps) * (len(u) + len(v) + 0.5 * self.dimension + 4) * float(size)
+        proven = float(least) - error - EPS * (abs(float(least)) + error)
         return unit * proven, np.clip(vertex, self.lower, self.upper)
+
+    def extent(self, slope: Vector) -> float:
+        """By bounds of each variable, which a bound on the sum of all may have made tighter."""
+        return float(np.abs(slope).dot(self._reach))
+
+    def minimum_rounding(self, slope: Vector) -> float:
+        """Return 0: `minimize_linear` rounds down by itself."""
+        return 0.0
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Nearest point, through the dual, one variable a row; a point inside is its own."""
@@ -235,6 +256,17 @@ class Polyhedron(Domain):
                     ) from problem
                 extent = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
                 side[j] = sign * max(sign * side[j], sign * extent)
+
+    def _bound_by_sums(self) -> None:
+        """Bounds for proofs alone: no variable exceeds its bound by more than all together can."""
+        self._least, self._most, self._interior = self.lower, self.upper, 0.5 * (self.lower + self.upper)
+        self._reach = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        ones = np.ones(self.dimension)
+        error = EPS * (self.dimension + 2) * float(self._reach.sum())
+        above = -self.minimize_linear(-ones)[0] - float(self.lower.sum()) + error  # the largest sum(z - lower)
+        below = float(self.upper.sum()) - self.minimize_linear(ones)[0] + error
+        self._least, self._most = np.maximum(self.lower, self.upper - below), np.minimum(self.upper, self.lower + above)
+        self._reach = np.maximum(np.abs(self._least), np.abs(self._most))
 
     def _find_equations(self) -> None:
         """Turn what is never slack into equations, and drop equations that others imply.

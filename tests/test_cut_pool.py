@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import FeasibilityCut, InvalidCut, ObjectiveCut
+from oracle_opt import Box, FeasibilityCut, InvalidCut, ObjectiveCut
 from oracle_opt.generators._cuts import CutPool
 
 N, PARTS = 4, 3
@@ -35,7 +35,7 @@ def summands(rng):
 def filled(seed, calls=25):
     rng = np.random.default_rng(seed)
     cut, value = summands(rng)
-    pool = CutPool(N)
+    pool = CutPool(Box(-np.ones(N), np.ones(N)))
     for _ in range(calls):
         z = rng.normal(size=N)
         pool.add(cut(z))
@@ -145,7 +145,7 @@ def test_values_are_those_of_the_upper_ends():
     """An inexact cut is worth its value plus its error; the model is worth its value alone."""
     rng = np.random.default_rng(0)
     cut, value = summands(rng)
-    pool, z = CutPool(N), rng.normal(size=N)
+    pool, z = CutPool(Box(-np.ones(N), np.ones(N))), rng.normal(size=N)
     inexact = cut(z, error=0.25)
     pool.add(inexact)
     assert pool.upper == pytest.approx(value(z))

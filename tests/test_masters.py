@@ -97,7 +97,7 @@ def test_analytic_center_agrees_with_clarabel(m, n) -> None:
 
 def filled_pool(domain, seed, feasibility=True) -> CutPool:
     rng = np.random.default_rng(seed)
-    pool = CutPool(8)
+    pool = CutPool(domain)
     for _ in range(10):
         z = domain.project(rng.normal(size=8))
         pool.add(ObjectiveCut(z, float(z @ z), 2 * z))
@@ -150,7 +150,7 @@ def test_dropping_cuts_keeps_rows_in_step_with_the_pool(make) -> None:
 def test_programs_over_few_columns_reach_the_optimum_over_all(domain, make, n_feasibility) -> None:
     """Also where feasibility cuts exclude every point of the first columns."""
     rng = np.random.default_rng(n_feasibility)
-    n, pool, lp = domain.dimension, CutPool(domain.dimension), make(domain)
+    n, pool, lp = domain.dimension, CutPool(domain), make(domain)
     inside = domain.project(rng.exponential(size=n) / n)
     for _ in range(n_feasibility):
         normal = rng.normal(size=n) - 1.0
@@ -192,7 +192,7 @@ def test_programs_over_few_columns_reach_the_optimum_over_all(domain, make, n_fe
 def test_model_minimum_is_exact_for_steep_and_flat_cuts(domain, scales) -> None:
     """The value at the point and the proof enclose the minimum, so their difference is the error of both."""
     rng = np.random.default_rng(5)
-    pool, lp = CutPool(domain.dimension), ModelLP(domain)
+    pool, lp = CutPool(domain), ModelLP(domain)
     common = domain.project(rng.exponential(size=domain.dimension) / domain.dimension)
     for i in range(24):
         scale = scales[i % len(scales)]

@@ -69,7 +69,7 @@ def minimum(domain, slopes, constants) -> float:
 
 
 def filled(oracle: Oracle, count: int, seed: int = 1) -> CutPool:
-    pool, rng = CutPool(oracle.domain.dimension), np.random.default_rng(seed)
+    pool, rng = CutPool(oracle.domain), np.random.default_rng(seed)
     for _ in range(count):
         pool.add(oracle.query(Query(oracle.domain.project(rng.normal(size=oracle.domain.dimension)))))
     return pool
@@ -187,7 +187,7 @@ def test_parts_leave_the_optimum_and_save_calls(method, domain) -> None:
 def test_level_points_lie_in_the_level_set_of_the_parts_model() -> None:
     oracle, method = Sum(Box(-np.ones(6), np.ones(6)), n_parts=12), LevelSet(level=0.5, adaptive=False)
     method.reset(oracle.domain, np.zeros(6))
-    pool = CutPool(6)
+    pool = CutPool(oracle.domain)
     best, lower = np.inf, -np.inf
     for _ in range(15):
         point = method.ask()
