@@ -3,35 +3,44 @@
 
 # Put entries within rounding of a bound exactly on it, then spread the excess sum(b) - total over the entries that can
 # take it, free ones first. Bound ones leave their bound only for an excess beyond rounding: a speck of room would make
-# a large violation of nothing.
-cdef void settle(Py_ssize_t n, double total, const double* lower, const double* upper, double* b) noexcept nogil:
+# a large violation of nothing. Returns the sum of root_i |change of b_i|: root_k times that is the most by which the
+# gradient of b_k is now wrong. After a solve that failed it need not be rounding alone.
+cdef double settle(
+    Py_ssize_t n, double total, const double* lower, const double* upper, const double* root, double* b,
+) noexcept nogil:
     cdef Py_ssize_t i, attempt
-    cdef double excess = -total, room, largest = 0.0, size = 0.0
+    cdef double excess = -total, room, largest = 0.0, size = 0.0, old, moved = 0.0
     cdef bint free
     for i in range(n):
-        b[i] = min(max(b[i], lower[i]), upper[i])
+        old = b[i]
+        b[i] = min(max(old, lower[i]), upper[i])
+        moved += root[i] * fabs(b[i] - old)
         largest = max(largest, fabs(b[i]))
     for i in range(n):
-        if fabs(b[i]) <= 4.0 * EPS * largest:
+        old = b[i]
+        if fabs(old) <= 4.0 * EPS * largest:
             b[i] = 0.0
-        elif b[i] - lower[i] <= -4.0 * EPS * lower[i]:
+        elif old - lower[i] <= -4.0 * EPS * lower[i]:
             b[i] = lower[i]
-        elif upper[i] - b[i] <= 4.0 * EPS * upper[i]:
+        elif upper[i] - old <= 4.0 * EPS * upper[i]:
             b[i] = upper[i]
+        moved += root[i] * fabs(b[i] - old)
         excess += b[i]
         size += fabs(b[i])
     for attempt in range(2):
         if attempt == 1 and fabs(excess) <= 4.0 * EPS * size:
-            return
+            break
         for i in range(n):
             free = lower[i] < b[i] < upper[i]
             if free or attempt == 1:
                 room = b[i] - lower[i] if excess > 0.0 else b[i] - upper[i]
                 if fabs(room) > fabs(excess):
                     b[i] -= excess
-                    return
-                b[i] -= room
+                    return moved + root[i] * fabs(excess)
+                b[i] = lower[i] if excess > 0.0 else upper[i]
+                moved += root[i] * fabs(room)
                 excess -= room
+    return moved
 
 
 # The smallest entry r of values with sum(weights where values <= r) >= share, by weighted quickselect: O(n) on average.
@@ -79,22 +88,27 @@ cdef double weighted_order_statistic(
             first = more + 1
 
 
-# Dual objective and violation at b with gradient g: those of a feasible point, or of an iterate.
-# out = dual, -, -, violation, violation that rounding of g alone may cause, top, bottom: largest slope of the objective
-# in an entry that can rise, least in one that can fall
+# Dual objective, violation and what else the certificate rests on, at b with gradient g. work[16 n:] says how far each
+# entry of g may be from the exact one.
 cdef void measure(
-    Py_ssize_t n, double epsilon, const double* work, const double* b, const double* g, double* out,
+    Py_ssize_t n, double total, double epsilon, double offset, const double* work, const double* b, const double* g,
+    Certificate* out,
 ) noexcept nogil:
-    cdef const double* diagonal = work
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
     cdef const double* slope = work + 3 * n
-    cdef double dual = 0.0, top = -FAR, bottom = FAR, largest = 0.0, spread = 0.0
+    cdef const double* root = work + 15 * n
+    cdef const double* slack = work + 16 * n
+    cdef double dual = 0.0, size = 0.0, top = -FAR, bottom = FAR, largest = 0.0, spread = 0.0, blur = 0.0, term
+    cdef double least = FAR, most = 0.0, level, excess
     cdef Py_ssize_t i
     for i in range(n):
-        dual += b[i] * (slope[i] + g[i])
-        largest = max(largest, diagonal[i])
-        spread += sqrt(max(diagonal[i], 0.0)) * fabs(b[i])
+        term = b[i] * (slope[i] + g[i])
+        dual += term
+        size += fabs(term)
+        blur += fabs(b[i]) * slack[i]
+        largest = max(largest, root[i])
+        spread += root[i] * fabs(b[i])
     for i in range(n):
         top = max(top, g[i] if b[i] < upper[i] else -FAR)
         bottom = min(bottom, g[i] if b[i] > lower[i] else FAR)
@@ -102,12 +116,23 @@ cdef void measure(
         for i in range(n):
             top = max(top, g[i] + rise_mask(b[i], upper[i], epsilon))
             bottom = min(bottom, g[i] + fall_mask(b[i], lower[i], epsilon))
-    out[0] = 0.5 * dual
-    out[3] = max(top - bottom, 0.0)
-    # |K_ij| <= sqrt(K_ii K_jj), so each entry of K b is a sum of terms that total at most sqrt(largest) * spread.
-    out[4] = EPS * (1.0 + sqrt(max(largest, 0.0)) * spread)
-    out[5] = top
-    out[6] = bottom
+    excess = imbalance(n, total, b)
+    # A point that is feasible exactly has entries that differ by sum(b) - total, in one of which there is room both
+    # ways, say. Its objective is less by no more than this.
+    for i in range(n):
+        level = fabs(g[i]) + slack[i]
+        most = max(most, level)
+        if b[i] - lower[i] > excess and upper[i] - b[i] > excess:
+            least = min(least, level)
+    least = most + 2.0 * epsilon if least >= FAR else least
+    out.dual = 0.5 * dual
+    out.blur = 0.5 * (blur + EPS * (n + 8) * size)
+    out.violation = max(top - bottom, 0.0)
+    out.floor = EPS * (1.0 + largest * spread)
+    out.top = top
+    out.bottom = bottom
+    out.excess = excess
+    out.loss = excess * (least + fabs(offset) + 0.5 * excess * largest * largest)
 
 
 # The gradient of a variable on the piece where it is not, where it counts as 0.
@@ -121,18 +146,20 @@ cdef inline double other_gradient(double g, double lower, double epsilon) noexce
 # g <= bias): hence the weighted order statistic. It lies between bottom and top, as entries above top cannot rise and
 # those below bottom not fall: sum(upper - lower where g <= top) >= sum(upper - b) = sum(upper) - total, and likewise
 # below. So only entries in between are ranked. The gap is summed from terms that are all >= 0, so nothing cancels:
-#   gap = sum_i (upper_i - b_i) max(0, r_i) + (b_i - lower_i) max(0, -r_i).
-# out = as of `measure`, with gap and bias filled in
+#   gap = sum_i max((upper_i - b_i) r_i, (lower_i - b_i) r_i) - bias (sum(b) - total).
+# A term is convex in r: within slack_i of the r computed it is largest at an end.
 cdef void certify(
-    Py_ssize_t n, double total, double epsilon, const double* b, const double* g, double* work, double* out,
+    Py_ssize_t n, double total, double epsilon, double offset, const double* b, const double* g, double* work,
+    Certificate* out,
 ) noexcept nogil:
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
+    cdef const double* slack = work + 16 * n
     cdef double* values = work + 7 * n      # each has room for 2 n
     cdef double* weights = work + 9 * n
-    cdef double low = min(out[5], out[6]), high = max(out[5], out[6])
-    cdef double share = -total, below = 0.0, size = 0.0, gap = 0.0, excess = -total, bias, r
-    cdef Py_ssize_t i, between = 0
+    cdef double low = min(out.top, out.bottom), high = max(out.top, out.bottom)
+    cdef double share = -total, below = 0.0, size = 0.0, gap = 0.0, bare = 0.0, bias, r, wide, shift
+    cdef Py_ssize_t i, between = 0, unsure = 0
     for i in range(n):
         share += upper[i]
         size += upper[i] - lower[i]
@@ -150,34 +177,40 @@ cdef void certify(
             weights[between] = upper[i] - lower[i]
             between += low <= r <= high
     bias = weighted_order_statistic(values, weights, between, share - below, 1e-12 * size)
+    shift = rounding_of_bias(bias, offset)
     for i in range(n):
         r = g[i] - bias
-        gap += (upper[i] - b[i]) * r if r > 0.0 else (lower[i] - b[i]) * r
-        excess += b[i]
+        wide = slack[i] + shift
+        bare += max((upper[i] - b[i]) * r, (lower[i] - b[i]) * r)
+        wide = max((upper[i] - b[i]) * (r + wide), (lower[i] - b[i]) * (r - wide))
+        gap += wide
+        unsure += wide > 0.0
     if epsilon > 0.0:
         for i in range(n):
             r = other_gradient(g[i], lower[i], epsilon) - bias
-            gap += max(-lower[i] * r, -upper[i] * r)
-    out[1] = gap + fabs(bias * excess)
-    out[2] = bias
+            wide = slack[i] + shift
+            bare += max(-lower[i] * r, -upper[i] * r)
+            gap += max(-lower[i] * (r + wide), -upper[i] * (r - wide))
+    conclude(n, bare, gap, bias, offset, unsure, out)
 
 
 # The same for the squared hinge: K has ridge_i = 1 / (2 C_i) on its diagonal, the bounds are no constraint. With
 # q = g + ridge * b the gradient without the ridge and u = y (q - bias) the slack,
 #   primal = 1/2 b'(K - diag(ridge))b + sum_i max(0, u_i)^2 / (2 ridge_i),
 #   gap = sum_i (u_i - ridge_i a_i)^2 / (2 ridge_i) where u_i > 0, ridge_i a_i^2 / 2 - a_i u_i elsewhere,
-# terms that are all >= 0. Newton's method for the bias, held in a bracket; any bias gives a valid gap.
+# terms that are all >= 0 and convex in g. Newton's method for the bias, held in a bracket; any bias gives a valid gap.
 cdef void certify_squared(
-    Py_ssize_t n, const double* ridge, const double* b, const double* g, const double* work, double* out,
+    Py_ssize_t n, const double* ridge, const double* b, const double* g, const double* work, Certificate* out,
 ) noexcept nogil:
     cdef const double* upper = work + 2 * n
-    cdef double low = FAR, high = -FAR, bias, last, u, q, slope, curvature, gap = 0.0, excess = 0.0
+    cdef const double* slack = work + 16 * n
+    cdef double low = FAR, high = -FAR, bias, last, u, q, slope, curvature, gap = 0.0, bare = 0.0, r, wide
     cdef Py_ssize_t i, attempt
     for i in range(n):
         q = g[i] + ridge[i] * b[i]
         low = min(low, q)
         high = max(high, q)
-    bias = min(max(0.5 * (out[5] + out[6]), low), high)
+    bias = min(max(0.5 * (out.top + out.bottom), low), high)
     for attempt in range(100):
         slope = 0.0
         curvature = 0.0
@@ -199,11 +232,28 @@ cdef void certify_squared(
         if fabs(bias - last) <= EPS * fabs(bias):
             break
     for i in range(n):
-        u = g[i] + ridge[i] * b[i] - bias
-        if (u > 0.0) == (upper[i] > 0.0):
-            gap += (g[i] - bias) * (g[i] - bias) / (2.0 * ridge[i])
-        else:
-            gap += b[i] * (0.5 * ridge[i] * b[i] - u)
-        excess += b[i]
-    out[1] = gap + fabs(bias * excess)
-    out[2] = bias
+        r = g[i] - bias
+        # what rounding makes of the ridge and of u
+        wide = slack[i] + 4.0 * EPS * (fabs(g[i]) + ridge[i] * fabs(b[i]) + fabs(bias))
+        bare += squared_term(r, b[i], ridge[i], upper[i])
+        gap += max(
+            squared_term(r - wide, b[i], ridge[i], upper[i]), squared_term(r + wide, b[i], ridge[i], upper[i])
+        )
+    conclude(n, bare, gap, bias, 0.0, n, out)
+
+
+cdef inline double squared_term(double r, double b, double ridge, double upper) noexcept nogil:
+    cdef double u = r + ridge * b
+    if (u > 0.0) == (upper > 0.0):
+        return r * r / (2.0 * ridge)
+    return -b * (r + 0.5 * ridge * b)
+
+
+cdef inline void prove(
+    Py_ssize_t n, double total, double epsilon, double offset, const double* ridges, const double* b, const double* g,
+    double* work, Certificate* out,
+) noexcept nogil:
+    if ridges == NULL:
+        certify(n, total, epsilon, offset, b, g, work, out)
+    else:
+        certify_squared(n, ridges, b, g, work, out)

@@ -96,10 +96,11 @@ cdef Py_ssize_t free_wrong(
 # reached; b is in the box in any case, but of any sum and value if it was not.
 cdef bint newton(
     const floating* K, Py_ssize_t n, double total, double epsilon, double* work, double* b, double* g,
-    Py_ssize_t* free, double* change, Py_ssize_t* rounds, Py_ssize_t* columns,
+    Py_ssize_t* free, double* change, Py_ssize_t* rounds, Py_ssize_t* columns, Drift* drift,
 ) noexcept nogil:
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
+    cdef const double* root = work + 15 * n
     cdef Py_ssize_t m = 0, room = 0, kept, i, c, wrong, fewest = n + 1, stale = 0
     cdef double excess, bias, moved, slack = rounding_of_gradient(n, work, b)
     cdef double* store = NULL
@@ -133,6 +134,7 @@ cdef bint newton(
             i = free[c]
             moved = min(max(b[i] + store[c], lower[i]), upper[i])
             change[i] = moved - b[i]
+            drift.travel += root[i] * fabs(change[i])
             b[i] = moved
             if lower[i] < moved < upper[i]:
                 free[kept] = i
@@ -141,6 +143,7 @@ cdef bint newton(
         for i in range(n):
             change[i] = 0.0
         columns[0] += m
+        drift.events += 0.5 * (8 + m // 4)
         wrong = m - kept
         m = kept
         if wrong == 0:

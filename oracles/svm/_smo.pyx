@@ -15,6 +15,7 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
+from libc.float cimport LDBL_EPSILON
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport free as libc_free, realloc
 from libc.string cimport memcpy, memmove
@@ -23,7 +24,7 @@ from scipy.linalg.cython_lapack cimport dpotrf
 
 cdef enum:
     BLOCK = 64          # entries whose extreme is kept in registers before it is compared with the best of all
-    WORK_ROWS = 15
+    WORK_ROWS = 17
     ROUNDS = 30         # of Newton's method: limit on factorizations,
     PATIENCE = 4        # and on those in a row without fewer wrong memberships
     TRIES = 12          # of Newton's method, each after steps to a tenth of the violation, or after twice as many
@@ -33,7 +34,7 @@ cdef enum:
 cdef double FAR = 1e300             # an infinity that -ffast-math understands
 cdef double EPS = 2.220446049250313e-16
 cdef double LOOSE = 0.03            # violation, in units of the margin, at which Newton's method is tried first
-cdef double WORTH_NEWTON = 1e-4     # relative gap that two-variable steps reach as fast
+cdef double WORTH_NEWTON = 1e-4     # relative gap that two-variable steps mostly reach as fast: they may try first
 cdef double SINGULAR = 1e-13        # least squared pivot, relative to the largest diagonal entry
 cdef double LEAST_SLACK = 1e-12     # on the gradient of a variable at its bound, in units of the margin
 
@@ -44,6 +45,7 @@ cdef enum:
     ROUNDING_FLOOR = 2
 
 include "_steps.pxi"
+include "_rounding.pxi"
 include "_certificate.pxi"
 include "_newton.pxi"
 include "_active.pxi"
@@ -65,28 +67,35 @@ def signed_box(const double[::1] y, const double[::1] C):
 
 def solve_signed(
     const floating[:, ::1] K, const double[::1] linear, const double[::1] lower, const double[::1] upper,
-    const double[::1] ridge, double total, double epsilon, double[::1] b, double accuracy, double tolerance,
-    Py_ssize_t max_steps,
+    const double[::1] ridge, double total, double epsilon, double offset, double noise, double[::1] b,
+    double accuracy, double tolerance, Py_ssize_t max_steps,
 ):
     """Improve the signed duals b in place until relative gap <= accuracy and violation <= tolerance.
 
     Every array is trusted: finite, K symmetric, linear of size about 1, lower <= 0 <= upper, not both 0, the sums of
     the bounds around total. b may be anything finite. `ridge` is None, or what of the diagonal of K stands for the
-    squared hinge loss, bounds then 0 on one side and more than any solution has on the other.
+    squared hinge loss, bounds then 0 on one side and more than any solution has on the other. `offset` will be added
+    to linear and bias; K_ij is known up to noise * sqrt(K_ii K_jj).
+
+    What is certified is b as it is returned: nothing moves b afterwards, and the gradient of that b is either computed
+    from it or known to within what the roundings counted since, and the moves it took no part in, can have made of it.
 
     Returns
     -------
     tuple
-        linear - K @ b, dual objective, gap, bias, violation, number of steps, of Newton rounds, status code.
+        linear - K @ b, dual objective rounded down, primal one rounded up, gap, bias, violation, most that sum(b) may
+        differ from total, number of steps, of Newton rounds, status code.
     """
     cdef Py_ssize_t n = K.shape[0], n_free, i, limit, most, taken, steps = 0, progress = 0, status = -1
-    cdef Py_ssize_t rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES if accuracy < WORTH_NEWTON else 0
-    cdef double mean = 0.0, flat, target = tolerance, loose = LOOSE, relative, floor
+    cdef Py_ssize_t rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES
+    cdef double mean = 0.0, largest = 0.0, flat, target = tolerance, loose = LOOSE, relative, moved, known
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
-    cdef double[7] out = [0.0, FAR, 0.0, 0.0, 0.0, 0.0, 0.0]
+    cdef bint near
+    cdef Certificate proof
+    cdef Drift drift
     cdef const double* ridges = &ridge[0] if ridge is not None else NULL
     gradient = np.empty(n)
-    # diagonal, lower, upper, slope, linear, can rise, can fall, then room
+    # diagonal, lower, upper, slope, linear, can rise, can fall, then room; root of the diagonal and slack are the last
     workspace = np.empty((WORK_ROWS, n))
     cdef double[::1] g = gradient
     cdef double[:, ::1] work = workspace
@@ -94,15 +103,25 @@ def solve_signed(
     cdef double* saved = w + 9 * n      # b, g and the pieces before Newton's method
     cdef double* saved_pieces = w + 12 * n
     cdef double* change = w + 11 * n
+    cdef double* root = w + 15 * n
     cdef Py_ssize_t[::1] free = np.empty(n, np.intp)
     with nogil:
         memcpy(w + n, &lower[0], n * sizeof(double))
         memcpy(w + 2 * n, &upper[0], n * sizeof(double))
         memcpy(w + 3 * n, &linear[0], n * sizeof(double))
         memcpy(w + 4 * n, &linear[0], n * sizeof(double))
+        drift.size = drift.widest = 0.0
+        drift.noise = noise
         for i in range(n):
             w[i] = <double> K[i, i]
             mean += w[i] / n
+            largest = max(largest, w[i])
+            drift.size = max(drift.size, fabs(linear[i]))
+        drift.size += epsilon
+        for i in range(n):
+            # what rounding may have made of a kernel whose smallest diagonal entries vanish beside the largest
+            root[i] = sqrt(max(w[i], 0.0)) + 1e-7 * sqrt(largest)
+            drift.widest = max(drift.widest, root[i] * (upper[i] - lower[i]))
         if epsilon > 0.0:
             for i in range(n):
                 if b[i] < 0.0:
@@ -117,64 +136,83 @@ def solve_signed(
     taken = -1
     while True:
         with nogil:
-            settle(n, total, w + n, w + 2 * n, &b[0])
+            moved = settle(n, total, w + n, w + 2 * n, root, &b[0])
+            drift.moved += moved
+            drift.steps += 1.0
             while True:
-                # An updated gradient has drifted; by no more than a sum of n terms, if it was updated n times. It may
-                # prove a small gap, all other decisions need a new one.
-                if updates > n:
+                # An updated gradient has drifted. It may prove a small gap, within what it is known to have drifted;
+                # all other decisions need a new one, and so does a move beyond rounding.
+                if updates > n or drift.moved > n * EPS * (drift.start + drift.travel):
                     residual(&K[0, 0], n, w + 3 * n, &b[0], &g[0])
+                    refreshed(n, root, &b[0], &drift)
                     updates = 0
-                measure(n, epsilon, w, &b[0], &g[0], out)
-                floor = out[4]
-                relative = FAR
-                if steps > 0 or max_steps == 0 or out[3] <= max(tolerance, floor):
-                    if ridges == NULL:
-                        certify(n, total, epsilon, &b[0], &g[0], w, out)
-                    else:
-                        certify_squared(n, ridges, &b[0], &g[0], w, out)
-                    relative = out[1] / max(fabs(out[0] + out[1]), 1e-300)
-                if updates == 0 or (relative <= accuracy and out[3] <= tolerance):
+                find_slack(n, &drift, &b[0], w)
+                measure(n, total, epsilon, offset, w, &b[0], &g[0], &proof)
+                relative = proof.gap = proof.bare = FAR
+                known = 0.0
+                near = False
+                if steps > 0 or max_steps == 0 or proof.violation <= max(tolerance, proof.floor):
+                    prove(n, total, epsilon, offset, ridges, &b[0], &g[0], w, &proof)
+                    relative = proof.gap / max(fabs(primal_of(&proof)), 1e-300)
+                    known = accuracy * fabs(primal_of(&proof))
+                    # What rounding may account for is what is left of the gap: all further steps may be in vain.
+                    near = relative > accuracy and (
+                        proof.bare <= known and proof.violation <= tolerance or proof.bare <= 0.5 * proof.gap
+                    )
+                if near and (updates == 0 or 4 * proof.unsure <= n) and ridges == NULL:
+                    if sharpen(&K[0, 0], n, epsilon, offset, &drift, proof.bias, &b[0], &g[0], w, &free[0]):
+                        measure(n, total, epsilon, offset, w, &b[0], &g[0], &proof)
+                        prove(n, total, epsilon, offset, ridges, &b[0], &g[0], w, &proof)
+                        relative = proof.gap / max(fabs(primal_of(&proof)), 1e-300)
+                if updates == 0 or (relative <= accuracy and proof.violation <= tolerance):
                     break
                 updates = n + 1
             if (
-                out[1] < 0.9 * lowest_gap
-                or out[3] < 0.9 * lowest_violation
-                or out[0] - highest_dual > 1e-13 * fabs(out[0])
+                proof.gap < 0.9 * lowest_gap
+                or proof.violation < 0.9 * lowest_violation
+                or proof.dual - highest_dual > 1e-13 * fabs(proof.dual)
             ):
-                lowest_gap = min(lowest_gap, out[1])
-                lowest_violation = min(lowest_violation, out[3])
-                highest_dual = out[0]
+                lowest_gap = min(lowest_gap, proof.gap)
+                lowest_violation = min(lowest_violation, proof.violation)
+                highest_dual = proof.dual
                 progress = steps
-            if relative <= accuracy and out[3] <= tolerance:
+            if relative <= accuracy and proof.violation <= tolerance:
                 status = CONVERGED
-            elif out[3] <= floor or taken == 0 or steps - progress > 200 * n + 100_000:
-                # Violation within rounding; or steps too small to move b; or no progress for long.
+            elif near or proof.violation <= proof.floor or taken == 0 or steps - progress > 200 * n + 100_000:
+                # The gap or the violation is within rounding; or steps too small to move b; or no progress for long.
                 status = ROUNDING_FLOOR
             elif steps >= max_steps:
                 status = STEP_LIMIT
-            elif out[3] <= target:
+            elif proof.violation <= target:
                 # The gap is proportional to the violation, to first order.
-                target = min(target, out[3]) * min(max(0.5 * accuracy / relative, 0.05), 0.5)
-                target = max(target, 0.5 * floor)
+                target = min(target, proof.violation) * min(max(0.5 * accuracy / relative, 0.05), 0.5)
+                target = max(target, 0.5 * proof.floor)
         if status >= 0:
             break
         PyErr_CheckSignals()
         with nogil:
             limit = min(most, max_steps - steps)
+            # Of a rough answer two-variable steps may be all it takes; if not soon, all goes on as for a good one.
+            near = accuracy < WORTH_NEWTON or steps >= 2 * n
             taken = take_steps(
-                &K[0, 0], n, epsilon, max(target, loose) if tries > 0 else target, limit, flat, &b[0], &g[0], w
+                &K[0, 0], n, epsilon, max(target, loose) if near and tries > 0 else target, limit, flat, &b[0], &g[0],
+                w, &drift.travel
             )
             steps += taken
             updates += taken
+            drift.steps += 2 * taken
+            drift.events += (1.5 if epsilon > 0.0 else 0.5) * taken
             # After `limit` steps the sets are rough: not worth a large factorization.
             n_free = 0
             for i in range(n):
                 n_free += w[n + i] < b[i] < w[2 * n + i]
-            if tries > 0 and steps < max_steps and (taken < limit or n_free <= MOST_ROUGH):
+            if near and tries > 0 and steps < max_steps and (taken < limit or n_free <= MOST_ROUGH):
                 memcpy(saved, &b[0], n * sizeof(double))
                 memcpy(saved + n, &g[0], n * sizeof(double))
                 memcpy(saved_pieces, w + n, 3 * n * sizeof(double))
-                if not newton(&K[0, 0], n, total, epsilon, w, &b[0], &g[0], &free[0], change, &rounds, &columns):
+                if not newton(
+                    &K[0, 0], n, total, epsilon, w, &b[0], &g[0], &free[0], change, &rounds, &columns, &drift
+                ):
                     memcpy(&b[0], saved, n * sizeof(double))
                     memcpy(&g[0], saved + n, n * sizeof(double))
                     memcpy(w + n, saved_pieces, 3 * n * sizeof(double))
@@ -195,4 +233,7 @@ def solve_signed(
         with nogil:
             for i in range(n):
                 g[i] += linear[i] - w[3 * n + i]
-    return gradient, out[0], out[1], out[2], out[3], steps, newton_rounds, status
+    return (
+        gradient, proof.dual - proof.blur - proof.loss - EPS * fabs(proof.dual), primal_of(&proof), proof.gap, proof.bias,
+        proof.violation, proof.excess, steps, newton_rounds, status
+    )

@@ -129,12 +129,14 @@ cdef inline Py_ssize_t best_partner(
 
 
 # SMO steps until max(g over b < upper) - min(g over b > lower) <= target, or the limit, or a step too small for b.
-# b must be feasible and g its gradient; both are updated. Returns the number of steps that moved b.
+# b must be feasible and g its gradient; both are updated. Returns the number of steps that moved b; what they moved is
+# added to travel[0].
 cdef Py_ssize_t take_steps(
     const floating* K, Py_ssize_t n, double epsilon, double target, Py_ssize_t limit, double flat, double* b, double* g,
-    double* work,
+    double* work, double* travel,
 ) noexcept nogil:
     cdef double* diagonal = work
+    cdef const double* root = work + 15 * n
     cdef double* lower = work + n
     cdef double* upper = work + 2 * n
     cdef double* can_rise = work + 5 * n
@@ -179,6 +181,7 @@ cdef Py_ssize_t take_steps(
         if b[i] == old_i and b[j] == old_j:
             return taken
         taken += 1
+        travel[0] += fabs(step) * (root[i] + root[j])
         can_rise[i] = rise_mask(b[i], upper[i], epsilon)
         can_fall[i] = fall_mask(b[i], lower[i], epsilon)
         can_rise[j] = rise_mask(b[j], upper[j], epsilon)

@@ -72,6 +72,7 @@ class SVMSolution:
     n_newton: int
     status: SVMStatus
     gradient: Vector
+    imbalance: float = 0.0
 
     @property
     def alpha(self) -> Vector:
@@ -171,8 +172,13 @@ class BoxDual:
         accuracy: float = 1e-9,
         tolerance: float | None = None,
         max_steps: int = 10_000_000,
+        noise: float = 0.0,
     ) -> SVMSolution:
-        """Solve on a kernel that was checked before and has the ridge; the options are those of `solve_csvc`."""
+        """Solve on a kernel that was checked before and has the ridge; the options are those of `solve_csvc`.
+
+        What is certified holds for every kernel whose entries differ by at most ``noise * sqrt(K_ii * K_jj)``: a sum of
+        kernels that was rounded is as good as the exact one.
+        """
         # In units of a power of 2 nothing is rounded.
         unit = self.unit if self.unit > 0 else unit_of(self.total * abs(float(K.mean(dtype=float))))
         b = np.zeros(self.linear.size) if start is None else np.array(start, dtype=float)
@@ -186,18 +192,22 @@ class BoxDual:
         linear, lower, upper = self.linear, self.lower, self.upper
         if unit != 1.0:
             linear, lower, upper, b = linear / unit, lower / unit, upper / unit, b / unit
-        gradient, dual, gap, bias, violation, n_steps, n_newton, status = solve_signed(
-            K, linear, lower, upper, self.ridge, self.total / unit, self.epsilon / unit, b, accuracy, wanted, max_steps
+        total, epsilon, offset = self.total / unit, self.epsilon / unit, self.offset / unit
+        gradient, dual, primal, gap, bias, violation, imbalance, n_steps, n_newton, status = solve_signed(
+            K, linear, lower, upper, self.ridge, total, epsilon, offset, noise, b, accuracy, wanted, max_steps
         )
         if unit != 1.0:
             b *= unit
             gradient *= unit
-            dual, gap, bias, violation = dual * unit**2, gap * unit**2, bias * unit, violation * unit
+            dual, primal, gap = dual * unit**2, primal * unit**2, gap * unit**2
+            bias, violation, imbalance = bias * unit, violation * unit, imbalance * unit
         if self.offset != 0.0:
             gradient += self.offset
             bias += self.offset
         b.flags.writeable = gradient.flags.writeable = False
-        return SVMSolution(b, dual, dual + gap, gap, bias, violation, n_steps, n_newton, _STATUS[status], gradient)
+        return SVMSolution(
+            b, dual, primal, gap, bias, violation, n_steps, n_newton, _STATUS[status], gradient, imbalance
+        )
 
 
 def unit_of(size: float) -> float:
