@@ -95,7 +95,7 @@ class GMKLOracle(WeightedSVMOracle):
     >>> from oracle_opt.oracles import GMKLOracle, GramBank, LpRegulariser
     >>> oracle = GMKLOracle(GramBank([np.eye(2), np.ones((2, 2))]), [1, -1], 100.0, LpRegulariser(2))
     >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
-    >>> cut.value, cut.subgradient.tolist(), round(cut.lower_bound, 3)
+    >>> round(cut.value, 12), cut.subgradient.tolist(), round(cut.lower_bound, 3)
     (1.5, [0.0, 0.0], 1.5)
     """
 
@@ -170,7 +170,7 @@ class GMKLOracle(WeightedSVMOracle):
             point=np.array(query.point, dtype=float),
             value=regularised + solution.dual_objective,
             subgradient=slope - 0.5 * forms,
-            error=max(solution.gap, 0.0),
+            error=max(solution.primal_objective - solution.dual_objective, 0.0),
             lower_bound=lower if self.convex else -np.inf,
             extras=extras,
         )

@@ -83,10 +83,10 @@ def test_cut_is_what_it_says():
 
 def test_accuracy_is_the_wish_or_the_oracles_own():
     _, y, bank = problem()
-    oracle = MKLOracle(bank, y, accuracy=1e-4)
+    oracle = MKLOracle(bank, y, accuracy=1e-2)
     point = np.full(bank.n_kernels, 1 / bank.n_kernels)
     own = oracle.query(Query(point))
-    assert 1e-10 * own.upper < own.error <= 1e-4 * own.upper
+    assert 1e-10 * own.upper < own.error <= 1e-2 * own.upper
     assert oracle.query(Query(point, accuracy=1e-10)).error <= 1e-10 * own.upper
     assert oracle.query(Query(point)).extras["n_steps"] == 0
 

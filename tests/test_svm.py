@@ -137,13 +137,14 @@ def test_gap_is_a_certificate(family, accuracy):
         assert loose.relative_gap <= (max(accuracy, 2e-7) if family is huge_box else accuracy)
         assert loose.dual_objective <= tight.primal_objective + rounding
         assert loose.primal_objective >= tight.dual_objective - rounding
-        # the parts are what they say
+        # the parts are what they say, but for the rounding that is on the safe side
         b = loose.signed_dual
-        assert loose.dual_objective == pytest.approx(dual_objective(K, y, loose.alpha), rel=1e-9)
+        near = 1e-7 if family is huge_box else 1e-9
+        assert loose.dual_objective == pytest.approx(dual_objective(K, y, loose.alpha), rel=near)
         np.testing.assert_allclose(loose.gradient, y - K.astype(float) @ b, rtol=1e-9, atol=1e-9)
         hinge = np.maximum(0.0, y * (loose.gradient - loose.bias))
         primal = 0.5 * b @ K.astype(float) @ b + np.sum(C * hinge)
-        assert loose.primal_objective == pytest.approx(primal, rel=1e-9)
+        assert loose.primal_objective == pytest.approx(primal, rel=100 * near if family is huge_box else near)
         assert (loose.alpha <= C).all()
         assert abs(b.sum()) <= 1e-14 * np.abs(b).sum()
 
@@ -246,13 +247,14 @@ def test_all_that_rounding_allows_is_reported_as_such(C):
     assert solution.relative_gap <= max(1e-13, 1e-16 * len(y) * C)
 
 
-def test_slow_progress_is_not_taken_for_the_rounding_floor():
+def test_slow_progress_of_steps_calls_for_more_than_steps_at_any_accuracy():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(145, 60))
     K, y = Z @ Z.T, np.where(rng.random(145) < 0.5, 1, -1)
-    solution = solve_csvc(K, y, 1e3, accuracy=1e-4, max_steps=200_000)  # by two-variable steps alone
-    assert solution.status is SVMStatus.STEP_LIMIT
-    assert solution.relative_gap > 0.1
+    for accuracy in (0.3, 1e-2, 1e-4, 1e-8):  # by two-variable steps alone 10 million end at a gap of 0.86
+        solution = solve_csvc(K, y, 1e3, accuracy=accuracy)
+        assert solution.status is SVMStatus.CONVERGED
+        assert solution.n_steps <= 10 * len(y)
 
 
 def test_indefinite_kernel_ends():

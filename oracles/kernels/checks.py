@@ -11,7 +11,7 @@ from oracle_opt.oracles.kernels._packed import asymmetry
 
 
 def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:
-    """Return the kernel as a contiguous float32 or float64 array of shape (n, n).
+    """Return the kernel as a contiguous float32 or float64 array of shape (n, n), symmetric to the last bit.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:
             f"{name} must be symmetric, got {matrix[row, column]} at {(row, column)} and {matrix[column, row]} at "
             f"{(column, row)}; if that is noise, pass (K + K.T) / 2"
         )
-    return matrix
+    return matrix if difference == 0 else 0.5 * (matrix + matrix.T)
 
 
 def check_positive_semidefinite(kernel: NDArray[np.floating], name: str) -> None:

@@ -12,10 +12,10 @@ cdef double rounding_of_gradient(Py_ssize_t n, const double* diagonal, const dou
     return 8.0 * EPS * (1.0 + sqrt(largest) * spread) + LEAST_SLACK
 
 
-# The Cholesky factor L of K_FF, column-major, lower triangle. Returns whether its pivots are more than rounding.
+# The Cholesky factor L of K_FF, column-major, lower triangle. Returns whether its pivots are more than rounding, each
+# beside its own diagonal entry: the factor of a kernel with rows and columns scaled is as exact.
 # NumPy: L[:] = np.linalg.cholesky(K[np.ix_(free, free)])
 cdef bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int m, double* L) noexcept nogil:
-    cdef double largest = 0.0
     cdef Py_ssize_t r, c
     cdef const floating* row
     cdef int info
@@ -24,11 +24,10 @@ cdef bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int
         row = K + free[c] * n
         for r in range(c, m):
             L[c * m + r] = <double> row[free[r]]
-        largest = max(largest, L[c * m + c])
     dpotrf("L", &m, L, &m, &info)
     sound = info == 0
     for c in range(m):
-        sound = sound and L[c * m + c] * L[c * m + c] > SINGULAR * largest
+        sound = sound and L[c * m + c] * L[c * m + c] > SINGULAR * <double> K[free[c] * n + free[c]]
     return sound
 
 

@@ -46,6 +46,17 @@ cdef void refreshed(Py_ssize_t n, const double* root, const double* b, Drift* dr
     drift.steps = drift.travel = drift.moved = 0.0
 
 
+# Whether g may be further from the gradient at b than rounding of a sum leaves it: b was moved without it, or has been
+# far from where it is.
+cdef bint stale(Py_ssize_t n, double largest, const Drift* drift, const double* root, const double* b) noexcept nogil:
+    cdef double spread = 0.0, rounding, far = sqrt(max(largest, 0.0))
+    cdef Py_ssize_t i
+    for i in range(n):
+        spread += root[i] * fabs(b[i])
+    rounding = EPS * 8.0 * (n + 32) * (drift.size + far * spread)
+    return far * drift.moved > rounding or EPS * drift.events * far * (drift.start + drift.travel) > rounding
+
+
 # Write to work[16 n:] how far each entry of g may be from exact.
 cdef void find_slack(Py_ssize_t n, const Drift* drift, const double* b, double* work) noexcept nogil:
     cdef const double* root = work + 15 * n

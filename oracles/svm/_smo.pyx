@@ -24,7 +24,7 @@ from scipy.linalg.cython_lapack cimport dpotrf
 
 cdef enum:
     BLOCK = 64          # entries whose extreme is kept in registers before it is compared with the best of all
-    WORK_ROWS = 17
+    WORK_ROWS = 18
     ROUNDS = 30         # of Newton's method: limit on factorizations,
     PATIENCE = 4        # and on those in a row without fewer wrong memberships
     TRIES = 12          # of Newton's method, each after steps to a tenth of the violation, or after twice as many
@@ -35,6 +35,7 @@ cdef double FAR = 1e300             # an infinity that -ffast-math understands
 cdef double EPS = 2.220446049250313e-16
 cdef double LOOSE = 0.03            # violation, in units of the margin, at which Newton's method is tried first
 cdef double WORTH_NEWTON = 1e-4     # relative gap that two-variable steps mostly reach as fast: they may try first
+cdef double NEARLY = 1e-9           # relative gap below which further progress is not waited for as long
 cdef double SINGULAR = 1e-13        # least squared pivot, relative to the largest diagonal entry
 cdef double LEAST_SLACK = 1e-12     # on the gradient of a variable at its bound, in units of the margin
 
@@ -88,14 +89,15 @@ def solve_signed(
     """
     cdef Py_ssize_t n = K.shape[0], n_free, i, limit, most, taken, steps = 0, progress = 0, status = -1
     cdef Py_ssize_t rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES
-    cdef double mean = 0.0, largest = 0.0, flat, target = tolerance, loose = LOOSE, relative, moved, known
+    cdef double mean = 0.0, largest = 0.0, flat, target = tolerance, loose = LOOSE, relative, moved, known, share
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
-    cdef bint near
+    cdef bint near, misled = False
     cdef Certificate proof
     cdef Drift drift
     cdef const double* ridges = &ridge[0] if ridge is not None else NULL
     gradient = np.empty(n)
-    # diagonal, lower, upper, slope, linear, can rise, can fall, then room; root of the diagonal and slack are the last
+    # diagonal, lower, upper, slope, linear, can rise, can fall, then room; root of the diagonal, slack and the best b
+    # are the last
     workspace = np.empty((WORK_ROWS, n))
     cdef double[::1] g = gradient
     cdef double[:, ::1] work = workspace
@@ -104,11 +106,9 @@ def solve_signed(
     cdef double* saved_pieces = w + 12 * n
     cdef double* change = w + 11 * n
     cdef double* root = w + 15 * n
+    cdef double* best = w + 17 * n
     cdef Py_ssize_t[::1] free = np.empty(n, np.intp)
     with nogil:
-        memcpy(w + n, &lower[0], n * sizeof(double))
-        memcpy(w + 2 * n, &upper[0], n * sizeof(double))
-        memcpy(w + 3 * n, &linear[0], n * sizeof(double))
         memcpy(w + 4 * n, &linear[0], n * sizeof(double))
         drift.size = drift.widest = 0.0
         drift.noise = noise
@@ -122,14 +122,7 @@ def solve_signed(
             # what rounding may have made of a kernel whose smallest diagonal entries vanish beside the largest
             root[i] = sqrt(max(w[i], 0.0)) + 1e-7 * sqrt(largest)
             drift.widest = max(drift.widest, root[i] * (upper[i] - lower[i]))
-        if epsilon > 0.0:
-            for i in range(n):
-                if b[i] < 0.0:
-                    w[2 * n + i] = 0.0
-                    w[3 * n + i] += epsilon
-                else:
-                    w[n + i] = 0.0
-                    w[3 * n + i] -= epsilon
+        choose_pieces(n, epsilon, &lower[0], &upper[0], &b[0], w)
     # Directions of no curvature get a little, in units of the kernel: a step along them goes to a bound.
     flat = max(1e-12 * mean, 1e-200)
     most = 2 * n
@@ -141,8 +134,8 @@ def solve_signed(
             drift.steps += 1.0
             while True:
                 # An updated gradient has drifted. It may prove a small gap, within what it is known to have drifted;
-                # all other decisions need a new one, and so does a move beyond rounding.
-                if updates > n or drift.moved > n * EPS * (drift.start + drift.travel):
+                # all other decisions need a new one, and so does a move, or a drift, beyond rounding.
+                if updates > n or stale(n, largest, &drift, root, &b[0]):
                     residual(&K[0, 0], n, w + 3 * n, &b[0], &g[0])
                     refreshed(n, root, &b[0], &drift)
                     updates = 0
@@ -167,6 +160,15 @@ def solve_signed(
                 if updates == 0 or (relative <= accuracy and proof.violation <= tolerance):
                     break
                 updates = n + 1
+            # Steps and the methods behind them only raise the objective, unless rounding misleads them: then back.
+            if updates == 0 and proof.dual >= highest_dual:
+                memcpy(best, &b[0], n * sizeof(double))
+            elif updates == 0 and misled and proof.dual < highest_dual - 1e-6 * fabs(highest_dual) - proof.blur:
+                memcpy(&b[0], best, n * sizeof(double))
+                choose_pieces(n, epsilon, &lower[0], &upper[0], &b[0], w)
+                misled = False
+                updates = n + 1
+                continue
             if (
                 proof.gap < 0.9 * lowest_gap
                 or proof.violation < 0.9 * lowest_violation
@@ -174,32 +176,40 @@ def solve_signed(
             ):
                 lowest_gap = min(lowest_gap, proof.gap)
                 lowest_violation = min(lowest_violation, proof.violation)
-                highest_dual = proof.dual
+                highest_dual = max(highest_dual, proof.dual)
                 progress = steps
             if relative <= accuracy and proof.violation <= tolerance:
                 status = CONVERGED
-            elif near or proof.violation <= proof.floor or taken == 0 or steps - progress > 200 * n + 100_000:
-                # The gap or the violation is within rounding; or steps too small to move b; or no progress for long.
+            elif (
+                near or proof.violation <= proof.floor or taken == 0
+                or steps - progress > (200 * n + 100_000 if relative > NEARLY else 20 * n + 1000)
+            ):
+                # The gap or the violation is within rounding; or steps too small to move b; or no progress for long,
+                # of which less is hoped for where little is left.
                 status = ROUNDING_FLOOR
             elif steps >= max_steps:
                 status = STEP_LIMIT
             elif proof.violation <= target:
                 # The gap is proportional to the violation, to first order.
                 target = min(target, proof.violation) * min(max(0.5 * accuracy / relative, 0.05), 0.5)
-                target = max(target, 0.5 * proof.floor)
+            # A step for less than rounding of g moves b and leaves g as it is, again and again.
+            target = max(target, proof.floor)
         if status >= 0:
             break
         PyErr_CheckSignals()
         with nogil:
-            limit = min(most, max_steps - steps)
+            # In a target near rounding g must be fresh: after t steps it is off by sqrt(t) roundings, say.
+            share = min(max(target, loose if tries > 0 else 0.0) / proof.floor, 1e6)
+            limit = min(min(most, n + <Py_ssize_t> (share * share)), max_steps - steps)
             # Of a rough answer two-variable steps may be all it takes; if not soon, all goes on as for a good one.
-            near = accuracy < WORTH_NEWTON or steps >= 2 * n
+            near = accuracy < WORTH_NEWTON or steps > 0
             taken = take_steps(
                 &K[0, 0], n, epsilon, max(target, loose) if near and tries > 0 else target, limit, flat, &b[0], &g[0],
                 w, &drift.travel
             )
             steps += taken
             updates += taken
+            near = near or taken == limit
             drift.steps += 2 * taken
             drift.events += (1.5 if epsilon > 0.0 else 0.5) * taken
             # After `limit` steps the sets are rough: not worth a large factorization.
@@ -220,11 +230,13 @@ def solve_signed(
                     columns = n + 1
                     if rounds > 0:
                         active_set(
-                            &K[0, 0], n, total, epsilon, 64.0 * n * most, w, &b[0], &g[0], &free[0], change, &rounds
+                            &K[0, 0], n, total, epsilon, 64.0 * n * min(most, 64 * n), w, &b[0], &g[0], &free[0],
+                            change, &rounds
                         )
                 newton_rounds += rounds
                 updates += columns
                 tries -= 1
+                misled = True
                 if taken < limit:
                     loose *= 0.1
                 taken = -1      # whether b moved is unknown
@@ -234,6 +246,6 @@ def solve_signed(
             for i in range(n):
                 g[i] += linear[i] - w[3 * n + i]
     return (
-        gradient, proof.dual - proof.blur - proof.loss - EPS * fabs(proof.dual), primal_of(&proof), proof.gap, proof.bias,
-        proof.violation, proof.excess, steps, newton_rounds, status
+        gradient, proof.dual - proof.blur - proof.loss - EPS * fabs(proof.dual), primal_of(&proof), proof.gap,
+        proof.bias, proof.violation, proof.excess, steps, newton_rounds, status
     )

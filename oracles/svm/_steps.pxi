@@ -40,6 +40,25 @@ cdef void residual(const floating* K, Py_ssize_t n, const double* slope, const d
     subtract_columns(K, n, b, g)
 
 
+# Bounds and slopes of the pieces that b is on.
+cdef void choose_pieces(
+    Py_ssize_t n, double epsilon, const double* lower, const double* upper, const double* b, double* work,
+) noexcept nogil:
+    cdef const double* linear = work + 4 * n
+    cdef Py_ssize_t i
+    memcpy(work + n, lower, n * sizeof(double))
+    memcpy(work + 2 * n, upper, n * sizeof(double))
+    memcpy(work + 3 * n, linear, n * sizeof(double))
+    if epsilon > 0.0:
+        for i in range(n):
+            if b[i] < 0.0:
+                work[2 * n + i] = 0.0
+                work[3 * n + i] += epsilon
+            else:
+                work[n + i] = 0.0
+                work[3 * n + i] -= epsilon
+
+
 # Variable i, which is 0, goes over from its piece to the one on the other side of 0.
 cdef void change_piece(Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, double* g) noexcept nogil:
     cdef double* lower = work + n

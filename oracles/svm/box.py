@@ -36,17 +36,24 @@ _STATUS = (SVMStatus.CONVERGED, SVMStatus.STEP_LIMIT, SVMStatus.ROUNDING_FLOOR)
 class SVMSolution:
     """A feasible point of the dual of a support vector machine, with a certificate of how good it is.
 
+    The certificate belongs to the numbers returned and holds in exact arithmetic: all that rounding may have made of
+    ``K @ b`` and of the sums is on the safe side. On an indefinite kernel it certifies nothing.
+
     Parameters
     ----------
     signed_dual : ndarray of shape (n,)
-        Coefficients b of the points in the decision function, feasible up to rounding of their sum. Classification:
-        ``b = y * alpha``; regression: the difference of the two dual variables of a point, at least one of which is 0.
+        Coefficients b of the points in the decision function: exactly in the box, and of the right sum but for
+        `imbalance`. Classification: ``b = y * alpha``; regression: the difference of the two dual variables of a point,
+        at least one of which is 0.
     dual_objective : float
-        At most the optimum.
+        At most the dual objective at b, and at most that of some point with exactly the right sum: so at most the
+        optimum.
     primal_objective : float
-        For the best bias: at least the optimum if K is positive semidefinite.
+        At least the primal objective of b and the bias, so at least the optimum.
     gap : float
-        Primal minus dual objective, summed from nonnegative terms; more precise than their difference.
+        At least the primal objective of b and the bias minus the dual objective at b. Summed from terms that are not
+        negative, it is more precise than the difference of the two objectives above, which is larger by what rounding
+        leaves open of either.
     bias : float
         The constant of the decision function that makes the primal objective least.
     violation : float
@@ -60,6 +67,9 @@ class SVMSolution:
         Why the solve ended.
     gradient : ndarray of shape (n,)
         The linear term minus ``K @ b``: that is y (of the squared hinge also minus ``ridge * b``), the targets, or 0.
+        Right up to rounding.
+    imbalance : float
+        At least the difference between the sum of b and what it should be.
     """
 
     signed_dual: Vector
@@ -81,7 +91,7 @@ class SVMSolution:
 
     @property
     def relative_gap(self) -> float:
-        """Gap divided by the absolute value of the primal objective."""
+        """Gap divided by the absolute value of the primal objective: what `accuracy` asks for."""
         return self.gap / max(abs(self.primal_objective), 1e-300)
 
     def decision_function(self, cross: ArrayLike) -> Vector:

@@ -74,7 +74,8 @@ def solve_csvc(
     start : array_like of shape (n,), optional
         Signed duals to start from, made feasible first. Default: zeros.
     accuracy : float
-        Relative gap wanted; 0 asks for all that rounding allows. From 1e-4 on Newton's method is not used.
+        Relative gap wanted; 0 asks for all that rounding allows. If rounding alone keeps the gap above it, the status
+        is `SVMStatus.ROUNDING_FLOOR`. For 1e-4 and more, steps alone are tried first.
     tolerance : float, optional
         Violation wanted. Default: the square root of `accuracy`, as the error of the objective goes with the square of
         the error of the gradient; it seldom decides. With the squared hinge `accuracy`: there it does.
@@ -103,7 +104,7 @@ def solve_csvc(
     Examples
     --------
     >>> solution = solve_csvc([[1.0, 0.0], [0.0, 1.0]], [1, -1], C=10.0)
-    >>> solution.alpha.tolist(), solution.dual_objective
+    >>> solution.alpha.tolist(), round(solution.dual_objective, 12)
     ([1.0, 1.0], 1.0)
     """
     labels = checked_labels(y)

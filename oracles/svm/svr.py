@@ -71,7 +71,7 @@ def solve_svr(
     Examples
     --------
     >>> solution = solve_svr([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], C=10.0, epsilon=0.5)
-    >>> solution.signed_dual.tolist(), solution.dual_objective, solution.bias
+    >>> solution.signed_dual.tolist(), round(solution.dual_objective, 12), solution.bias
     ([0.5, -0.5], 0.25, 0.0)
     """
     targets = checked_targets(t)
