@@ -53,6 +53,8 @@ def decode(payload: bytes) -> Entry:
     accuracy, seconds = float(fields["accuracy"]), float(fields["seconds"])
     if not seconds >= 0:
         raise ValueError(f"the oracle took {seconds} seconds")
+    if fields["query"].ndim != 1 or fields["query"].dtype != np.float64:
+        raise ValueError(f"the query point is an array of {fields['query'].dtype}, shape {fields['query'].shape}")
     query = Query(fields["query"], None if np.isnan(accuracy) else accuracy, bool(fields["wants_curvature"]))
     return Entry(query, _cut(_grouped(fields)["cut"]), seconds)
 

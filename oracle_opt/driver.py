@@ -119,9 +119,8 @@ def minimize(
     log_file = nullcontext() if journal is None else Journal(journal, run_identity(oracle, generator, start, cuts))
     with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
         try:
-            if log is not None and journal_check and (last := log.last_query()) is not None:
-                log.compare(check_cut(oracle.query(last), last.point, oracle), oracle.convex)
-                oracle.reset()
+            if log is not None and journal_check and log.entries:
+                _ask_again(log, oracle)
             while True:
                 if recorder.n_calls >= max_calls:
                     return make_result(Status.MAX_CALLS, bounds, recorder)
@@ -165,6 +164,17 @@ def minimize(
             where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
             problem.add_note(f"during oracle call {recorder.n_calls + 1}, {where}; `error.result` holds the run so far")
             raise
+
+
+def _ask_again(log: Journal, oracle: Oracle) -> None:
+    """Hold the oracle's answer to the last recorded query against the recorded ones, and let it forget that query."""
+    query = log.last_query(oracle.domain.dimension)
+    try:
+        fresh = check_cut(oracle.query(query), query.point, oracle)
+    except Exhausted as problem:
+        raise log.refusal(f"it proves now that there is no point at all, {problem}") from problem
+    log.compare(fresh, oracle.convex)
+    oracle.reset()
 
 
 def _told(

@@ -91,22 +91,26 @@ class Journal:
                     f"{_differing(now, then)}; use another file or remove this one"
                 )
 
-    def last_query(self) -> Query | None:
-        """The last recorded query; `None` if there is none."""
-        if not self.entries:
-            return None
+    def last_query(self, dimension: int) -> Query:
+        """The last recorded query, in as many variables as the problem has now."""
         query = self.entries[-1].query
+        if query.point.shape != (dimension,):
+            raise self.refusal(f"it is one in {query.point.size} variables, and there are {dimension} now")
         return Query(query.point.copy(), query.accuracy, query.curvature)
 
     def compare(self, fresh: Cut, convex: bool) -> None:
         """Raise `JournalMismatch` unless `fresh` can answer the last recorded query for the recorded problem."""
         words = disagreement(self.entries, fresh, convex)
         if words:
-            raise JournalMismatch(
-                f"`journal` {self.path}: asked query {len(self.entries)} again, the last one, the oracle answers "
-                f"otherwise: {words}; the journal was written for another function, random seed or data file, so use "
-                "another file or remove this one"
-            )
+            raise self.refusal(words)
+
+    def refusal(self, words: str) -> JournalMismatch:
+        """The error to raise if the last recorded query is answered otherwise now."""
+        return JournalMismatch(
+            f"`journal` {self.path}: the oracle answers the last recorded query, number {len(self.entries)}, "
+            f"otherwise: {words}; the journal was written for another function, random seed or data file, so use "
+            "another file or remove this one"
+        )
 
     def next_answer(self, query: Query, oracle: Oracle) -> Entry | None:
         """Return the recorded answer to this query, for the oracle to recall; `None` once all are replayed."""

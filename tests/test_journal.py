@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import warnings
 
 import cvxpy as cp
@@ -14,6 +15,7 @@ from tiny_kernels import tiny_gmkl, tiny_mixed_norm, tiny_mkl
 
 from oracle_opt import (
     Box,
+    EmptyLocalizationSet,
     FeasibilityCut,
     FunctionOracle,
     InvalidCut,
@@ -50,6 +52,12 @@ from oracle_opt.oracles import (
     SecondOrder,
     TwoStageProblem,
 )
+
+
+@pytest.fixture(autouse=True)
+def unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing needs to reach the disk here."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 class Counted(Oracle):
@@ -207,7 +215,8 @@ def test_another_function_of_the_same_name_is_refused_and_says_what_differs(tmp_
     value = written.history.value[-1]
     for by in (2.0, 0.9 + 1e-5, -0.9):
         with pytest.raises(
-            JournalMismatch, match=rf"asked query {written.n_calls} again, .* value .* now, value {value:.10g} then"
+            JournalMismatch,
+            match=rf"last recorded query, number {written.n_calls}, otherwise: value .* now, value {value:.10g} then",
         ) as one:
             minimize(shifted(by, convex=convex), generator, rtol=1e-3, journal=path)
         assert one.value.result.n_calls == 0
@@ -321,6 +330,17 @@ def test_an_oracle_that_fails_in_the_check_says_so_and_keeps_the_journal(tmp_pat
         minimize(oracle, Kelley(), journal=tmp_path / "j", rtol=1e-12)
     assert caught.value.result.n_calls == 0
     assert (tmp_path / "j").read_bytes() == before
+
+
+def test_an_oracle_that_finds_no_point_at_all_does_not_take_up_answers(tmp_path) -> None:
+    minimize(absolute(), Kelley(), journal=tmp_path / "j", max_calls=3, rtol=1e-12)
+
+    def nowhere(z):
+        raise EmptyLocalizationSet("none")
+
+    oracle = FunctionOracle(nowhere, Simplex(4), name="absolute")
+    with pytest.raises(JournalMismatch, match="number 3, otherwise: it proves now that there is no point at all, none"):
+        minimize(oracle, Kelley(), journal=tmp_path / "j", rtol=1e-12)
 
 
 def test_earlier_cuts_are_part_of_the_run_with_all_they_hold(tmp_path) -> None:
