@@ -162,6 +162,37 @@ def test_other_problems_generators_seeds_and_starts_are_refused(tmp_path) -> Non
     assert path.read_bytes() == before
 
 
+class Weighted(Kelley):
+    """With an array among its parameters."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.weights = weights
+
+
+class OtherWeighted(Weighted):
+    """The same by its parameters."""
+
+    def __repr__(self):
+        return super().__repr__().replace("Other", "")
+
+
+def test_generators_are_known_by_their_class_and_by_all_entries_of_their_parameters(tmp_path) -> None:
+    def options(generator):
+        return {"oracle": absolute(), "generator": generator, "max_calls": 3, "journal": tmp_path / "j"}
+
+    weights = np.ones(2000)
+    minimize(**options(Weighted(weights)))
+    minimize(**options(Weighted(weights.copy())))
+    for other in (
+        Weighted(np.where(np.arange(2000) == 1000, np.nextafter(1, 2), 1.0)),
+        OtherWeighted(weights),
+        Kelley(),
+    ):
+        with pytest.raises(JournalMismatch, match="written for another generator"):
+            minimize(**options(other))
+
+
 def test_mkl_problems_differ_by_data_labels_and_C(tmp_path) -> None:
     kernels, y = [np.eye(4), np.ones((4, 4)) + np.eye(4)], np.array([1.0, 1, -1, -1])
     path = tmp_path / "j"

@@ -184,6 +184,18 @@ def test_answers_that_cannot_be_read_are_refused_by_number(tmp_path, unflushed) 
             Journal(tmp_path / "j", RUN).__exit__(None, None, None)  # where a changed byte did no harm
 
 
+@pytest.mark.parametrize("change", [{"seconds": -1.0}, {"seconds": np.nan}, {"query": 0.5}, {"query": np.array([1])}])
+def test_answers_with_fields_that_cannot_be_are_refused_by_number(tmp_path, change) -> None:
+    z = np.array([0.5])
+    with np.load(io.BytesIO(encode(Entry(Query(z), ObjectiveCut(z, 1.0, z), 0.0)))) as archive:
+        fields = dict(archive)
+    write(tmp_path / "j", [json.dumps(RUN).encode(), npz(**fields)])
+    Journal(tmp_path / "j", RUN).__exit__(None, None, None)
+    write(tmp_path / "bad", [json.dumps(RUN).encode(), npz(**(fields | change))])
+    with pytest.raises(JournalMismatch, match="answer 1 cannot be read"):
+        Journal(tmp_path / "bad", RUN)
+
+
 class CannotBeRead(Exception):
     """The only refusal that is right here."""
 
