@@ -1,0 +1,283 @@
+"""Make small wrong changes of the library, one at a time in a copy, and see whether a test fails on each.
+
+    python tools/mutants.py --reach                            once: which tests reach which function (minutes)
+    python tools/mutants.py --count 150 --seed 1               a random sample; what survived is printed as a diff
+    python tools/mutants.py --only bounds.py consistency.py    all changes of some files, or --count of them
+    python tools/mutants.py --again                            those that survived last, after tests were added
+
+A mutant first meets those of the tests that reach its function which are the nearest - they reach the fewest other
+functions - and take a few seconds together; if it survives, all of them up to `--limit` seconds. The copy lies in
+`--folder`, with the tests reached (reach.json) and the outcomes (outcomes.jsonl): killed, survived, timeout (which
+counts as killed: a run that never ends is noticed) or unreached. A person decides which survivors are equivalent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from _mutations import Mutant, mutants_of
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ("bounds", "checks", "consistency", "cuts", "domain", "driver", "generator", "journal", "oracle", "polyhedron")
+TARGETS = (
+    *(f"oracle_opt/{name}.py" for name in (*CORE, "arrays", "result", "spectral", "_projection", "_nonnegative")),
+    *("oracle_opt/study/**/*.py", "oracle_opt/study/*.py", "generators/*.py", "oracles/**/*.py", "oracles/*.py"),
+)
+LEFT_OUT = ("__init__.py", "plots.py", "display.py", "figures.py", "methods.py", "paper.py")  # looks, and tables
+NEAREST = 6.0  # seconds of tests, as measured without tracing, that a mutant meets first
+# Without it a mutated file might be taken from the cache of compiled files: same size, same second
+CUSTOMIZE = """import sys
+sys.dont_write_bytecode = True
+sys.meta_path[:] = [one for one in sys.meta_path if "mesonpy" not in type(one).__name__.lower()]
+"""
+
+
+def make_copy(folder: Path) -> Path:
+    """Copy the sources, with the modules built for the editable install, as the one namespace they are."""
+    tree = folder / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    clean = shutil.ignore_patterns("__pycache__", "*.pyx", "*.pxi")
+    for part in ("tests", "docs", "benchmarks", "tools"):
+        shutil.copytree(ROOT / part, tree / part, ignore=clean)
+    shutil.copytree(ROOT / "oracle_opt", tree / "oracle_opt", ignore=clean)
+    for part in ("oracles", "generators"):
+        shutil.copytree(ROOT / part, tree / "oracle_opt" / part, ignore=shutil.ignore_patterns("__pycache__"))
+        (tree / part).symlink_to(tree / "oracle_opt" / part)
+    for built in (ROOT / "build").glob("cp*/oracles/**/*.so"):
+        shutil.copy(built, tree / "oracle_opt" / Path(*built.relative_to(ROOT / "build").parts[1:]))
+    for path in ROOT.iterdir():
+        if path.is_file() and path.name != ".git":
+            shutil.copy(path, tree / path.name)
+    (tree / "sitecustomize.py").write_text(CUSTOMIZE)
+    return tree
+
+
+def enter(tree: Path) -> None:
+    """Make this process, and those it starts, import the copy; load what the tests share, once for all mutants."""
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONPATH"], os.environ["OPENBLAS_NUM_THREADS"] = str(tree), "1"
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.meta_path[:] = [one for one in sys.meta_path if "mesonpy" not in type(one).__name__.lower()]
+    sys.path.insert(0, str(tree))
+    os.chdir(tree)
+    import cvxpy  # noqa: F401
+    import highspy  # noqa: F401
+    import matplotlib  # noqa: F401
+    import pandas  # noqa: F401
+    import pytest  # noqa: F401
+    import scipy.optimize  # noqa: F401
+    import sklearn.model_selection
+    import sklearn.svm  # noqa: F401
+
+
+def run_tests(arguments: list[str], seconds: float, out: Path, plugin: object = None) -> str:
+    """Run pytest in a fork of this process: "passed", "failed" or "timeout"."""
+    child = os.fork()
+    if child == 0:
+        code = 3
+        try:
+            os.setsid()
+            with out.open("w") as file:
+                os.dup2(file.fileno(), 1)
+                os.dup2(file.fileno(), 2)
+            import pytest
+
+            options = ["-q", "-p", "no:cacheprovider", "--tb=line", *arguments]
+            code = int(pytest.main(options, plugins=[plugin] if plugin else []))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return "passed" if status == 0 else "failed"
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "timeout"
+
+
+class Tracer:
+    """Pytest plugin: which functions of the sources each test calls, and its seconds."""
+
+    def __init__(self, tree: Path, out: Path) -> None:
+        self.prefix, self.out = str(tree / "oracle_opt") + os.sep, out
+        self.found: dict[str, tuple[float, list[str]]] = {}
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin a test, its fixtures included."""
+        self.codes: set = set()
+        self.began = time.perf_counter()
+        prefix, codes = self.prefix, self.codes
+
+        def calls(frame, event, argument):
+            code = frame.f_code
+            if code not in codes and code.co_filename.startswith(prefix):
+                codes.add(code)
+
+        sys.setprofile(None)
+        sys.settrace(calls)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """End it."""
+        sys.settrace(None)
+        names = {f"{code.co_filename[len(self.prefix) :]}:{code.co_qualname}" for code in self.codes}
+        self.found[nodeid] = time.perf_counter() - self.began, sorted(names)
+
+    def pytest_sessionfinish(self) -> None:
+        """Keep what was found."""
+        self.out.write_text(json.dumps(self.found))
+
+
+def targets(only: list[str]) -> list[str]:
+    """Paths of the files that are changed."""
+    paths = {path.relative_to(ROOT).as_posix() for pattern in TARGETS for path in ROOT.glob(pattern)}
+    chosen = sorted(path for path in paths if not path.endswith(LEFT_OUT))
+    return [path for path in chosen if any(path.endswith(name) for name in only)] if only else chosen
+
+
+def parses(mutant: Mutant) -> bool:
+    """Whether the change is one of Python."""
+    try:
+        ast.parse(mutant.applied((ROOT / mutant.path).read_text(encoding="utf-8")))
+    except SyntaxError:
+        return False
+    return True
+
+
+def place_of(path: str) -> str:
+    """Where a file of the repository lies in the namespace."""
+    return path.removeprefix("oracle_opt/")
+
+
+class Reach:
+    """The tests that reach a function, the nearest first."""
+
+    def __init__(self, path: Path) -> None:
+        found: dict[str, tuple[float, list[str]]] = json.loads(path.read_text())
+        self.seconds = {test: seconds for test, (seconds, _) in found.items()}
+        self.breadth = {test: len(names) for test, (_, names) in found.items()}
+        self.by_function: dict[str, set[str]] = {}
+        self.by_file: dict[str, set[str]] = {}
+        for test, (_, names) in found.items():
+            for name in names:
+                file, function = name.split(":")
+                self.by_file.setdefault(file, set()).add(test)
+                parts = function.replace(".<locals>", "").split(".")
+                for k in range(1, len(parts) + 1):  # a nested function is part of those around it
+                    self.by_function.setdefault(f"{file}:{'.'.join(parts[:k])}", set()).add(test)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """All, in order."""
+        file = place_of(mutant.path)
+        found = self.by_function.get(f"{file}:{mutant.function}", set()) if mutant.function else set()
+        if not found and not mutant.function.split(".")[-1].islower():  # a class body or a module
+            found = self.by_file.get(file, set())
+        return sorted(found, key=lambda test: (self.breadth[test] * (0.05 + self.seconds[test]), test))
+
+
+def judge(mutant: Mutant, tree: Path, reach: Reach, limit: float, folder: Path) -> tuple[str, str]:
+    """Outcome of one mutant, and the test that failed."""
+    tests = reach.tests(mutant)
+    if not tests:
+        return "unreached", ""
+    nearest, spent = [], 0.0
+    for test in tests:
+        if nearest and spent + reach.seconds[test] > NEAREST:
+            break
+        nearest.append(test)
+        spent += reach.seconds[test]
+    path, out, arguments = tree / "oracle_opt" / place_of(mutant.path), folder / "output.txt", folder / "tests.txt"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(mutant.applied(text), encoding="utf-8")
+    try:
+        known = set(nearest)
+        rounds = [(nearest, 4 * NEAREST + 15), ([test for test in tests if test not in known], limit)]
+        for chosen, seconds in rounds:
+            if chosen:
+                arguments.write_text("\n".join(chosen))
+                outcome = run_tests(["-x", f"@{arguments}"], seconds, out)
+                if outcome == "failed":
+                    lines = [one for one in out.read_text().splitlines() if one.startswith(("FAILED", "ERROR"))]
+                    return "killed", lines[0] if lines else "no test could be collected"
+                if outcome == "timeout" and chosen is nearest:
+                    return "timeout", ""
+    finally:
+        path.write_text(text, encoding="utf-8")
+    return "survived", f"{len(tests)} tests reach it"
+
+
+def diff(mutant: Mutant) -> str:
+    """The change as a diff without context."""
+    text = (ROOT / mutant.path).read_text(encoding="utf-8")
+    lines = difflib.unified_diff(text.splitlines(), mutant.applied(text).splitlines(), lineterm="", n=0)
+    return "\n".join([f"{mutant.path}:{mutant.line} {mutant.function} ({mutant.kind})", *list(lines)[3:]])
+
+
+def main() -> int:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "oracle_opt_mutants")
+    parser.add_argument("--reach", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", default=[], metavar="FILE")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of the second round, default 60")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
+    outcomes = folder / "outcomes.jsonl"
+    before = [json.loads(line) for line in outcomes.read_text().splitlines()] if outcomes.exists() else []
+    tree = make_copy(folder)
+    enter(tree)
+    if options.reach:
+        print(run_tests([], 3600, folder / "output.txt", Tracer(tree, folder / "reach.json")))
+        return 0
+    everything = [m for path in targets(options.only) for m in mutants_of(path, (ROOT / path).read_text("utf-8"))]
+    if options.again:
+        open_ones = {tuple(one["key"]) for one in before if one["outcome"] in ("survived", "unreached")}
+        chosen = [mutant for mutant in everything if mutant.key in open_ones]
+    else:
+        random.Random(options.seed).shuffle(everything)
+        chosen = list(islice(filter(parses, everything), options.count))
+    print(f"{len(chosen)} of {len(everything)} mutants of {len(targets(options.only))} files", flush=True)
+    reach, tally, areas = Reach(folder / "reach.json"), Counter(), Counter()
+    with outcomes.open("w" if not options.again else "a") as file:
+        for k, mutant in enumerate(chosen, 1):
+            began = time.monotonic()
+            outcome, words = judge(mutant, tree, reach, options.limit, folder)
+            tally[outcome] += 1
+            areas[mutant.path.split("/")[0] if "study" not in mutant.path else "study", outcome] += 1
+            seconds = round(time.monotonic() - began, 1)
+            kept = asdict(mutant) | {"key": mutant.key, "outcome": outcome, "words": words, "seconds": seconds}
+            file.write(json.dumps(kept) + "\n")
+            file.flush()
+            if outcome in ("survived", "unreached"):
+                print(f"[{k}] {outcome}, {words}\n{diff(mutant)}\n", flush=True)
+    print(dict(tally), {f"{area} {outcome}": n for (area, outcome), n in sorted(areas.items())})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
