@@ -1,14 +1,15 @@
 """Make small wrong changes of the library, one at a time in a copy, and see whether a test fails on each.
 
-    python tools/mutants.py --reach                            once: which tests reach which function (minutes)
+    python tools/mutants.py --reach [TESTS]                    once: which tests reach which lines (minutes); or of
+                                                               some tests that are new, beside those that are known
     python tools/mutants.py --count 150 --seed 1               a random sample; what survived is printed as a diff
     python tools/mutants.py --only bounds.py consistency.py    all changes of some files, or --count of them
     python tools/mutants.py --again                            those that survived last, after tests were added
 
-A mutant first meets those of the tests that reach its function which are the nearest - they reach the fewest other
-functions - and take a few seconds together; if it survives, all of them up to `--limit` seconds. The copy lies in
-`--folder`, with the tests reached (reach.json) and the outcomes (outcomes.jsonl): killed, survived, timeout (which
-counts as killed: a run that never ends is noticed) or unreached. A person decides which survivors are equivalent.
+A mutant first meets those of the tests that reach its line which are the nearest - they reach the fewest lines - and
+take a few seconds together; if it survives, all of them up to `--limit` seconds. Recording needs `coverage`. The copy
+lies in `--folder`, with the tests reached (reach.json) and the outcomes (outcomes.jsonl): killed, survived, timeout
+(which counts as killed: a run that never ends is noticed) or unreached. A person tells which survivors are equivalent.
 """
 
 from __future__ import annotations
@@ -119,35 +120,45 @@ def run_tests(arguments: list[str], seconds: float, out: Path, plugin: object = 
 
 
 class Tracer:
-    """Pytest plugin: which functions of the sources each test calls, and its seconds."""
+    """Pytest plugin: which lines of the sources each test runs, and its seconds."""
 
     def __init__(self, tree: Path, out: Path) -> None:
-        self.prefix, self.out = str(tree / "oracle_opt") + os.sep, out
-        self.found: dict[str, tuple[float, list[str]]] = {}
+        from coverage import Coverage  # not needed but here
+
+        self.sources, self.out = tree / "oracle_opt", out
+        self.coverage = Coverage(data_file=None, include=[f"{self.sources}/*"], config_file=False, messages=False)
+        self.seconds: dict[str, float] = {}
+
+    def pytest_sessionstart(self) -> None:
+        """Begin before the library is imported."""
+        self.coverage.start()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin a test, its fixtures included."""
-        self.codes: set = set()
+        self.coverage.switch_context(nodeid)
         self.began = time.perf_counter()
-        prefix, codes = self.prefix, self.codes
-
-        def calls(frame, event, argument):
-            code = frame.f_code
-            if code not in codes and code.co_filename.startswith(prefix):
-                codes.add(code)
-
-        sys.setprofile(None)
-        sys.settrace(calls)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """End it."""
-        sys.settrace(None)
-        names = {f"{code.co_filename[len(self.prefix) :]}:{code.co_qualname}" for code in self.codes}
-        self.found[nodeid] = time.perf_counter() - self.began, sorted(names)
+        self.seconds[nodeid] = time.perf_counter() - self.began
+        self.coverage.switch_context("")
 
     def pytest_sessionfinish(self) -> None:
-        """Keep what was found."""
-        self.out.write_text(json.dumps(self.found))
+        """Keep what was found: the tests, by number, of each line of each file."""
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        numbers = {test: k for k, test in enumerate(self.seconds)}
+        lines = {
+            Path(file).relative_to(self.sources).as_posix(): {
+                line: sorted(numbers[test] for test in tests if test)
+                for line, tests in data.contexts_by_lineno(file).items()
+            }
+            for file in data.measured_files()
+        }
+        sources = {file: (self.sources / file).read_text(encoding="utf-8").splitlines() for file in lines}
+        before = json.loads(self.out.read_text()) if self.out.exists() else []
+        recording = {"tests": list(self.seconds.items()), "lines": lines, "sources": sources}
+        self.out.write_text(json.dumps([*before, recording]))
 
 
 def targets(only: list[str]) -> list[str]:
@@ -172,29 +183,40 @@ def place_of(path: str) -> str:
 
 
 class Reach:
-    """The tests that reach a function, the nearest first."""
+    """The tests that reach a place, the nearest first: of all recordings, each with the sources as they were then."""
 
     def __init__(self, path: Path) -> None:
-        found: dict[str, tuple[float, list[str]]] = json.loads(path.read_text())
-        self.seconds = {test: seconds for test, (seconds, _) in found.items()}
-        self.breadth = {test: len(names) for test, (_, names) in found.items()}
-        self.by_function: dict[str, set[str]] = {}
-        self.by_file: dict[str, set[str]] = {}
-        for test, (_, names) in found.items():
-            for name in names:
-                file, function = name.split(":")
-                self.by_file.setdefault(file, set()).add(test)
-                parts = function.replace(".<locals>", "").split(".")
-                for k in range(1, len(parts) + 1):  # a nested function is part of those around it
-                    self.by_function.setdefault(f"{file}:{'.'.join(parts[:k])}", set()).add(test)
+        self.recordings = json.loads(path.read_text())
+        self.seconds: dict[str, float] = {}
+        self.breadth: Counter[str] = Counter()
+        for one in self.recordings:
+            self.seconds |= dict(one["tests"])
+            for lines in one["lines"].values():
+                for numbers in lines.values():
+                    self.breadth.update(one["tests"][number][0] for number in numbers)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """All, in order."""
-        file = place_of(mutant.path)
-        found = self.by_function.get(f"{file}:{mutant.function}", set()) if mutant.function else set()
-        if not found and not mutant.function.split(".")[-1].islower():  # a class body or a module
-            found = self.by_file.get(file, set())
+        """All, in order: those that ran its line or, where it is the second of a statement, one of the lines above it.
+
+        What runs on import is reached by every test that runs something of the file.
+        """
+        file, found = place_of(mutant.path), set()
+        for one in self.recordings:
+            lines = {int(line): numbers for line, numbers in one["lines"].get(file, {}).items()}
+            line = self._then(mutant, one["sources"].get(file, [])) if mutant.function else 0
+            numbers = next((lines[k] for k in range(line, max(line - 12, 0), -1) if lines.get(k)), [])
+            if not mutant.function:
+                numbers = sorted({number for some in lines.values() for number in some})
+            found |= {one["tests"][number][0] for number in numbers}
         return sorted(found, key=lambda test: (self.breadth[test] * (0.05 + self.seconds[test]), test))
+
+    def _then(self, mutant: Mutant, recorded: list[str]) -> int:
+        """Number of the mutant's line at the time of a recording."""
+        now = (ROOT / mutant.path).read_text(encoding="utf-8").splitlines()
+        for _, begin, end, first, last in difflib.SequenceMatcher(None, now, recorded, False).get_opcodes():
+            if begin < mutant.line <= end:
+                return min(mutant.line + first - begin, max(last, first + 1))
+        return mutant.line
 
 
 def judge(mutant: Mutant, tree: Path, reach: Reach, limit: float, folder: Path) -> tuple[str, str]:
@@ -239,7 +261,7 @@ def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "oracle_opt_mutants")
-    parser.add_argument("--reach", action="store_true")
+    parser.add_argument("--reach", nargs="*", metavar="TESTS")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--count", type=int)
     parser.add_argument("--seed", type=int, default=0)
@@ -251,8 +273,10 @@ def main() -> int:
     before = [json.loads(line) for line in outcomes.read_text().splitlines()] if outcomes.exists() else []
     tree = make_copy(folder)
     enter(tree)
-    if options.reach:
-        print(run_tests([], 3600, folder / "output.txt", Tracer(tree, folder / "reach.json")))
+    if options.reach is not None:
+        if not options.reach:
+            (folder / "reach.json").unlink(missing_ok=True)
+        print(run_tests(options.reach, 7200, folder / "output.txt", Tracer(tree, folder / "reach.json")))
         return 0
     everything = [m for path in targets(options.only) for m in mutants_of(path, (ROOT / path).read_text("utf-8"))]
     if options.again:
