@@ -42,7 +42,7 @@ def test_the_value_and_its_error_hold_the_eigenvalue_between_them(order, options
         size = oracle.trace * np.abs(np.linalg.eigvalsh(M.astype(float))).max() + np.abs(oracle.b) @ np.abs(y)
         assert cut.value <= least + 1e-15 * size * order
         assert Long(cut.value) + Long(cut.error) >= least
-        assert cut.error <= (1e-8 if options else 1e-13) * size
+        assert cut.error <= (1e-8 * (size + oracle.trace) if options else 1e-13 * size)
 
 
 def test_only_the_first_cut_of_an_answer_has_the_error():
