@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, QueryPointGenerator, Status, Step, minimize
-from oracle_opt.consistency import REMEMBERED, AnswerMemory
+from oracle_opt.consistency import AnswerMemory
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 
 GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle(), Ellipsoid()]
@@ -149,14 +149,6 @@ def test_the_message_names_the_feasibility_cut_and_the_point(lie):
     assert isinstance(excluder, FeasibilityCut)
     assert isinstance(point, ObjectiveCut)
     assert any(one.violation + one.normal @ (point.point - one.point) > 1e-3 for one in (excluder, *excluder.parts))
-
-
-def test_the_best_answer_is_never_forgotten():
-    memory, zero = AnswerMemory(2), np.zeros(2)
-    for number in range(1, 5 * REMEMBERED):
-        point = np.array([0.0, 1.0 / number])
-        assert not memory.conflict(ObjectiveCut(point, 1.0 + (number != 3), zero, error=2.0), number)
-    assert "the point of answer 3" in memory.conflict(FeasibilityCut(np.ones(2), 5.0, np.ones(2)), 99)
 
 
 def pieces_of_max(seed):
