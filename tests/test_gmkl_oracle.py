@@ -85,7 +85,9 @@ def by_clarabel(bank: GramBank, y: np.ndarray, C: float, r: Regulariser) -> floa
     elif isinstance(r, EntropyRegulariser):
         penalty = r.weight * cp.sum(cp.multiply(r.reference, cp.exp(s / r.weight) - 1))
     else:
-        penalty = cp.sum_squares(cp.pos(s - r.linear)) / (2 * r.quadratic)
+        beyond = cp.Variable(bank.n_kernels, nonneg=True)  # cp.pos makes Clarabel fail on some processors
+        constraints.append(s <= r.linear + beyond)
+        penalty = cp.sum_squares(beyond) / (2 * r.quadratic)
     program = cp.Problem(cp.Maximize(cp.sum(a) - penalty), constraints)
     program.solve(solver=cp.CLARABEL)
     return float(program.value)

@@ -128,6 +128,7 @@ class Tracer:
         self.sources, self.out = tree / "oracle_opt", out
         self.coverage = Coverage(data_file=None, include=[f"{self.sources}/*"], config_file=False, messages=False)
         self.seconds: dict[str, float] = {}
+        self.useless: set[str] = set()
 
     def pytest_sessionstart(self) -> None:
         """Begin before the library is imported."""
@@ -143,21 +144,27 @@ class Tracer:
         self.seconds[nodeid] = time.perf_counter() - self.began
         self.coverage.switch_context("")
 
+    def pytest_runtest_logreport(self, report) -> None:
+        """Note a test that fails as it is, in the copy, or is skipped: it can tell nothing."""
+        if not report.passed:
+            self.useless.add(report.nodeid)
+
     def pytest_sessionfinish(self) -> None:
         """Keep what was found: the tests, by number, of each line of each file."""
         self.coverage.stop()
         data = self.coverage.get_data()
-        numbers = {test: k for k, test in enumerate(self.seconds)}
+        known = {test: seconds for test, seconds in self.seconds.items() if test not in self.useless}
+        numbers = {test: k for k, test in enumerate(known)}
         lines = {
             Path(file).relative_to(self.sources).as_posix(): {
-                line: sorted(numbers[test] for test in tests if test)
+                line: sorted(numbers[test] for test in tests if test in numbers)
                 for line, tests in data.contexts_by_lineno(file).items()
             }
             for file in data.measured_files()
         }
         sources = {file: (self.sources / file).read_text(encoding="utf-8").splitlines() for file in lines}
         before = json.loads(self.out.read_text()) if self.out.exists() else []
-        recording = {"tests": list(self.seconds.items()), "lines": lines, "sources": sources}
+        recording = {"tests": list(known.items()), "lines": lines, "sources": sources}
         self.out.write_text(json.dumps([*before, recording]))
 
 
