@@ -592,12 +592,30 @@ class Slab(Domain):
         return np.zeros(self.dimension)
 
 
+class Other:
+    """Without attributes."""
+
+
+class Another:
+    """As well."""
+
+
+def test_eigenvalues_of_matrices_with_entries_in_other_columns_of_the_same_rows() -> None:
+    def oracle(*pairs):
+        rows, columns = np.transpose([*pairs, *(pair[::-1] for pair in pairs)])
+        matrix = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(4, 4))
+        return MaxEigenvalueOracle(np.eye(4), [matrix], [1.0])
+
+    assert oracle((0, 1), (2, 3)).identity() != oracle((0, 2), (1, 3)).identity()
+
+
 def test_a_domain_of_a_user_is_known_by_its_attributes() -> None:
     made = [Slab(2, 1.0), Slab(2, next_to(1.0)), Slab(3, 1.0), Slab(2, 1.0, Slab(2, 2.0)), Slab(2, 1.0, Slab(2, 3.0))]
     made += [Slab(2, 1.0, [np.ones(2)]), Slab(2, 1.0, {"a": np.ones(2)}), Slab(2, 1.0, solve), Slab(2, 1.0, Slab)]
     assert len({domain.identity() for domain in made}) == len(made)
     assert Slab(2, 1.0).identity() == made[0].identity()
     assert "0x" not in Slab(2, 1.0).identity()
+    assert Slab(2, 1.0, Other()).identity() != Slab(2, 1.0, Another()).identity()
     round_about = Slab(2, 1.0)
     round_about.inner = round_about
     assert round_about.identity() != made[0].identity()
@@ -611,6 +629,9 @@ def test_digest_counts_type_shape_and_every_bit_but_not_the_layout() -> None:
     assert len(digest(a)) == 16
     s = sparse.random(5, 4, 0.5, format="csr", random_state=0)
     assert len({digest(s.asformat(kind)) for kind in ("csr", "csc", "coo", "lil")}) == 1
+    doubled = sparse.csr_array(([1.0, 2.0, 3.0, 4.0], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))  # and not sorted
+    assert digest(doubled) == digest(sparse.csr_array([[2.0, 0.0, 4.0], [0.0, 4.0, 0.0]]))
+    assert doubled.nnz == 4  # it is left as it was
     different = [a, a.T, a.ravel(), a.astype(np.float32), ulp(a, (2, 3)), (a,), [[a]], s, s.T, s.toarray(), a > 0]
     different += [None, "None", b"None", "", 0, False, 0.5, -0.0, np.nan, np.inf, 1j, 2**70, 2**70 + 1, (), ((),), {}]
     different += [
@@ -624,6 +645,7 @@ def test_digest_counts_type_shape_and_every_bit_but_not_the_layout() -> None:
         np.zeros((0, 2)),
         np.array("a"),
     ]
+    different += [a.view(np.int64), ((1,), 2), ((1, 2),), sparse.csr_array((s.data, s.indices, s.indptr), shape=(5, 5))]
     words = [digest(one) for one in different if not (isinstance(one, np.ndarray) and one.ndim == 0)]
     assert len(set(words)) == len(words)
     assert digest(1) == digest(1.0) == digest(np.float32(1)) == digest(np.array(1))
