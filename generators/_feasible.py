@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import Box, Domain, EmptyLocalizationSet, Exhausted, Polyhedron
+from oracle_opt import Box, Domain, EmptyLocalizationSet, Exhausted, Minorant, Polyhedron
 from oracle_opt._projection import Projection, project_on_cuts
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.generators._cuts import Rows
 
 INSIDE = 3e-9  # how far inside each cut the point is wanted, in units of its largest entry: three times the tolerance
 FINE = 1e-12  # tolerance for sets without interior
-ROUNDING = 1e-13  # of the largest term: what the sum of a proof may be off
 
 
 def nearest_feasible(domain: Domain, rows: Rows, point: Vector) -> Projection:
@@ -59,11 +58,15 @@ def prove_empty(domain: Domain, rows: Rows, multipliers: Vector) -> bool:
     if not (u.any() and np.isfinite(u).all()):
         return False
     u = u / u.max()
-    least, vertex = domain.minimize_linear(rows.combine(u))
-    if not np.isfinite(least):
-        return False
-    terms = float(u @ (np.abs(rows.constant) + np.abs(rows.matrix) @ np.abs(vertex)))
-    return float(u @ rows.constant) + least > ROUNDING * terms
+    error = float(u @ rows.error) + EPS * (np.count_nonzero(u) + 6) * float(u @ rows.size)
+    return is_positive(domain, Minorant(float(u @ rows.constant), rows.combine(u), error))
+
+
+def is_positive(domain: Domain, affine: Minorant) -> bool:
+    """Whether an affine function is positive on the domain, whatever rounding did."""
+    least = domain.minimize_linear(affine.slope)[0]
+    error = affine.error + domain.minimum_rounding(affine.slope) + 2.0 * EPS * (abs(affine.constant) + abs(least))
+    return affine.constant + least > error
 
 
 def nothing_left(proven: bool) -> Exhausted:

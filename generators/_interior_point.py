@@ -24,6 +24,7 @@ class EpigraphSolution:
     converged: bool
 
 
+@np.errstate(all="ignore")  # of slacks that vanish: the direction is then no number, and the last point stays
 def minimize_epigraph(
     hessian: Matrix,
     linear: Vector,
@@ -110,7 +111,7 @@ def minimize_epigraph(
         target = mean * (after / mean) ** 3
         dx, dt, ds, da, db, dnu = direction(slack * a + ds * da - target, x * b + dx * db - target)
         length = 0.995 * min(_longest(slack, ds), _longest(a, da), _longest(x, dx), _longest(b, db))
-        if not (np.isfinite(dx).all() and length > 1e-12):
+        if not (np.isfinite(dx).all() and np.isfinite(da).all() and length > 1e-12):
             break
         x, t, slack = x + length * dx, t + length * dt, slack + length * ds
         a, b, nu = a + length * da, b + length * db, nu + length * dnu

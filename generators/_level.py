@@ -70,9 +70,9 @@ def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
     model.level_multipliers = done.multipliers[: len(objective)] / gap if done.converged else np.zeros(0)
     if done.converged and (done.point != last).any():
-        if not len(equations):
+        if not isinstance(model.domain, Polyhedron):
             return done.point
-        # which hold up to the projection's tolerance: those of the domain, but perhaps no longer the level
+        # whose rows hold up to the projection's tolerance: they shall, but then perhaps no longer the level
         point = model.domain.project(done.point)
         if objective.largest(point) <= model.lower + (level + MISSED) * gap:
             return point

@@ -6,7 +6,7 @@ import numpy as np
 
 from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.bounds import relative_gap
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.generators._chebyshev import ChebyshevLP
 from oracle_opt.generators._cuts import TANGENTS, CutPool
 from oracle_opt.generators._feasible import nearest_feasible, prove_empty
@@ -15,7 +15,6 @@ from oracle_opt.generators._lp import CutLP, ModelLP, ModelMinimum
 from oracle_opt.generators._multicut import MulticutLP
 
 COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
-ROUNDING = 1e-15  # of the terms of both bounds
 WORTH = 0.1  # share of the depth below the upper bound that a piece of the parts' model has to take off
 
 
@@ -63,7 +62,6 @@ class CuttingPlaneModel:
         self._lp: CutLP = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
         self._asked: Vector | None = None
-        self._terms = 0.0  # of the last minorant's constant
         self._predicted = np.inf
         constraints = domain.linear_constraints()
         assert constraints is not None
@@ -77,8 +75,9 @@ class CuttingPlaneModel:
 
     @property
     def resolution(self) -> float:
-        """What the gap must exceed to be more than the rounding of the bounds' terms."""
-        return ROUNDING * (abs(self.pool.upper) + self._terms)
+        """What the gap must exceed to be more than the rounding of the bounds."""
+        error = 0.0 if self.minorant is None else self.minorant.error
+        return max(4.0 * EPS * abs(self.pool.upper), 2.0 * error)
 
     def query(self, point: Vector, tune_accuracy: bool) -> Vector | Query:
         """The point, perhaps with the wish that the relative error be a tenth of the relative gap."""
@@ -119,8 +118,6 @@ class CuttingPlaneModel:
         if self.minimum is not None and len(self.pool.objective):
             multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.parts
             self.minorant = self.pool.minorant(*multipliers)
-            a = self.minimum.objective
-            self._terms = float(a @ np.abs(self.pool.objective.constant)) / max(float(a.sum()), 1e-300)
             if self.minorant is not None:
                 proven = self.minorant.constant + self.domain.minimize_linear(self.minorant.slope)[0]
                 self.lower = max(self.lower, proven)

@@ -21,7 +21,7 @@ from oracle_opt import (
 from oracle_opt._deadline import seconds_left
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.cuts import EPS, Cut, Vector
-from oracle_opt.generators._feasible import ROUNDING, nothing_left
+from oracle_opt.generators._feasible import is_positive, nothing_left
 from oracle_opt.generators._polyhedron import polyhedral_refusal
 
 FLAT = 1e-14  # relative to the longest axis
@@ -121,9 +121,8 @@ class Ellipsoid(QueryPointGenerator):
         if flat or depth >= 1 - 1e-12:
             proven = bool(d) and length > 0 and self._prove(normal, length, cut, size)
             if isinstance(cut, FeasibilityCut) and not proven:  # of a single point, or of a flat ellipsoid
-                least = self._domain.minimize_linear(cut.normal)[0] - float(cut.normal @ cut.point)
-                terms = abs(cut.violation) + float(np.abs(cut.normal) @ np.abs(cut.point))
-                proven = cut.violation + least > ROUNDING * terms
+                constant = cut.violation - float(cut.normal @ cut.point)
+                proven = is_positive(self._domain, Minorant(constant, cut.normal, size[0]))
             if np.isinf(self._upper):
                 self._end = nothing_left(proven)
             else:
@@ -201,7 +200,7 @@ class Ellipsoid(QueryPointGenerator):
         """
         d = len(normal)
         constant, slope, total = 0.0, np.zeros(self._domain.dimension), 0.0
-        error = sizes = terms = 0.0
+        error = sizes = 0.0
         p, share, taken = -normal, 1.0, cut  # p: the function's slope in the ellipsoid's coordinates
         for t in range(len(self._normals), -1, -1):
             if t < len(self._normals):
@@ -223,14 +222,13 @@ class Ellipsoid(QueryPointGenerator):
             elif share > 0 and taken is not None:
                 constant += share * (taken.violation - float(taken.normal @ taken.point))
                 slope += share * taken.normal
-                terms += share * (taken.violation + float(np.abs(taken.normal) @ np.abs(taken.point)))
         if not (np.isfinite(total) and np.isfinite(constant) and np.isfinite(slope).all()):
             return False
-        if not total > 0:
-            return constant + self._domain.minimize_linear(slope)[0] > ROUNDING * terms
         # as for a `CutPool`: constants; products, no more than updates; multipliers that miss the sum 1
-        error = (error + EPS * (len(self._normals) + 9) * sizes) / total
-        minorant = Minorant(constant / total, slope / total, error)
+        error += EPS * (len(self._normals) + 9) * sizes
+        if not total > 0:
+            return is_positive(self._domain, Minorant(constant, slope, error))
+        minorant = Minorant(constant / total, slope / total, error / total)
         bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
         if bound > self._lower:
             self._minorant, self._lower = minorant, bound

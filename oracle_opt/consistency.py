@@ -29,6 +29,7 @@ class AnswerMemory:
         # empty places say nothing: they claim -inf, and state inf
         self._points, self._slopes, self._normals = np.zeros((3, REMEMBERED, dimension))
         self._uppers = np.full(REMEMBERED, np.inf)
+        self._values = np.full(REMEMBERED, -np.inf)
         self._constants, self._depths = np.full((2, REMEMBERED), -np.inf)
         self._answers = [0] * REMEMBERED  # the number of each objective cut's answer
         self._excluders = [0] * REMEMBERED  # and of each feasibility cut's
@@ -55,6 +56,7 @@ class AnswerMemory:
             self._best = i
         self._points[i], self._slopes[i] = z, cut.subgradient
         self._uppers[i], self._constants[i], self._answers[i] = upper, constant, number
+        self._values[i] = cut.value
         self._next = (i + 1) % REMEMBERED
         if self._next == self._best:  # which stays; else the oldest goes
             self._next = (self._next + 1) % REMEMBERED
@@ -88,19 +90,21 @@ class AnswerMemory:
     def _exceeded(self, claims: Vector, cut: ObjectiveCut, number: int) -> str:
         """Whether a new objective cut exceeds what was stated, by claims that are large in themselves."""
         for j in np.flatnonzero(claims > OBJECTIVE):
-            terms = float(np.abs(cut.subgradient) @ np.abs(self._points[j] - cut.point))
-            stated = float(self._uppers[j])
-            if claims[j] > OBJECTIVE * max(abs(cut.value), abs(stated), terms):
-                return _exceeded_words(number, self._answers[j], float(claims[j]), stated)
+            away, stated = self._points[j] - cut.point, float(self._uppers[j])
+            terms = float(np.abs(cut.subgradient) @ np.abs(away))
+            excess = cut.value - stated + float(cut.subgradient @ away)  # again: the claim's constant may be rounding
+            if min(excess, float(claims[j])) > OBJECTIVE * max(abs(cut.value), abs(stated), terms):
+                return _exceeded_words(number, self._answers[j], excess, stated)
         return ""
 
     def _exceeding(self, claims: Vector, z: Vector, upper: float, number: int) -> str:
         """Whether an earlier objective cut exceeds what is stated now."""
         for i in np.flatnonzero(claims > OBJECTIVE):
-            terms = float(np.abs(self._slopes[i]) @ np.abs(z - self._points[i]))
-            value = float(self._constants[i] + self._slopes[i] @ self._points[i])
-            if claims[i] > OBJECTIVE * max(abs(value), abs(upper), terms):
-                return _exceeded_words(self._answers[i], number, float(claims[i]), upper)
+            away, value = z - self._points[i], float(self._values[i])
+            terms = float(np.abs(self._slopes[i]) @ np.abs(away))
+            excess = value - upper + float(self._slopes[i] @ away)
+            if min(excess, float(claims[i])) > OBJECTIVE * max(abs(value), abs(upper), terms):
+                return _exceeded_words(self._answers[i], number, excess, upper)
         return ""
 
 

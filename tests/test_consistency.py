@@ -191,3 +191,19 @@ def test_a_feasibility_cut_may_exclude_a_point_by_the_error_it_states(error, cau
         words = [memory.conflict(answer, number) for number, answer in enumerate(answers, 1)]
         assert words[0] == ""
         assert bool(words[1]) == caught
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_honest_function_far_from_the_origin_contradicts_nothing(seed) -> None:
+    """Sums of absolute values are exact near their targets; the constants of cuts err by the size of these."""
+    rng = np.random.default_rng(seed)
+    target = rng.normal(size=3) * 1e9
+    memory = AnswerMemory(3)
+    for number in range(1, 40):
+        z = target + 10.0 ** rng.uniform(-6, 1) * rng.normal(size=3)
+        away = z - target
+        cut = ObjectiveCut(z, float(np.abs(away).sum()), np.sign(away))
+        assert memory.conflict(cut, number) == ""
+    lie = ObjectiveCut(target + 5.0, 15.0 + 1e-3, np.ones(3))
+    memory.conflict(ObjectiveCut(target + 2.0, 6.0, np.ones(3)), 40)
+    assert "answer 41" in memory.conflict(lie, 41)

@@ -84,14 +84,18 @@ def attempt(problem, generator, limits):
     return result, process_time() - began
 
 
+def place_of(error):
+    """File and line that raised."""
+    where = error.__traceback__
+    while where.tb_next is not None:
+        where = where.tb_next
+    return f"{where.tb_frame.f_code.co_filename.rpartition('/')[2]}:{where.tb_lineno}"
+
+
 def judged(problem, best, words, limits, result, seconds):
     """What failed in a run, its status and its errors."""
     if isinstance(result, Exception):
-        where = result.__traceback__
-        while where.tb_next is not None:
-            where = where.tb_next
-        place = f"{where.tb_frame.f_code.co_filename.rpartition('/')[2]}:{where.tb_lineno}"
-        return {"failures": [f"{words}: {result!r:.200} in {place}"], "status": "exception", "errors": {}}
+        return {"failures": [f"{words}: {result!r:.200} in {place_of(result)}"], "status": "exception", "errors": {}}
     cuts = [cut for cut in result.history.cuts if isinstance(cut, ObjectiveCut)]
     size = max((abs(cut.value) + float(np.abs(cut.subgradient) @ np.abs(cut.point)) for cut in cuts), default=1.0)
     size = max(size, 1e-300)
