@@ -151,7 +151,8 @@ def _simplex_quadratic(
             return v
         blocked = support & (solved <= 0) & ~free
         if blocked.any():
-            room = v[blocked] / (v[blocked] - solved[blocked])
+            fall = v[blocked] - solved[blocked]  # zero where both are
+            room = np.divide(v[blocked], fall, out=np.zeros(len(fall)), where=fall > 0)
             v = np.where(support, v + room.min() * (solved - v), 0.0)
             leaving = int(np.flatnonzero(blocked)[room.argmin()])
             refused[leaving] |= leaving == added

@@ -17,7 +17,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt.cuts import EPS, Vector
-from oracle_opt.generators._spectral import Matrix, SpectralModel, flattened, minimize_spectral
+from oracle_opt.generators._spectral import Matrix, SpectralModel, SpectralPoint, flattened, minimize_spectral
 
 NEW = 10  # eigenvectors that a call adds to the active ones
 ACTIVE = 1e-3  # share of the largest multiplier above which an eigenvector is active
@@ -121,6 +121,8 @@ class SpectralBundle(QueryPointGenerator):
             if int(order) != order or order < 2:
                 raise InvalidArgument(f"`{name}` must be an integer of at least 2, got {order!r}")
         self._domain = domain
+        assert isinstance(domain, FreeSpace)  # else refused
+        self._ball = domain.center, domain.radius
         self._point = point
         self._center: ObjectiveCut | None = None
         self._pairs = np.zeros(0), np.zeros((0, 0))  # eigenvalues and vectors at the center, but of blocks of order one
@@ -173,10 +175,12 @@ class SpectralBundle(QueryPointGenerator):
             size = 0.1 * float(np.linalg.norm(self._domain.minimize_linear(cut.subgradient)[1] - cut.point))
             self._weight = self.proximal or norm / (size if np.isfinite(size) and size > 0 else 1.0)
             return True
-        gain, predicted = self._center.upper - cut.upper, self._decrease
+        # values as computed: what the cuts state of rounding, on all of the domain, is no noise of differences
+        gain, predicted = _computed(self._center) - _computed(cut), self._decrease
         if not np.array_equal(cut.point, self._point):  # a cut of an earlier run: no decrease was predicted
             return gain > 0
-        rounding = cut.error + 1e-12 * abs(cut.value)
+        part = self._spectral()
+        rounding = 1e-12 * abs(_computed(cut)) + (cut.error if len(part.values) < part.matrix.order else 0.0)
         if predicted <= rounding:  # the slope of the model may still fall
             self._weight *= 0.1
             return gain >= -rounding
@@ -190,7 +194,7 @@ class SpectralBundle(QueryPointGenerator):
         """Solve the master: the next query point, the minorant, what is active."""
         part, center, P = self._spectral(), self._center, self._basis
         assert center is not None
-        y, value = center.point, center.value
+        y, value = center.point, _computed(center)
         identity = np.eye(P.shape[1])
         at_center = part.trace * (P.T @ (part.matrix.at(y) @ P)) + (float(part.b @ y) - value) * identity
         matrices = part.b[:, None, None] * identity - part.trace * part.matrix.restrict(P)
@@ -208,24 +212,49 @@ class SpectralBundle(QueryPointGenerator):
         done = minimize_spectral(model, hessian, floor=1e-20 * abs(value))
         self._aggregate = self._prove(model, done.V, done.eta, center)
         self._prove(model, *flattened(model, done.V, done.eta), center)
-        self._point, self._decrease = (y + done.s, done.decrease) if done.decrease > 0 else (y, 0.0)
+        self._point, self._decrease = y, 0.0
+        if done.decrease > 0:
+            self._point, self._decrease = self._within(y, done, model, hessian)
         multipliers, axes = np.linalg.eigh(done.V)
         active = multipliers > ACTIVE * multipliers.max(initial=0.0)
         self._primal = P @ (axes[:, active] * np.sqrt(multipliers[active]))
         self._share = 1.0 - float(done.eta[len(done.eta) - len(entries) :].sum())
 
+    def _within(self, y: Vector, done: SpectralPoint, model: SpectralModel, hessian: Matrix) -> tuple[Vector, float]:
+        """The master's step where it stays in the ball that holds a minimiser, and the decrease it predicts.
+
+        Bounds are those of the ball, and values outside it may be lower. A step that leaves it ends at the nearest
+        point of the ball or, if that predicts no decrease, at the surface.
+        """
+        center, radius = self._ball
+        away = y + done.s - center
+        far = float(np.linalg.norm(away))
+        if far <= radius or not np.linalg.norm(y - center) <= radius:
+            return y + done.s, done.decrease
+        point = center + (radius * (1.0 - 1e-12) / far) * away
+        s = point - y
+        F, affine = model.at(s)
+        decrease = -float(np.r_[np.linalg.eigvalsh(F), affine].max() + 0.5 * (s @ hessian @ s))
+        if decrease > 0:
+            return point, decrease
+        start, step = y - center, float(done.s @ done.s)
+        half, rest = float(start @ done.s), float(start @ start) - (radius * (1.0 - 1e-12)) ** 2
+        share = max(0.0, (-half + np.sqrt(max(half**2 - step * rest, 0.0))) / step)
+        return y + share * done.s, share * done.decrease
+
     def _prove(self, model: SpectralModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
         """The minorant of some multipliers; kept if it proves more than those before."""
         slope = model.slope(V, eta)
-        constant = model.constant(V, eta) + center.value - float(slope @ center.point)
+        value = _computed(center)
+        constant = model.constant(V, eta) + value - float(slope @ center.point)
         sizes = np.abs(V).ravel(), eta
         entries = np.abs(model.matrices).reshape(len(slope), -1) @ sizes[0] + sizes[1] @ np.abs(model.slopes)
-        size = float(sizes[0] @ np.abs(model.center).ravel() + sizes[1] @ np.abs(model.constants)) + abs(center.value)
+        size = float(sizes[0] @ np.abs(model.center).ravel() + sizes[1] @ np.abs(model.constants)) + abs(value)
         size += float(entries @ np.abs(center.point)) + self._domain.extent(entries)
         # products with an orthonormal basis, of V, and of the point, each a sum of so many terms
         error = EPS * (len(self._basis) + V.size + len(eta) + len(slope)) * size
         minorant = Minorant(constant, slope, error)
-        bound = minorant.constant + self._domain.minimize_linear(slope)[0]
+        bound = minorant.constant - error + self._domain.minimize_linear(slope)[0]
         if bound > self._lower or self._minorant is None:
             self._minorant, self._lower = minorant, bound
         return minorant
@@ -251,6 +280,13 @@ class SpectralBundle(QueryPointGenerator):
         X = leading @ (leading.T @ self._primal) * np.sqrt(self._share / total)
         H: Matrix = 2.0 * part.trace * part.matrix.coupling(X, K)
         return 0.5 * (H + H.T)
+
+
+def _computed(cut: ObjectiveCut) -> float:
+    """The function at the point of a cut, as its eigenvalue says."""
+    part = cut.spectral
+    assert part is not None
+    return part.trace * float(part.values[0]) + float(part.b @ cut.point)
 
 
 def _coupled_pairs(part: SpectralPart, point: Vector) -> tuple[Vector, Matrix]:

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import ObjectiveCut, Query, Vector
+from oracle_opt.cuts import EPS, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 Matrix = NDArray[np.float64]
-_LANCZOS = 1e-10  # relative tolerance of the eigenvalues, and the margin within which Cholesky confirms the largest
+_LANCZOS = 1e-10  # tolerance of the eigenvalues, and a tenth of the margin in which Cholesky confirms the largest
 
 
 class MaxEigenvalueOracle(Oracle):
@@ -30,7 +30,9 @@ class MaxEigenvalueOracle(Oracle):
     the cut's `spectral` part, all of them from LAPACK, `n_vectors` from Lanczos; `SpectralBundle` lives on these.
 
     Small or dense matrices go to LAPACK, large sparse ones to Lanczos, whose largest eigenvalue is then confirmed by a
-    Cholesky factorization, so that the stated `error` is a proof.
+    Cholesky factorization, so that the stated `error` is a proof. Values are lowered, and the error raised, by the
+    rounding of eigenvalues, values and slopes, these over the whole domain: with a trace of 1e6 and a radius of 1e4
+    that is no longer small.
 
     Parameters
     ----------
@@ -95,7 +97,13 @@ class MaxEigenvalueOracle(Oracle):
             raise InvalidArgument(f"`b` must have shape ({len(A)},), one entry a matrix of `A`, got {self.b.shape}")
         self.C = _symmetric("C", C, None)
         self.order = self.C.shape[0]
-        self.matrix = AffineMatrix.of(self.C, [_symmetric(f"A[{i}]", one, self.order) for i, one in enumerate(A)])
+        matrices = [_symmetric(f"A[{i}]", one, self.order) for i, one in enumerate(A)]
+        self.matrix = AffineMatrix.of(self.C, matrices)
+        # size and rounding of ``v' C v`` and ``v' A_i v``, v of norm one: sums of so many terms
+        self._sizes = np.array([_norm(one) for one in (self.C, *matrices)])
+        terms = np.array([float(self.order + _widest(self.C)), *(one.nnz for one in matrices)])
+        self._roundings = EPS * (3.0 + 0.5 * terms) * self._sizes
+        self._depth = EPS * (2.0 + 0.5 * _widest(self.matrix.entries.tocsr()))  # of an entry of M(y)
         for name, value, least in (("n_vectors", n_vectors, 1), ("lanczos_from", lanczos_from, 1)):
             if int(value) != value or value < least:
                 raise InvalidArgument(f"`{name}` must be a positive integer, got {value!r}")
@@ -131,13 +139,14 @@ class MaxEigenvalueOracle(Oracle):
         """
         y = np.asarray(query.point)
         M = self.matrix.at(y)
+        depth = self._depth * float(self._sizes @ np.r_[1.0, np.abs(y)])
         if self.order >= self.lanczos_from:
             values, vectors, error = self._lanczos(M)
         else:
             values, vectors, error = _dense(M.toarray(), self.order if query.curvature else self.n_vectors)
         width = values[0] - values[min(self.n_vectors, len(values)) - 1]
         near = np.flatnonzero(values[0] - values <= self.within * width + 1e-14 * abs(values[0]))[: self.n_vectors]
-        first, *further = self._cuts(y, vectors[:, near], error)
+        first, *further = self._cuts(y, vectors[:, near], values[0] + error + depth)
         self._last = vectors[:, 0].copy()
         return ObjectiveCut(
             first.point,
@@ -149,31 +158,47 @@ class MaxEigenvalueOracle(Oracle):
             spectral=SpectralPart(self.matrix, self.trace, self.b, values, vectors) if query.curvature else None,
         )
 
-    def _cuts(self, y: Vector, vectors: Matrix, error: float) -> list[ObjectiveCut]:
-        """One cut an eigenvector; the error is that of the first."""
+    def _cuts(self, y: Vector, vectors: Matrix, most: float) -> list[ObjectiveCut]:
+        """One cut an eigenvector, given a bound on the largest eigenvalue; the error is that of the first.
+
+        Values are lowered by what rounding can have added: to them, and to the slopes times the way to any point of the
+        domain.
+        """
         vectors = vectors / np.linalg.norm(vectors, axis=0)
         slopes = self.b[:, None] - self.trace * self.matrix.forms(vectors)
         values = self.trace * np.sum(vectors * (self.C @ vectors), axis=0) + y @ slopes
+        wrong = self.trace * self._roundings
+        wrong[1:] += EPS * (np.abs(self.b) + self.trace * self._sizes[1:])
+        sums = EPS * (1.0 + 0.5 * len(y)) * np.abs(y)
+        lost = float(wrong[0] + sums @ (np.abs(self.b) + self.trace * self._sizes[1:]))
+        values = values - lost - float(wrong[1:] @ np.abs(y)) - self.domain.extent(wrong[1:])
+        linear = float(self.b @ y) + float(sums @ np.abs(self.b))
+        upper = self.trace * most + linear + 4.0 * EPS * (abs(self.trace * most) + abs(linear))
         return [
-            ObjectiveCut(y, float(value), slope.copy(), 0.0 if i else self.trace * error)
+            ObjectiveCut(y, float(value), slope.copy(), 0.0 if i else max(0.0, upper - float(value)))
             for i, (value, slope) in enumerate(zip(values, slopes.T, strict=True))
         ]
 
     def _lanczos(self, M: sparse.csr_array) -> tuple[Vector, Matrix, float]:
-        """Largest eigenpairs by Lanczos; the error that Cholesky confirms."""
+        """Largest eigenpairs by Lanczos, and what a Cholesky factorization proves them to be short of the largest.
+
+        It succeeds in floating-point arithmetic on a matrix that is positive semidefinite but for ``order * EPS`` times
+        its trace.
+        """
         try:
             values, vectors = sparse.linalg.eigsh(M, k=self.n_vectors, which="LA", v0=self._last, tol=_LANCZOS)
         except sparse.linalg.ArpackNoConvergence:
             return _dense(M.toarray(), self.n_vectors)
         order = np.argsort(-values)
-        margin = 10 * _LANCZOS * max(1.0, float(np.abs(values).max()))
+        margin = 10 * _LANCZOS * _norm(M)
         shifted = -M.toarray()
         shifted[np.diag_indices(self.order)] += values[order[0]] + margin
+        wrong = (self.order + 2) * EPS * float(np.abs(shifted.diagonal()).sum())
         try:
             linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:  # Lanczos missed the largest eigenvalue
             return _dense(M.toarray(), self.n_vectors)
-        return values[order], vectors[:, order], margin
+        return values[order], vectors[:, order], margin + wrong
 
     def identity(self) -> str:
         """Matrices, right-hand sides and trace, and how eigenvectors are found and chosen."""
@@ -187,7 +212,19 @@ def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
     """Largest eigenpairs by LAPACK, which is exact up to rounding: that is the error."""
     order = len(M)
     values, vectors = linalg.eigh(M, subset_by_index=(order - count, order - 1), check_finite=False)
-    return values[::-1], vectors[:, ::-1], 4 * order * np.finfo(float).eps * float(np.abs(values).max(initial=0.0))
+    return values[::-1], vectors[:, ::-1], 4 * order * EPS * _norm(sparse.csr_array(M))
+
+
+def _norm(M: sparse.csr_array) -> float:
+    """Bound on the largest eigenvalue of the matrix of absolute values: its Frobenius norm, or its largest row."""
+    entries = abs(M)
+    rows = entries.sum(axis=1)
+    return min(float(np.linalg.norm(entries.data)), float(rows.max(initial=0.0)))
+
+
+def _widest(M: sparse.csr_array) -> int:
+    """Most entries of a row."""
+    return int(np.diff(M.indptr).max(initial=0))
 
 
 def _symmetric(name: str, given: Any, order: int | None) -> sparse.csr_array:
