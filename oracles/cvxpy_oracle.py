@@ -138,18 +138,22 @@ class CvxpyOracle(Oracle):
         EmptyLocalizationSet
             No parameters are feasible.
         RuntimeError
-            The problem is unbounded at the parameters, or the solver failed.
+            The problem is unbounded at the parameters, or the solver failed or gave an answer that it calls inaccurate
+            itself, which proves nothing: the statuses and the point are named. The driver attaches the result so far
+            as `result`.
         """
         point = np.asarray(query.point)
-        if self._solve(self._value, point) == "optimal":
+        statuses = [self._solve(self._value, point)]
+        if statuses[0] == "optimal":
             cut = self._objective_cut(self._value, point)
             if cut.error <= _BLURRED * self.accuracy * max(1.0, abs(cut.value)):
                 return cut
         status = self._solve(self._distance, point)
         if status == "infeasible":
             raise EmptyLocalizationSet("the problem is infeasible for all parameters")
+        statuses.append(status)
         if status != "optimal":
-            raise RuntimeError(f"{self.solver} stopped with the status {status}; try another solver or `options`")
+            raise self._failure(point, statuses)
         # the distance d(q) >= d(p) - y @ (q - p) is 0 where q is feasible; its multipliers y are more exact than p - v
         length, normal = float(self._distance.problem.value), -_joined(link.dual_value for link in self._distance.links)
         allowed = self.accuracy * max(1.0, float(np.abs(point).max()))
@@ -158,11 +162,12 @@ class CvxpyOracle(Oracle):
             return FeasibilityCut(point, (length - allowed) / unit, normal / unit)
         for factor in _PENALTIES:
             self._factor.value = factor
-            if self._solve(self._penalty, point) == "optimal":
+            statuses.append(self._solve(self._penalty, point))
+            if statuses[-1] == "optimal":
                 away = point - _joined(copy.value for copy in self._copies)
                 if float(np.abs(away).max()) <= 10.0 * allowed:
                     return self._objective_cut(self._penalty, point)
-        raise RuntimeError(f"{self.solver} finds the problem neither feasible nor infeasible; try another solver")
+        raise self._failure(point, statuses)
 
     def split(self, point: Vector) -> dict[str, Vector]:
         """Parameters at a point, arrays by name."""
@@ -181,15 +186,28 @@ class CvxpyOracle(Oracle):
         solver = f"{self.solver} {fingerprint(self.options)}, accuracy {self.accuracy!r}"
         return f"{super().identity()}, problem #{written}, compiled {compiled}, {solver}"
 
+    def _failure(self, point: Vector, statuses: Sequence[str]) -> RuntimeError:
+        """Error of solves that prove neither a value at the point nor that it is infeasible."""
+        return RuntimeError(
+            f"{self.solver} gives neither a value nor a proof that there is none at {_words(point)}: it stopped with "
+            f"the status {', then '.join(dict.fromkeys(statuses))}. Try another `solver`, other `options` or a looser "
+            "`accuracy`"
+        )
+
     def _solve(self, program: _Program, point: Vector) -> str:
         for parameter, piece in zip(self._point, self.split(point).values(), strict=True):
             parameter.value = piece
         problem = program.problem
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            problem.solve(solver=self.solver, warm_start=False, **self.options)
+            try:
+                problem.solve(solver=self.solver, warm_start=False, **self.options)
+            except Exception as failure:  # whatever a solver raises, some of them their own kinds of errors
+                raise RuntimeError(
+                    f"{self.solver} failed at {_words(point)}: {failure}. Try another `solver` or other `options`"
+                ) from failure
         if problem.status == "unbounded" and program is self._value:
-            raise RuntimeError("the problem is unbounded below, and so is its value function")
+            raise RuntimeError(f"the problem is unbounded below at {_words(point)}, and so is its value function")
         return str(problem.status)
 
     def _objective_cut(self, program: _Program, point: Vector) -> ObjectiveCut:
@@ -232,6 +250,10 @@ def _written(part: Any, leaves: dict[int, int]) -> Any:
     if isinstance(part, tuple | list):
         return [_written(one, leaves) for one in part]
     return part if isinstance(part, np.ndarray) else str(part)
+
+
+def _words(point: Vector) -> str:
+    return "the parameters " + np.array2string(point, precision=6, threshold=10)
 
 
 def _joined(pieces: Iterable[Any]) -> Vector:

@@ -208,9 +208,58 @@ def test_outcomes_without_a_cut():
 def test_a_solver_that_gives_up_proves_nothing():
     x, p = cp.Variable(3), cp.Parameter(3, name="p")
     oracle = CvxpyOracle(cp.Problem(cp.Minimize(cp.sum(cp.exp(x))), [x >= p]), options={"max_iter": 1})
-    with pytest.raises((RuntimeError, cp.SolverError)) as caught:
+    with pytest.raises(RuntimeError, match=r"CLARABEL.*\[0\. 0\. 0\.\].*`solver`") as caught:
         minimize(oracle, Kelley())
     assert caught.value.result.lower_bound == -np.inf
+    assert caught.value.result.point is None
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("optimal_inaccurate", "with the status optimal_inaccurate"),
+        ("infeasible_inaccurate", "with the status infeasible_inaccurate"),
+        ("user_limit", "with the status user_limit"),
+        (cp.SolverError("out of luck"), "failed at the parameters .*out of luck"),
+        (ZeroDivisionError("inside the solver"), "failed at the parameters .*inside the solver"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("program", ["all", "value"])
+def test_a_solve_that_fails_in_the_middle_is_named_and_the_result_kept(monkeypatch, status, words, program):
+    """The third query on: of all programs, or of the value alone, which the exact penalty can stand in for."""
+    target = np.array([0.3, -0.2])
+    x, p = cp.Variable(2, name="x"), cp.Parameter(2, name="p")
+    problem = cp.Problem(cp.Minimize(cp.norm1(x - target) + cp.sum_squares(x - p)), [x <= 1])
+    oracle = CvxpyOracle(problem, domain=Box([-1, -1], [1, 1]))
+    queries, solve, query = [], cp.Problem.solve, CvxpyOracle.query
+
+    def counted(self, asked):
+        queries.append(asked.point)
+        return query(self, asked)
+
+    def failing(self, *args, **kwargs):
+        value = solve(self, *args, **kwargs)
+        if len(queries) >= 3 and (program == "all" or self is oracle._value.problem):
+            if isinstance(status, Exception):
+                raise status
+            self._status = status
+        return value
+
+    monkeypatch.setattr(CvxpyOracle, "query", counted)
+    monkeypatch.setattr(cp.Problem, "solve", failing)
+    if program == "value" and isinstance(status, str):  # never taken for exact: the penalty's own cut is
+        run = minimize(oracle, Kelley(), atol=1e-5, max_calls=60)
+        assert run.success
+        assert run.lower_bound <= 1e-9
+        assert run.upper_bound >= -1e-9
+        return
+    with pytest.raises(RuntimeError, match=words) as caught:
+        minimize(oracle, Kelley(), max_calls=60)
+    assert str(caught.value).count("CLARABEL") == 1
+    assert np.array2string(queries[2], precision=6, threshold=10) in str(caught.value)
+    assert caught.value.result.n_calls == 2
+    assert np.isfinite(caught.value.result.upper_bound)
 
 
 def test_identities_differ():
