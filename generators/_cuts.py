@@ -29,13 +29,16 @@ class Rows:
         Sum of the sizes of its terms, at the point it came from and at most on the domain: the unit of rounding.
     error : ndarray of shape (m,)
         By how much rounding may have raised the constant.
+    tolerance : ndarray of shape (m,)
+        By how much a point that the oracle calls feasible may violate the row, as the oracle says; of an aggregate, by
+        how much the row may exceed f there.
     part : ndarray of shape (m,)
         Which summand of f the row is a cut of; 0 where f is not split.
     """
 
     def __init__(self, dimension: int) -> None:
         self._matrix = np.empty((16, dimension))
-        self._sides = np.empty((5, 16))
+        self._sides = np.empty((6, 16))
         self._part = np.zeros(16, dtype=np.intp)
         self._size = 0
 
@@ -73,11 +76,25 @@ class Rows:
         return self._sides[4, : self._size]
 
     @property
+    def tolerance(self) -> Vector:
+        """Tolerances of the oracle, a view."""
+        return self._sides[5, : self._size]
+
+    @property
     def part(self) -> NDArray[np.intp]:
         """Summands, a view."""
         return self._part[: self._size]
 
-    def add(self, row: Vector, constant: float, value: float, size: float, error: float, part: int = 0) -> None:
+    def add(
+        self,
+        row: Vector,
+        constant: float,
+        value: float,
+        size: float,
+        error: float,
+        part: int = 0,
+        tolerance: float = 0.0,
+    ) -> None:
         """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays."""
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
             if self._part[i] == part and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
@@ -90,7 +107,7 @@ class Rows:
             self._part = np.concatenate([self._part, np.zeros_like(self._part)])
         self._matrix[self._size] = row
         self._part[self._size] = part
-        self._sides[:, self._size] = constant, value, 1, size, error
+        self._sides[:, self._size] = constant, value, 1, size, error, tolerance
         self._size += 1
 
     def largest(self, point: Vector) -> float:
@@ -163,7 +180,9 @@ class CutPool:
                 self.upper, self.best = cut.upper, cut
         else:
             for part in (cut, *cut.parts):
-                self._add_row(self.feasibility, part.point, part.violation, part.normal, part.violation)
+                self._add_row(
+                    self.feasibility, part.point, part.violation, part.normal, part.violation, tolerance=part.error
+                )
 
     def _add_parts(self, cut: ObjectiveCut) -> None:
         if self.n_parts not in (0, len(cut.parts)):
@@ -174,9 +193,19 @@ class CutPool:
         for j, one in enumerate(cut.parts):
             self._add_row(self.parts, one.point, one.value, one.subgradient, one.upper, j)
 
-    def _add_row(self, rows: Rows, point: Vector, value: float, slope: Vector, upper: float, part: int = 0) -> None:
+    def _add_row(
+        self,
+        rows: Rows,
+        point: Vector,
+        value: float,
+        slope: Vector,
+        upper: float,
+        part: int = 0,
+        tolerance: float = 0.0,
+    ) -> None:
         error, size = cut_rounding(point, value, slope)
-        rows.add(slope, value - float(slope @ point), upper, size + self._domain.extent(slope), error, part)
+        size += self._domain.extent(slope)
+        rows.add(slope, value - float(slope @ point), upper, size, error, part, tolerance)
 
     def add_inequalities(self, matrix: NDArray[np.float64], rhs: Vector) -> None:
         """Add ``matrix @ z <= rhs``, which all of the domain satisfies, as feasibility cuts known beforehand."""
@@ -254,7 +283,8 @@ class CutPool:
             size += float(b @ self.parts.size)
             error += float(b @ self.parts.error)
             terms += np.count_nonzero(b)  # these and the sums of multipliers, which are not exact
-        return Minorant(constant, slope, error + EPS * (terms + 6) * size)
+        tolerance = float(a @ self.objective.tolerance + u @ self.feasibility.tolerance)
+        return Minorant(constant, slope, error + EPS * (terms + 6) * size, tolerance)
 
     def shrink(
         self, cap: int, objective: Vector, feasibility: Vector, parts: Vector | None = None
@@ -284,7 +314,8 @@ class CutPool:
         self.parts.keep(of_parts)
         if aggregate is not None:
             size = abs(aggregate.constant) + self._domain.extent(aggregate.slope)
-            self.objective.add(aggregate.slope, aggregate.constant - aggregate.error, self.upper, size, 0.0)
+            constant, tolerance = aggregate.constant - aggregate.error, aggregate.tolerance
+            self.objective.add(aggregate.slope, constant, self.upper, size, 0.0, tolerance=tolerance)
         return mask, of_parts
 
 

@@ -200,7 +200,7 @@ class Ellipsoid(QueryPointGenerator):
         """
         d = len(normal)
         constant, slope, total = 0.0, np.zeros(self._domain.dimension), 0.0
-        error = sizes = 0.0
+        error = sizes = tolerance = 0.0
         p, share, taken = -normal, 1.0, cut  # p: the function's slope in the ellipsoid's coordinates
         for t in range(len(self._normals), -1, -1):
             if t < len(self._normals):
@@ -222,13 +222,14 @@ class Ellipsoid(QueryPointGenerator):
             elif share > 0 and taken is not None:
                 constant += share * (taken.violation - float(taken.normal @ taken.point))
                 slope += share * taken.normal
+                tolerance += share * taken.error
         if not (np.isfinite(total) and np.isfinite(constant) and np.isfinite(slope).all()):
             return False
         # as for a `CutPool`: constants; products, no more than updates; multipliers that miss the sum 1
         error += EPS * (len(self._normals) + 9) * sizes
         if not total > 0:
             return is_positive(self._domain, Minorant(constant, slope, error))
-        minorant = Minorant(constant / total, slope / total, error / total)
+        minorant = Minorant(constant / total, slope / total, error / total, tolerance / total)
         bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
         if bound > self._lower:
             self._minorant, self._lower = minorant, bound

@@ -72,6 +72,8 @@ class BoundTracker:
         The proof that gives the best lower bound.
     rounding : float
         What was taken off that bound for rounding.
+    tolerance : float
+        By how much that bound may exceed the value at a point that the oracle calls feasible within its tolerance.
     proofs : dict
         Each of the four bounds, best so far, in the order above.
     """
@@ -89,7 +91,7 @@ class BoundTracker:
         self.upper = inf
         self.lower = -inf
         self.source = BoundSource.NONE
-        self.rounding = 0.0
+        self.rounding = self.tolerance = 0.0
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
 
     @property
@@ -103,8 +105,9 @@ class BoundTracker:
         return relative_gap(self.upper, self.lower)
 
     def contradiction(self) -> bool:
-        """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond rounding."""
-        return bool(self.conflict) or self.lower - self.upper > 1e-8 * max(1.0, abs(self.upper))
+        """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond what they tolerate."""
+        allowed = self.tolerance + 1e-8 * max(1.0, abs(self.upper))
+        return bool(self.conflict) or self.lower - self.upper > allowed
 
     def update(self, cut: Cut, minorant: Minorant | None, weight: float) -> None:
         """Take up one answer, the model's minorant after it, and its weight in the average."""
@@ -123,7 +126,7 @@ class BoundTracker:
                 if weight > 0:
                     self._average(constant, slope, error, size + self._domain.extent(slope), weight)
         if self._convex and minorant is not None:
-            self._prove(BoundSource.MODEL, minorant.constant, minorant.slope, minorant.error)
+            self._prove(BoundSource.MODEL, minorant.constant, minorant.slope, minorant.error, minorant.tolerance)
 
     def _average(self, constant: float, slope: Vector, error: float, size: float, weight: float) -> None:
         """Running convex combination: a <- a + (w / sum w) (new - a).
@@ -139,14 +142,14 @@ class BoundTracker:
         self._slope = slope.copy() if self._slope is None else self._slope + share * (slope - self._slope)
         self._prove(BoundSource.AVERAGE, self._constant, self._slope, self._error)
 
-    def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float) -> None:
+    def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> None:
         """Minimise an affine function that may lie above f by an error."""
         least = self._domain.minimize_linear(slope)[0]
         error += self._domain.minimum_rounding(slope) + 2.0 * EPS * (abs(constant) + abs(least))
-        self._raise(source, constant + least - error, error)
+        self._raise(source, constant + least - error, error, tolerance)
 
-    def _raise(self, source: BoundSource, bound: float, rounding: float) -> None:
+    def _raise(self, source: BoundSource, bound: float, rounding: float, tolerance: float = 0.0) -> None:
         if bound > self.proofs[source]:
             self.proofs[source] = bound = float(bound)
             if bound > self.lower:
-                self.lower, self.source, self.rounding = bound, source, rounding
+                self.lower, self.source, self.rounding, self.tolerance = bound, source, rounding, tolerance

@@ -132,8 +132,12 @@ class Minorant:
     slope : ndarray of shape (n,)
     error : float
         How far ``constant + slope @ z`` may exceed f on the domain because its numbers are rounded.
+    tolerance : float
+        How far it may exceed f, besides, at points that an oracle calls feasible within its tolerance: feasibility
+        cuts times their errors.
     """
 
     constant: float
     slope: Vector
     error: float = 0.0
+    tolerance: float = 0.0

@@ -16,6 +16,7 @@ from oracle_opt import (
     Status,
     minimize,
 )
+from oracle_opt.bounds import BoundTracker
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.generators._cuts import CutPool, Rows
 from oracle_opt.generators._feasible import nearest_feasible, prove_empty
@@ -141,3 +142,29 @@ def test_proximal_bundle_asks_inside_a_polyhedron(seed) -> None:
     result = minimize(oracle, ProximalBundle(max_cuts=8), rtol=0.0, atol=0.0, max_calls=60, keep_cuts=True)
     assert result.status is not Status.CONTRADICTION
     assert all(domain.contains(cut.point) for cut in result.history.cuts)
+
+
+@pytest.mark.parametrize("make", TAKE_CUTS, ids=NAMES)
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_may_miss_each_other_by_what_an_oracle_tolerates_and_by_no_more(make, seed) -> None:
+    """A flat feasibility cut of a steep function has a large multiplier, and so often counts the cut's error."""
+    rng = np.random.default_rng(seed)
+    domain, edge, steep, flat = Box(-np.ones(2), np.ones(2)), rng.uniform(-0.5, 0.5), 10.0 ** rng.uniform(1, 3), 1e-2
+    slope, normal, error = np.array([steep, 0.0]), np.array([-flat, 0.0]), 1e-6
+    outside = np.array([edge - 0.3, 0.0])
+    nearly = np.array([edge - 0.9 * error / flat, 0.0])
+    for stated in (error, 0.0):
+        generator, tracker = make(), BoundTracker(domain)
+        generator.reset(domain, outside)
+        for cut in (
+            FeasibilityCut(outside, 0.3 * flat, normal, error=stated),
+            ObjectiveCut(nearly, steep * float(nearly[0]), slope),
+        ):
+            generator.tell(cut)
+            tracker.update(cut, generator.minorant(), generator.weight())
+        minorant = generator.minorant()
+        if tracker.lower > tracker.upper:  # the proof is the whole one
+            assert minorant.tolerance == pytest.approx(stated * steep / flat, rel=1e-3)
+        assert tracker.contradiction() == (stated == 0.0 and tracker.lower > tracker.upper)
+        if make not in (TAKE_CUTS[2], Ellipsoid):  # whose first proofs are weaker
+            assert tracker.lower == pytest.approx(steep * edge, rel=1e-6, abs=1e-6)
