@@ -17,6 +17,7 @@ from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.svm.box import BoxDual, decision_values
 from oracle_opt.oracles.svm.curvature import curvature_factor
+from oracle_opt.oracles.svm.minorant import error_above, minorant_at, proven
 
 # Quadratic forms are updated from the last ones where that reads at most this share of the pairs of points ...
 UPDATE_SHARE = 0.75
@@ -63,14 +64,18 @@ class SimplexMKLOracle(Oracle):
         """Forget the last SVM solution."""
         self._signed: Vector | None = None
         self._S = np.empty(0)
+        self._S_error = (0.0, 0.0)
         self._n_updates = 0
 
     def recall(self, cut: Cut) -> None:
         """Take the SVM solution and the quadratic forms of a cut: all this oracle remembers between queries."""
         self._signed = np.array(self._signed_dual(cut.extras), dtype=float)
         self._S = np.array(cut.extras["quadratic_forms"], dtype=float)
-        # Journals of earlier versions do not tell: the next S is then summed in full.
-        self._n_updates = int(cut.extras.get("n_updates", MOST_UPDATES))
+        of_largest, of_trace = np.asarray(cut.extras.get("forms_error", (0.0, 0.0)), dtype=float).tolist()
+        self._S_error = of_largest, of_trace
+        # A cut that does not tell: the next S is then summed in full.
+        told = "forms_error" in cut.extras
+        self._n_updates = int(cut.extras.get("n_updates", MOST_UPDATES)) if told else MOST_UPDATES
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the SVM on the combined kernel.
@@ -85,7 +90,9 @@ class SimplexMKLOracle(Oracle):
         -------
         ObjectiveCut
             Its `extras`: `alpha`, of a regression `signed_dual`, the dual variables, shape (n,); `bias`;
-            `quadratic_forms`, S, shape (p,); `n_updates` of S since it was summed in full; `n_steps` of the SVM.
+            `quadratic_forms`, S, shape (p,); `forms_error`, how wrong rounding may have made them, over the largest
+            diagonal entry of each kernel and over its trace; `n_updates` of S since it was summed in full; `n_steps`
+            of the SVM. Value, subgradient, error and lower bound hold in exact arithmetic.
 
         Raises
         ------
@@ -99,21 +106,23 @@ class SimplexMKLOracle(Oracle):
             start=self._signed,
             accuracy=self.accuracy if query.accuracy is None else query.accuracy,
             max_steps=self.max_steps,
+            noise=self.bank.noise(np.count_nonzero(point)),
         )
         S = self._forms(svm.signed_dual)
-        constant = self._dual.value(svm.signed_dual)
-        value = constant - 0.5 * float(point @ S)
+        constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, self._S_error)
+        value = minorant_at(point, constant, F)
         return ObjectiveCut(
             point=point,
             value=value,
-            subgradient=-0.5 * S,
-            error=max(svm.primal_objective - value, 0.0),
-            lower_bound=constant - 0.5 * float(S.max()),
+            subgradient=-0.5 * F,
+            error=error_above(value, svm.primal_objective),
+            lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
             curvature=self._curvature(svm.signed_dual) if query.curvature else None,
             extras={
                 **self._named(svm.signed_dual),
                 "bias": svm.bias,
                 "quadratic_forms": S,
+                "forms_error": np.array(self._S_error),
                 "n_updates": self._n_updates,
                 "n_steps": svm.n_steps,
             },
@@ -148,7 +157,7 @@ class SimplexMKLOracle(Oracle):
 
     def _forms(self, signed_dual: Vector) -> Vector:
         """S at the signed dual variables, which are remembered with it."""
-        S, updates = None, self._n_updates + 1
+        S, error, updates = None, self.bank.form_error(signed_dual, signed_dual), self._n_updates + 1
         if self._signed is not None and updates <= MOST_UPDATES:
             added = signed_dual + self._signed
             changed = np.flatnonzero(signed_dual != self._signed)
@@ -156,9 +165,15 @@ class SimplexMKLOracle(Oracle):
             if changed.size * np.count_nonzero(added) <= UPDATE_SHARE * n_support * (n_support + 1) / 2:
                 difference = (signed_dual - self._signed)[changed]
                 S = self._S + difference @ self.bank.row_products(changed, added)
+                # What the last S was wrong by, the update's own rounding, and that of the sum: one of more than 32.
+                of_largest, of_trace = self.bank.form_error(signed_dual - self._signed, added)
+                error = (
+                    self._S_error[0] + of_largest + error[0] / 32,
+                    self._S_error[1] + of_trace + error[1] / 32,
+                )
         if S is None:
             S, updates = self.bank.quadratic_forms(signed_dual), 0
-        self._signed, self._S, self._n_updates = signed_dual, S.copy(), updates
+        self._signed, self._S, self._S_error, self._n_updates = signed_dual, S.copy(), error, updates
         return S
 
     def _curvature(self, signed_dual: Vector) -> Matrix | None:

@@ -15,7 +15,14 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.kernels.bank import Matrix
-from oracle_opt.oracles.svm.csvc import SVMSolution, checked_box, checked_labels, decision_values, solve_checked
+from oracle_opt.oracles.svm.csvc import (
+    SVMSolution,
+    checked_box,
+    checked_labels,
+    csvc_dual,
+    decision_values,
+    solve_checked,
+)
 
 
 class WarmSVM:
@@ -42,6 +49,7 @@ class WarmSVM:
         if self.y.size != n_points:
             raise InvalidArgument(f"`y` must have {n_points} labels, one a point of the bank, got {self.y.size}")
         self.C = checked_box(C, self.y, class_weight)
+        self.dual = csvc_dual(self.y, self.C)
         if not 0.0 <= accuracy < np.inf:
             raise InvalidArgument(f"`accuracy` must be a number >= 0, got {accuracy!r}")
         self.accuracy = accuracy
@@ -57,10 +65,13 @@ class WarmSVM:
         """Take the solution of a cut, its extra `alpha`, as the next starting point."""
         self._signed = self.y * np.asarray(cut.extras["alpha"], dtype=float)
 
-    def solve(self, kernel: Matrix, accuracy: float | None) -> SVMSolution:
-        """Solve to a relative gap of `accuracy`, default the own one. `kernel` may, but need not, be `self.kernel`."""
-        wanted = self.accuracy if accuracy is None else accuracy
-        svm = solve_checked(kernel, self.y, self.C, start=self._signed, accuracy=wanted, max_steps=self.max_steps)
+    def solve(self, kernel: Matrix, accuracy: float | None, noise: float) -> SVMSolution:
+        """Solve to a relative gap of `accuracy`, default the own one. `kernel` may, but need not, be `self.kernel`.
+
+        The answer is certified for all kernels whose entries differ by `noise` over the roots of the diagonal.
+        """
+        wanted, limit = self.accuracy if accuracy is None else accuracy, self.max_steps
+        svm = solve_checked(kernel, self.y, self.C, start=self._signed, accuracy=wanted, max_steps=limit, noise=noise)
         self._signed = svm.signed_dual
         return svm
 

@@ -15,6 +15,10 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.regularisers import Regulariser
+from oracle_opt.oracles.svm.minorant import error_above, minorant_at, proven
+
+# What rounding may make of a regulariser or its conjugate, relative to them.
+ROUNDING = 256 * float(np.finfo(float).eps)
 
 
 class WeightOrthant(NonnegativeOrthant):
@@ -95,7 +99,7 @@ class GMKLOracle(WeightedSVMOracle):
     >>> from oracle_opt.oracles import GMKLOracle, GramBank, LpRegulariser
     >>> oracle = GMKLOracle(GramBank([np.eye(2), np.ones((2, 2))]), [1, -1], 100.0, LpRegulariser(2))
     >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
-    >>> round(cut.value, 12), cut.subgradient.tolist(), round(cut.lower_bound, 3)
+    >>> round(cut.value, 6), np.abs(cut.subgradient.round(6)).tolist(), round(cut.lower_bound, 3)
     (1.5, [0.0, 0.0], 1.5)
     """
 
@@ -153,24 +157,31 @@ class GMKLOracle(WeightedSVMOracle):
         d = np.maximum(checked_point(query.point, self.domain), 0.0)
         regularised, slope = self._regularise(d)
         svm = self._svm
-        solution = svm.solve(self.bank.combine(d, out=svm.kernel), query.accuracy)
+        noise = 0.0 if isinstance(self.bank, ProductBank) else self.bank.noise(np.count_nonzero(d))
+        solution = svm.solve(self.bank.combine(d, out=svm.kernel), query.accuracy, noise)
         alpha = solution.alpha
         extras: dict[str, Any] = {"alpha": alpha, "bias": solution.bias, "n_steps": solution.n_steps}
         lower = -np.inf
         if isinstance(self.bank, ProductBank):
-            forms = -self.bank.distance_forms(solution.signed_dual, svm.kernel)
+            F = forms = -self.bank.distance_forms(solution.signed_dual, svm.kernel)
+            value = solution.dual_objective
         else:
-            forms = np.maximum(self.bank.quadratic_forms(solution.signed_dual), 0.0)  # below 0 by rounding alone
+            b = solution.signed_dual
+            forms = np.maximum(self.bank.quadratic_forms(b), 0.0)  # below 0 by rounding alone
             extras["quadratic_forms"] = forms
-            lower = self.regulariser.dual_bound(float(alpha.sum()), 0.5 * forms, svm.longest(alpha))
+            constant, F = proven(self.bank, svm.dual, b, solution.imbalance, forms, self.bank.form_error(b, b))
+            value = minorant_at(d, constant, F)
+            lower = self.regulariser.dual_bound(constant, 0.5 * F, svm.longest(alpha))
+            lower -= ROUNDING * (2.0 * abs(constant) + abs(lower))
             # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
             if (update := self.regulariser.block_update(d * d * forms)) is not None:
                 extras["analytic_update"] = update
+        value += regularised - ROUNDING * abs(regularised)
         return ObjectiveCut(
             point=np.array(query.point, dtype=float),
-            value=regularised + solution.dual_objective,
-            subgradient=slope - 0.5 * forms,
-            error=max(solution.primal_objective - solution.dual_objective, 0.0),
+            value=value,
+            subgradient=slope - 0.5 * F,
+            error=error_above(value, regularised + ROUNDING * abs(regularised) + solution.primal_objective),
             lower_bound=lower if self.convex else -np.inf,
             extras=extras,
         )

@@ -14,7 +14,9 @@ from oracle_opt.domain import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
 from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.svm.minorant import error_above, minorant_at, proven
 
+ROUNDING = 64 * float(np.finfo(float).eps)  # of sums, quotients and roots of a group, relative
 FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
 MAX_SOLVES = 50  # SVMs a query
 MEMORY = 6  # alternations that are extrapolated
@@ -141,30 +143,36 @@ class MixedNormOracle(WeightedSVMOracle):
             n_solves += 1
             weights = np.empty(self.bank.n_kernels)
             weights[self._order] = point / self._of_kernels(c)
-            svm = self._svm.solve(self.bank.combine(weights, out=self._svm.kernel), 0.5 * wanted)
+            noise = self.bank.noise(np.count_nonzero(weights))
+            svm = self._svm.solve(self.bank.combine(weights, out=self._svm.kernel), 0.5 * wanted, noise)
             n_steps += svm.n_steps
-            S = self.bank.quadratic_forms(svm.signed_dual)[self._order]
+            b = svm.signed_dual
+            forms = self.bank.quadratic_forms(b)
+            total, F = proven(self.bank, self._svm.dual, b, svm.imbalance, forms, self.bank.form_error(b, b))
+            S, F = forms[self._order], F[self._order]
             W = np.maximum(self._sums(point * S), 0.0)
-            total = float(svm.alpha.sum())
             self._c = _best_group_weights(W)
-            value = total - 0.5 * float((W / self._c).sum())
-            # The hyperplane of the SVM has group norms W / c**2; its primal objective takes the largest of them.
-            upper = svm.primal_objective + 0.5 * float((W / c**2).max() - (W / c).sum())
+            value = minorant_at(point, total, F / self._of_kernels(self._c))
+            # The hyperplane of the SVM has group norms W / c**2; its primal objective takes the largest of them. They
+            # are W up to the error of the forms, which F has on one side.
+            wrong = self._sums(point * (F - S)) + ROUNDING * W
+            upper = svm.primal_objective
+            upper += 0.5 * float(((W + wrong) / c**2).max() - ((W - wrong) / c).sum()) * (1 + ROUNDING)
             if upper - value <= wanted * abs(upper) or n_solves == limit:
                 break
             tried.append(np.log(c))
             found.append(np.log(self._c))
             c = _extrapolated(tried[-MEMORY:], found[-MEMORY:])
-        largest = np.maximum(np.maximum.reduceat(S, self._starts), 0.0)
+        largest = np.maximum(np.maximum.reduceat(F, self._starts), 0.0)
         update = np.sqrt(np.maximum(S, 0.0)) * point
         sums = self._sums(update)
         return ObjectiveCut(
             point=point,
             value=value,
-            subgradient=-0.5 * S / self._of_kernels(self._c),
-            error=max(upper - value, 0.0),
+            subgradient=-0.5 * F / self._of_kernels(self._c),
+            error=error_above(value, upper),
             # the best c for the largest S of each group: the dual objective at a
-            lower_bound=total - 0.5 * float(np.sqrt(largest).sum()) ** 2,
+            lower_bound=total - 0.5 * (1 + ROUNDING) * float(np.sqrt(largest).sum()) ** 2 - ROUNDING * abs(total),
             extras={
                 "alpha": svm.alpha,
                 "bias": svm.bias,

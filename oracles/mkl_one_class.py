@@ -50,7 +50,7 @@ class MKLOneClassOracle(SimplexMKLOracle):
     >>> from oracle_opt.oracles import GramBank, MKLOneClassOracle
     >>> oracle = MKLOneClassOracle(GramBank([np.eye(2), 2 * np.eye(2)]), nu=1.0)
     >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
-    >>> cut.value, cut.subgradient.tolist(), cut.lower_bound
+    >>> round(cut.value, 6), cut.subgradient.round(6).tolist(), round(cut.lower_bound, 6) + 0.0
     (-1.0, [-1.0, -2.0], -2.0)
     """
 

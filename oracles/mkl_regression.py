@@ -54,7 +54,7 @@ class MKLRegressionOracle(SimplexMKLOracle):
     >>> from oracle_opt.oracles import GramBank, MKLRegressionOracle
     >>> oracle = MKLRegressionOracle(GramBank([np.eye(2), 2 * np.eye(2)]), [1.0, -1.0], epsilon=0.5)
     >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
-    >>> cut.value, cut.subgradient.tolist(), cut.lower_bound
+    >>> round(cut.value, 6), cut.subgradient.round(6).tolist(), round(cut.lower_bound, 6) + 0.0
     (0.25, [-0.25, -0.5], 0.0)
     """
 

@@ -19,7 +19,7 @@ SMALL = 1_200
 ACCURACIES = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12, 0.0)
 EPS, LONG = float(np.finfo(float).eps), float(np.finfo(np.longdouble).eps)
 MAX_STEPS = 300_000
-SHARE_MKL, SHARE_PEER = 0.0, 0.1
+SHARE_MKL, SHARE_PEER = 0.03, 0.1
 
 
 def long(x):
@@ -308,7 +308,7 @@ def mkl(rng, where, tally):
             words.append("CONTRADICTION")
         d, extras = long(result.point), result.cut.extras
         b, bias = long(extras["signed_dual"]), long(extras["bias"])
-        S = np.array([b @ (long(K) @ b) for K in kernels])
+        S = np.maximum([b @ (long(K) @ b) for K in kernels], 0)
         f = sum((weight * (long(K) @ b) for weight, K in zip(d, kernels, strict=True)), long(np.zeros(n)))
         penalty = long(lam) / 2 * (d**p).sum() ** (2 / long(p)) if d.any() else 0
         value = np.abs(b).sum() - d @ S / 2 + penalty

@@ -13,6 +13,7 @@ from oracle_opt.arrays import digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels.base import (
+    EPS,
     Indices,
     KernelBank,
     Matrix,
@@ -191,6 +192,10 @@ class GramBank(KernelBank):
         which = np.flatnonzero(d)
         combine_halves(self._packed, which, d[which], K, thread_count(which.size * self._packed.shape[1]))
         return K
+
+    def noise(self, n_used: int) -> float:
+        """Error of a sum of so many kernels, see `KernelBank.noise`; four are added up before they are added."""
+        return 0.5 * EPS * (n_used / 4 + 8)
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""

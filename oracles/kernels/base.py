@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
 
+EPS = float(np.finfo(float).eps)
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -23,10 +25,14 @@ class KernelBank(ABC):
     ----------
     n_kernels, n_points : int
         p and n.
+    exactness : float
+        By how much an entry may differ from that of the kernel, or from one call to the next, over the root of the
+        product of the two diagonal entries.
     """
 
     n_kernels: int
     n_points: int
+    exactness: float = 0.0
 
     @abstractmethod
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
@@ -101,6 +107,28 @@ class KernelBank(ABC):
     @abstractmethod
     def diagonal(self) -> Matrix:
         """Diagonals of the kernels, ndarray of shape (n, p)."""
+
+    @cached_property
+    def sizes(self) -> tuple[Vector, Vector]:
+        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
+        diagonal = self.diagonal()
+        return diagonal.max(axis=0), (1 + EPS * self.n_points) * diagonal.sum(axis=0)
+
+    def noise(self, n_used: int) -> float:
+        """Error of an entry of a sum of so many kernels, over the root of the product of its two diagonal entries."""
+        return self.exactness + 0.5 * EPS * (n_used + 8)
+
+    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
+        """Error of ``u @ K_k @ v`` for all k: at most the first number times the largest diagonal entry of K_k.
+
+        And at most the second one times the trace: ``abs(u) @ abs(K) @ abs(v)`` is at most ``norm(u, 1) * norm(v, 1)``
+        times the former, and at most ``norm(u) * norm(v)`` times the latter; a term takes part in no more roundings
+        than a sum over pairs in 64 parts, or two sums over points, have.
+        """
+        n, m = self.n_points, np.count_nonzero(u) * np.count_nonzero(v)
+        relative = 4.0 * self.exactness + 0.5 * EPS * (2 * n + m / 64 + 64)
+        sums = float(np.abs(u).sum()) * float(np.abs(v).sum())
+        return relative * sums, relative * float(np.linalg.norm(u)) * float(np.linalg.norm(v))
 
     @abstractmethod
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 from oracle_opt.arrays import digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
+    EPS,
     Indices,
     KernelBank,
     Matrix,
@@ -111,6 +113,7 @@ class RBFBank(KernelBank):
         tabulated = [(family, part) for family, part in self._all() if family.table is not None]
         self._tables = RBFTables([family for family, _ in tabulated], self.scale) if tabulated else None
         self._in_tables = _indices([part for _, part in tabulated])
+        self.exactness = max(family.exactness for family in self._families)
 
     @classmethod
     def from_quantiles(
@@ -238,6 +241,11 @@ class RBFBank(KernelBank):
     def diagonal(self) -> Matrix:
         """Diagonals of the kernels, ndarray of shape (n, p)."""
         return np.full((self.n_points, self.n_kernels), self.scale)
+
+    @cached_property
+    def sizes(self) -> tuple[Vector, Vector]:
+        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
+        return np.full(self.n_kernels, self.scale), np.full(self.n_kernels, self.n_points * self.scale * (1 + EPS))
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.

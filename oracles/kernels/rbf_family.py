@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.oracles.kernels.base import Indices, Matrix, Vector
+from oracle_opt.oracles.kernels.base import EPS, Indices, Matrix, Vector
 from oracle_opt.oracles.kernels.points import Points, distinct, squared_norms
 
 # Features up to which squared differences are added up one by one: exact, where a difference of norms is rounded.
@@ -56,6 +56,14 @@ class RBFFamily:
         self.center = points.mean(axis=0) if by_norms else np.zeros(points.shape[1])
         self.points = self._prepared(points)
         self.nodes, self.to_widths = _interpolation(self.rates)
+        # Rounding of rate * D, relative to the kernel, and of exp: D is wrong by a multiple of itself where differences
+        # are squared, and then x exp(-x) of it is left, or by one of the squared norms that are subtracted.
+        self.exactness = EPS * (8.0 + 0.5 * points.shape[1])
+        if points.shape[1] > FEW_FEATURES:
+            largest = float(self.points[:, [-2]].max())
+            self.exactness += EPS * (points.shape[1] + 8.0) * 2.0 * float(self.rates.max()) * largest
+        if self.to_widths is not None:
+            self.exactness = float(np.abs(self.to_widths).sum(axis=1).max()) * self.exactness + 2.0 * EXACT
 
     @property
     def n_distinct(self) -> int:

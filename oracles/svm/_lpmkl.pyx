@@ -141,11 +141,11 @@ def take_steps(
     Returns
     -------
     tuple
-        Steps taken; the active points, ndarray of int.
+        Steps taken; the active points, ndarray of int; the sum of what the variables moved.
     """
     cdef Py_ssize_t n = M.shape[0], p = M.shape[1], sides = x.shape[0] // n
     cdef Py_ssize_t m = n, taken = 0, pause = min(max(n // 4, 30), 1000), i, j, pi, pj, point, variable, r, s, k
-    cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, slope
+    cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, slope, travel = 0.0
     cdef const double* a
     cdef const double* b
     points = np.arange(n)
@@ -225,6 +225,7 @@ def take_steps(
         if x[i] == old_i and x[j] == old_j:
             break
         taken += 1
+        travel += 2.0 * fabs(t)
         with nogil:
             for k in range(p):
                 S[k] = max(S[k] + t * (2.0 * c[k] + t * e[k]), 0.0)
@@ -232,4 +233,4 @@ def take_steps(
             for r in range(m):
                 point = active[r]
                 f[point] = move_point(p, t, a + point * p, b + point * p, d, &M[point, 0])
-    return taken, points[:m].copy()
+    return taken, points[:m].copy(), travel

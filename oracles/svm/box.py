@@ -18,6 +18,7 @@ if AVX2:
 else:
     from oracle_opt.oracles.svm._smo import solve_signed
 
+EPS = float(np.finfo(float).eps)
 Vector = NDArray[np.float64]
 
 
@@ -160,6 +161,20 @@ class BoxDual:
         if self.ridge is not None:
             value -= 0.5 * float(self.ridge @ (b * b))
         return value
+
+    def rounding(self, b: Vector) -> float:
+        """Bound on the error of `value`, that of a rounded linear term included."""
+        size = float(np.abs(self.linear) @ np.abs(b)) + self.epsilon * float(np.abs(b).sum())
+        if self.ridge is not None:
+            size += float(self.ridge @ (b * b))
+        return 0.5 * EPS * (b.size + 12) * size
+
+    def slope(self, b: Vector) -> float:
+        """Bound on the slope of `value` in any entry near b."""
+        slope = float(np.abs(self.linear).max()) + self.epsilon
+        if self.ridge is not None:
+            slope += 2.0 * float((self.ridge * np.abs(b)).max())
+        return slope
 
     def free(self, b: Vector) -> NDArray[np.intp]:
         """Indices of the entries of b where the objective is smooth both ways."""

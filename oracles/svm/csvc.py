@@ -126,9 +126,11 @@ def solve_checked(
     accuracy: float = 1e-9,
     tolerance: float | None = None,
     max_steps: int = 10_000_000,
+    noise: float = 0.0,
 ) -> SVMSolution:
-    """`solve_csvc` for arrays that were checked before: contiguous, y and C float64 of shape (n,)."""
-    return csvc_dual(y, C).solve(K, start=start, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps)
+    """`solve_csvc` for arrays that were checked before: contiguous, y and C float64 of shape (n,); see `BoxDual`."""
+    dual = csvc_dual(y, C)
+    return dual.solve(K, start=start, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps, noise=noise)
 
 
 def csvc_dual(y: Vector, C: Vector, squared_hinge: bool = False) -> BoxDual:

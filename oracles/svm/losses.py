@@ -9,6 +9,14 @@ from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.svm.csvc import checked_box, checked_labels
 
+EPS = float(np.finfo(float).eps)
+
+
+def imbalance(x: Vector) -> float:
+    """At least the absolute sum of x, little more where long double is longer than double."""
+    total = float(abs(np.add.reduce(x, dtype=np.longdouble)))
+    return (1 + EPS) * total + float(np.finfo(np.longdouble).eps) * x.size * float(np.abs(x).sum())
+
 
 class Loss:
     """A loss whose dual is ``linear @ x`` over a box and ``sum(x) == 0``.
@@ -34,7 +42,7 @@ class Loss:
         v: Vector = x.reshape(-1, self.n_points).sum(axis=0)
         return v
 
-    def gap(self, x: Vector, decision: Vector) -> tuple[float, float, float]:
+    def gap(self, x: Vector, decision: Vector, error: float = 0.0) -> tuple[float, float, float]:
         """How far x is from optimal for the SVM whose decision values, without bias, are ``K @ v``.
 
         For any bias the primal objective minus the dual one is a sum of terms that are not negative,
@@ -44,21 +52,33 @@ class Loss:
         convex and piecewise linear in the bias, with slope ``sum(upper - lower where g < bias) - sum(upper - x)``: the
         best bias is a weighted order statistic of g.
 
+        Parameters
+        ----------
+        x : ndarray
+            Variables in the box.
+        decision : ndarray of shape (n,)
+            ``K @ v``.
+        error : float
+            By how much entries of `decision` may be wrong: each term is then the largest it can be.
+
         Returns
         -------
         tuple of float
-            Least gap, the bias that attains it, and the violation of the optimality conditions.
+            At least the least gap, the bias that attains it, and the violation of the optimality conditions.
         """
         g = self.linear - np.tile(decision, x.size // self.n_points)
         order = np.argsort(g)
         reached = np.cumsum((self.upper - self.lower)[order])
         share = float((self.upper - x).sum())
-        bias = float(g[order[min(np.searchsorted(reached, share), g.size - 1)]])
-        excess = g - bias
-        terms = np.where(excess > 0, (self.upper - x) * excess, (self.lower - x) * excess)
+        first = min(int(np.searchsorted(reached, share)), g.size - 1)
+        # where the slope is 0 up to the next entry, the middle
+        level = abs(reached[first] - share) <= 1e-12 * reached[-1] and first + 1 < g.size
+        bias = 0.5 * float(g[order[first]] + g[order[first + level]])
+        excess, wide = g - bias, error + EPS * (float(np.abs(self.linear).max()) + abs(bias))
+        terms = np.maximum((self.upper - x) * (excess + wide), (self.lower - x) * (excess - wide))
         rising, falling = g[x < self.upper], g[x > self.lower]
         violation = max(float(rising.max() - falling.min()), 0.0) if rising.size and falling.size else 0.0
-        return float(terms.sum()) + abs(bias * float(x.sum())), bias, violation
+        return (1 + EPS * (x.size + 16)) * float(terms.sum()) + abs(bias) * imbalance(x), bias, violation
 
 
 class Hinge(Loss):

@@ -12,14 +12,17 @@ import numpy as np
 from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
-from oracle_opt.oracles.kernels.base import KernelBank, Matrix
+from oracle_opt.oracles.kernels.base import EPS, KernelBank, Matrix
 from oracle_opt.oracles.regularisers import Regulariser
 from oracle_opt.oracles.svm.csvc import SVMSolution, solve_checked
 from oracle_opt.oracles.svm.duals import smooth_dual
-from oracle_opt.oracles.svm.losses import Hinge, Loss
+from oracle_opt.oracles.svm.losses import Hinge, Loss, imbalance
+from oracle_opt.oracles.svm.minorant import error_above, minorant_at, proven_forms
 
 # Limit on the steps of one SVM, times the points; several times what well-conditioned ones need.
 STEPS_A_POINT = 50
+# What rounding may make of a regulariser or its conjugate, relative to them.
+ROUNDING = 256 * EPS
 # Relative gap of the SVM that is solved for an upper bound.
 SVM_ACCURACY = 1e-9
 
@@ -62,7 +65,7 @@ class MKLProblem:
         self.seconds = 0.0
         self.kernel: Matrix | None = None
 
-    def answer_dual(self, x: Vector, M: Matrix, n_steps: int, polish: bool) -> tuple[ObjectiveCut, float]:
+    def answer_dual(self, x: Vector, M: Matrix, error: float, n_steps: int, polish: bool) -> tuple[ObjectiveCut, float]:
         """Cut at the weights that are best for the dual variables x.
 
         The primal objective of x itself for the best bias is an upper bound with an error of first order. For the hinge
@@ -74,6 +77,8 @@ class MKLProblem:
             Feasible variables of the loss.
         M : ndarray of shape (n, p)
             Its entry (i, k) is that of ``K_k @ v`` at i, v being the variables added up by point.
+        error : float
+            How wrong M may be: by so much times the largest diagonal entry of K_k.
         n_steps : int
             What to say in the extras.
         polish : bool
@@ -85,13 +90,19 @@ class MKLProblem:
             The `ObjectiveCut`, and the violation of the optimality conditions by x.
         """
         began = perf_counter()
-        S = np.maximum(self.loss.signed_dual(x) @ M, 0.0)
+        v = self.loss.signed_dual(x)
+        S = np.maximum(v @ M, 0.0)
         d = self.dual.weights(S)
-        gap, bias, violation = self.loss.gap(x, M @ d)
-        cut = self._cut(d, x, S, gap, bias, n_steps)
+        largest, size = self.bank.sizes[0], float(np.abs(v).sum())
+        of_entry = (error + 0.5 * EPS * (d.size + 16) * size) * float(d @ largest)
+        gap, bias, violation = self.loss.gap(x, M @ d, of_entry)
+        of_form = (error + EPS * (v.size + 16) * size) * size
+        # the primal objective at v and the bias: the dual one and the gap
+        upper = float(self.loss.linear @ x) + self._rounding(x) - 0.5 * float(d @ (S - of_form * largest)) + gap
+        cut = self._cut(d, x, S, (of_form, np.inf), upper, bias, n_steps)
         if polish and isinstance(self.loss, Hinge):
             svm = self._solve(d, x, SVM_ACCURACY)
-            solved = self._cut(d, svm.signed_dual, self._forms(svm.signed_dual), svm.gap, svm.bias, n_steps)
+            solved = self._solved(d, svm, n_steps)
             bound = max(cut.lower_bound, solved.lower_bound)
             cut = replace(solved if solved.upper <= cut.upper else cut, lower_bound=bound)
         self.seconds += perf_counter() - began
@@ -104,7 +115,7 @@ class MKLProblem:
         """
         began = perf_counter()
         svm = self._solve(d, start, accuracy)
-        cut = self._cut(d, svm.signed_dual, self._forms(svm.signed_dual), svm.gap, svm.bias, svm.n_steps)
+        cut = self._solved(d, svm, svm.n_steps)
         self.seconds += perf_counter() - began
         return cut
 
@@ -114,20 +125,34 @@ class MKLProblem:
             self.kernel = np.empty((self.bank.n_points, self.bank.n_points))
         self.bank.combine(d, out=self.kernel)
         y, C = self.loss.linear, self.loss.upper - self.loss.lower
-        return solve_checked(self.kernel, y, C, start=start, accuracy=accuracy, max_steps=STEPS_A_POINT * y.size)
+        limit, noise = STEPS_A_POINT * y.size, self.bank.noise(np.count_nonzero(d))
+        return solve_checked(self.kernel, y, C, start=start, accuracy=accuracy, max_steps=limit, noise=noise)
 
-    def _forms(self, v: Vector) -> Vector:
-        """Quadratic forms, which rounding may leave below 0."""
-        return np.maximum(self.bank.quadratic_forms(v), 0.0)
+    def _solved(self, d: Vector, svm: SVMSolution, n_steps: int) -> ObjectiveCut:
+        """Cut from the solution of the SVM at the weights d."""
+        v = svm.signed_dual
+        S = np.maximum(self.bank.quadratic_forms(v), 0.0)  # below 0 by rounding alone
+        return self._cut(d, v, S, self.bank.form_error(v, v), svm.primal_objective, svm.bias, n_steps)
 
-    def _cut(self, d: Vector, x: Vector, S: Vector, gap: float, bias: float, n_steps: int) -> ObjectiveCut:
-        linear, v = float(self.loss.linear @ x), self.loss.signed_dual(x)
+    def _rounding(self, x: Vector) -> float:
+        """Bound on the error of ``linear @ x``, that of a rounded linear term included."""
+        return 0.5 * EPS * (x.size + 12) * float(np.abs(self.loss.linear) @ np.abs(x))
+
+    def _cut(
+        self, d: Vector, x: Vector, S: Vector, error: tuple[float, float], upper: float, bias: float, n_steps: int
+    ) -> ObjectiveCut:
+        """Cut at d by x, whose quadratic forms are S up to `error`, from a primal objective; see `minorant.proven`."""
+        linear, v, r = float(self.loss.linear @ x), self.loss.signed_dual(x), self.dual.value(d)
+        F, moved = proven_forms(self.bank, v, imbalance(x), S, error), imbalance(x)
+        constant = linear - self._rounding(x) - moved * (float(np.abs(self.loss.linear).max()) + moved)
+        value = minorant_at(d, constant, F) + r - ROUNDING * r
+        conjugate = self.dual.conjugate(F)
         return ObjectiveCut(
             point=d,
-            value=linear - 0.5 * float(d @ S) + self.dual.value(d),
-            subgradient=self.dual.gradient(d) - 0.5 * S,
-            error=gap,
-            lower_bound=linear - self.dual.conjugate(S),
+            value=value,
+            subgradient=self.dual.gradient(d) - 0.5 * F,
+            error=error_above(value, upper + r + ROUNDING * r),
+            lower_bound=constant - conjugate - ROUNDING * (abs(constant) + conjugate),
             extras={"alpha": np.abs(x), "signed_dual": v, "bias": bias, "quadratic_forms": S, "n_steps": n_steps},
         )
 

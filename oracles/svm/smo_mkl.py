@@ -11,7 +11,7 @@ from oracle_opt.cuts import ObjectiveCut, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.kernels.base import Indices, KernelBank, Matrix
+from oracle_opt.oracles.kernels.base import EPS, Indices, KernelBank, Matrix
 from oracle_opt.oracles.svm.losses import Loss
 from oracle_opt.oracles.svm.mkl_problem import MKLProblem, MKLSolver
 
@@ -22,6 +22,8 @@ else:
 
 # Steps, and working sets, after which a duality gap is computed in any case.
 ROUND, SETS = 10_000, 25
+# Steps a point after which products of the kernels are computed anew; rows of them at a time.
+REFRESH, AT_A_TIME = 50, 256
 # Violation of the first round, relative to that at the start; of a working set, relative to that before it.
 LOOSE, LOOSE_SET = 0.1, 0.3
 # Share of a working set that free variables of the last one may take.
@@ -109,7 +111,9 @@ class SMOMKL(MKLSolver):
                 n_steps += taken
                 if done or taken == 0 or n_steps >= min(self.max_steps, before + ROUND):
                     break
-            cut, violation = problem.answer_dual(x, M, n_steps, bank.n_points <= self.polish_points)
+            if steps.n_since > REFRESH * bank.n_points:
+                steps.refresh()
+            cut, violation = problem.answer_dual(x, M, steps.error, n_steps, bank.n_points <= self.polish_points)
             yield cut, Step.SERIOUS if cut.lower_bound > best else Step.NULL
             if n_steps >= self.max_steps or violation == 0.0 or (taken == 0 and violation > target):
                 return
@@ -139,6 +143,7 @@ class _Steps:
     ) -> None:
         self.bank, self.loss, self.penalty = bank, loss, penalty
         self.x, self.M, self.S = x, M, np.maximum(loss.signed_dual(x) @ M, 0.0)
+        self.n_since, self.error = 0, self._fresh(float(np.abs(loss.signed_dual(x)).sum()))
         self.size = size
         self.slots = min(max(cache_bytes // (8 * size * bank.n_kernels), 2), size)
         self.diagonal = bank.diagonal()
@@ -164,12 +169,17 @@ class _Steps:
             for of_variable in (loss.linear, loss.lower, loss.upper, self.x)
         )
         M = self.M[chosen]
-        taken, active = take_steps(
+        taken, active, travel = take_steps(
             cache, self.penalty, linear, lower, upper, self.diagonal[chosen], x, M, self.S, target, limit
         )
         before = loss.signed_dual(self.x)
         self.x.reshape(-1, bank.n_points)[:, chosen] = x.reshape(-1, chosen.size)
         v = loss.signed_dual(self.x)
+        # Each step rounds entries of M, by half of EPS times what they have been at most, and x; see `_rounding.pxi`.
+        reach = float(np.abs(before).sum()) + travel
+        self.n_since += taken
+        self.error += EPS * (taken * (0.5 * reach + float(np.abs(self.x).max())) + 2.0 * travel + reach)
+        self.error += self._fresh(float(np.abs(v - before).sum()))
         # The steps keep the rows of active points up to date. A few rows too many are faster than picking the others.
         rest = self.points if self.cache is None else np.delete(self.points, active)
         self.M[rest] += bank.row_products(rest, v - before)
@@ -178,6 +188,19 @@ class _Steps:
         inside = (x > lower) & (x < upper)
         self.free = chosen[inside.reshape(-1, chosen.size).any(axis=0) & (v != before)[chosen]]
         return taken, self.cache is not None
+
+    def refresh(self) -> None:
+        """Compute M from x."""
+        v = self.loss.signed_dual(self.x)
+        for start in range(0, self.points.size, AT_A_TIME):
+            rows = self.points[start : start + AT_A_TIME]
+            self.M[rows] = self.bank.row_products(rows, v)
+        self.S[:] = np.maximum(v @ self.M, 0.0)
+        self.n_since, self.error = 0, self._fresh(float(np.abs(v).sum()))
+
+    def _fresh(self, size: float) -> float:
+        """Error of products with a vector of that 1-norm, over the largest diagonal entry of a kernel."""
+        return (self.bank.exactness + 0.5 * EPS * (self.bank.n_points + 32)) * size
 
     def _cache(self, n_points: int, fetch: Callable[[int], Matrix]) -> ColumnCache:
         return ColumnCache(fetch, n_points, self.bank.n_kernels, self.slots)
