@@ -82,6 +82,9 @@ class Domain(ABC):
         """Whether the point is in the set, up to a distance of tolerance * max(1, norm of the point)."""
         return bool(np.linalg.norm(self.project(point) - point) <= tolerance * max(1.0, float(np.linalg.norm(point))))
 
+    def reset(self) -> None:  # noqa: B027 - a set that remembers nothing has nothing to forget
+        """Forget warm starts: the next answers are those of a new object."""
+
     def identity(self) -> str:
         """Words that tell this set from others, to the last bit of its data: part of a problem's identity.
 

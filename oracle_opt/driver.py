@@ -110,6 +110,7 @@ def minimize(
     start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
     bounds, recorder = BoundTracker(oracle.domain, oracle.convex), HistoryRecorder(keep_cuts)
     oracle.reset()
+    oracle.domain.reset()
     generator.reset(oracle.domain, start.copy())
     ends = inf if max_seconds is None else perf_counter() + max_seconds
     for cut in cuts:
@@ -121,6 +122,7 @@ def minimize(
         try:
             if log is not None and journal_check and log.entries:
                 _ask_again(log, oracle)
+            oracle.domain.reset()  # which that query may have used: resumed or not, a run meets it as new
             while True:
                 if recorder.n_calls >= max_calls:
                     return make_result(Status.MAX_CALLS, bounds, recorder)

@@ -103,6 +103,10 @@ class Polyhedron(Domain):
         rows = f"{len(self.b)} inequalities, {len(self.equality_rhs)} equations"
         return f"Polyhedron({rows}, dimension={self.dimension})"
 
+    def reset(self) -> None:
+        """Forget the last vertex, from which HiGHS starts: among several minimisers it may decide which is found."""
+        self._linear.clearSolver()
+
     def identity(self) -> str:
         """Rows, bounds and the interior point."""
         rows = self.A, self.b, self.equality_matrix, self.equality_rhs

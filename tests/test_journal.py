@@ -23,6 +23,7 @@ from oracle_opt import (
     JournalWarning,
     ObjectiveCut,
     Oracle,
+    Polyhedron,
     Query,
     Simplex,
     minimize,
@@ -113,6 +114,32 @@ def test_killed_at_random_bytes_and_resumed(tmp_path, make, generator) -> None:
             again = Counted(make())
             assert_same_history(whole, minimize(again, generator, journal=path, journal_check=check, **options))
             assert again.calls == check
+
+
+@pytest.mark.parametrize("seed", [12, 25, 29, 30, 39, 40])
+def test_runs_on_one_polyhedron_object_are_the_same_however_often(tmp_path, seed) -> None:
+    # of integer data, so that linear programs have many solutions
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 6))
+    if seed % 3 == 0:
+        domain = Polyhedron(equality_matrix=np.ones((1, d)), equality_rhs=[1.0], lower=0)
+    elif seed % 3 == 1:
+        domain = Polyhedron(rng.choice([-1, 1], (4, d)), np.ones(4), lower=-1, upper=1)
+    else:
+        domain = Polyhedron(np.vstack([np.eye(d), np.ones((1, d))]), np.ones(d + 1), lower=0)
+    A, b = rng.integers(-2, 3, (6, d)).astype(float), rng.integers(-1, 2, 6).astype(float)
+
+    def largest(z):
+        values = A @ z + b
+        return values.max(), A[values.argmax()]
+
+    oracle, options = FunctionOracle(largest, domain), {"rtol": 1e-9, "max_calls": 12}
+    for generator in (Kelley(), AnalyticCenter(), ProximalBundle()):
+        whole = minimize(oracle, generator, **options)
+        path = tmp_path / type(generator).__name__
+        minimize(oracle, generator, journal=path, **(options | {"max_calls": 3}))
+        assert_same_history(whole, minimize(oracle, generator, **options))
+        assert_same_history(whole, minimize(oracle, generator, journal=path, **options))
 
 
 def test_a_longer_run_goes_on_where_the_shorter_ended(tmp_path) -> None:
