@@ -47,6 +47,8 @@ def read_bytes(path: Path) -> bytes:
     """
     if path.is_dir():
         raise InvalidData(f"{path} is a folder, and a file is wanted")
+    if path.exists() and not path.is_file():
+        raise InvalidData(f"{path} is a pipe or a device, which may never end; save its content in a file")
     try:
         content = path.read_bytes()
     except FileNotFoundError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import tracemalloc
 
@@ -62,6 +63,10 @@ def test_what_is_no_text(tmp_path):
         read_text(path)
     with pytest.raises(InvalidData, match="is a folder"):
         read_text(tmp_path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(InvalidData, match="is a pipe or a device"):
+            read_text(tmp_path / "pipe")
     for content in ("a\nb".encode("utf-16"), b"ab\n\0"):
         path.write_bytes(content)
         with pytest.raises(InvalidData, match=r"line [12]: the character '.*' is in no text file"):
