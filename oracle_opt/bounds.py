@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
-from math import inf, isfinite
+from math import inf, isfinite, isinf
 
 import numpy as np
 
 from oracle_opt.consistency import AnswerMemory
 from oracle_opt.cuts import EPS, Cut, Minorant, ObjectiveCut, Vector
 from oracle_opt.domain import Domain
+
+DECREASE = 1e-3  # of what was gained since the first value: counts as the unit of the gap near an optimum of 0
 
 
 class BoundSource(Enum):
@@ -92,6 +94,7 @@ class BoundTracker:
         self.lower = -inf
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = 0.0
+        self._first, self._highest = inf, -inf
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
 
     @property
@@ -104,6 +107,28 @@ class BoundTracker:
         """The gap relative to the upper bound."""
         return relative_gap(self.upper, self.lower)
 
+    def wanted(self, rtol: float, atol: float = 0.0) -> float:
+        """Largest gap that counts as closed.
+
+        ``max(atol, rtol * scale)`` with scale the largest of ``abs(upper)``, a thousandth of the decrease since the
+        first value, and 1e-12; or twice the rounding in the lower bound, where that is small beside the values seen.
+        docs/theory.md says why.
+        """
+        if not isfinite(self.upper):
+            return 0.0
+        size = max(1e-12, abs(self.upper))
+        gap = max(atol, rtol * max(size, DECREASE * (self._first - self.upper)))
+        if gap > 0 and self.rounding <= rtol * max(size, self._highest - self.upper):
+            gap = max(gap, 2.0 * self.rounding)
+        return gap
+
+    def warnings(self) -> tuple[str, ...]:
+        """What casts doubt on the gap: a best point at the edge of a set in which a minimiser is but promised."""
+        if self.incumbent is None or not isfinite(self.lower) or self.source is BoundSource.ORACLE:
+            return ()
+        doubt = self._domain.doubt(self.incumbent.point)
+        return (doubt,) if doubt else ()
+
     def contradiction(self) -> bool:
         """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond what they tolerate."""
         allowed = self.tolerance + 1e-8 * max(1.0, abs(self.upper))
@@ -115,8 +140,12 @@ class BoundTracker:
         if self._convex and not self.conflict:
             self.conflict = self._memory.conflict(cut, self._n_answers)
         if isinstance(cut, ObjectiveCut):
-            if cut.upper < self.upper:
-                self.upper, self.incumbent = cut.upper, cut
+            upper = cut.upper
+            if isfinite(upper):
+                self._first = upper if isinf(self._first) else self._first
+                self._highest = max(self._highest, upper)
+            if upper < self.upper:
+                self.upper, self.incumbent = upper, cut
             if self._convex:
                 self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0)
                 slope = cut.subgradient

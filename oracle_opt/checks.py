@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite, isnan
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector, real_array
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
@@ -65,50 +67,94 @@ def as_query(asked: Vector | Query, dimension: int) -> Query:
 
 
 def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
-    """Raise InvalidCut unless `cut` is a cut of `point`."""
-    if isinstance(cut, ObjectiveCut):
-        number, vector, name = cut.value, cut.subgradient, "subgradient"
-    elif isinstance(cut, FeasibilityCut):
-        number, vector, name = cut.violation, cut.normal, "normal"
-    else:
+    """Give a cut of `point` back, its numbers as floats and arrays of floats.
+
+    Raises
+    ------
+    InvalidCut
+        It is none.
+    """
+    if not isinstance(cut, ObjectiveCut | FeasibilityCut):
         raise InvalidCut(f"`query` must return an ObjectiveCut or a FeasibilityCut, got {cut!r}")
-    if np.shape(vector) != point.shape:
-        raise InvalidCut(f"`{name}` must have the shape of the point, {point.shape}, got {np.shape(vector)}")
+    cut = _plain(cut, "a cut")
+    vector, name = (cut.subgradient, "subgradient") if isinstance(cut, ObjectiveCut) else (cut.normal, "normal")
+    number = cut.value if isinstance(cut, ObjectiveCut) else cut.violation
+    if vector.shape != point.shape:
+        raise InvalidCut(f"`{name}` must have the shape of the point, {point.shape}, got {vector.shape}")
     if not (isfinite(number) and np.isfinite(vector).all()):
         raise InvalidCut(f"a cut must be finite, got {number!r} with {name} {vector!r}")
     if not np.array_equal(cut.point, point):
         raise InvalidCut(f"`point` of the cut must be the query point, got {cut.point!r}")
     if isinstance(cut, ObjectiveCut):
-        if not cut.error >= 0 or isnan(cut.lower_bound):
-            raise InvalidCut(f"`error` must be >= 0 and `lower_bound` no NaN, got {cut.error!r}, {cut.lower_bound!r}")
+        if isnan(cut.lower_bound):
+            raise InvalidCut("`lower_bound` must be no NaN; leave it out where the oracle proves none")
         _check_several("further", [(one.point, one.value, one.subgradient) for one in cut.further], point)
         _check_several("parts", [(one.point, one.value, one.subgradient) for one in cut.parts], point)
         _check_sum(cut)
+        _check_curvature(cut.curvature, len(point))
         return cut
     if not oracle.gives_feasibility_cuts:
         raise InvalidCut("got a FeasibilityCut from an oracle that says `gives_feasibility_cuts = False`; set it True")
-    if not all(one.error >= 0 for one in (cut, *cut.parts)):
-        raise InvalidCut(f"`error` of a feasibility cut must be >= 0, got {cut.error!r}")
-    if not (cut.violation > 0 and np.any(vector)):
+    if not (cut.violation > 0 and vector.any()):
         raise InvalidCut(
             f"a feasibility cut must cut off its point: violation > 0 and a normal that is not zero, "
             f"got violation {cut.violation!r}"
         )
     _check_several("parts", [(one.point, one.violation, one.normal) for one in cut.parts], point)
-    if not all(np.any(one.normal) for one in cut.parts):
+    if not all(one.normal.any() for one in cut.parts):
         raise InvalidCut("`parts` of a feasibility cut must have normals that are not zero")
+    return cut
+
+
+def _plain(cut: Any, name: str) -> Any:
+    """The same cut if its numbers are floats, else one of floats; with errors that are no negative numbers."""
+    of_objective = isinstance(cut, ObjectiveCut)
+    number, vector = ("value", "subgradient") if of_objective else ("violation", "normal")
+    numbers = (number, "error", "lower_bound") if of_objective else (number, "error")
+    several = ("parts", "further") if of_objective else ("parts",)
+    changed: dict[str, Any] = {}
+    try:
+        for which in numbers:
+            if not isinstance(getattr(cut, which), float):
+                changed[which] = float(real_array(getattr(cut, which)).reshape(()))
+        array = getattr(cut, vector)
+        if type(array) is not np.ndarray or array.dtype != np.float64:
+            changed[vector] = real_array(array)
+        for which in several:
+            if getattr(cut, which):
+                kind = type(cut)
+                if not all(isinstance(one, kind) for one in getattr(cut, which)):
+                    raise TypeError(f"`{which}` must hold objects of the kind {kind.__name__}")
+                changed[which] = tuple(_plain(one, f"`{which}[{i}]`") for i, one in enumerate(getattr(cut, which)))
+    except (TypeError, ValueError) as problem:
+        if isinstance(problem, InvalidCut):
+            raise
+        raise InvalidCut(f"{name} must be made of real numbers, got {cut!r}: {problem}") from problem
+    if changed:
+        cut = replace(cut, **changed)
+    if not cut.error >= 0:
+        raise InvalidCut(f"`error` of {name} must be >= 0, got {cut.error!r}")
     return cut
 
 
 def _check_several(name: str, cuts: Sequence[tuple[Vector, float, Vector]], point: Vector) -> None:
     """Raise InvalidCut unless further cuts, as point, number and vector, fit the query point."""
     for i, (at, number, vector) in enumerate(cuts):
-        if np.shape(vector) != point.shape or not (isfinite(number) and np.isfinite(vector).all()):
+        if vector.shape != point.shape or not (isfinite(number) and np.isfinite(vector).all()):
             raise InvalidCut(
                 f"`{name}[{i}]` must be finite and of the point's shape, {point.shape}, got {number!r} with {vector!r}"
             )
         if not np.array_equal(at, point):
             raise InvalidCut(f"`{name}[{i}].point` must be the query point, got {at!r}")
+
+
+def _check_curvature(factor: Any, dimension: int) -> None:
+    """Raise InvalidCut unless a factor of the Hessian is a finite matrix with a column a variable."""
+    if factor is None:
+        return
+    fits = isinstance(factor, np.ndarray) and factor.ndim == 2 and factor.shape[1] == dimension
+    if not (fits and factor.dtype.kind == "f" and isfinite(float(np.vdot(factor, factor)))):
+        raise InvalidCut(f"`curvature` must be a finite array of shape (r, {dimension}), got {factor!r}")
 
 
 def _check_sum(cut: ObjectiveCut) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, nextafter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.spectral import SpectralPart
 
@@ -120,6 +120,31 @@ class FeasibilityCut:
 
 
 Cut = ObjectiveCut | FeasibilityCut
+
+
+def real_array(values: ArrayLike) -> Vector:
+    """Return a new array of floats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        These are no real numbers: complex ones, words, rows of different lengths.
+    """
+    given = np.asarray(values)
+    if given.dtype.kind not in "fiubO":
+        raise TypeError(f"real numbers are needed, not {given.dtype}")
+    return np.array(given, dtype=float)
+
+
+def owned(cut: Cut) -> Cut:
+    """Return the same cut with arrays of its own, which nobody else can change; its extras are not copied."""
+    parts: Any = tuple(owned(one) for one in cut.parts)
+    if isinstance(cut, FeasibilityCut):
+        return replace(cut, point=np.array(cut.point), normal=np.array(cut.normal), parts=parts)
+    further: Any = tuple(owned(one) for one in cut.further)
+    curvature = None if cut.curvature is None else np.array(cut.curvature)
+    point, subgradient = np.array(cut.point), np.array(cut.subgradient)
+    return replace(cut, point=point, subgradient=subgradient, parts=parts, further=further, curvature=curvature)
 
 
 @dataclass(frozen=True, eq=False)

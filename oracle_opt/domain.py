@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arrays import digest, fingerprint
 from oracle_opt.cuts import EPS, Vector
 from oracle_opt.errors import InvalidArgument
+
+EDGE = 0.01  # share of a radius that counts as its edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,6 @@ class Domain(ABC):
     """A closed convex set of points, ndarrays of shape (dimension,)."""
 
     dimension: int
-    _reach: Vector | None = None  # largest size of each variable, once `extent` has asked for it
 
     @abstractmethod
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
@@ -57,11 +59,15 @@ class Domain(ABC):
         a direction without end the set counts as far as its finite side. By default each variable's range is asked of
         `minimize_linear`, once.
         """
-        if self._reach is None:
-            unit = np.eye(self.dimension)
-            ends = np.abs([[self.minimize_linear(side)[0] for side in (row, -row)] for row in unit])
-            self._reach = np.where(np.isfinite(ends), ends, 0.0).max(axis=1)
         return float(np.abs(slope).dot(self._reach))
+
+    @cached_property
+    def _reach(self) -> Vector:
+        """Largest size of each variable, as far as it is finite."""
+        unit = np.eye(self.dimension)
+        ends = np.abs([[self.minimize_linear(side)[0] for side in (row, -row)] for row in unit])
+        reach: Vector = np.where(np.isfinite(ends), ends, 0.0).max(axis=1)
+        return reach
 
     def minimum_rounding(self, slope: Vector) -> float:
         """By how much the minimum that `minimize_linear` gives may exceed the true one.
@@ -69,6 +75,13 @@ class Domain(ABC):
         By default what a sum of products may, ``(n + 6) / 2 * 2**-52 * extent(slope)``; 0 if it is rounded down.
         """
         return EPS * (0.5 * self.dimension + 3) * self.extent(slope)
+
+    def doubt(self, point: Vector) -> str:
+        """Say in a sentence that a point lies at the edge of a set that is only stated to hold a minimiser.
+
+        Where it does, the statement may be false, and with it the lower bounds. No words, the default, if it does not.
+        """
+        return ""
 
     def linear_constraints(self) -> LinearConstraints | None:
         """Return the linear description of the set, or `None` if it has none."""
@@ -276,9 +289,12 @@ class Box(Domain):
     ----------
     lower, upper : array_like of shape (n,)
         Bounds, ``lower < upper``.
+    promised : array_like of bool, shape (2, n) or to be broadcast
+        Which lower and upper bounds are no constraints but the statement that some minimiser lies within. Runs that end
+        at one of these say so. Default: none.
     """
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, *, promised: ArrayLike = False) -> None:
         self.lower: Vector
         self.upper: Vector
         self.lower, self.upper = (np.array(side, dtype=float) for side in np.broadcast_arrays(lower, upper))
@@ -295,6 +311,7 @@ class Box(Domain):
         lower, upper = np.where(below, self.lower, 0.0), np.where(above, self.upper, 0.0)
         self._middle = np.where(below & above, 0.5 * (lower + upper), lower + upper + below - above)
         self._reach = np.maximum(np.abs(lower), np.abs(upper))
+        self.promised: NDArray[np.bool_] = np.array(np.broadcast_to(np.asarray(promised, dtype=bool), (2, lower.size)))
 
     def __repr__(self) -> str:
         return f"Box({_words(self.lower)}, {_words(self.upper)}, dimension={self.dimension})"
@@ -309,6 +326,17 @@ class Box(Domain):
         if not slope.all():  # where it is flat a bound may be infinite, and 0 * inf is no number
             np.copyto(point, self.interior_point(), where=slope == 0)
         return float(slope @ point), point
+
+    def doubt(self, point: Vector) -> str:
+        """At a promised bound, within a hundredth of its size or of the width."""
+        rooms = np.array([point - self.lower, self.upper - point])
+        width = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, self._reach)
+        sides, which = np.nonzero(self.promised & (rooms <= EDGE * width))
+        if not len(which):
+            return ""
+        side, j = int(sides[0]), int(which[0])
+        bound = (self.lower, self.upper)[side][j]
+        return _doubt(f"variable {j} is {point[j]:.6g}, where the bound {bound:g} is only promised")
 
     def interior_point(self) -> Vector:
         """Return the middle; one unit inside the finite bound where the other is infinite; else 0."""
@@ -333,7 +361,8 @@ class NonnegativeOrthant(Box):
 
     def __init__(self, dimension: int, radius: float = np.inf) -> None:
         self.radius = _checked_radius(radius, finite=False)
-        super().__init__(np.zeros(_checked_dimension(dimension)), np.full(dimension, self.radius))
+        lower, upper = np.zeros(_checked_dimension(dimension)), np.full(dimension, self.radius)
+        super().__init__(lower, upper, promised=[[False], [True]])
 
     def __repr__(self) -> str:
         return f"NonnegativeOrthant({self.dimension}, radius={self.radius:g})"
@@ -427,6 +456,13 @@ class FreeSpace(Domain):
             return -np.inf, np.where(slope == 0, self.center, -np.copysign(np.inf, slope))
         return float(slope @ self.center) - self.radius * length, self.center - (self.radius / length) * slope
 
+    def doubt(self, point: Vector) -> str:
+        """At the edge of the radius, or beyond: farther out than all but a hundredth of it."""
+        distance = float(np.linalg.norm(point - self.center))
+        if not distance >= (1.0 - EDGE) * self.radius:
+            return ""
+        return _doubt(f"it is {distance:.6g} away from the center, and the radius is stated to be {self.radius:g}")
+
     def extent(self, slope: Vector) -> float:
         """``abs(slope) @ abs(center) + radius * norm(slope)``, as of a ball; an infinite radius counts as none."""
         return _ball_extent(slope, self.center, self.radius if np.isfinite(self.radius) else 0.0)
@@ -439,6 +475,13 @@ class FreeSpace(Domain):
         """Return the box around the ball the minimiser is stated to lie in."""
         none = np.zeros((0, self.dimension))
         return LinearConstraints(none, np.zeros(0), self.center - self.radius, self.center + self.radius)
+
+
+def _doubt(where: str) -> str:
+    return (
+        f"The best point lies at the edge of what is promised: {where}. A minimiser may lie farther out, and then the "
+        "lower bound is none; state a larger `radius`."
+    )
 
 
 def _ball_extent(slope: Vector, center: Vector, radius: float) -> float:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt._deadline import deadline
+from oracle_opt._in_use import in_use
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.checks import as_query, check_arguments, check_cut
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, Vector
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.journal import Entry, Journal, run_identity
@@ -57,7 +58,9 @@ def minimize(
     point : array_like of shape (n,), optional
         Where to start, in the domain; default is the domain's interior point.
     rtol, atol : float
-        Stop when the proven gap is at most ``max(atol, rtol * max(1e-12, abs(upper bound)))``.
+        Stop when the proven gap is at most ``max(atol, rtol * scale)``. The scale is ``abs(upper bound)``, or a
+        thousandth of the decrease since the first value if that is more: so an optimum of 0 is reached, too. A gap that
+        is rounding alone counts as closed. docs/theory.md says what that means.
     gtol : float, optional
         Stop when ``norm(project(z - g) - z) <= gtol`` for the last point z and its subgradient g.
     max_calls : int
@@ -88,12 +91,12 @@ def minimize(
     Raises
     ------
     InvalidArgument
-        An argument cannot be used.
+        An argument cannot be used, or another run is using the oracle or the generator.
     CapabilityMismatch
         This generator cannot serve this oracle; raised before the first call.
     InvalidCut
-        The oracle answered no cut of the query point. Like any exception of an oracle it carries the partial
-        `Result` as its attribute `result`.
+        The oracle answered no cut of the query point. Like any exception that ends a run, of an oracle, a generator,
+        a callback or a journal, and like `SystemExit`, it carries the partial `Result` as its attribute `result`.
     JournalMismatch
         The journal belongs to another run, is damaged, or is in use by another run.
 
@@ -109,60 +112,70 @@ def minimize(
     """
     start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
     bounds, recorder = BoundTracker(oracle.domain, oracle.convex), HistoryRecorder(keep_cuts)
-    oracle.reset()
-    oracle.domain.reset()
-    generator.reset(oracle.domain, start.copy())
     ends = inf if max_seconds is None else perf_counter() + max_seconds
-    for cut in cuts:
-        _, minorant, weight = _told(generator, check_cut(cut, cut.point, oracle), ends, bounds)
-        bounds.update(cut, minorant, weight)
     query = None
-    log_file = nullcontext() if journal is None else Journal(journal, run_identity(oracle, generator, start, cuts))
-    with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
+
+    def result(status: Status) -> Result:
+        return make_result(status, bounds, recorder, rtol, atol)
+
+    with in_use(oracle, generator):
         try:
-            if log is not None and journal_check and log.entries:
-                _ask_again(log, oracle)
-            oracle.domain.reset()  # which that query may have used: resumed or not, a run meets it as new
-            while True:
-                if recorder.n_calls >= max_calls:
-                    return make_result(Status.MAX_CALLS, bounds, recorder)
-                if perf_counter() >= ends:
-                    return make_result(Status.MAX_SECONDS, bounds, recorder)
-                clock = perf_counter()
-                previous, query = query, as_query(generator.ask(), oracle.domain.dimension)
-                generator_seconds = perf_counter() - clock
-                if previous is not None and _same(query, previous):
-                    return make_result(Status.STALLED, bounds, recorder)
-
-                entry = None if log is None else log.next_answer(query, oracle)
-                if entry is None:
-                    clock = perf_counter()
-                    cut = oracle.query(Query(query.point.copy(), query.accuracy, query.curvature))
-                    oracle_seconds = perf_counter() - clock
-                    check_cut(cut, query.point, oracle)
-                    if log is not None:
-                        log.append(Entry(query, cut, oracle_seconds))
-                else:
-                    cut, oracle_seconds = entry.cut, entry.seconds
-
-                clock = perf_counter()
-                step, minorant, weight = _told(generator, cut, ends, bounds)
-                generator_seconds += perf_counter() - clock
+            oracle.reset()
+            oracle.domain.reset()
+            generator.reset(oracle.domain, start.copy())
+            for cut in cuts:
+                cut = check_cut(cut, cut.point, oracle)
+                _, minorant, weight, _ = _told(generator, cut, ends, bounds)
                 bounds.update(cut, minorant, weight)
-                record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds)
-                show(record)
-                stop = callback is not None and callback(record) is True
-                status = _verdict(bounds, cut, oracle, rtol, atol, gtol) or (Status.STOPPED if stop else None)
-                if status is not None:
-                    return make_result(status, bounds, recorder)
-        except EmptyLocalizationSet:
-            return make_result(Status.EMPTY, bounds, recorder)
-        except Exhausted:
-            return make_result(Status.EXHAUSTED, bounds, recorder)
+            log_file = (
+                nullcontext() if journal is None else Journal(journal, run_identity(oracle, generator, start, cuts))
+            )
+            with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
+                if log is not None and journal_check and log.entries:
+                    _ask_again(log, oracle)
+                oracle.domain.reset()  # which that query may have used: resumed or not, a run meets it as new
+                while True:
+                    if recorder.n_calls >= max_calls:
+                        return result(Status.MAX_CALLS)
+                    if perf_counter() >= ends:
+                        return result(Status.MAX_SECONDS)
+                    clock = perf_counter()
+                    asked = _asked(generator)
+                    generator_seconds = perf_counter() - clock
+                    if isinstance(asked, Status):
+                        return result(asked)
+                    previous, query = query, as_query(asked, oracle.domain.dimension)
+                    if previous is not None and _same(query, previous):
+                        return result(Status.STALLED)
+
+                    entry = None if log is None else log.next_answer(query, oracle)
+                    if entry is None:
+                        clock = perf_counter()
+                        answer = _answer(oracle, query)
+                        oracle_seconds = perf_counter() - clock
+                        if isinstance(answer, Status):
+                            return result(answer)
+                        cut = check_cut(answer, query.point, oracle)
+                        if log is not None:
+                            log.append(Entry(query, cut, oracle_seconds))
+                    else:
+                        cut, oracle_seconds = entry.cut, entry.seconds
+
+                    clock = perf_counter()
+                    step, minorant, weight, end = _told(generator, cut, ends, bounds)
+                    generator_seconds += perf_counter() - clock
+                    bounds.update(cut, minorant, weight)
+                    record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds)
+                    show(record)
+                    stop = callback is not None and callback(record) is True
+                    status = _verdict(bounds, cut, oracle, rtol, atol, gtol) or (Status.STOPPED if stop else end)
+                    if status is not None:
+                        return result(status)
         except KeyboardInterrupt:
-            return make_result(Status.INTERRUPTED, bounds, recorder)
-        except Exception as problem:
-            problem.result = make_result(Status.FAILED, bounds, recorder)  # type: ignore[attr-defined]
+            return result(Status.INTERRUPTED)
+        except BaseException as problem:  # SystemExit too: nothing that was computed is lost
+            with suppress(AttributeError, TypeError):  # of a class that lets no attribute be set
+                problem.result = result(Status.FAILED)  # type: ignore[attr-defined]
             where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
             problem.add_note(f"during oracle call {recorder.n_calls + 1}, {where}; `error.result` holds the run so far")
             raise
@@ -179,15 +192,43 @@ def _ask_again(log: Journal, oracle: Oracle) -> None:
     oracle.reset()
 
 
+def _asked(generator: QueryPointGenerator) -> Vector | Query | Status:
+    """The next question, or how the generator ends."""
+    try:
+        return generator.ask()
+    except EmptyLocalizationSet:
+        return Status.EMPTY
+    except Exhausted:
+        return Status.EXHAUSTED
+
+
+def _answer(oracle: Oracle, query: Query) -> Cut | Status:
+    """The oracle's answer, or the proof that no point is feasible of one that may find points infeasible."""
+    try:
+        return oracle.query(Query(query.point.copy(), query.accuracy, query.curvature))
+    except EmptyLocalizationSet:
+        if not oracle.gives_feasibility_cuts:
+            raise
+        return Status.EMPTY
+
+
 def _told(
     generator: QueryPointGenerator, cut: Cut, ends: float, bounds: BoundTracker
-) -> tuple[Step, Minorant | None, float]:
-    """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time, and the run ends."""
-    with suppress(OutOfTime), deadline(ends):
-        return generator.tell(cut), generator.minorant(), generator.weight()
+) -> tuple[Step, Minorant | None, float, Status | None]:
+    """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time or gives up."""
+    end = None
+    try:
+        with deadline(ends):
+            return generator.tell(cut), generator.minorant(), generator.weight(), None
+    except OutOfTime:
+        pass  # which the next look at the clock finds
+    except EmptyLocalizationSet:
+        end = Status.EMPTY
+    except Exhausted:
+        end = Status.EXHAUSTED
     if isinstance(cut, FeasibilityCut):
-        return Step.FEASIBILITY, None, 0.0
-    return Step.SERIOUS if cut.upper < bounds.upper else Step.NULL, None, 0.0
+        return Step.FEASIBILITY, None, 0.0, end
+    return Step.SERIOUS if cut.upper < bounds.upper else Step.NULL, None, 0.0, end
 
 
 def _verdict(
@@ -196,7 +237,7 @@ def _verdict(
     """Whether the run is over."""
     if bounds.contradiction():
         return Status.CONTRADICTION
-    if isfinite(bounds.gap) and bounds.gap <= max(atol, rtol * max(1e-12, abs(bounds.upper))):
+    if isfinite(bounds.gap) and bounds.gap <= bounds.wanted(rtol, atol):
         return Status.CONVERGED
     if gtol is not None and isinstance(cut, ObjectiveCut):
         moved = oracle.domain.project(cut.point - cut.subgradient) - cut.point

@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector, owned, real_array
 from oracle_opt.domain import Domain
 from oracle_opt.errors import InvalidCut
 
@@ -28,16 +26,27 @@ class Oracle(ABC):
         Whether `query` may answer with a `FeasibilityCut`.
     gives_eigenvectors : bool
         Whether f is a largest eigenvalue whose cuts have a `spectral` part where the query wishes for curvature.
+    stateless : bool
+        Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
+        `minimize` refuses an oracle that another run is using.
     """
 
     domain: Domain
     convex: bool = True
     gives_feasibility_cuts: bool = False
     gives_eigenvectors: bool = False
+    stateless: bool = False
 
     @abstractmethod
     def query(self, query: Query) -> Cut:
-        """Answer one query; called by the driver alone, so every call is counted."""
+        """Answer one query; called by the driver alone, so every call is counted.
+
+        Raises
+        ------
+        EmptyLocalizationSet
+            The oracle proves that no point is feasible; with `gives_feasibility_cuts` the run then ends with
+            `Status.EMPTY`. Any other exception ends it as failed and is raised again.
+        """
 
     def reset(self) -> None:  # noqa: B027 - an oracle without state has nothing to forget
         """Forget warm starts: the next answers are those of a new oracle."""
@@ -56,6 +65,9 @@ class Oracle(ABC):
 
 class FunctionOracle(Oracle):
     """An oracle made of a function.
+
+    The function gets a copy of the point, and what it returns is copied: it may change the one and use the other
+    again. Several runs may share the oracle; whether they may share the function is the function's matter.
 
     Parameters
     ----------
@@ -79,6 +91,8 @@ class FunctionOracle(Oracle):
     0.5
     """
 
+    stateless = True
+
     def __init__(
         self,
         function: Callable[[Vector], tuple[Any, Any] | Cut],
@@ -96,13 +110,14 @@ class FunctionOracle(Oracle):
 
     def query(self, query: Query) -> Cut:
         """Evaluate the function at the query point."""
-        answer = self.function(query.point)
-        if isinstance(answer, ObjectiveCut | FeasibilityCut):
-            return answer
+        answer = self.function(query.point.copy())
         try:
+            if isinstance(answer, ObjectiveCut | FeasibilityCut):
+                return owned(answer)
             value, subgradient = answer
-            return ObjectiveCut(query.point, float(value), np.asarray(subgradient, dtype=float))
-        except (TypeError, ValueError) as problem:
+            number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
+            return ObjectiveCut(query.point, number, real_array(subgradient))
+        except (TypeError, ValueError, AttributeError) as problem:
             raise InvalidCut(
                 f"`function` must return (value, subgradient) or a cut, got {answer!r}: {problem}"
             ) from problem

@@ -65,8 +65,6 @@ class Polyhedron(Domain):
     [0.5, 0.5]
     """
 
-    _reach: Vector
-
     def __init__(
         self,
         A: ArrayLike | None = None,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,15 +189,18 @@ class Result:
     status : Status
         Why the run stopped.
     success : bool
-        Whether the run reached what was asked of it.
+        Whether the run reached what was asked of it, and nothing casts doubt on that: see `warnings`.
     message : str
-        The same in a sentence.
+        The same in sentences, with the gap, what was wanted, and the warnings.
     n_calls, n_serious : int
         Oracle calls, and those that were serious steps.
     oracle_seconds, generator_seconds : float
         Time spent in each; bounds, journal and callbacks are charged to neither.
     history : History
         One row a call.
+    warnings : tuple of str
+        What casts doubt on the gap: that the best point lies at the edge of a set, as the radius of a `FreeSpace`, in
+        which a minimiser is but stated to lie.
     """
 
     point: Vector | None
@@ -212,6 +217,7 @@ class Result:
     oracle_seconds: float
     generator_seconds: float
     history: History = field(repr=False)
+    warnings: tuple[str, ...] = ()
 
     def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
         """Draw the relative gap against oracle calls.
@@ -253,13 +259,12 @@ class Result:
         return f"<table>{cells}</table>"
 
 
-def make_result(status: Status, bounds: BoundTracker, recorder: HistoryRecorder) -> Result:
-    """Freeze the state of a run."""
-    message = status.value
-    if status is Status.CONTRADICTION and bounds.conflict:
-        message += f" {bounds.conflict}"
-    if bounds.incumbent is None and recorder.n_calls:
-        message += " No feasible point was seen."
+def make_result(
+    status: Status, bounds: BoundTracker, recorder: HistoryRecorder, rtol: float = 0.0, atol: float = 0.0
+) -> Result:
+    """Freeze the state of a run; the tolerances are what its gap was held against."""
+    warnings = bounds.warnings()
+    sentences = [status.value, *_sentences(status, bounds, recorder, bounds.wanted(rtol, atol)), *warnings]
     return Result(
         point=None if bounds.incumbent is None else bounds.incumbent.point,
         cut=bounds.incumbent,
@@ -268,11 +273,42 @@ def make_result(status: Status, bounds: BoundTracker, recorder: HistoryRecorder)
         gap=bounds.gap,
         relative_gap=bounds.relative_gap,
         status=status,
-        success=status.success,
-        message=message,
+        success=status.success and not warnings,
+        message=" ".join(sentences),
         n_calls=recorder.n_calls,
         n_serious=recorder.n_serious,
         oracle_seconds=recorder.oracle_seconds,
         generator_seconds=recorder.generator_seconds,
         history=recorder.freeze(),
+        warnings=warnings,
     )
+
+
+def _sentences(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float) -> Iterator[str]:
+    """What there is to say of the gap."""
+    if status is Status.CONTRADICTION:
+        yield bounds.conflict or f"The lower bound is {bounds.lower:.10g}, the upper bound {bounds.upper:.10g}."
+        return
+    if bounds.incumbent is None:
+        if recorder.n_calls:
+            yield "No feasible point was seen."
+        return
+    if not isfinite(bounds.lower):
+        yield "No lower bound was proven."
+        return
+    gap, rounding = max(bounds.gap, 0.0), bounds.rounding
+    size = f"The gap is {gap:.3g}, relative {bounds.relative_gap:.3g}"
+    if status is Status.CONVERGED:
+        yield f"{size}; {wanted:.3g} was wanted." if gap > 2.0 * rounding else f"{size}, and all of it rounding."
+        return
+    yield f"{size}; {wanted:.3g} was wanted."
+    if status in (Status.STALLED, Status.EXHAUSTED) and gap > wanted:
+        if gap <= 4.0 * rounding:
+            yield f"Of the lower bound {rounding:.3g} was taken off for rounding: no run can prove much less."
+        yield f"If that is enough, pass `atol={_above(gap):.1g}`; else scale the problem, or try another generator."
+
+
+def _above(number: float) -> float:
+    """Round up to one digit."""
+    unit = 10.0 ** floor(log10(number)) if number > 0 else 1.0
+    return ceil(number / unit) * unit

@@ -328,7 +328,8 @@ def _signs(parameters: Sequence[cp.Parameter], radius: float) -> Domain:
         return FreeSpace(len(lower), radius)
     if not 0 < radius < np.inf:
         raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
-    return Box(np.maximum(lower, -radius), np.minimum(upper, radius))
+    promised = [lower < -radius, upper > radius]
+    return Box(np.maximum(lower, -radius), np.minimum(upper, radius), promised=promised)
 
 
 def _sides(parameter: cp.Parameter, side: int) -> list[float]:

@@ -74,7 +74,9 @@ def test_converges_and_reports(oracle) -> None:
     result = minimize(oracle, LevelSet(), rtol=0, atol=1e-8)
     assert result.success
     assert result.status is Status.CONVERGED
-    assert result.message == Status.CONVERGED.value
+    assert result.message.startswith(Status.CONVERGED.value)
+    assert f"The gap is {result.gap:.3g}" in result.message
+    assert "1e-08 was wanted" in result.message
     np.testing.assert_allclose(result.point, TARGET, atol=1e-3)
     assert result.gap == result.upper_bound - result.lower_bound <= 1e-8
     assert result.n_calls == len(result.history)
@@ -160,7 +162,14 @@ def test_ctrl_c_returns_the_run() -> None:
         (lambda z: ObjectiveCut(z, np.nan, z), "a cut must be finite, got nan"),
         (lambda z: ObjectiveCut(z, 1.0, z + np.inf), "a cut must be finite"),
         (lambda z: ObjectiveCut(z, 1.0, z[:2]), r"`subgradient` must have the shape of the point, \(3,\), got \(2,\)"),
-        (lambda z: ObjectiveCut(z, 1.0, z, error=-1.0), "`error` must be >= 0"),
+        (lambda z: ObjectiveCut(z, 1.0, z, error=-1.0), "`error` of a cut must be >= 0"),
+        (lambda z: ObjectiveCut(z, 1.0, z, error=np.nan), "`error` of a cut must be >= 0"),
+        (lambda z: ObjectiveCut(z, 1.0, 1j * z), "real numbers"),
+        (lambda z: ObjectiveCut(z, "1.0", z), "real numbers"),
+        (lambda z: ObjectiveCut(z, None, z), "finite"),
+        (lambda z: ObjectiveCut(z, 1.0, z, parts=(3.0,)), "`parts` must hold"),
+        (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.full((2, 3), np.nan)), "`curvature`"),
+        (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.ones((2, 2))), "`curvature`"),
         (lambda z: ObjectiveCut(z + 1, 1.0, z), "`point` of the cut must be the query point"),
         (lambda z: (1.0, z), "must return an ObjectiveCut or a FeasibilityCut"),
         (lambda z: FeasibilityCut(z, 1.0, z), "says `gives_feasibility_cuts = False`"),
@@ -184,14 +193,43 @@ def test_a_function_must_return_a_pair() -> None:
         minimize(FunctionOracle(lambda z: 1.0, Simplex(3)), Kelley())
 
 
-def test_the_oracle_gets_a_copy_of_the_point() -> None:
+def test_a_function_may_spoil_its_point_and_use_its_arrays_again() -> None:
+    slope = np.zeros(3)
+
     def spoils(z):
-        value = quadratic(z)
+        value, slope[:] = quadratic(z)
         z[:] = 7
-        return value
+        return value, slope
+
+    def spoils_a_cut(z):
+        at = z.copy()
+        return ObjectiveCut(at, *spoils(z))
+
+    honest = minimize(FunctionOracle(quadratic, Simplex(3)), LevelSet(), keep_cuts=True)
+    for function in (spoils, spoils_a_cut):
+        result = minimize(FunctionOracle(function, Simplex(3)), LevelSet(), keep_cuts=True)
+        assert (result.history.lower_bound == honest.history.lower_bound).all()
+        for one, other in zip(result.history.cuts, honest.history.cuts, strict=True):
+            assert (one.subgradient == other.subgradient).all()
+
+
+def test_an_oracle_that_spoils_the_point_of_its_own_cut_is_refused() -> None:
+    def spoil(point):
+        value = quadratic(point)
+        point[:] = 7
+        return ObjectiveCut(point, *value)
 
     with pytest.raises(InvalidCut, match="must be the query point"):
-        minimize(FunctionOracle(spoils, Simplex(3)), Kelley())
+        minimize(Broken(1, spoil), Kelley())
+
+
+@pytest.mark.parametrize("kind", [list, lambda g: g.astype(np.float32), lambda g: np.rint(g).astype(int)])
+def test_numbers_of_other_kinds_become_floats(kind) -> None:
+    oracle = Broken(1, lambda z: ObjectiveCut(z, np.array(1), kind(2 * z), error=0))
+    cut = minimize(oracle, Kelley(), max_calls=1, keep_cuts=True).history.cuts[0]
+    assert isinstance(cut.value, float)
+    assert isinstance(cut.error, float)
+    assert cut.subgradient.dtype == np.float64
 
 
 @pytest.mark.parametrize(

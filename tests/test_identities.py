@@ -466,7 +466,11 @@ OTHERS = {
     Box: Case(
         Box,
         {"lower": np.zeros(3), "upper": np.ones(3)},
-        {"lower": [ulp(np.zeros(3), 1), -0.0 * np.ones(3)], "upper": [ulp(np.ones(3), 1)]},
+        {
+            "lower": [ulp(np.zeros(3), 1), -0.0 * np.ones(3)],
+            "upper": [ulp(np.ones(3), 1)],
+            "promised": [True, [[False], [True]]],
+        },
     ),
     NonnegativeOrthant: Case(
         NonnegativeOrthant, {"dimension": 3, "radius": 5.0}, {"dimension": [4], "radius": [next_to(5.0), np.inf]}

@@ -111,7 +111,7 @@ class GeneralisedAssignmentOracle(LagrangianOracle):
             self._knapsacks,
             np.ones(c.shape[1]),
             maximize=maximize,
-            domain=Box(middle - reach, middle + reach),
+            domain=Box(middle - reach, middle + reach, promised=True),
             name=f"knapsacks #{data}{', an agent a part' if multicut else ''}",
         )
 

@@ -281,7 +281,8 @@ def _multipliers(inequality: NDArray[np.bool_], radius: float) -> Domain:
         return FreeSpace(inequality.size, radius)
     if not 0 < radius < np.inf:
         raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
-    return Box(np.where(inequality, 0.0, -radius), np.full(inequality.size, radius))
+    lower, upper = np.where(inequality, 0.0, -radius), np.full(inequality.size, radius)
+    return Box(lower, upper, promised=[~inequality, np.ones(inequality.size, dtype=bool)])
 
 
 def _rounding(*terms: float) -> float:

@@ -1,0 +1,203 @@
+"""What an end says: optima of 0, gaps of rounding, stalls, promises at whose edge the best point lies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracle_opt import (
+    Ball,
+    Box,
+    FreeSpace,
+    FunctionOracle,
+    NonnegativeOrthant,
+    ObjectiveCut,
+    Oracle,
+    QueryPointGenerator,
+    Simplex,
+    Status,
+    Step,
+    minimize,
+)
+from oracle_opt.bounds import BoundTracker
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
+from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
+
+METHODS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()]
+
+
+def distance(target, domain):
+    """Sum of the distances to a point."""
+    return FunctionOracle(lambda z: (float(np.abs(z - target).sum()), np.sign(z - target)), domain)
+
+
+@pytest.mark.parametrize("generator", METHODS, ids=repr)
+@pytest.mark.parametrize("n", [1, 5, 50])
+@pytest.mark.parametrize("shift", [0.0, -7.0])
+def test_an_optimum_of_zero_is_reached_by_default(generator, n, shift) -> None:
+    """And what is called reached is: the rest is at most a millionth of a thousandth of the decrease."""
+    rng = np.random.default_rng(n)
+    target = rng.uniform(-0.9, 0.9, n) + shift
+    domain = Box(np.full(n, shift - 1.0), np.full(n, shift + 1.0))
+    result = minimize(distance(target, domain), generator, max_calls=2000)
+    assert result.status is Status.CONVERGED
+    assert result.success
+    first = result.history.value[0]
+    assert 0 <= result.upper_bound <= 1e-9 * first + 1e-13 * n * (1 + abs(shift))
+    assert result.lower_bound <= 0
+
+
+def tracker(first, upper, lower, rounding_scale=0.0):
+    """Bounds after two answers; the slope makes rounding as large as wanted."""
+    bounds = BoundTracker(Box([-1.0], [1.0]))
+    slope = np.array([rounding_scale])
+    for value in (first, upper):
+        bounds.update(ObjectiveCut(np.zeros(1), value, slope, lower_bound=lower), None, 0.0)
+    return bounds
+
+
+def test_the_tolerance_is_relative_to_the_value_or_to_a_thousandth_of_the_decrease() -> None:
+    assert tracker(5.0, 2.0, 1.0).wanted(1e-3) == pytest.approx(2e-3)
+    assert tracker(5.0, -2.0, -3.0).wanted(1e-3) == pytest.approx(2e-3)
+    assert tracker(5.0, 2.0, 1.0).wanted(1e-3, 0.5) == 0.5
+    assert tracker(8.0, 0.0, -1.0).wanted(1e-3) == pytest.approx(8e-6)
+    assert tracker(4000.0, 1.0, 0.0).wanted(1e-3) == pytest.approx(3.999e-3)
+    assert tracker(0.0, 0.0, -1.0).wanted(1e-3) == pytest.approx(1e-15)
+    assert tracker(8.0, 0.0, -1.0).wanted(0.0) == 0.0
+    assert BoundTracker(Simplex(2)).wanted(1e-3, 1.0) == 0.0
+
+
+def test_a_gap_that_is_rounding_is_closed_but_not_without_a_tolerance() -> None:
+    """max(z, -z) from its minimiser on: nothing decreases, and the proof misses 0 by rounding."""
+    oracle = FunctionOracle(lambda z: (abs(z[0]), np.array([1.0 if z[0] >= 0 else -1.0])), Box([-1.0], [1.0]))
+    result = minimize(oracle, LevelSet(), [0.0])
+    assert result.success
+    assert 0 < result.gap < 1e-14
+    assert "all of it rounding" in result.message
+    strict = minimize(oracle, LevelSet(), [0.0], rtol=0.0, max_calls=50)
+    assert not strict.success
+    assert strict.gap < 1e-14
+
+
+def test_rounding_that_is_large_beside_the_values_is_no_success() -> None:
+    """Promised far away, a minimiser near 0 cannot be proven to six digits; the end says so."""
+    oracle = FunctionOracle(lambda z: (abs(z[0] - 1 / 3) + 1.0, np.sign(z - 1 / 3)), FreeSpace(1, 1e13))
+    result = minimize(oracle, ProximalBundle(), max_calls=100)
+    if not result.success:
+        assert result.gap > 1e-6
+    else:
+        assert result.gap <= 1e-6 * max(abs(result.upper_bound), np.nanmax(result.history.value) - result.upper_bound)
+
+
+class Twice(QueryPointGenerator):
+    """Asks the same point again."""
+
+    def reset(self, domain, point):
+        self._point = point
+
+    def ask(self):
+        return self._point
+
+    def tell(self, cut):
+        return Step.NULL
+
+
+def test_a_stall_names_the_gap_and_the_remedy() -> None:
+    target = np.array([0.2, 0.8])
+    result = minimize(distance(target, Simplex(2)), Twice())
+    assert result.status is Status.STALLED
+    assert not result.success
+    assert f"The gap is {result.gap:.3g}, relative {result.relative_gap:.3g}" in result.message
+    assert "was wanted" in result.message
+    remedy = float(result.message.split("`atol=")[1].split("`")[0])
+    assert remedy >= result.gap
+    again = minimize(distance(target, Simplex(2)), Twice(), atol=remedy)
+    assert again.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("generator", METHODS, ids=repr)
+@pytest.mark.parametrize(
+    ("domain", "far"),
+    [
+        (FreeSpace(3, 5.0), [30.0, 4.0, 0.0]),
+        (FreeSpace(3, 5.0, [1.0, 2.0, 3.0]), [30.0, 4.0, 0.0]),
+        (NonnegativeOrthant(3, 5.0), [30.0, 4.0, 0.0]),
+        (Box([-5.0, 0, 0], [5.0, 5, 5], promised=[[True, False, False], [True, True, True]]), [-30.0, 1.0, 1.0]),
+    ],
+    ids=repr,
+)
+def test_a_minimiser_at_the_edge_of_a_promise_is_a_warning(generator, domain, far) -> None:
+    far = np.array(far)
+    oracle = FunctionOracle(lambda z: (float(np.linalg.norm(z - far)), (z - far) / np.linalg.norm(z - far)), domain)
+    result = minimize(oracle, generator, rtol=1e-4, max_calls=500)
+    assert not result.success
+    if result.status is Status.CONVERGED:  # ProximalBundle does not heed the radius, and bounds may cross
+        (words,) = result.warnings
+        assert words in result.message
+        assert "promised" in words
+
+
+@pytest.mark.parametrize("generator", METHODS, ids=repr)
+@pytest.mark.parametrize(
+    "domain",
+    [FreeSpace(3, 5.0), NonnegativeOrthant(3, 5.0), Box(np.zeros(3), np.full(3, 5.0), promised=True)],
+    ids=repr,
+)
+def test_a_minimiser_inside_is_a_plain_success(generator, domain) -> None:
+    result = minimize(distance(np.array([1.0, 2.0, 0.5]), domain), generator, max_calls=500)
+    assert result.success
+    assert result.warnings == ()
+
+
+@pytest.mark.parametrize("domain", [Ball(2, 1.0), Box([-1.0, -1], [1.0, 1]), NonnegativeOrthant(2, 3.0), Simplex(2)])
+def test_the_edge_of_a_constraint_is_none_of_a_promise(domain) -> None:
+    generator = Ellipsoid() if isinstance(domain, Ball) else Kelley()
+    result = minimize(FunctionOracle(lambda z: (float(z.sum()), np.ones(2)), domain), generator)
+    assert result.success
+    assert result.warnings == ()
+
+
+def test_what_lies_at_the_edge() -> None:
+    space = FreeSpace(2, 10.0, [1.0, 1.0])
+    assert space.doubt(np.array([1.0, 10.8])) == ""
+    assert "9.95" in space.doubt(np.array([1.0, 10.95]))
+    assert space.doubt(np.array([500.0, 0.0]))
+    assert FreeSpace(2, np.inf).doubt(np.full(2, 1e100)) == ""
+    orthant = NonnegativeOrthant(2, 10.0)
+    assert orthant.doubt(np.array([0.0, 9.8])) == ""
+    assert "variable 1" in orthant.doubt(np.array([0.0, 9.95]))
+    assert NonnegativeOrthant(2).doubt(np.array([0.0, 1e300])) == ""
+    half = Box([-np.inf, 0.0], [4.0, np.inf], promised=[[False, False], [True, True]])
+    assert half.doubt(np.array([-1e9, 1e9])) == ""
+    assert "variable 0" in half.doubt(np.array([3.97, 0.0]))
+
+
+def test_a_bound_of_the_oracles_own_does_not_rest_on_the_promise() -> None:
+    class Proves(Oracle):
+        domain = FreeSpace(1, 5.0)
+
+        def query(self, query):
+            return ObjectiveCut(query.point, 2.0, np.array([0.1]), lower_bound=2.0)
+
+    result = minimize(Proves(), Kelley(), [5.0])
+    assert result.success
+    assert result.warnings == ()
+
+
+def test_a_lagrangian_dual_whose_multipliers_reach_the_radius() -> None:
+    """Knapsacks of which each constraint is worth a multiplier of 20: a radius of 5 says 5 n."""
+
+    def solve(u):
+        x = (u < 20.0).astype(float)
+        return RelaxedSolution(20.0 * x.sum(), x)
+
+    for inequality in (True, np.array([True, False, True])):
+        near = LagrangianOracle(solve, [0.5, 0.5, 0.5], inequality=inequality, maximize=True, radius=5.0)
+        result = minimize(near, Kelley())
+        assert not result.success
+        assert len(result.warnings) == 1
+        wide = LagrangianOracle(solve, [0.5, 0.5, 0.5], inequality=inequality, maximize=True, radius=500.0)
+        result = minimize(wide, Kelley())
+        assert result.success
+        assert result.warnings == ()
+        assert result.upper_bound == pytest.approx(30.0)
