@@ -117,9 +117,10 @@ def _plain(cut: Any, name: str) -> Any:
         for which in numbers:
             if not isinstance(getattr(cut, which), float):
                 changed[which] = float(real_array(getattr(cut, which)).reshape(()))
-        array = getattr(cut, vector)
-        if type(array) is not np.ndarray or array.dtype != np.float64:
-            changed[vector] = real_array(array)
+        for which in (vector, "point"):
+            array = getattr(cut, which)
+            if type(array) is not np.ndarray or array.dtype != np.float64:
+                changed[which] = real_array(array)
         for which in several:
             if getattr(cut, which):
                 kind = type(cut)

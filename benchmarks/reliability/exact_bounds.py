@@ -10,6 +10,7 @@ value down and state the error; then the upper bound must hold, too.
 from fractions import Fraction
 
 import numpy as np
+from _methods import METHODS
 from _rational import Program
 
 from oracle_opt import (
@@ -26,26 +27,10 @@ from oracle_opt import (
     Simplex,
     minimize,
 )
-from oracle_opt import generators as G
 
 UNIT = "runs on integer data against rational arithmetic"
 FULL = 1000
 SMALL = 20
-MAKERS = (
-    G.Kelley,
-    lambda: G.Kelley(chebyshev=True),
-    G.LevelSet,
-    G.AnalyticCenter,
-    G.ProximalBundle,
-    G.Ellipsoid,
-    G.NewtonBundle,
-    G.Subgradient,
-    lambda: G.Subgradient(polyak=True),
-    G.MirrorDescent,
-    G.SPG,
-    G.ProjectedGradient,
-    G.ReducedGradient,
-)
 
 
 def constraints(domain, rng):
@@ -160,7 +145,7 @@ def random_problem(seed):
         above = float(value + error - Fraction(down))
         if exact and Fraction(down) + Fraction(above) < value + error:
             above = float(np.nextafter(above, np.inf))
-        slope = parts[0].subgradient + parts[1].subgradient  # integers times a power of ten: see `scale`
+        slope = parts[0].subgradient + parts[1].subgradient  # exact but where the scale is 1e-3
         return ObjectiveCut(z, down, slope, error=above if exact else 0.0, parts=tuple(parts))
 
     rows, rhs, E, f = constraints(domain, rng)
@@ -182,7 +167,7 @@ def run(count, seed, tally):
         if low is None or high is None or low != high:
             tally.count("no exact optimum, tried another")
             continue
-        method, wrong = MAKERS[int(rng.integers(len(MAKERS)))](), []
+        method, wrong = list(METHODS.values())[int(rng.integers(len(METHODS)))](), []
         try:
             result = minimize(oracle, method, rtol=1e-12, atol=1e-300, max_calls=80)
         except CapabilityMismatch:
