@@ -87,7 +87,7 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
         raise InvalidCut(f"`point` of the cut must be the query point, got {cut.point!r}")
     if isinstance(cut, ObjectiveCut):
         if isnan(cut.lower_bound):
-            raise InvalidCut("`lower_bound` must be no NaN; leave it out where the oracle proves none")
+            raise InvalidCut("an answer must have as `lower_bound` no NaN; leave it out where the oracle proves none")
         _check_several("further", [(one.point, one.value, one.subgradient) for one in cut.further], point)
         _check_several("parts", [(one.point, one.value, one.subgradient) for one in cut.parts], point)
         _check_sum(cut)
@@ -134,7 +134,9 @@ def _plain(cut: Any, name: str) -> Any:
     if changed:
         cut = replace(cut, **changed)
     if not cut.error >= 0:
-        raise InvalidCut(f"`error` of {name} must be >= 0, got {cut.error!r}")
+        raise InvalidCut(
+            f"`error` {'' if of_objective else 'of a feasibility cut '}must be >= 0, got {cut.error!r} in {name}"
+        )
     return cut
 
 
