@@ -22,6 +22,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -51,6 +52,8 @@ sys.meta_path[:] = [one for one in sys.meta_path if "mesonpy" not in type(one)._
 
 def make_copy(folder: Path) -> Path:
     """Copy the sources, with the modules built for the editable install, as the one namespace they are."""
+    # an editable install compiles what has changed when it is imported
+    subprocess.run([sys.executable, "-P", "-c", "import oracle_opt.oracles"], check=True)
     tree = folder / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
@@ -196,6 +199,8 @@ class Reach:
         self.recordings = json.loads(path.read_text())
         self.seconds: dict[str, float] = {}
         self.breadth: Counter[str] = Counter()
+        self.tried: set[str] = set()
+        self.useless: set[str] = set()
         for one in self.recordings:
             self.seconds |= dict(one["tests"])
             for lines in one["lines"].values():
@@ -214,8 +219,25 @@ class Reach:
             numbers = next((lines[k] for k in range(line, max(line - 12, 0), -1) if lines.get(k)), [])
             if not mutant.function:
                 numbers = sorted({number for some in lines.values() for number in some})
-            found |= {one["tests"][number][0] for number in numbers}
+            found |= {one["tests"][number][0] for number in numbers} - self.useless
         return sorted(found, key=lambda test: (self.breadth[test] * (0.05 + self.seconds[test]), test))
+
+    def forget_missing(self, folder: Path) -> None:
+        """Leave out tests that are no longer there: pytest would run none at all."""
+        run_tests(["--collect-only"], 300.0, folder / "collected.txt")
+        there = set((folder / "collected.txt").read_text(encoding="utf-8").splitlines())
+        self.useless = set(self.seconds) - there
+        if not there & set(self.seconds):
+            raise SystemExit(f"no known test could be collected: see {folder / 'collected.txt'}")
+
+    def sound(self, test: str, folder: Path) -> bool:
+        """Whether a test passes without a change, which is tried once; one that does not is forgotten."""
+        if test and test not in self.tried:
+            (folder / "tests.txt").write_text(test)
+            self.tried.add(test)
+            if run_tests([f"@{folder / 'tests.txt'}"], 120.0, folder / "sound.txt") != "passed":
+                self.useless.add(test)
+        return test not in self.useless
 
     def _then(self, mutant: Mutant, recorded: list[str]) -> int:
         """Number of the mutant's line at the time of a recording."""
@@ -248,8 +270,12 @@ def judge(mutant: Mutant, tree: Path, reach: Reach, limit: float, folder: Path) 
                 arguments.write_text("\n".join(chosen))
                 outcome = run_tests(["-x", f"@{arguments}"], seconds, out)
                 if outcome == "failed":
-                    lines = [one for one in out.read_text().splitlines() if one.startswith(("FAILED", "ERROR"))]
-                    return "killed", lines[0] if lines else "no test could be collected"
+                    lines = [line.split(" - ")[0] for line in out.read_text().splitlines()]
+                    failed = next((test for test in chosen if f"FAILED {test}".split(" - ")[0] in lines), "")
+                    path.write_text(text, encoding="utf-8")
+                    if reach.sound(failed, folder):
+                        return "killed", failed or "no test could be collected"
+                    return judge(mutant, tree, reach, limit, folder)
                 if outcome == "timeout" and chosen is nearest:
                     return "timeout", ""
     finally:
@@ -294,6 +320,8 @@ def main() -> int:
         chosen = list(islice(filter(parses, everything), options.count))
     print(f"{len(chosen)} of {len(everything)} mutants of {len(targets(options.only))} files", flush=True)
     reach, tally, areas = Reach(folder / "reach.json"), Counter(), Counter()
+    reach.forget_missing(folder)
+    print(f"{len(reach.useless)} of {len(reach.seconds)} recorded tests are gone", flush=True)
     with outcomes.open("w" if not options.again else "a") as file:
         for k, mutant in enumerate(chosen, 1):
             began = time.monotonic()
