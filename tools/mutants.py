@@ -39,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = ("bounds", "checks", "consistency", "cuts", "domain", "driver", "generator", "journal", "oracle", "polyhedron")
 TARGETS = (
     *(f"oracle_opt/{name}.py" for name in (*CORE, "arrays", "result", "spectral", "_projection", "_nonnegative")),
+    *(f"oracle_opt/_journal_{name}.py" for name in ("check", "entries", "file")),
     *("oracle_opt/study/**/*.py", "oracle_opt/study/*.py", "generators/*.py", "oracles/**/*.py", "oracles/*.py"),
 )
 LEFT_OUT = ("__init__.py", "plots.py", "display.py", "figures.py", "methods.py", "paper.py")  # looks, and tables

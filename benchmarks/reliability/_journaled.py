@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oracle_opt import Ball, Box, FeasibilityCut, FunctionOracle, ObjectiveCut, Oracle, Simplex, minimize
+from oracle_opt import Ball, Box, FeasibilityCut, FunctionOracle, ObjectiveCut, Oracle, Polyhedron, Simplex, minimize
 from oracle_opt.generators import (
     LBFGS,
     SPG,
@@ -57,7 +57,8 @@ def pieces(rng):
         extras = {"piece": int(first), "values": values}
         return ObjectiveCut(z, values[first] - error, A[first], error, extras=extras, further=(also,))
 
-    domain = [Box(-np.ones(n), np.ones(n)), Simplex(n + 1), Ball(n, 2.0)][int(rng.integers(3))]
+    rows = Polyhedron(rng.choice([-1.0, 1.0], (3, n)), np.ones(3), lower=-1, upper=1)
+    domain = [Box(-np.ones(n), np.ones(n)), Simplex(n + 1), Ball(n, 2.0), rows][int(rng.integers(4))]
     if domain.dimension > n:
         A = rng.normal(size=(m, n + 1))
     methods = [Kelley(), LevelSet(), ProximalBundle(), Subgradient()]
