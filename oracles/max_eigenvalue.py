@@ -140,7 +140,7 @@ class MaxEigenvalueOracle(Oracle):
         y = np.asarray(query.point)
         M = self.matrix.at(y)
         depth = self._depth * float(self._sizes @ np.r_[1.0, np.abs(y)])
-        if self.order >= self.lanczos_from:
+        if self.order >= self.lanczos_from and self.n_vectors < self.order - 1:
             values, vectors, error = self._lanczos(M)
         else:
             values, vectors, error = _dense(M.toarray(), self.order if query.curvature else self.n_vectors)
@@ -187,7 +187,7 @@ class MaxEigenvalueOracle(Oracle):
         """
         try:
             values, vectors = sparse.linalg.eigsh(M, k=self.n_vectors, which="LA", v0=self._last, tol=_LANCZOS)
-        except sparse.linalg.ArpackNoConvergence:
+        except sparse.linalg.ArpackError:  # no convergence, or a start that the matrix turns into zero
             return _dense(M.toarray(), self.n_vectors)
         order = np.argsort(-values)
         margin = 10 * _LANCZOS * _norm(M)

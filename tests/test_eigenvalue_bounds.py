@@ -106,6 +106,21 @@ def test_a_rough_eigenvector_shows_in_the_error(monkeypatch):
     assert truth <= cut.upper <= truth + 1e-6
 
 
+def test_lanczos_that_cannot_begin_gives_way_to_lapack():
+    """The last eigenvector is of the eigenvalue zero, or there are as many vectors wanted as there are rows."""
+    C = np.diag([0.0, *-np.arange(1.0, 13.0)])
+    A = [np.diag(np.arange(13.0))]
+    oracle = MaxEigenvalueOracle(C, A, [1.0], n_vectors=3, lanczos_from=1, domain=FreeSpace(1, 10.0))
+    for y in (0.5, 0.6, -3.0):
+        cut = oracle.query(Query(np.array([y])))
+        truth = (np.diag(C) - y * np.arange(13.0)).max() + y
+        assert cut.value <= truth <= cut.upper
+        oracle._last = np.eye(13)[0]
+    for n_vectors in (12, 13):
+        oracle = MaxEigenvalueOracle(C, A, [1.0], n_vectors=n_vectors, lanczos_from=1)
+        assert oracle.query(Query(np.zeros(1))).upper >= 0.0
+
+
 @pytest.mark.parametrize("generator", [SpectralBundle(), SpectralBundle(min_order=3)], ids=repr)
 def test_a_promise_that_is_false_ends_without_a_contradiction(generator):
     """Matrices whose f falls without end, as the trace is too small: bounds are those of the ball, points too."""
