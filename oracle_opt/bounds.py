@@ -70,6 +70,9 @@ class BoundTracker:
         Best value seen with its error; best proven bound.
     conflict : str
         Which two answers contradict each other, if that was noticed: answers are numbered in the order of `update`.
+    refuted : bool
+        Whether a point outside the set in which a minimiser is promised has a value below the bound over that set: then
+        the set holds none, and there is no lower bound any more.
     source : BoundSource
         The proof that gives the best lower bound.
     rounding : float
@@ -88,6 +91,7 @@ class BoundTracker:
         self._slope: Vector | None = None
         self.incumbent: ObjectiveCut | None = None
         self.conflict = ""
+        self.refuted = False
         self._n_answers = 0
         self._memory = AnswerMemory(domain.dimension)
         self.upper = inf
@@ -156,6 +160,19 @@ class BoundTracker:
                     self._average(constant, slope, error, size + self._domain.extent(slope), weight)
         if self._convex and minorant is not None:
             self._prove(BoundSource.MODEL, minorant.constant, minorant.slope, minorant.error, minorant.tolerance)
+        if self.lower > self.upper and self.contradiction() and not self.conflict and self._outside():
+            self.refuted = True
+            self.lower, self.source, self.rounding, self.tolerance = -inf, BoundSource.NONE, 0.0, 0.0
+            self.proofs = dict.fromkeys(self.proofs, -inf)
+
+    def _outside(self) -> bool:
+        """Whether the best point lies outside the set over which the bounds are taken, by a plane between both."""
+        if self.incumbent is None or self.source is BoundSource.ORACLE:
+            return False
+        point = self.incumbent.point
+        away = point - self._domain.interior_point()
+        farthest = -self._domain.minimize_linear(-away)[0]
+        return float(away @ point) > farthest + 1e-9 * max(abs(farthest), self._domain.extent(away))
 
     def _average(self, constant: float, slope: Vector, error: float, size: float, weight: float) -> None:
         """Running convex combination: a <- a + (w / sum w) (new - a).
@@ -178,7 +195,7 @@ class BoundTracker:
         self._raise(source, constant + least - error, error, tolerance)
 
     def _raise(self, source: BoundSource, bound: float, rounding: float, tolerance: float = 0.0) -> None:
-        if bound > self.proofs[source]:
+        if bound > self.proofs[source] and not self.refuted:
             self.proofs[source] = bound = float(bound)
             if bound > self.lower:
                 self.lower, self.source, self.rounding, self.tolerance = bound, source, rounding, tolerance

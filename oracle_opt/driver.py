@@ -235,6 +235,8 @@ def _verdict(
     bounds: BoundTracker, cut: Cut, oracle: Oracle, rtol: float, atol: float, gtol: float | None
 ) -> Status | None:
     """Whether the run is over."""
+    if bounds.refuted:
+        return Status.OUTSIDE
     if bounds.contradiction():
         return Status.CONTRADICTION
     if isfinite(bounds.gap) and bounds.gap <= bounds.wanted(rtol, atol):

@@ -32,7 +32,11 @@ class Status(Enum):
     STALLED = "The generator asked the same question twice in a row: it cannot make progress."
     CONTRADICTION = (
         "Two answers, or the bounds, contradict each other: the oracle's cuts are not minorants of one convex function "
-        "on one convex set, or the stated radius of the domain is too small."
+        "on one convex set."
+    )
+    OUTSIDE = (
+        "A point outside the stated radius of the domain has a value below the bound for all points within it: no "
+        "minimiser lies there, and nothing is proven. State a larger radius."
     )
     STOPPED = "The callback asked to stop."
     INTERRUPTED = "Interrupted from the keyboard."

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from oracle_opt import FreeSpace, Query, Status, minimize
-from oracle_opt.generators import SpectralBundle
+from oracle_opt import FreeSpace, FunctionOracle, Query, Status, minimize
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.oracles import MaxEigenvalueOracle
 
 
@@ -134,3 +134,33 @@ def test_a_promise_that_is_false_ends_without_a_contradiction(generator):
         assert run.lower_bound <= run.upper_bound
         assert all(np.linalg.norm(cut.point) <= 50.0 for cut in run.history.cuts)
         assert np.linalg.norm(run.point) >= 49.0
+
+
+@pytest.mark.parametrize(
+    "generator", [SpectralBundle(), ProximalBundle(), LevelSet(), AnalyticCenter(), Kelley()], ids=repr
+)
+def test_bounds_of_a_ball_are_withdrawn_where_a_point_outside_has_a_lower_value(generator):
+    """Points in the corners of the box around the ball, or far away: nothing is proven, and no cut is wrong."""
+    seen = set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        C, A, b = program(rng, 8, 6, 0.0)
+        oracle = MaxEigenvalueOracle(C, A, b * 100.0, domain=FreeSpace(6, 5.0))
+        run = minimize(oracle, generator, max_calls=60)
+        seen.add(run.status)
+        assert run.status is not Status.CONTRADICTION
+        assert run.lower_bound <= run.upper_bound
+        if run.status is Status.OUTSIDE:
+            assert np.linalg.norm(run.point) > 5.0
+            assert run.lower_bound == -np.inf
+            assert not run.success
+            assert "larger radius" in run.message
+    assert (Status.OUTSIDE in seen) == (not isinstance(generator, SpectralBundle))
+
+
+def test_wrong_cuts_are_called_so_in_the_ball_and_outside():
+    """Slopes of the wrong sign contradict each other wherever the points lie."""
+    for radius in (0.5, 10.0):
+        concave = FunctionOracle(lambda z: (float(-z @ z), -2 * z), FreeSpace(1, radius))
+        for generator in (ProximalBundle(), Kelley()):
+            assert minimize(concave, generator, [0.4]).status is Status.CONTRADICTION

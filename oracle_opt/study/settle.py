@@ -130,7 +130,8 @@ def settle(
         inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
         if result.success and inside:
             return Verdict(Outcome.OPTIMAL, result, radius, Outcome.OPTIMAL.value)
-        if inside and result.status is not Status.CONTRADICTION:  # which a minimiser beyond the radius brings about
+        # a minimiser beyond the radius brings these about
+        if inside and result.status not in (Status.OUTSIDE, Status.CONTRADICTION):
             break
         if not inside:
             message = f"The best point within a radius of {radius:g} is near its surface; nothing is proven of others."
