@@ -18,6 +18,7 @@ from oracle_opt import (
     Oracle,
     ProductOfSimplices,
     Simplex,
+    Status,
     Step,
     minimize,
 )
@@ -236,6 +237,25 @@ def test_polyak_steps_rest_on_the_methods_own_bound(scale) -> None:
         constant, slope = constant + weight * one, slope + weight * cut.subgradient
         for c, g in ((one, cut.subgradient), (constant / total, slope / total)):
             lower = max(lower, c - 5.0 * np.linalg.norm(g))
+
+
+@pytest.mark.parametrize("polyak", [False, True])
+def test_a_subgradient_of_zero_ends_the_run_and_no_other_length_does(polyak) -> None:
+    domain = Ball(1, 3.0)
+    for steepness in (0.5, 1.0, 2.0):
+        cuts, weights, result = run_with_weights(
+            lambda z, k=steepness: (k * abs(z[0] - 0.3), np.sign(z - 0.3) * k), domain, Subgradient(polyak), 6
+        )
+        assert len(cuts) == 6 or result.status is Status.CONVERGED
+        assert (weights > 0).all()
+        cuts, _, result = run_with_weights(
+            lambda z, k=steepness: (k * max(abs(z[0]), 1.0), np.sign(z) * k * (abs(z) > 1)),
+            domain,
+            Subgradient(polyak),
+            6,
+            np.array([0.5]),
+        )
+        assert len(cuts) == 1
 
 
 def test_subgradient_steps_to_the_half_space_of_a_feasibility_cut() -> None:

@@ -345,6 +345,48 @@ def test_shares_and_accuracies_of_products(quick, monkeypatch):
     assert seen == [(name, (len(train), 29), 7.0) for name in ("MKL", "QN-PKL", "L-BFGS")]
 
 
+def test_the_methods_of_the_first_table_and_their_figures(quick, monkeypatch):
+    """GMKL is SPG under l1; the others have no regulariser. Each has the C of its split, 500 SVMs at most."""
+    seen = []
+
+    def product(train, y, C, generator, regulariser):
+        seen.append((type(generator).__name__, regulariser.value(np.array([3.0, 4.0])), C))
+        shift = {"QuasiNewton": 0.4, "LBFGS": 0.0, "SPG": -0.4}[type(generator).__name__]
+        return lambda new: np.where(new[:, 0] > shift, 1.0, -1.0), np.ones(4), 10.0 + len(seen)
+
+    monkeypatch.setattr(qnpkl, "_product", product)
+    monkeypatch.setattr(qnpkl, "_sum", lambda train, test, y, C: (np.ones(len(test)), np.ones(4), 3.0))
+    monkeypatch.setattr(qnpkl, "_chosen", lambda train, y, seed: 10.0)
+    found = figures(qnpkl.table1(quick))
+    train, test = split_points(QUICK.y, Settings(seed=0), 0)
+    old, new = standardised(QUICK.X[train], QUICK.X[test])
+    truth = QUICK.y[test] > 0
+    assert seen == [("QuasiNewton", 0.0, 10.0), ("LBFGS", 0.0, 10.0), ("SPG", 7.0, 10.0)]
+    for k, (name, shift) in enumerate((("QN-PKL", 0.4), ("L-BFGS", 0.0), ("GMKL", -0.4)), 1):
+        assert found.pop(("wdbc", f"accuracy %, {name}")) == pytest.approx(100 * np.mean((new[:, 0] > shift) == truth))
+        assert found.pop(("wdbc", f"seconds, {name}")) == 10.0 + k
+    assert found.pop(("wdbc", "accuracy %, MKL")) == pytest.approx(100 * np.mean(truth))
+    assert found.pop(("wdbc", "seconds, MKL")) == 3.0
+    svm = SVC(C=10.0, gamma=1 / 4, tol=1e-9).fit(old, QUICK.y[train])
+    assert found.pop(("wdbc", "accuracy %, SVM")) == pytest.approx(100 * np.mean(svm.predict(new) == QUICK.y[test]))
+    assert not found
+
+
+def test_runs_of_products_and_sums_end_at_their_limits(monkeypatch):
+    limits = []
+
+    def spied(oracle, generator, point=None, **options):
+        limits.append(options)
+        return minimize(oracle, generator, point, max_calls=3)
+
+    monkeypatch.setattr(qnpkl, "minimize", spied)
+    X, y = noisy(0)
+    qnpkl._product(X, y, 1.0, qnpkl.LBFGS(), qnpkl.Unregularised())
+    qnpkl._sum(X, X, y, 1.0)
+    assert limits[0].pop("callback").share == 1e-4
+    assert limits == [{"max_calls": 500}, {"rtol": 5e-3, "max_calls": 500}]
+
+
 def test_products_and_sums_predict_what_scikit_learn_does():
     X, y = noisy(3, 60)
     train, truth, test = X[:40], y[:40], X[40:]
