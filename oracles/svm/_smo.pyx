@@ -240,7 +240,7 @@ def solve_signed(
                 if taken < limit:
                     loose *= 0.1
                 taken = -1      # whether b moved is unknown
-            most *= 2
+            most = min(2 * most, max(max_steps, n))
     if epsilon > 0.0:
         with nogil:
             for i in range(n):
