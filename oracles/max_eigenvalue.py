@@ -102,7 +102,7 @@ class MaxEigenvalueOracle(Oracle):
         # size and rounding of ``v' C v`` and ``v' A_i v``, v of norm one: sums of so many terms
         self._sizes = np.array([_norm(one) for one in (self.C, *matrices)])
         terms = np.array([float(self.order + _widest(self.C)), *(one.nnz for one in matrices)])
-        self._roundings = EPS * (3.0 + 0.5 * terms) * self._sizes
+        roundings = EPS * (3.0 + 0.5 * terms) * self._sizes
         self._depth = EPS * (2.0 + 0.5 * _widest(self.matrix.entries.tocsr()))  # of an entry of M(y)
         for name, value, least in (("n_vectors", n_vectors, 1), ("lanczos_from", lanczos_from, 1)):
             if int(value) != value or value < least:
@@ -113,6 +113,13 @@ class MaxEigenvalueOracle(Oracle):
             raise InvalidArgument(f"`within` must lie between 0 and 1, got {within!r}")
         if not np.isfinite(self.b).all():
             raise InvalidArgument(f"`b` must be finite, got {self.b}")
+        # what slopes, and with them values at y, are off by
+        terms = np.abs(self.b) + trace * self._sizes[1:]
+        self._slope_errors = trace * roundings[1:] + EPS * terms
+        self._lost, self._wrong = (
+            float(trace * roundings[0]),
+            EPS * (1.0 + 0.5 * len(terms)) * terms + self._slope_errors,
+        )
         self.trace, self.n_vectors, self.within = float(trace), min(int(n_vectors), self.order), float(within)
         self.lanczos_from = int(lanczos_from)
         self.domain = FreeSpace(self.b.size, 1e4) if domain is None else domain
@@ -139,7 +146,7 @@ class MaxEigenvalueOracle(Oracle):
         """
         y = np.asarray(query.point)
         M = self.matrix.at(y)
-        depth = self._depth * float(self._sizes @ np.r_[1.0, np.abs(y)])
+        depth = self._depth * float(self._sizes[0] + self._sizes[1:] @ np.abs(y))
         if self.order >= self.lanczos_from and self.n_vectors < self.order - 1:
             values, vectors, error = self._lanczos(M)
         else:
@@ -167,12 +174,9 @@ class MaxEigenvalueOracle(Oracle):
         vectors = vectors / np.linalg.norm(vectors, axis=0)
         slopes = self.b[:, None] - self.trace * self.matrix.forms(vectors)
         values = self.trace * np.sum(vectors * (self.C @ vectors), axis=0) + y @ slopes
-        wrong = self.trace * self._roundings
-        wrong[1:] += EPS * (np.abs(self.b) + self.trace * self._sizes[1:])
-        sums = EPS * (1.0 + 0.5 * len(y)) * np.abs(y)
-        lost = float(wrong[0] + sums @ (np.abs(self.b) + self.trace * self._sizes[1:]))
-        values = values - lost - float(wrong[1:] @ np.abs(y)) - self.domain.extent(wrong[1:])
-        linear = float(self.b @ y) + float(sums @ np.abs(self.b))
+        away = np.abs(y)
+        values = values - (self._lost + float(self._wrong @ away) + self.domain.extent(self._slope_errors))
+        linear = float(self.b @ y) + EPS * (1.0 + 0.5 * len(y)) * float(away @ np.abs(self.b))
         upper = self.trace * most + linear + 4.0 * EPS * (abs(self.trace * most) + abs(linear))
         return [
             ObjectiveCut(y, float(value), slope.copy(), 0.0 if i else max(0.0, upper - float(value)))
@@ -212,7 +216,7 @@ def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
     """Largest eigenpairs by LAPACK, which is exact up to rounding: that is the error."""
     order = len(M)
     values, vectors = linalg.eigh(M, subset_by_index=(order - count, order - 1), check_finite=False)
-    return values[::-1], vectors[:, ::-1], 4 * order * EPS * _norm(sparse.csr_array(M))
+    return values[::-1], vectors[:, ::-1], 4 * order * EPS * _dense_norm(M)
 
 
 def _norm(M: sparse.csr_array) -> float:
@@ -220,6 +224,10 @@ def _norm(M: sparse.csr_array) -> float:
     entries = abs(M)
     rows = entries.sum(axis=1)
     return min(float(np.linalg.norm(entries.data)), float(rows.max(initial=0.0)))
+
+
+def _dense_norm(M: Matrix) -> float:
+    return min(float(np.linalg.norm(M)), float(np.abs(M).sum(axis=0).max()))
 
 
 def _widest(M: sparse.csr_array) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +40,12 @@ class HalfSpaces:
     def __init__(self, A: sparse.csr_array, b: Vector, cones: Sequence[Cone], tolerance: float, most: int) -> None:
         self.A, self.b, self.cones, self.tolerance, self.most = A, b, cones, tolerance, most
         starts = np.cumsum([0, *(cone.dimension for cone in cones)])
-        self._parts = [slice(*ends) for ends in pairwise(starts)]
-        self._blocks = [A[part] for part in self._parts]
-        self._row_norms = np.asarray(sparse.linalg.norm(A, axis=1)) if A.shape[0] else np.zeros(0)
+        row_norms = np.asarray(sparse.linalg.norm(A, axis=1)) if A.shape[0] else np.zeros(0)
+        self._blocks = [
+            _Block(A[start:stop], b[start:stop], row_norms[start:stop], slice(start, stop))
+            for start, stop in pairwise(starts)
+        ]
+        self._largest_side = float(np.abs(b).max(initial=0.0))
         self.impossible: list[Vector] = []
 
     def at(self, x: Vector, held: NDArray[np.intp], extent: float) -> list[FeasibilityCut]:
@@ -62,68 +67,108 @@ class HalfSpaces:
         """
         v = self.A @ x + self.b
         v[held] = 0.0  # satisfied, up to the domain's tolerance
+        norm = sqrt(x @ x)
         cuts: list[FeasibilityCut] = []
-        for k, cone in enumerate(self.cones):
-            rows = cone.separate(v[self._parts[k]], self.most)
-            if len(rows):
-                one_by_one = isinstance(cone, Zero | Nonnegative)
-                cuts += (self._inequalities if one_by_one else self._curved)(x, v[self._parts[k]], k, rows, extent)
+        for cone, block in zip(self.cones, self._blocks, strict=True):
+            part = v[block.part]
+            if isinstance(cone, Zero | Nonnegative):
+                cuts += self._inequalities(x, norm, part, cone, block, extent)
+            elif len(rows := cone.separate(part, self.most)):
+                cuts += self._curved(x, norm, part, cone, block, rows, extent)
         cuts.sort(key=lambda cut: -cut.violation)
         return cuts
 
-    def _inequalities(self, x: Vector, v: Vector, k: int, rows: Duals, extent: float) -> Iterator[FeasibilityCut]:
+    def _inequalities(
+        self, x: Vector, norm: float, v: Vector, cone: Cone, block: _Block, extent: float
+    ) -> Iterator[FeasibilityCut]:
         """Each row of A is a cone of its own: its tolerance is in units of the distance in x."""
-        norm, part = float(np.linalg.norm(x)), self._parts[k]
-        for row in rows:
-            unit, depth = float(np.abs(row) @ self._row_norms[part]), -float(row @ v)
-            size = unit * max(1.0, norm) if unit else max(1.0, float(np.abs(self.b).max()))
-            if depth > max(self.tolerance * size, self._rounding(x, part, row)):
-                yield from self._cut(x, k, row, depth, self.tolerance * max(1.0, extent) * unit, extent)
+        depths = np.abs(v) if isinstance(cone, Zero) else -v
+        units = block.row_norms
+        allowed = self.tolerance * np.where(units > 0.0, units * max(1.0, norm), max(1.0, self._largest_side))
+        chosen = np.flatnonzero(depths > np.maximum(allowed, ROUNDING * (units * norm + block.sides)))
+        if not len(chosen):
+            return
+        chosen = chosen[np.argsort(-depths[chosen], kind="stable")][: self.most]
+        signs = np.where(v[chosen] > 0.0, -1.0, 1.0)
+        normals = -signs[:, None] * block.A[chosen].toarray()
+        for i, sign, normal in zip(chosen, signs, normals, strict=True):
+            row = np.zeros(len(v))
+            row[i] = sign
+            error = self.tolerance * max(1.0, extent) * float(units[i])
+            yield from self._cut(x, norm, block, row, normal, float(depths[i]), error, extent)
 
-    def _curved(self, x: Vector, v: Vector, k: int, rows: Duals, extent: float) -> Iterator[FeasibilityCut]:
+    def _curved(
+        self, x: Vector, norm: float, v: Vector, cone: Cone, block: _Block, rows: Duals, extent: float
+    ) -> Iterator[FeasibilityCut]:
         """The distance of the cone decides; the half-space through its nearest point has the normal y."""
-        part, depths = self._parts[k], -(rows @ v)
-        distance = length(depths)
-        y = (depths @ rows) / distance
-        allowed = self.tolerance * max(length(self._blocks[k].T @ y), float(np.abs(y) @ np.abs(v)))
-        allowed = max(allowed, self._rounding(x, part, y))
-        if distance <= allowed and (len(rows) < self.most or self.cones[k].distance(v) <= allowed):
+        depths = -(rows @ v)
+        distance = float(depths[0]) if len(rows) == 1 else length(depths)
+        y = rows[0] if len(rows) == 1 else (depths @ rows) / distance
+        pull = block.turned @ y
+        sizes = np.abs(y)
+        allowed = self.tolerance * max(sqrt(pull @ pull), float(sizes @ np.abs(v)))
+        allowed = max(allowed, ROUNDING * float(sizes @ (block.row_norms * norm + block.sides)))
+        if distance <= allowed and (len(rows) < self.most or cone.distance(v) <= allowed):
             return
         # within the distance allowed, another half-space of the cone may be violated by as much
-        size = length(self._row_norms[part])
-        error = self.tolerance * max(size, (size * extent if size else 0.0) + length(self.b[part]))
+        error = self.tolerance * max(block.size, (block.size * extent if block.size else 0.0) + block.side)
+        if len(rows) == 1:
+            yield from self._cut(x, norm, block, y, -pull, distance, error, extent)
+            return
         found = [
             cut
-            for row, depth in zip(rows, depths, strict=True)
-            for cut in self._cut(x, k, row, float(depth), error, extent)
+            for row, normal, depth in zip(rows, -(block.turned @ rows.T).T, depths, strict=True)
+            for cut in self._cut(x, norm, block, row, normal, float(depth), error, extent)
         ]
-        yield from found or self._cut(x, k, y, distance, error, extent)
-
-    def _rounding(self, x: Vector, part: slice, y: Vector) -> float:
-        """What ``y @ (A @ x + b)`` may be off by."""
-        return ROUNDING * float(np.abs(y) @ (self._row_norms[part] * float(np.linalg.norm(x)) + np.abs(self.b[part])))
+        yield from found or self._cut(x, norm, block, y, -pull, distance, error, extent)
 
     def _cut(
-        self, x: Vector, k: int, row: Vector, depth: float, error: float, extent: float
+        self,
+        x: Vector,
+        norm: float,
+        block: _Block,
+        row: Vector,
+        normal: Vector,
+        depth: float,
+        error: float,
+        extent: float,
     ) -> Iterator[FeasibilityCut]:
         """The half-space of one vector of the dual cone, in units of the distance in x; none if it is rounding."""
-        part, normal = self._parts[k], -(self._blocks[k].T @ row)
-        unit, noise = length(normal), ROUNDING * float(np.abs(row) @ self._row_norms[part])
+        sizes = np.abs(row)
+        unit, noise, terms = (
+            sqrt(normal @ normal),
+            ROUNDING * float(sizes @ block.row_norms),
+            float(sizes @ block.sides),
+        )
         dual = np.zeros(len(self.b))
         if unit <= 16.0 * noise:
-            constant, terms = float(row @ self.b[part]), float(np.abs(row) @ np.abs(self.b[part]))
+            constant = float(row @ self.b[block.part])
             if -constant - ROUNDING * terms > ((unit + noise) * extent if unit + noise else 0.0):
-                dual[part] = row
+                dual[block.part] = row
                 self.impossible.append(dual)
                 raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
             return
-        rounding = self._rounding(x, part, row)
+        rounding = noise * norm + ROUNDING * terms  # what ``y @ (A @ x + b)`` may be off by
         if depth > rounding:
-            dual[part] = row / unit
+            dual[block.part] = row / unit
             # in units of the distance: what a cone calls its violation has no meaning in x
             yield FeasibilityCut(
                 x, (depth - rounding) / unit, normal / unit, extras={"dual": dual}, error=(error + rounding) / unit
             )
+
+
+class _Block:
+    """The rows of one cone, and the sizes of their entries."""
+
+    def __init__(self, A: sparse.csr_array, b: Vector, row_norms: Vector, part: slice) -> None:
+        self.A, self.part, self.row_norms, self.sides = A, part, row_norms, np.abs(b)
+        self.size, self.side = length(row_norms), length(b)
+
+    @cached_property
+    def turned(self) -> sparse.csr_array | NDArray[np.float64]:
+        """The transpose, which curved cones multiply by; dense where that is faster."""
+        turned = self.A.T.tocsr()
+        return turned.toarray() if 10 * turned.nnz > self.A.shape[0] * self.A.shape[1] else turned
 
 
 def extent_of(domain: Domain) -> float:
