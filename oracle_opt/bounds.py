@@ -114,15 +114,15 @@ class BoundTracker:
     def wanted(self, rtol: float, atol: float = 0.0) -> float:
         """Largest gap that counts as closed.
 
-        ``max(atol, rtol * scale)`` with scale the largest of ``abs(upper)``, a thousandth of the decrease since the
-        first value, and 1e-12; or twice the rounding in the lower bound, where that is small beside the values seen.
+        ``max(atol, rtol * scale)`` with scale the larger of ``abs(upper)`` and a thousandth of the decrease since the
+        first value; or twice the rounding in the lower bound, where that is small beside the values seen.
         docs/theory.md says why.
         """
         if not isfinite(self.upper):
             return 0.0
-        size = max(1e-12, abs(self.upper))
+        size = abs(self.upper)
         gap = max(atol, rtol * max(size, DECREASE * (self._first - self.upper)))
-        if gap > 0 and self.rounding <= rtol * max(size, self._highest - self.upper):
+        if max(rtol, atol) > 0 and self.rounding <= rtol * max(size, self._highest - self.upper):
             gap = max(gap, 2.0 * self.rounding)
         return gap
 

@@ -62,9 +62,30 @@ def test_the_tolerance_is_relative_to_the_value_or_to_a_thousandth_of_the_decrea
     assert tracker(5.0, 2.0, 1.0).wanted(1e-3, 0.5) == 0.5
     assert tracker(8.0, 0.0, -1.0).wanted(1e-3) == pytest.approx(8e-6)
     assert tracker(4000.0, 1.0, 0.0).wanted(1e-3) == pytest.approx(3.999e-3)
-    assert tracker(0.0, 0.0, -1.0).wanted(1e-3) == pytest.approx(1e-15)
+    assert tracker(0.0, 0.0, -1.0).wanted(1e-3) == 0.0
     assert tracker(8.0, 0.0, -1.0).wanted(0.0) == 0.0
     assert BoundTracker(Simplex(2)).wanted(1e-3, 1.0) == 0.0
+
+
+@pytest.mark.parametrize("generator", METHODS, ids=repr)
+def test_a_run_does_not_depend_on_the_unit_of_the_function(generator) -> None:
+    """Times a power of 2, which rounds nothing, it makes the same calls to the same end: no size is small by itself."""
+    rng = np.random.default_rng(3)
+    A, b = rng.normal(size=(12, 6)), rng.normal(size=12)
+
+    def run(unit):
+        def largest(z):
+            values = A @ z + b
+            return unit * values.max(), unit * A[values.argmax()]
+
+        return minimize(FunctionOracle(largest, Box(-np.ones(6), np.ones(6))), generator, max_calls=150)
+
+    once = run(1.0)
+    assert once.success
+    for unit in (2.0**-70, 2.0**60):
+        other = run(unit)
+        assert (other.status, other.n_calls) == (once.status, once.n_calls)
+        assert (other.upper_bound / unit, other.lower_bound / unit) == (once.upper_bound, once.lower_bound)
 
 
 def test_a_gap_that_is_rounding_is_closed_but_not_without_a_tolerance() -> None:
