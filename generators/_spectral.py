@@ -59,6 +59,7 @@ class SpectralPoint:
     decrease: float
 
 
+@np.errstate(all="ignore")  # of a matrix that vanishes: the direction is then no number, and the last point stays
 def minimize_spectral(
     model: SpectralModel, hessian: Matrix, tolerance: float = 1e-5, floor: float = 0.0, max_steps: int = 50
 ) -> SpectralPoint:
@@ -93,7 +94,8 @@ def minimize_spectral(
     double = np.where(upper[0] == upper[1], 1.0, 2.0)
     rows = model.matrices[:, upper[0], upper[1]]  # symmetric: the upper triangles say all
     V, eta = np.eye(r) / (r + n), np.full(n, 1.0 / (r + n))
-    s = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), model.slope(V, eta), check_finite=False)
+    hessian, factor = _definite(hessian)
+    s = -scipy.linalg.cho_solve(factor, model.slope(V, eta), check_finite=False)
     F, affine = model.at(s)
     top = float(np.r_[np.linalg.eigvalsh(F), affine].max())
     t = top + 0.1 * max(top - model.constant(V, eta) - float(model.slope(V, eta) @ s), 1e-12 * abs(top), 1e-300)
@@ -119,6 +121,8 @@ def minimize_spectral(
             VZ = V @ inverse
             system[m, :m] = system[:m, m] = -model.slope(0.5 * (VZ + VZ.T), ratio)
             system[m, m] = float(np.trace(VZ)) + float(ratio.sum())
+            if not np.isfinite(system).all():
+                break
             factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
             roots = np.linalg.cholesky(V), np.linalg.cholesky(Z)
         except np.linalg.LinAlgError:
@@ -138,10 +142,14 @@ def minimize_spectral(
             return ds, dt, R - 0.5 * (turned + turned.T), rho - ratio * dz, dZ, dz  # noqa: B023
 
         ds, dt, dV, deta, dZ, dz = direction(0.0, np.zeros((r, r)), np.zeros(n))
+        if not (np.isfinite(dV).all() and np.isfinite(dZ).all()):
+            break
         length = min(_share(roots[0], dV, eta, deta), _share(roots[1], dZ, z, dz))
         after = float(np.vdot(V + length * dV, Z + length * dZ)) + float((eta + length * deta) @ (z + length * dz))
         bend = dV @ dZ @ inverse
         ds, dt, dV, deta, dZ, dz = direction(mu * (after / gap) ** 2, 0.5 * (bend + bend.T), deta * dz / z)
+        if not (np.isfinite(dV).all() and np.isfinite(dZ).all()):
+            break
         length = min(_share(roots[0], dV, eta, deta), _share(roots[1], dZ, z, dz))
         if not length > 1e-8:
             break
@@ -152,6 +160,18 @@ def minimize_spectral(
     return SpectralPoint(s, V, eta, -(model.constant(V, eta) + float(slope @ s) + 0.5 * float(s @ hessian @ s)))
 
 
+def _definite(matrix: Matrix) -> tuple[Matrix, tuple[Matrix, bool]]:
+    """The matrix and its Cholesky factor; with a multiple of the identity where rounding leaves it without one."""
+    ridge = 0.0
+    while True:
+        try:
+            return matrix, scipy.linalg.cho_factor(matrix)
+        except scipy.linalg.LinAlgError:
+            ridge = max(100.0 * ridge, 1e-14 * float(np.abs(matrix).max()), 1e-300)
+            matrix = matrix + ridge * np.eye(len(matrix))
+
+
+@np.errstate(all="ignore")
 def flattened(model: SpectralModel, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
     """Multipliers near these whose minorant has less slope.
 
@@ -172,6 +192,8 @@ def flattened(model: SpectralModel, V: Matrix, eta: Vector) -> tuple[Matrix, Vec
     except np.linalg.LinAlgError:
         return V, eta
     x = scipy.linalg.cho_solve(factor, np.r_[-model.slope(V, eta), 0.0], check_finite=False)
+    if not np.isfinite(x).all():
+        return V, eta
     dV = (x[:m] @ pushed + x[m] * trace).reshape(r, r)
     deta = square * (model.slopes @ x[:m] + x[m])
     share = _share(root, 0.5 * (dV + dV.T), eta, deta)

@@ -8,6 +8,7 @@ import pytest
 from oracle_opt import (
     Box,
     FeasibilityCut,
+    FreeSpace,
     FunctionOracle,
     ObjectiveCut,
     Polyhedron,
@@ -17,9 +18,11 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.bounds import BoundTracker
-from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.generators._cuts import CutPool, Rows
 from oracle_opt.generators._feasible import nearest_feasible, prove_empty
+from oracle_opt.generators._spectral import SpectralModel, minimize_spectral
+from oracle_opt.oracles import MaxEigenvalueOracle
 
 TAKE_CUTS = [AnalyticCenter, Kelley, lambda: Kelley(chebyshev=True), LevelSet, ProximalBundle, Ellipsoid]
 NAMES = ["analytic center", "kelley", "chebyshev", "level set", "proximal bundle", "ellipsoid"]
@@ -168,3 +171,35 @@ def test_bounds_may_miss_each_other_by_what_an_oracle_tolerates_and_by_no_more(m
         assert tracker.contradiction() == (stated == 0.0 and tracker.lower > tracker.upper)
         if make not in (TAKE_CUTS[2], Ellipsoid):  # whose first proofs are weaker
             assert tracker.lower == pytest.approx(steep * edge, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 3])
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-12, 1e12])
+@pytest.mark.parametrize("equal", [True, False])
+def test_an_eigenvalue_as_multiple_as_can_be_is_a_proven_minimum_or_a_stall(order, scale, equal) -> None:
+    """At the start the matrix is a multiple of the identity, or nothing: the barrier's slacks vanish with it."""
+    rng = np.random.default_rng(order)
+    A = rng.normal(size=(2, order, order))
+    A += A.transpose(0, 2, 1)
+    A -= np.trace(A, axis1=1, axis2=2)[:, None, None] / order * np.eye(order)
+    A = scale * (A[[0, 0]] if equal else A)
+    for level in (0.0, 1.0):
+        oracle = MaxEigenvalueOracle(level * np.eye(order), list(A), np.zeros(2), domain=FreeSpace(2, 1.0))
+        result = minimize(oracle, SpectralBundle(), np.array([0.1, 0.2]), max_calls=40, max_seconds=20)
+        assert result.status in (Status.CONVERGED, Status.STALLED, Status.MAX_CALLS)
+        assert result.lower_bound <= level + 1e-15 <= result.upper_bound + 2e-15
+        assert result.relative_gap <= 1e-5 or result.gap <= 1e-5 * scale
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_spectral_master_takes_a_quadratic_that_rounding_made_indefinite(seed) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(4, 2))
+    hessian = root @ root.T
+    hessian -= 1e-13 * np.eye(4)
+    F = rng.normal(size=(4, 3, 3))
+    model = SpectralModel(-np.eye(3), F + F.transpose(0, 2, 1), np.zeros(0), np.zeros((0, 4)))
+    done = minimize_spectral(model, hessian)
+    assert np.isfinite(done.s).all()
+    assert np.trace(done.V) == pytest.approx(1.0)
+    assert np.linalg.eigvalsh(done.V).min() >= -1e-12
