@@ -303,7 +303,7 @@ def judged(problem, best, slack, words, result, seconds):
         failures.append(f"lower bound {result.lower_bound!r} above the value {best!r}")
     if result.status is Status.EMPTY and not problem.empty:
         failures.append(f"ends EMPTY: {result.message}")
-    if result.status in (Status.CONTRADICTION, Status.FAILED):
+    if result.status in (Status.CONTRADICTION, Status.OUTSIDE, Status.FAILED):
         failures.append(f"ends {result.status.name}: {result.message}")
     if problem.empty and (result.success or result.point is not None):
         failures.append(f"ends {result.status.name} at {result.point} though nothing is feasible")

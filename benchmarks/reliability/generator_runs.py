@@ -23,7 +23,12 @@ ROUNDING = 1e-12  # of the largest term of a cut: what a bound may be off
 SOLVER = 1e-5  # what the other solver's optimum may be off, in the same unit: Clarabel is no more precise on cones
 SLOW = 1.5  # seconds of processor time that no run needs; the limit of 2, on a busy machine, says nothing
 OVERRUN = 1.0  # seconds of processor time beyond `max_seconds`
-WRONG = (Status.EMPTY, Status.CONTRADICTION, Status.FAILED)  # never on an honest oracle with a feasible point
+WRONG = (
+    Status.EMPTY,
+    Status.CONTRADICTION,
+    Status.OUTSIDE,
+    Status.FAILED,
+)  # never on an honest oracle with a feasible point
 
 
 def run(count, seed, tally):
@@ -85,6 +90,12 @@ def attempt(problem, generator, limits):
     return result, process_time() - began
 
 
+def scale_of(result, cuts):
+    """The largest gap that may count as closed, over rtol: of the size of the optimum or of the values seen."""
+    spread = max(cut.upper for cut in cuts) - result.upper_bound
+    return max(1e-12, abs(result.upper_bound), 2.0 * spread)
+
+
 def place_of(error):
     """File and line that raised."""
     where = error.__traceback__
@@ -121,7 +132,7 @@ def judged(problem, best, words, limits, result, seconds):
         failures.append(f"ends {result.status.name}: {result.message}")
     if result.status is Status.MAX_SECONDS and min(seconds, limits["max_seconds"]) >= SLOW:
         failures.append(f"took {seconds:.1f} s for {result.n_calls} calls")
-    if result.status is Status.CONVERGED and not result.gap <= limits["rtol"] * max(1e-12, abs(result.upper_bound)):
+    if result.status is Status.CONVERGED and not result.gap <= limits["rtol"] * scale_of(result, cuts):
         failures.append(f"converged with a gap of {result.gap!r}")
     if seconds > limits["max_seconds"] + OVERRUN:
         failures.append(f"took {seconds:.1f} s")
