@@ -173,6 +173,13 @@ def test_what_openml_serves_is_checked(small_openml, monkeypatch, change, messag
     assert not small_openml[1].exists()
 
 
+def test_a_cache_that_cannot_be_written_costs_the_copy_alone(small_openml):
+    _, cache = small_openml
+    cache.write_text("a file in the way")
+    with pytest.warns(UserWarning, match="not kept for the next time"):
+        assert load("tiny").shape == (4, 2)
+
+
 def test_spoiled_cache_is_refused(small_openml):
     _, cache = small_openml
     load("tiny")

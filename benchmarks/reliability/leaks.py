@@ -320,4 +320,4 @@ KINDS |= {
     "compare": _comparison(1),
     "compare, two processes": _comparison(2),
 }
-FULL, SMALL = 3 * len(KINDS), 2
+FULL, SMALL = 40 * -(-len(KINDS) // 40), 2  # parts of equal size meet each kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -159,8 +160,11 @@ def _nowhere(name: str, entry: Entry, openml: str) -> str:
 
 
 def _verify(path: Path, name: str, sha256: str) -> None:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as problem:
+        raise InvalidData(f"{path} cannot be read: {problem}") from problem
     if found != sha256:
         raise InvalidData(
             f"{path} is not the file known as {name!r}: its SHA-256 is {found} instead of {sha256}. "
@@ -174,8 +178,11 @@ def _keep(dataset: Dataset, path: Path) -> None:
 
     frame = pd.DataFrame(dataset.dense(), columns=list(dataset.feature_names))
     frame["label"] = dataset.y.astype(int)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_text(path, frame.to_csv(index=False))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_text(path, frame.to_csv(index=False))
+    except OSError as problem:
+        warnings.warn(f"the data set is here, but not kept for the next time: {problem}", stacklevel=4)
 
 
 def _from_sklearn(name: str, entry: Entry) -> Dataset:
