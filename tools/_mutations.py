@@ -79,8 +79,8 @@ class Mutant:
 def mutants_of(path: str, text: str) -> list[Mutant]:
     """All changes of a file, in order, none twice; a few may not parse.
 
-    Docstrings, annotations, words of errors, f-strings and `__repr__` are left alone: nothing that is computed rests
-    on them.
+    Docstrings, annotations, words of errors and notes, f-strings and `__repr__` are left alone: nothing that is
+    computed rests on them.
     """
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -165,6 +165,10 @@ def _of(node: ast.AST, names: list[str]) -> Iterator[tuple[str, str]]:
             yield "constant", repr(value * 10 if len(repr(value)) % 2 else value * 0.1)
         case ast.Call():
             yield from _of_call(node)
+        case ast.AugAssign(value=ast.List(elts=words)) if any(
+            isinstance(w, ast.Constant | ast.JoinedStr) for w in words
+        ):
+            return  # notes for the reader
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break():
             yield "statement dropped", "pass"
         case ast.Assign(targets=[ast.Subscript()]):
