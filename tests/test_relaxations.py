@@ -363,3 +363,17 @@ def test_published_bounds(kind, path, item):
     enough = 1e-6 * abs(known)
     assert abs(oracle.dual_bound(result) - known) <= enough
     assert result.lower_bound - 1e-8 * abs(known) <= (known if oracle.maximize else -known)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e4])
+@pytest.mark.parametrize("free", [False, True])
+def test_the_box_of_location_holds_best_multipliers_with_room_on_either_side(scale, free):
+    """Minus a multiplier between the least cost and the least with its opening cost, and a tenth of that more."""
+    rng = np.random.default_rng(0)
+    opening, costs = scale * (0 if free else 1) * rng.uniform(1, 4, 5), scale * rng.uniform(1, 9, (5, 7))
+    box = FacilityLocationOracle(opening, costs).domain
+    least, most = costs.min(axis=0), (costs + opening[:, None]).min(axis=0)
+    floor = 0.1 * max(1e-3 * costs.max(), 1e-3)  # where nothing is between them
+    room = np.maximum(0.1 * (most - least), floor)
+    np.testing.assert_allclose(-box.upper, least - room, rtol=1e-9, atol=1e-12 * scale)
+    np.testing.assert_allclose(-box.lower, most + room, rtol=1e-9, atol=1e-12 * scale)

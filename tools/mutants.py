@@ -211,14 +211,20 @@ class Reach:
     def tests(self, mutant: Mutant) -> list[str]:
         """All, in order: those that ran its line or, where it is the second of a statement, one of the lines above it.
 
-        What runs on import is reached by every test that runs something of the file.
+        What runs on import, or was seen in no test of this process, may be reached by all that run something of the
+        file.
         """
         file, found = place_of(mutant.path), set()
         for one in self.recordings:
             lines = {int(line): numbers for line, numbers in one["lines"].get(file, {}).items()}
-            line = self._then(mutant, one["sources"].get(file, [])) if mutant.function else 0
-            numbers = next((lines[k] for k in range(line, max(line - 12, 0), -1) if lines.get(k)), [])
-            if not mutant.function:
+            source = one["sources"].get(file, [])
+            numbers, line = [], self._then(mutant, source)
+            while mutant.function and not numbers and 0 < line <= len(source):
+                numbers = lines.get(line, [])
+                if source[line - 1].lstrip().startswith(("def ", "class ")):
+                    break
+                line -= 1
+            if not numbers:
                 numbers = sorted({number for some in lines.values() for number in some})
             found |= {one["tests"][number][0] for number in numbers} - self.useless
         return sorted(found, key=lambda test: (self.breadth[test] * (0.05 + self.seconds[test]), test))
