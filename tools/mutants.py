@@ -182,10 +182,15 @@ def targets(only: list[str]) -> list[str]:
 def parses(mutant: Mutant) -> bool:
     """Whether the change is one of Python."""
     try:
-        ast.parse(mutant.applied((ROOT / mutant.path).read_text(encoding="utf-8")))
+        ast.parse(mutant.applied(read(mutant.path)))
     except SyntaxError:
         return False
     return True
+
+
+def read(path: str) -> str:
+    """Text of a file of the repository, as it was copied: this process works in the copy."""
+    return Path("oracle_opt", place_of(path)).read_text(encoding="utf-8")
 
 
 def place_of(path: str) -> str:
@@ -248,7 +253,7 @@ class Reach:
 
     def _then(self, mutant: Mutant, recorded: list[str]) -> int:
         """Number of the mutant's line at the time of a recording."""
-        now = (ROOT / mutant.path).read_text(encoding="utf-8").splitlines()
+        now = read(mutant.path).splitlines()
         for _, begin, end, first, last in difflib.SequenceMatcher(None, now, recorded, False).get_opcodes():
             if begin < mutant.line <= end:
                 return min(mutant.line + first - begin, max(last, first + 1))
@@ -267,7 +272,7 @@ def judge(mutant: Mutant, tree: Path, reach: Reach, limit: float, folder: Path) 
         nearest.append(test)
         spent += reach.seconds[test]
     path, out, arguments = tree / "oracle_opt" / place_of(mutant.path), folder / "output.txt", folder / "tests.txt"
-    text = path.read_text(encoding="utf-8")
+    text, outcome = read(mutant.path), ""
     path.write_text(mutant.applied(text), encoding="utf-8")
     try:
         known = set(nearest)
@@ -287,12 +292,12 @@ def judge(mutant: Mutant, tree: Path, reach: Reach, limit: float, folder: Path) 
                     return "timeout", ""
     finally:
         path.write_text(text, encoding="utf-8")
-    return "survived", f"{len(tests)} tests reach it"
+    return "survived", f"{len(tests)} tests reach it{', not all were run' if outcome == 'timeout' else ''}"
 
 
 def diff(mutant: Mutant) -> str:
     """The change as a diff without context."""
-    text = (ROOT / mutant.path).read_text(encoding="utf-8")
+    text = read(mutant.path)
     lines = difflib.unified_diff(text.splitlines(), mutant.applied(text).splitlines(), lineterm="", n=0)
     return "\n".join([f"{mutant.path}:{mutant.line} {mutant.function} ({mutant.kind})", *list(lines)[3:]])
 
@@ -318,7 +323,7 @@ def main() -> int:
             (folder / "reach.json").unlink(missing_ok=True)
         print(run_tests(options.reach, 7200, folder / "output.txt", Tracer(tree, folder / "reach.json")))
         return 0
-    everything = [m for path in targets(options.only) for m in mutants_of(path, (ROOT / path).read_text("utf-8"))]
+    everything = [m for path in targets(options.only) for m in mutants_of(path, read(path))]
     if options.again:
         open_ones = {tuple(one["key"]) for one in before if one["outcome"] in ("survived", "unreached")}
         chosen = [mutant for mutant in everything if mutant.key in open_ones]
