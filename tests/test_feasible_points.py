@@ -8,7 +8,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import Box, FeasibilityCut, Polyhedron
+from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, Polyhedron, Status, minimize
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.generators._cuts import CutPool
 from oracle_opt.generators._feasible import nearest_feasible, prove_empty
 
@@ -94,3 +95,46 @@ def test_emptiness_is_proven_in_exact_arithmetic_or_not_at_all(scale):
         assert not prove_empty(domain, rows_of(domain, cuts), np.r_[u[:3], np.inf])
     assert set(proven) <= {4, 5}
     assert proven.count(5) == 66
+
+
+@pytest.mark.parametrize(
+    "generator",
+    [Ellipsoid(), Ellipsoid(deep=False), Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()],
+    ids=repr,
+)
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_cuts_that_leave_one_point_leave_no_empty_set(generator, n, size):
+    """Half-spaces that meet in the point are no proof that it is not there."""
+    point = np.full(n, 0.3 * size)
+
+    def function(z):
+        away = z - point
+        i = int(np.abs(away).argmax())
+        if abs(away[i]) > 1e-12 * size:
+            return FeasibilityCut(z, float(abs(away[i])), np.sign(away[i]) * np.eye(n)[i], error=1e-12 * size)
+        return ObjectiveCut(z, float(z.sum()), np.ones(n))
+
+    box = Box(-np.full(n, size), np.full(n, size))
+    result = minimize(FunctionOracle(function, box, gives_feasibility_cuts=True), generator, max_calls=250)
+    assert result.status in (Status.CONVERGED, Status.EXHAUSTED, Status.STALLED, Status.MAX_CALLS)
+    if result.point is not None:
+        assert result.upper_bound == pytest.approx(0.3 * n * size)
+    assert result.lower_bound <= 0.3 * n * size * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("generator", [Ellipsoid(), Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()], ids=repr)
+@pytest.mark.parametrize("gap", [1e-3, 0.1])
+def test_cuts_that_leave_nothing_are_proven_to(generator, gap):
+    """A triangle of half-planes that miss each other by a gap."""
+    rows = np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])
+
+    def function(z):
+        depths = rows @ z + gap
+        i = int(depths.argmax())
+        return FeasibilityCut(z, float(depths[i]), rows[i])
+
+    box = Box(-np.ones(2), np.ones(2))
+    result = minimize(FunctionOracle(function, box, gives_feasibility_cuts=True), generator, max_calls=500)
+    assert result.status is Status.EMPTY
+    assert result.point is None

@@ -1,6 +1,7 @@
 """lp-norm multiple kernel learning: how runs end, repeat and fail, and bad arguments."""
 
 import importlib
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -205,3 +206,17 @@ def test_parts_are_checked():
         SMOMKL(working_points=1)
     with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve EpsilonInsensitive"):
         NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegulariser(2.0)), 1e-6)
+
+
+@pytest.mark.parametrize("solver", [SMOMKL(), NewtonMKL()], ids=repr)
+def test_seconds_of_a_run_are_parts_of_it(solver):
+    bank, _, y, _ = random_problem(6)
+    began = perf_counter()
+    result = solve_lp_mkl(bank, y, p=1.5, solver=solver)
+    elapsed = perf_counter() - began
+    history = result.history
+    assert (history.oracle_seconds >= 0).all()
+    assert (history.generator_seconds >= 0).all()
+    assert 0 < result.oracle_seconds + result.generator_seconds <= elapsed
+    assert result.oracle_seconds == pytest.approx(history.oracle_seconds.sum())
+    assert result.generator_seconds == pytest.approx(history.generator_seconds.sum())

@@ -258,6 +258,22 @@ def test_what_the_spectral_bundle_refuses():
             minimize(max_cut(5), SpectralBundle(**{name: value}))
 
 
+def test_matrices_are_symmetric_up_to_rounding():
+    rng = np.random.default_rng(0)
+    C = rng.normal(size=(4, 4))
+    C = C + C.T
+    for away, refused in ((0.0, False), (1e-14, False), (1e-10, True)):
+        given = C.copy()
+        given[0, 1] += away * np.abs(C).max()
+        for matrices in ((given, [np.eye(4)]), (np.eye(4), [given])):
+            if refused:
+                with pytest.raises(InvalidArgument, match="must be symmetric, and differs from its transpose"):
+                    MaxEigenvalueOracle(*matrices, [1.0])
+            else:
+                MaxEigenvalueOracle(*matrices, [1.0])
+    MaxEigenvalueOracle(np.zeros((3, 3)), [np.zeros((3, 3))], [0.0])
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -214,3 +214,19 @@ def test_a_point_is_contained_up_to_the_tolerance_and_no_farther():
         assert P.contains(point)
         assert P.contains(point + 0.9e-6 * away, tolerance)
         assert not P.contains(point + 1.1e-6 * away, tolerance)
+
+
+@pytest.mark.parametrize("tighten", [False, True])
+@pytest.mark.parametrize("place", [-1e6, -3.0, 0.0, 1e6])
+def test_extents_hold_the_whole_set_wherever_it_lies(place, tighten):
+    """Bounds that take the place of the rows lie outside of these, by HiGHS' tolerance relative to their size."""
+    rows = np.array([[-2.0, 0.0], [0.0, -0.5], [1.0, 1.0]])
+    corner = np.array([place, 2 * place])
+    sides = rows @ corner + np.array([0.0, 0.0, 5.0])
+    given = {"lower": corner - 1e3, "upper": corner + 1e3} if tighten else {}
+    P = Polyhedron(rows, sides, tighten=tighten, **given)
+    for side, known, sign in ((P.lower, corner, 1.0), (P.upper, corner + 5.0, -1.0)):
+        beyond = sign * (known - side)
+        margin = 1e-9 * np.maximum(1.0, np.abs(known))
+        assert (beyond >= 0.2 * margin).all()
+        assert (beyond <= 3 * margin).all()

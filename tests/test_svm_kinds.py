@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class, solve_svr
+from oracle_opt.oracles.svm import EpsilonInsensitive, SVMStatus, solve_csvc, solve_one_class, solve_svr
 
 PRECISE = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
@@ -339,3 +339,16 @@ def test_bad_arguments_of_regression(arguments, words):
 def test_bad_arguments_of_one_class(arguments, words):
     with pytest.raises(InvalidArgument, match=words):
         solve_one_class(**({"K": GOOD} | arguments))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_regression_of_one_or_two_points(n):
+    """b adds up to 0: one point leaves none, two the middle between them, at most epsilon from each."""
+    t = np.array([3.0, 5.0])[:n]
+    solution = solve_svr(np.eye(n), t, 100.0, 0.25)
+    known = [0.0] if n == 1 else [-0.75, 0.75]
+    np.testing.assert_allclose(solution.signed_dual, known, atol=1e-9)
+    assert EpsilonInsensitive(t, C=100.0, epsilon=0.25).n_points == n
+    for wrong in ([], [np.nan], [[1.0]]):
+        with pytest.raises(InvalidArgument, match="`y` must be finite targets"):
+            EpsilonInsensitive(wrong)
