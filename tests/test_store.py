@@ -218,6 +218,20 @@ def test_a_full_disk_leaves_what_is_finished(tmp_path, monkeypatch):
     assert all(kept[run.key] == run.upper_bound for run in first.runs)
 
 
+def test_a_run_that_ctrl_c_meets_just_after_it_was_stored_counts(tmp_path, monkeypatch):
+    save = RunStore.save
+
+    def interrupted(store, run):
+        save(store, run)
+        if run.split == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunStore, "save", interrupted)
+    outcome = compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=4)
+    assert outcome.interrupted
+    assert (outcome.n_done, [run.split for run in outcome.runs]) == (2, [0, 1])
+
+
 PARENT = """
 import os, sys, time
 import numpy as np

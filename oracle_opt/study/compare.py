@@ -141,6 +141,7 @@ def compare(
         run_tasks(tasks, settings, _cores() if jobs == -1 else jobs, report)
     except KeyboardInterrupt:
         interrupted = True
+        runs = {run.key: run for run in store.load()}  # one may have been stored and not yet counted
     ordered = _in_order(list(runs.values()), names)
     _write(store.folder, ordered, failures, settings.rtol)
     return Comparison(store.folder, ordered, tuple(failures), n_found, len(runs) - before, interrupted)
