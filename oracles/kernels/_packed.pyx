@@ -84,6 +84,18 @@ def asymmetry(const floating[:, ::1] K):
     return largest + nothing, difference, row, column
 
 
+def count_signs(const double[::1] y):
+    """Return how many entries are 1 and how many -1.
+
+    NumPy: np.count_nonzero(y == 1), np.count_nonzero(y == -1)
+    """
+    cdef Py_ssize_t i, positive = 0, negative = 0
+    for i in range(y.shape[0]):
+        positive += y[i] == 1.0
+        negative += y[i] == -1.0
+    return positive, negative
+
+
 def pack(const floating[:, ::1] K, double scale, stored[::1] half):
     """Write the lower half of ``scale * K``.
 

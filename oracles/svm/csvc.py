@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.kernels._packed import count_signs
 from oracle_opt.oracles.svm.box import (
     BoxDual,
     SVMSolution,
@@ -148,8 +149,11 @@ def checked_labels(y: ArrayLike) -> Vector:
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size == 0:
         raise InvalidArgument(f"`y` must have shape (n,), got {labels.shape}")
-    # count_nonzero, for it costs a fraction of all and any: of a small problem, checks are a good part.
-    n_positive, n_negative = np.count_nonzero(labels == 1), np.count_nonzero(labels == -1)
+    # Of a small problem, checks are a good part.
+    if labels.dtype == np.float64 and labels.flags.c_contiguous:
+        n_positive, n_negative = count_signs(labels)
+    else:
+        n_positive, n_negative = np.count_nonzero(labels == 1), np.count_nonzero(labels == -1)
     if n_positive + n_negative < labels.size:
         values = np.unique(labels)
         shown = ", ".join(map(str, values[:4].tolist())) + (", ..." if values.size > 4 else "")
@@ -170,6 +174,8 @@ def checked_box(C: float | ArrayLike, y: Vector, class_weight: Mapping[int, floa
     InvalidArgument
         A bound is not a positive finite number, or a class is weighted that is not -1 or +1.
     """
+    if class_weight is None and isinstance(C, (int, float)) and 0 < C < np.inf:
+        return np.full(y.shape, float(C))
     bound = np.array(C, dtype=float)
     if bound.shape not in ((), y.shape):
         raise InvalidArgument(f"`C` must be a number or have shape {y.shape}, got shape {bound.shape}")
