@@ -108,7 +108,7 @@ def promised(entry, program, generator, rtol, seconds):
             break
         if costly:
             trace *= 4.0
-        else:
+        if far:
             radius, start = 10.0 * radius, result.point
     name = f"{entry['name']} as largest eigenvalue" + ("" if constant else f", trace at most {trace:g}")
     size = f"{oracle.b.size}, order {oracle.order}, radius {radius:g}"

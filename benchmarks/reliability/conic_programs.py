@@ -115,7 +115,9 @@ def allowance(oracle, weights, x):
     for cone, weight in zip(oracle.cones, weights, strict=True):
         A, b = oracle.A[start : start + cone.dimension], oracle.b[start : start + cone.dimension]
         size = sparse.linalg.norm(A)
-        total += weight * oracle.tolerance * max(size * max(1.0, np.linalg.norm(x)), np.linalg.norm(A @ x + b))
+        straight = isinstance(cone, Zero | Nonnegative)
+        relative = oracle.tolerance * max(1.0, np.linalg.norm(x)) if straight else oracle.tolerance
+        total += weight * (relative * size + 1e-14 * (size * np.linalg.norm(x) + np.linalg.norm(b)))
         start += cone.dimension
     return total
 
@@ -167,7 +169,8 @@ def run(count, seed, tally):
         words = []
         for make in GENERATORS:
             verdict = settle(oracle, make(), rtol=RTOL, max_calls=300, max_seconds=1.0)
-            tally.count(f"{make.__name__}: {verdict.outcome.name.lower()}")
+            undecided = f", {verdict.result.status.name.lower()}" if verdict.outcome is Outcome.UNDECIDED else ""
+            tally.count(f"{make.__name__}: {verdict.outcome.name.lower()}{undecided}")
             found = check(verdict, known, tally)
             words += [f"{family.__name__} {i} of seed {seed}, {make.__name__}: {one}" for one in found]
         tally.trial(words)

@@ -26,9 +26,12 @@ class Cone(ABC):
     ----------
     dimension : int
         Length of its vectors.
+    rounding : float
+        Distance that `separate` may take for rounding, relative to the norm of the point.
     """
 
     dimension: int
+    rounding: float = ROUNDING
 
     @abstractmethod
     def separate(self, v: Vector, most: int | None = None) -> Duals:
@@ -48,8 +51,8 @@ class Cone(ABC):
         -------
         ndarray of shape (k, dimension)
             A row a vector, the deepest first; none (k = 0) where v is in K, or as near as rounding can tell: within
-            some ``eps * abs(y) @ abs(v)``. The rows are in the dual cone also in exact arithmetic, which costs them at
-            most as much.
+            `rounding` times ``abs(y) @ abs(v)``. The rows are in the dual cone also in exact arithmetic, which costs
+            them at most as much.
         """
 
     def project(self, v: Vector) -> Vector:
@@ -167,6 +170,7 @@ class SecondOrder(Cone):
 
     def __init__(self, dimension: int) -> None:
         self.dimension = _checked_size("dimension", dimension)
+        self.rounding = ROUNDING + self.dimension * EPS
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One row, ``(1, -u / norm(u)) / sqrt(2)`` unless the nearest point is the origin.
@@ -199,6 +203,7 @@ class PositiveSemidefinite(Cone):
     def __init__(self, order: int) -> None:
         self.order = _checked_size("order", order)
         self.dimension = self.order * (self.order + 1) // 2
+        self.rounding = self.order * ROUNDING
         self._columns, self._rows = np.tril_indices(self.order)  # the upper triangle by columns
         self._scale = np.where(self._rows == self._columns, 1.0, np.sqrt(2.0))
 
@@ -222,7 +227,7 @@ class PositiveSemidefinite(Cone):
         The diagonal is enlarged by more than the rounding of the entries.
         """
         values, vectors = np.linalg.eigh(self.matrix(v))
-        chosen = vectors[:, values < -self.order * ROUNDING * float(np.abs(values).max())][:, :most]
+        chosen = vectors[:, values < -self.rounding * float(np.abs(values).max())][:, :most]
         rows = chosen[self._rows].T * chosen[self._columns].T * self._scale
         rows[:, self._rows == self._columns] += 4 * EPS
         return rows

@@ -14,7 +14,9 @@ from scipy import sparse
 from oracle_opt.cuts import FeasibilityCut, Vector
 from oracle_opt.domain import Domain
 from oracle_opt.errors import EmptyLocalizationSet
-from oracle_opt.oracles.conic.cones import ROUNDING, Cone, Duals, Nonnegative, Zero, length
+from oracle_opt.oracles.conic.cones import EPS, ROUNDING, Cone, Duals, Nonnegative, Zero, length
+
+FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the terms of ``A @ x + b``
 
 
 class HalfSpaces:
@@ -105,13 +107,14 @@ class HalfSpaces:
         distance = float(depths[0]) if len(rows) == 1 else length(depths)
         y = rows[0] if len(rows) == 1 else (depths @ rows) / distance
         pull = block.turned @ y
-        sizes = np.abs(y)
-        allowed = self.tolerance * max(sqrt(pull @ pull), float(sizes @ np.abs(v)))
-        allowed = max(allowed, ROUNDING * float(sizes @ (block.row_norms * norm + block.sides)))
+        # not more, relative to v: multipliers amplify what curved cones are given
+        allowed = self.tolerance * sqrt(pull @ pull)
+        allowed = max(allowed, FAR * float(np.abs(y) @ (block.row_norms * norm + block.sides)))
         if distance <= allowed and (len(rows) < self.most or cone.distance(v) <= allowed):
             return
         # within the distance allowed, another half-space of the cone may be violated by as much
-        error = self.tolerance * max(block.size, (block.size * extent if block.size else 0.0) + block.side)
+        largest = (block.size * extent if block.size else 0.0) + block.side
+        error = self.tolerance * block.size + (FAR + cone.rounding) * largest
         if len(rows) == 1:
             yield from self._cut(x, norm, block, y, -pull, distance, error, extent)
             return

@@ -66,12 +66,11 @@ class ConicOracle(Oracle):
     offset : float
         Constant of the objective.
     tolerance : float
-        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space: of an equation or
-        inequality ``a @ x >= b`` within ``tolerance * max(1, norm(x))``, in units of x; of another cone, with
-        ``v = A @ x + b`` the part that is to be in it and y the unit vector from v to its nearest point, where v is
-        within ``tolerance * max(norm(A.T @ y), abs(y) @ abs(v))`` of that point; or within the rounding of v. Upper
-        bounds are values at such points: they may lie below the minimum by the distances times the multipliers of
-        the cones.
+        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x: that of
+        an equation or inequality within ``tolerance * max(1, norm(x))``; that between ``A @ x + b`` and its nearest
+        point of any other cone within ``tolerance`` or, relative to the terms of ``A @ x + b``, 7e-15. Upper
+        bounds are values at such points: they may lie below the minimum by the distances from the cones times the
+        multipliers.
     max_parts : int
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional
