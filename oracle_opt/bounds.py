@@ -155,11 +155,13 @@ class BoundTracker:
                 slope = cut.subgradient
                 constant = cut.value - float(slope.dot(cut.point))
                 error, size = cut_rounding(cut.point, cut.value, slope)
-                self._prove(BoundSource.CUT, constant, slope, error)
+                self._prove(BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope))
                 if weight > 0:
                     self._average(constant, slope, error, size + self._domain.extent(slope), weight)
         if self._convex and minorant is not None:
-            self._prove(BoundSource.MODEL, minorant.constant, minorant.slope, minorant.error, minorant.tolerance)
+            constant, slope = minorant.constant, minorant.slope
+            error = minorant.error + self._domain.minimum_rounding(slope)
+            self._prove(BoundSource.MODEL, constant, slope, error, minorant.tolerance)
         if self.lower > self.upper and self.contradiction() and not self.conflict and self._outside():
             self.refuted = True
             self.lower, self.source, self.rounding, self.tolerance = -inf, BoundSource.NONE, 0.0, 0.0
@@ -186,12 +188,13 @@ class BoundTracker:
         self._size += share * (size - self._size)
         self._constant += share * (constant - self._constant)
         self._slope = slope.copy() if self._slope is None else self._slope + share * (slope - self._slope)
-        self._prove(BoundSource.AVERAGE, self._constant, self._slope, self._error)
+        of_minimum = EPS * (0.5 * len(slope) + 3) * self._size  # at least `minimum_rounding`, without its sums
+        self._prove(BoundSource.AVERAGE, self._constant, self._slope, self._error + of_minimum)
 
     def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> None:
         """Minimise an affine function that may lie above f by an error."""
         least = self._domain.minimize_linear(slope)[0]
-        error += self._domain.minimum_rounding(slope) + 2.0 * EPS * (abs(constant) + abs(least))
+        error += 2.0 * EPS * (abs(constant) + abs(least))
         self._raise(source, constant + least - error, error, tolerance)
 
     def _raise(self, source: BoundSource, bound: float, rounding: float, tolerance: float = 0.0) -> None:

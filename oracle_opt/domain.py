@@ -72,7 +72,8 @@ class Domain(ABC):
     def minimum_rounding(self, slope: Vector) -> float:
         """By how much the minimum that `minimize_linear` gives may exceed the true one.
 
-        By default what a sum of products may, ``(n + 6) / 2 * 2**-52 * extent(slope)``; 0 if it is rounded down.
+        Besides the rounding of one sum or product, 4 units of roundoff of the minimum, which is counted anyway. By
+        default what a sum of products may, ``(n + 6) / 2 * 2**-52 * extent(slope)``; 0 if it is rounded down.
         """
         return EPS * (0.5 * self.dimension + 3) * self.extent(slope)
 
@@ -268,6 +269,10 @@ class Simplex(ProductOfSimplices):
         sizes = np.abs(slope)
         return self.radius * float(sizes[sizes.argmax()])
 
+    def minimum_rounding(self, slope: Vector) -> float:
+        """Return 0: one product is rounded as any minimum is, which is counted for all domains."""
+        return 0.0
+
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Nearest point, exact by sorting; as for a product, without its padding."""
         inverse = np.ones(self.dimension) if metric is None else 1.0 / metric
@@ -393,6 +398,7 @@ class Ball(Domain):
         self.dimension = _checked_dimension(dimension)
         self.radius = _checked_radius(radius, finite=True)
         self.center = _checked_center(center, self.dimension)
+        self._away = np.abs(self.center) if self.center.any() else None
 
     def __repr__(self) -> str:
         return f"Ball({self.dimension}, radius={self.radius:g}, center={_words(self.center)})"
@@ -412,7 +418,7 @@ class Ball(Domain):
 
     def extent(self, slope: Vector) -> float:
         """``abs(slope) @ abs(center) + radius * norm(slope)``."""
-        return _ball_extent(slope, self.center, self.radius)
+        return _ball_extent(slope, self._away, self.radius)
 
     def interior_point(self) -> Vector:
         """Return the centre."""
@@ -439,6 +445,7 @@ class FreeSpace(Domain):
         self.dimension = _checked_dimension(dimension)
         self.radius = _checked_radius(radius, finite=False)
         self.center = _checked_center(center, self.dimension)
+        self._away = np.abs(self.center) if self.center.any() else None
 
     def __repr__(self) -> str:
         return f"FreeSpace({self.dimension}, radius={self.radius:g}, center={_words(self.center)})"
@@ -465,7 +472,7 @@ class FreeSpace(Domain):
 
     def extent(self, slope: Vector) -> float:
         """``abs(slope) @ abs(center) + radius * norm(slope)``, as of a ball; an infinite radius counts as none."""
-        return _ball_extent(slope, self.center, self.radius if np.isfinite(self.radius) else 0.0)
+        return _ball_extent(slope, self._away, self.radius if self.radius < np.inf else 0.0)
 
     def interior_point(self) -> Vector:
         """Return the centre."""
@@ -484,8 +491,10 @@ def _doubt(where: str) -> str:
     )
 
 
-def _ball_extent(slope: Vector, center: Vector, radius: float) -> float:
-    return float(np.abs(slope).dot(np.abs(center))) + radius * sqrt(float(slope.dot(slope)))
+def _ball_extent(slope: Vector, center: Vector | None, radius: float) -> float:
+    """``abs(slope) @ center + radius * norm(slope)``, no center being the origin."""
+    length = radius * sqrt(float(slope.dot(slope)))
+    return length if center is None else length + float(np.abs(slope).dot(center))
 
 
 def _checked_center(center: ArrayLike | None, dimension: int) -> Vector:
