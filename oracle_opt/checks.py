@@ -171,7 +171,7 @@ def _check_curvature(factor: Any, dimension: int) -> None:
     """Raise InvalidCut unless a factor of the Hessian is a finite matrix with a column a variable."""
     if factor is None:
         return
-    fits = isinstance(factor, np.ndarray) and factor.ndim == 2 and factor.shape[1] == dimension
+    fits = type(factor) is np.ndarray and factor.ndim == 2 and factor.shape[1] == dimension
     if not (fits and factor.dtype.kind == "f" and isfinite(float(np.vdot(factor, factor)))):
         raise InvalidCut(f"`curvature` must be a finite array of shape (r, {dimension}), got {factor!r}")
 

@@ -170,6 +170,7 @@ def test_ctrl_c_returns_the_run() -> None:
         (lambda z: ObjectiveCut(z, 1.0, z, parts=(3.0,)), "`parts` must hold"),
         (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.full((2, 3), np.nan)), "`curvature`"),
         (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.ones((2, 2))), "`curvature`"),
+        (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.ma.ones((2, 3))), "`curvature`"),
         (lambda z: ObjectiveCut(z + 1, 1.0, z), "`point` of the cut must be the query point"),
         (lambda z: (1.0, z), "must return an ObjectiveCut or a FeasibilityCut"),
         (lambda z: FeasibilityCut(z, 1.0, z), "says `gives_feasibility_cuts = False`"),
