@@ -317,6 +317,11 @@ def test_tsplib_files_packed_and_out_of_order(tmp_path):
     (tmp_path / "two.tsp").write_text(COORDINATES.replace(": 3", ": 2").replace("3 4 0\n", ""))
     with pytest.raises(InvalidData, match=r"two\.tsp: `distances` must"):
         HeldKarpOracle.from_tsplib(tmp_path / "two.tsp")
+    (tmp_path / "far.tsp").write_text(
+        "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\nEDGE_WEIGHT_SECTION\n1.5e308 1 1\n"
+    )
+    with pytest.raises(InvalidData, match=r"far\.tsp: `distances` are too large"):
+        HeldKarpOracle.from_tsplib(tmp_path / "far.tsp")
     with pytest.raises(InvalidArgument, match="`special`"):
         HeldKarpOracle.from_tsplib(tmp_path / "a.tsp", special=7)
 
@@ -328,6 +333,10 @@ def test_tsplib_files_packed_and_out_of_order(tmp_path):
         (GeneralisedAssignmentOracle.from_file, "-1 1\n1 1 1", "line 1: the number of agents must"),
         (GeneralisedAssignmentOracle.from_file, "1 1\n1\n2\n1", "job 0 fits none"),
         (GeneralisedAssignmentOracle.from_file, "1 1\n1\n1.5\n2", "`uses` must be integers"),
+        (GeneralisedAssignmentOracle.from_file, "1 2\n1e308 1\n1 1\n2", "`costs` are too large"),
+        (FacilityLocationOracle.from_file, "1 1\n7 1\n1 1e308", "`costs` are too large"),
+        (FacilityLocationOracle.from_file, "1 1\n7 1.7e308\n1 8e307", "`opening` are too large"),
+        (MulticommodityFlowOracle.from_file, "2 1 1\n1 2 1e308 1\n1 2 1", "`costs` are too large"),
         (GeneralisedAssignmentOracle.from_file, "1 2\n1 1\n2e9 2e9\n2.1e9", "table has 4.2e[+]09 entries"),
         (GeneralisedAssignmentOracle.from_file, "999999999 999999999 1", "must hold m n"),
         (FacilityLocationOracle.from_file, "1 1\n7 inf\n1 1", "line 2: 'inf' is not a finite number"),

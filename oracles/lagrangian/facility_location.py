@@ -14,7 +14,7 @@ from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.files import data_of
-from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
 from oracle_opt.reading import Words
 
 Matrix = NDArray[np.float64]
@@ -79,7 +79,10 @@ class FacilityLocationOracle(LagrangianOracle):
         if (f < 0).any():
             raise InvalidArgument(f"`opening` must be at least 0, got {f.min()}")
         self.opening, self.costs, self.multicut = f, c, multicut
-        least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
+        with np.errstate(over="ignore"):
+            least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
+        finite_reach("costs", 2.0 * float(np.abs(c).max()))
+        finite_reach("opening", float(most.max()))
         # a bit more room: where an optimum lies on the edge, the edge proves the bound, and averages need not be primal
         room = 0.1 * np.maximum(most - least, max(1e-3 * float(np.abs(c).max()), 1e-3))
         super().__init__(

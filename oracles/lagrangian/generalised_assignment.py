@@ -14,7 +14,7 @@ from oracle_opt.cuts import Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.files import data_of
-from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
 from oracle_opt.reading import Words
 
 Matrix = NDArray[np.float64]
@@ -101,7 +101,9 @@ class GeneralisedAssignmentOracle(LagrangianOracle):
             job = int(np.flatnonzero(~fits.any(axis=0))[0])
             raise InvalidArgument(f"`uses` must let every job fit some agent, and job {job} fits none")
         best = np.where(fits, c, -np.inf).max(axis=0) if maximize else np.where(fits, c, np.inf).min(axis=0)
-        reach = 10.0 * max(float(np.ptp(c)), 1.0) if radius is None else float(radius)
+        with np.errstate(over="ignore"):
+            most = 10.0 * max(float(np.ptp(c)), 1.0)
+        reach = finite_reach("costs", most) if radius is None else float(radius)
         if not 0 < reach < np.inf:
             raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
         # the relaxed problem pays u[j] for job j and gets -u[j] back from the constraint: around minus its cost

@@ -12,7 +12,7 @@ from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian.files import data_of
-from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
 from oracle_opt.oracles.lagrangian.tsplib import read_tsplib
 
 Matrix = NDArray[np.float64]
@@ -75,7 +75,9 @@ class HeldKarpOracle(LagrangianOracle):
         self.distances, self.special = d, int(special)
         n = len(d)
         self._others = np.flatnonzero(np.arange(n) != special)
-        reach = np.sqrt(n) * max(float(np.abs(d).max()), 1.0) if radius is None else radius
+        with np.errstate(over="ignore"):
+            most = float(np.sqrt(n) * max(np.abs(d).max(), 1.0))
+        reach = finite_reach("distances", most) if radius is None else radius
         name = f"1-trees at {special} #{digest(d)}"
         super().__init__(self._one_tree, np.full(n, 2.0), radius=reach, name=name)
 

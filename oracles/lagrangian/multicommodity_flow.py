@@ -15,7 +15,7 @@ from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.files import data_of
-from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
 from oracle_opt.reading import Words
 
 
@@ -109,7 +109,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
             self._flows,
             self.capacities[self._limited],
             inequality=True,
-            radius=10.0 * max(float(lengths.max()), 1e-3) if radius is None else radius,
+            radius=finite_reach("costs", 10.0 * max(float(lengths.max()), 1e-3)) if radius is None else radius,
             name=f"flows #{data}{', an origin a part' if multicut else ''}",
         )
 

@@ -274,6 +274,13 @@ class LagrangianOracle(Oracle):
         return f"{super().identity()}, {'max' if self.maximize else 'min'} {self.name} #{data}"
 
 
+def finite_reach(name: str, reach: float) -> float:
+    """Give back a radius made of data; refuse data, by their name, of which it is infinite."""
+    if not np.isfinite(reach):
+        raise InvalidArgument(f"`{name}` are too large: the multipliers' radius, a multiple of them, is infinite")
+    return reach
+
+
 def _multipliers(inequality: NDArray[np.bool_], radius: float) -> Domain:
     if inequality.all():
         return NonnegativeOrthant(inequality.size, radius)
