@@ -165,11 +165,11 @@ class SimplexMKLOracle(Oracle):
             if changed.size * np.count_nonzero(added) <= UPDATE_SHARE * n_support * (n_support + 1) / 2:
                 difference = (signed_dual - self._signed)[changed]
                 S = self._S + difference @ self.bank.row_products(changed, added)
-                # What the last S was wrong by, the update's own rounding, and that of the sum: one of more than 32.
+                # What the last S was wrong by, the update's own rounding, and that of the sum: one of more than 64.
                 of_largest, of_trace = self.bank.form_error(signed_dual - self._signed, added)
                 error = (
-                    self._S_error[0] + of_largest + error[0] / 32,
-                    self._S_error[1] + of_trace + error[1] / 32,
+                    self._S_error[0] + of_largest + error[0] / 64,
+                    self._S_error[1] + of_trace + error[1] / 64,
                 )
         if S is None:
             S, updates = self.bank.quadratic_forms(signed_dual), 0

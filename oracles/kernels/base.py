@@ -126,7 +126,7 @@ class KernelBank(ABC):
         than a sum over pairs in 64 parts, or two sums over points, have.
         """
         n, m = self.n_points, np.count_nonzero(u) * np.count_nonzero(v)
-        relative = 4.0 * self.exactness + 0.5 * EPS * (2 * n + m / 64 + 64)
+        relative = 4.0 * self.exactness + 0.5 * EPS * (2 * n + m / 64 + 160)
         sums = float(np.abs(u).sum()) * float(np.abs(v).sum())
         return relative * sums, relative * float(np.linalg.norm(u)) * float(np.linalg.norm(v))
 
