@@ -11,7 +11,7 @@ from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, Power, Sec
 from oracle_opt.study import Outcome, settle
 
 UNIT = "programs by four generators"
-FULL, SMALL = 2000, 10
+FULL, SMALL = 2000, 5
 
 GENERATORS = [ProximalBundle, AnalyticCenter, LevelSet, Kelley]
 RTOL = 1e-6

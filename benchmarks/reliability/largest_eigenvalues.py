@@ -9,7 +9,7 @@ from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBund
 from oracle_opt.oracles import MaxEigenvalueOracle, PositiveSemidefinite
 
 UNIT = "programs by five generators"
-FULL, SMALL = 400, 4
+FULL, SMALL = 400, 3
 
 GENERATORS = [SpectralBundle, AnalyticCenter, LevelSet, ProximalBundle, Kelley]
 TRUST = 1e-7  # of Clarabel's optimum, relative to the size of the terms
