@@ -132,3 +132,25 @@ def test_what_counts_as_feasible_violates_no_half_space_by_more_than_its_error(c
             for one in (cut, *cut.parts):
                 for other in kept:
                     assert one.violation + one.normal @ (other.point - one.point) <= one.error * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("order", [2, 20])
+def test_the_error_of_a_feasibility_cut_holds_what_a_cone_takes_for_rounding(order):
+    """Matrices of norm 1e6 whose least eigenvalue is negative by rounding, more or less, along one vector."""
+    cone, rng = PositiveSemidefinite(order), np.random.default_rng(order)
+    n = cone.dimension
+    domain = Box(np.full(n, -1e6), np.full(n, 1e6))
+    oracle = ConicOracle(np.ones(n), np.eye(n), np.zeros(n), [cone], domain=domain, tolerance=0.0)
+    turn = np.linalg.qr(rng.normal(size=(order, order)))[0]
+    kept, cuts = [], []
+    for share in 10.0 ** rng.uniform(-16, -11, 60):
+        values = np.r_[-share, np.ones(order - 1)] * 5e5
+        cut = oracle.query(Query(cone.vector((turn * values) @ turn.T)))
+        (cuts if isinstance(cut, FeasibilityCut) else kept).append(cut)
+    assert kept
+    assert cuts
+    claims = [one.violation + one.normal @ (other.point - one.point) for one in cuts for other in kept]
+    assert max(claims) > 0.0
+    errors = [one.error for one in cuts for _ in kept]
+    assert all(claim <= error for claim, error in zip(claims, errors, strict=True))
+    assert max(errors) <= 1e-12 * order**2 * 1e6

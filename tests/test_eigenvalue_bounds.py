@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from oracle_opt import FreeSpace, FunctionOracle, Query, Status, minimize
+from oracle_opt import FreeSpace, FunctionOracle, Minorant, ObjectiveCut, Query, Status, minimize
+from oracle_opt.bounds import BoundTracker
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.oracles import MaxEigenvalueOracle
 
@@ -164,3 +165,19 @@ def test_wrong_cuts_are_called_so_in_the_ball_and_outside():
         concave = FunctionOracle(lambda z: (float(-z @ z), -2 * z), FreeSpace(1, radius))
         for generator in (ProximalBundle(), Kelley()):
             assert minimize(concave, generator, [0.4]).status is Status.CONTRADICTION
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("source", ["model", "oracle"])
+def test_only_bounds_over_the_ball_are_withdrawn_and_only_by_a_point_outside(outside, source):
+    bounds = BoundTracker(FreeSpace(2, 1.0, [3.0, 0.0]))
+    point = np.array([3.0, 1.1 if outside else 0.9])
+    cut = ObjectiveCut(point, 0.0, np.zeros(2), error=2.0, lower_bound=1.0 if source == "oracle" else -np.inf)
+    minorant = Minorant(1.0, np.zeros(2)) if source == "model" else None
+    bounds.update(cut, minorant, 0.0)
+    assert bounds.lower == pytest.approx(1.0)
+    assert not bounds.refuted
+    bounds.update(ObjectiveCut(point, 0.0, np.zeros(2)), minorant, 0.0)
+    assert bounds.refuted == (outside and source == "model")
+    assert bounds.contradiction() != bounds.refuted
+    assert bounds.lower == (-np.inf if bounds.refuted else pytest.approx(1.0))

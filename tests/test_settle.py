@@ -142,7 +142,9 @@ def test_a_vector_outside_the_dual_cone_is_called_so():
     cut = run.history.cuts[0]
     assert oracle.infeasibility([cut]).in_dual_cone
     for slope in (1.0 + 1e-6, 1.1, 100.0):
-        assert not oracle.infeasibility([replace(cut, extras={"dual": np.array([1.0, slope, 0.0])})]).in_dual_cone
+        proof = oracle.infeasibility([replace(cut, extras={"dual": np.array([1.0, slope, 0.0])})])
+        assert not proof.in_dual_cone
+        assert proof.reach <= 1.0  # where (1, 0, 0) is feasible
 
 
 @pytest.mark.parametrize("curvature", [1e-5, 1e-7])

