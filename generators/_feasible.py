@@ -45,6 +45,8 @@ def nearest_feasible(domain: Domain, rows: Rows, point: Vector) -> Projection:
 def prove_empty(domain: Domain, rows: Rows, multipliers: Vector) -> bool:
     """Whether ``multipliers @ (constant + matrix @ z)``, at most 0 where all cuts hold, is positive on the domain.
 
+    By more than rounding, and than what the oracle tolerates: then no point is left that it calls feasible.
+
     Parameters
     ----------
     domain : Domain
@@ -59,14 +61,15 @@ def prove_empty(domain: Domain, rows: Rows, multipliers: Vector) -> bool:
         return False
     u = u / u.max()
     error = float(u @ rows.error) + EPS * (np.count_nonzero(u) + 6) * float(u @ rows.size)
-    return is_positive(domain, Minorant(float(u @ rows.constant), rows.combine(u), error))
+    tolerance = float(u @ rows.tolerance)
+    return is_positive(domain, Minorant(float(u @ rows.constant), rows.combine(u), error, tolerance))
 
 
 def is_positive(domain: Domain, affine: Minorant) -> bool:
-    """Whether an affine function is positive on the domain, whatever rounding did."""
+    """Whether an affine function is positive on the domain, by more than its tolerance and whatever rounding did."""
     least = domain.minimize_linear(affine.slope)[0]
     error = affine.error + domain.minimum_rounding(affine.slope) + 2.0 * EPS * (abs(affine.constant) + abs(least))
-    return affine.constant + least > error
+    return affine.constant + least > error + affine.tolerance
 
 
 def nothing_left(proven: bool) -> Exhausted:

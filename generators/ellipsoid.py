@@ -122,7 +122,7 @@ class Ellipsoid(QueryPointGenerator):
             proven = bool(d) and length > 0 and self._prove(normal, length, cut, size)
             if isinstance(cut, FeasibilityCut) and not proven:  # of a single point, or of a flat ellipsoid
                 constant = cut.violation - float(cut.normal @ cut.point)
-                proven = is_positive(self._domain, Minorant(constant, cut.normal, size[0]))
+                proven = is_positive(self._domain, Minorant(constant, cut.normal, size[0], cut.error))
             if np.isinf(self._upper):
                 self._end = nothing_left(proven)
             else:
@@ -228,7 +228,7 @@ class Ellipsoid(QueryPointGenerator):
         # as for a `CutPool`: constants; products, no more than updates; multipliers that miss the sum 1
         error += EPS * (len(self._normals) + 9) * sizes
         if not total > 0:
-            return is_positive(self._domain, Minorant(constant, slope, error))
+            return is_positive(self._domain, Minorant(constant, slope, error, tolerance))
         minorant = Minorant(constant / total, slope / total, error / total, tolerance / total)
         bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
         if bound > self._lower:

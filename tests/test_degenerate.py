@@ -203,3 +203,11 @@ def test_the_spectral_master_takes_a_quadratic_that_rounding_made_indefinite(see
     assert np.isfinite(done.s).all()
     assert np.trace(done.V) == pytest.approx(1.0)
     assert np.linalg.eigvalsh(done.V).min() >= -1e-12
+
+
+@pytest.mark.parametrize("make", TAKE_CUTS, ids=NAMES)
+@pytest.mark.parametrize("miss", [1e-13, 1e-10, 5e-10])
+def test_a_set_that_is_empty_by_less_than_the_tolerance_is_not_called_so(make, miss) -> None:
+    """An oracle that takes 1e-9 for rounding finds points in it."""
+    result = minimize(walls(-miss), make(), max_calls=60, max_seconds=20)
+    assert result.status not in (Status.EMPTY, Status.CONTRADICTION)
