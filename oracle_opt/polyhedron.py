@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from oracle_opt._projection import Projection
 
 Matrix = NDArray[np.float64]
+
+_one_at_a_time = RLock()  # several runs may share a domain, and a model of HiGHS serves one thread
 
 MISSED = 1e-8  # distance to a constraint, in units of the point, that a projection may leave
 
@@ -103,7 +106,8 @@ class Polyhedron(Domain):
 
     def reset(self) -> None:
         """Forget the last vertex, from which HiGHS starts: among several minimisers it may decide which is found."""
-        self._linear.clearSolver()
+        with _one_at_a_time:
+            self._linear.clearSolver()
 
     def identity(self) -> str:
         """Rows, bounds and the interior point."""
@@ -118,10 +122,11 @@ class Polyhedron(Domain):
         """
         columns = np.arange(self.dimension, dtype=np.int32)
         unit = float(np.abs(slope).max(initial=0.0)) or 1.0
-        self._linear.changeColsCost(self.dimension, columns, slope / unit)
         m = len(self.b)
         try:
-            solution = _solved(self._linear)
+            with _one_at_a_time:
+                self._linear.changeColsCost(self.dimension, columns, slope / unit)
+                solution = _solved(self._linear)
             duals, vertex = np.array(solution.row_dual), np.array(solution.col_value)
         except (_ProgramFailure, InvalidArgument):
             duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior

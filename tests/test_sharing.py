@@ -17,6 +17,7 @@ from oracle_opt import (
     InvalidArgument,
     ObjectiveCut,
     Oracle,
+    Polyhedron,
     Query,
     Simplex,
     Status,
@@ -186,3 +187,23 @@ def test_the_function_sees_a_point_of_its_own() -> None:
     cut = oracle.query(Query(np.zeros(3)))
     seen[0][:] = 9.0
     assert (cut.point == 0).all()
+
+
+def test_threads_may_share_a_polyhedron() -> None:
+    domain = Polyhedron(np.array([[1.0, 2.0, 3.0], [3.0, -1.0, 1.0]]), np.array([4.0, 2.0]), lower=-2.0, upper=5.0)
+    rng = np.random.default_rng(0)
+    slopes = rng.normal(size=(4, 60, 3))
+    alone = [[domain.minimize_linear(slope)[0] for slope in several] for several in slopes]
+    found: dict[int, list[float]] = {}
+
+    def minima(i):
+        found[i] = [domain.minimize_linear(slope)[0] for slope in slopes[i]]
+
+    threads = [threading.Thread(target=minima, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, values in found.items():
+        np.testing.assert_allclose(values, alone[i], rtol=1e-9)
+    assert len(found) == 4

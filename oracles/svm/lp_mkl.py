@@ -159,27 +159,31 @@ def solve_mkl(
         raise InvalidArgument(f"`solver` must be an MKLSolver object such as SMOMKL(), got {solver!r}")
     bounds, recorder = BoundTracker(NonnegativeOrthant(bank.n_kernels)), HistoryRecorder(keep_cuts=False)
     began = clock = perf_counter()
+
+    def result(status: Status) -> Result:
+        return make_result(status, bounds, recorder, atol=rtol * max(1e-12, abs(bounds.upper)))
+
     cuts = solver.cuts(problem, rtol)
     try:
         while recorder.n_calls < max_calls:
             if max_seconds is not None and perf_counter() - began >= max_seconds:
-                return make_result(Status.MAX_SECONDS, bounds, recorder)
+                return result(Status.MAX_SECONDS)
             answered = problem.seconds
             found = next(cuts, None)
             if found is None:
-                return make_result(Status.EXHAUSTED, bounds, recorder)
+                return result(Status.EXHAUSTED)
             cut, step = found
             answering = problem.seconds - answered
             bounds.update(cut, None, 0.0)
             recorder.append(cut, step, bounds, answering, perf_counter() - clock - answering)
             clock = perf_counter()
             if bounds.contradiction():
-                return make_result(Status.CONTRADICTION, bounds, recorder)
+                return result(Status.CONTRADICTION)
             if np.isfinite(bounds.gap) and bounds.gap <= rtol * max(1e-12, abs(bounds.upper)):
-                return make_result(Status.CONVERGED, bounds, recorder)
-        return make_result(Status.MAX_CALLS, bounds, recorder)
+                return result(Status.CONVERGED)
+        return result(Status.MAX_CALLS)
     except KeyboardInterrupt:
-        return make_result(Status.INTERRUPTED, bounds, recorder)
-    except Exception as trouble:
-        trouble.result = make_result(Status.FAILED, bounds, recorder)  # type: ignore[attr-defined]
+        return result(Status.INTERRUPTED)
+    except BaseException as trouble:  # SystemExit too
+        trouble.result = result(Status.FAILED)  # type: ignore[attr-defined]
         raise
