@@ -115,8 +115,8 @@ def minimize(
     ends = inf if max_seconds is None else perf_counter() + max_seconds
     query = None
 
-    def result(status: Status) -> Result:
-        return make_result(status, bounds, recorder, rtol, atol)
+    def result(status: Status, reason: str = "") -> Result:
+        return make_result(status, bounds, recorder, rtol, atol, reason)
 
     with in_use(oracle, generator):
         try:
@@ -142,8 +142,9 @@ def minimize(
                     clock = perf_counter()
                     asked = _asked(generator)
                     generator_seconds = perf_counter() - clock
-                    if isinstance(asked, Status):
-                        return result(asked)
+                    if isinstance(asked, Exhausted):
+                        empty = isinstance(asked, EmptyLocalizationSet)
+                        return result(Status.EMPTY if empty else Status.EXHAUSTED, str(asked))
                     previous, query = query, as_query(asked, oracle.domain.dimension)
                     if previous is not None and _same(query, previous):
                         return result(Status.STALLED)
@@ -192,14 +193,12 @@ def _ask_again(log: Journal, oracle: Oracle) -> None:
     oracle.reset()
 
 
-def _asked(generator: QueryPointGenerator) -> Vector | Query | Status:
-    """The next question, or how the generator ends."""
+def _asked(generator: QueryPointGenerator) -> Vector | Query | Exhausted:
+    """The next question, or why the generator has none."""
     try:
         return generator.ask()
-    except EmptyLocalizationSet:
-        return Status.EMPTY
-    except Exhausted:
-        return Status.EXHAUSTED
+    except Exhausted as end:
+        return end
 
 
 def _answer(oracle: Oracle, query: Query) -> Cut | Status:

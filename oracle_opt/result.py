@@ -264,11 +264,17 @@ class Result:
 
 
 def make_result(
-    status: Status, bounds: BoundTracker, recorder: HistoryRecorder, rtol: float = 0.0, atol: float = 0.0
+    status: Status,
+    bounds: BoundTracker,
+    recorder: HistoryRecorder,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    reason: str = "",
 ) -> Result:
-    """Freeze the state of a run; the tolerances are what its gap was held against."""
+    """Freeze the state of a run; the tolerances are what its gap was held against, the reason is the generator's."""
     warnings = bounds.warnings()
-    sentences = [status.value, *_sentences(status, bounds, recorder, bounds.wanted(rtol, atol)), *warnings]
+    said = [f"Its reason: {reason}."] if reason else []
+    sentences = [status.value, *said, *_sentences(status, bounds, recorder, bounds.wanted(rtol, atol)), *warnings]
     return Result(
         point=None if bounds.incumbent is None else bounds.incumbent.point,
         cut=bounds.incumbent,

@@ -108,6 +108,7 @@ def test_an_empty_set_is_called_so(make, width) -> None:
     result = minimize(walls(width), make(), max_calls=200, max_seconds=20)
     assert result.status is Status.EMPTY
     assert result.point is None
+    assert "multipliers of the cuts prove" in result.message
 
 
 @pytest.mark.parametrize("seed", range(5))
