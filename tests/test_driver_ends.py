@@ -267,6 +267,10 @@ ELSEWHERE = np.array([1.0, 0.0, 0.0])
         (replace(EXCLUDES, parts=(replace(EXCLUDES, normal=np.zeros(3)),)), "`parts` of a feasibility cut must have"),
         (replace(EXCLUDES, parts=(replace(EXCLUDES, violation=np.inf),)), r"`parts\[0\]` must be finite"),
         (replace(EXCLUDES, parts=(replace(EXCLUDES, point=ELSEWHERE),)), r"`parts\[0\].point` must be"),
+        (replace(GOOD, curvature=np.ones((2, 2))), "`curvature` must be a finite array of shape"),
+        (replace(GOOD, curvature=np.ones(3)), "`curvature` must be a finite array of shape"),
+        (replace(GOOD, curvature=np.full((1, 3), np.nan)), "`curvature` must be a finite array of shape"),
+        (replace(GOOD, curvature=np.ones((2, 3), dtype=complex)), "`curvature` must be a finite array of shape"),
         ((1.0, 2.0, 3.0), "must return"),
     ],
 )
@@ -300,6 +304,7 @@ def test_wrong_cuts_are_refused_at_their_call_and_among_earlier_ones(cut, words)
         SPLIT,
         replace(SPLIT, value=1.0 + 1e-11),
         replace(GOOD, lower_bound=-np.inf),
+        replace(GOOD, curvature=np.ones((5, 3))),
         replace(GOOD, error=0.5, lower_bound=0.25, further=(GOOD,)),
         replace(EXCLUDES, error=0.01, parts=(EXCLUDES,)),
     ],

@@ -1,0 +1,77 @@
+"""The small wrong changes of tools/mutants.py: in their place, one at a time, nothing that only reads."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+TEXT = '''"""Words > 0."""
+
+LIMIT = 10
+
+
+class Some:
+    """A class."""
+
+    def larger(self, a: int, b: float = 0.5) -> float:
+        """Not a < b."""
+        if not a or (a < b and b > 1.5):
+            raise ValueError(f"{a} must be < {b + 1}")
+        total = max(a, -b) + sum([a], start=b)
+        self.kept[0] = total
+        return total, b
+
+    def __repr__(self) -> str:
+        return "a" * 3
+'''
+
+
+@pytest.fixture
+def mutations(monkeypatch):
+    path = Path(__file__).resolve().parents[1] / "tools" / "_mutations.py"
+    spec = importlib.util.spec_from_file_location("_mutations", path)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "_mutations", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_change_is_one_place_and_parses(mutations):
+    found = mutations.mutants_of("some.py", TEXT)
+    for mutant in found:
+        changed = mutant.applied(TEXT)
+        assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(TEXT))
+        begin, end = mutant.place
+        assert (TEXT[:begin], TEXT[end:]) == (changed[:begin], changed[len(changed) - len(TEXT) + end :])
+        assert TEXT[begin:end] == mutant.old
+        assert TEXT.splitlines()[mutant.line - 1].strip() == mutant.context
+    assert len({mutant.key for mutant in found}) == len(found)
+    assert {(mutant.old, mutant.new) for mutant in found} == {
+        ("10", "11"),
+        ("not a or (a < b and b > 1.5)", "(not a and (a < b and b > 1.5))"),
+        ("not a or (a < b and b > 1.5)", "(not a)"),
+        ("not a", "(a)"),
+        ("a < b and b > 1.5", "(a < b or b > 1.5)"),
+        ("a < b and b > 1.5", "(a < b)"),
+        ("a < b", "(a <= b)"),
+        ("a < b", "(a >= b)"),
+        ("b > 1.5", "(b >= 1.5)"),
+        ("b > 1.5", "(b <= 1.5)"),
+        ("1.5", "15.0"),
+        ('raise ValueError(f"{a} must be < {b + 1}")', "pass"),
+        ("max(a, -b) + sum([a], start=b)", "(max(a, -b) - sum([a], start=b))"),
+        ("max(a, -b) + sum([a], start=b)", "(max(a, -b))"),
+        ("max(a, -b)", "(min(a, -b))"),
+        ("max(a, -b)", "(a)"),
+        ("max(a, -b)", "(max(-b, a))"),
+        ("-b", "(b)"),
+        ("sum([a], start=b)", "(sum([a]))"),
+        ("self.kept[0] = total", "pass"),
+        ("0", "1"),
+        ("return total, b", "return (b, total)"),
+    }
+    assert {mutant.function for mutant in found} == {"", "Some.larger"}
