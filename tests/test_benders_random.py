@@ -160,6 +160,15 @@ def test_an_estimate_is_the_mean_of_its_draw_with_the_normal_interval(vary, leve
     assert estimate.half_width == pytest.approx(norm.ppf((1 + level) / 2) * np.sqrt(variance / count))
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+def test_probabilities_that_do_not_quite_add_up_leave_the_first_stage_alone(parts):
+    block = RandomBlock([0.50004, 0.5], rows=[0], rhs=[[1.0], [3.0]])
+    problem = TwoStageProblem([100.0], [1.0], [[1.0]], [[1.0]], [0.0], [np.inf], [block], x_upper=5.0, offset=7.0)
+    x = 0.5
+    known = 107.0 - 50.0 + sum(p * max(side - x, 0.0) for p, side in ((0.50004, 1.0), (0.5, 3.0)))
+    assert BendersOracle(problem, n_parts=parts).query(Query(np.array([x]))).value == pytest.approx(known, rel=1e-9)
+
+
 def test_the_interval_covers_as_often_as_its_level_says():
     problem = random_program(3, ("rhs", "technology"))
     oracle, x = BendersOracle(problem), 0.5 * (problem.x_lower + problem.x_upper)

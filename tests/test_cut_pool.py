@@ -66,6 +66,21 @@ def test_minorants_are_the_combination_of_their_multipliers(seed):
             assert minorant.constant + minorant.slope @ z <= value(z) + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_errors_of_all_cuts_are_in_that_of_their_combination(seed):
+    """What each may lie above f by, in the shares of the combination; of the parts as well."""
+    pool, _, rng = filled(seed)
+    for rows in (pool.objective, pool.feasibility, pool.parts):
+        rows.error[:] = rng.uniform(0.0, 1.0, len(rows))
+    a, u, b = (rng.exponential(size=len(rows)) for rows in (pool.objective, pool.feasibility, pool.parts))
+    sums = np.array([b[pool.parts.part == j].sum() for j in range(PARTS)])
+    total = a.sum() + sums.mean()
+    known = (a @ pool.objective.error + u @ pool.feasibility.error) / total
+    known += (b * (sums.mean() / sums)[pool.parts.part]) @ pool.parts.error / total
+    minorant = pool.minorant(a, u, b)
+    assert known <= minorant.error <= known + 1e-12 * (1 + known)
+
+
 def test_a_summand_without_multipliers_leaves_the_proof_to_the_whole_cuts():
     pool, _, rng = filled(0)
     a, b = rng.exponential(size=len(pool.objective)), rng.exponential(size=len(pool.parts))

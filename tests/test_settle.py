@@ -1,5 +1,6 @@
 """Optimal, infeasible, unbounded: each verdict with a proof that is checked here once more."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from oracle_opt import Box, InvalidArgument, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
-from oracle_opt.oracles import ConicOracle, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles import ConicOracle, Infeasibility, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.study import Outcome, settle
 
 
@@ -160,3 +161,16 @@ def test_a_quadratic_objective_alone_may_bound_a_problem(curvature):
     assert settle(ConicOracle([-1.0, -1.0], [[0.0, 1.0]], [0.0], [Nonnegative(1)], P=P), Kelley()).outcome is (
         Outcome.UNBOUNDED
     )
+
+
+def test_of_several_proofs_the_one_that_reaches_farthest_is_kept(monkeypatch):
+    """Runs of larger radii may prove less, or nothing."""
+    oracle = ConicOracle([1.0], [[1.0], [-1.0]], [-2.0, 1.0], [Nonnegative(2)], hold_rows=False)
+    proofs = iter([Infeasibility(np.zeros(2), reach, True) for reach in (5.0, 3.0, 0.5)])
+    given = [next(proofs), None, next(proofs), next(proofs)]
+    monkeypatch.setattr(sys.modules["oracle_opt.study.settle"], "_proof", lambda oracle, result: given.pop(0))
+    verdict = settle(oracle, Kelley(), radii=(1e1, 1e2, 1e3, 1e4))
+    assert not given
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.infeasibility.reach == 5.0
+    assert "none of a norm below 5;" in verdict.message
