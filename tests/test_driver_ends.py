@@ -324,3 +324,20 @@ def test_right_cuts_are_taken(cut):
 def test_a_feasibility_cut_that_was_not_announced_is_refused():
     with pytest.raises(InvalidCut, match="gives_feasibility_cuts = False"):
         minimize(FunctionOracle(lambda z: EXCLUDES, Simplex(3)), Kelley(), GOOD.point)
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+def test_an_oracle_without_state_may_serve_a_run_within_a_run(stateless):
+    inner = []
+    oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Simplex(3)) if stateless else Writing()
+
+    def watch(_):
+        inner.append(minimize(oracle, LevelSet(), rtol=1e-6))
+
+    if stateless:
+        result = minimize(oracle, Kelley(), rtol=1e-6, max_calls=3, callback=watch)
+        assert len(inner) == result.n_calls
+        assert all(one.success for one in inner)
+    else:
+        with pytest.raises(Exception, match="`oracle`"):
+            minimize(oracle, Kelley(), rtol=1e-6, callback=watch)

@@ -10,23 +10,24 @@ from oracle_opt.generators import SpectralBundle
 from oracle_opt.generators._spectral import SpectralModel, minimize_spectral
 
 
-def master(rng, n=4):
+def master(rng, stiff, n=4):
     """A small master problem and its solution."""
     F = rng.normal(size=(n, 3, 3))
     center = rng.normal(size=(3, 3))
     model = SpectralModel(-center @ center.T, F + F.transpose(0, 2, 1), np.array([-0.5, -0.1]), rng.normal(size=(2, n)))
-    hessian = np.diag(rng.uniform(0.5, 2, n))
+    hessian = np.diag(10.0 ** rng.uniform(-stiff, stiff, n))
     return model, hessian, minimize_spectral(model, hessian, tolerance=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("reach", [0.05, 0.5, 0.9, 1.1])
-def test_a_step_ends_in_the_ball_and_predicts_no_more_than_its_model(seed, reach):
+@pytest.mark.parametrize("stiff", [0.3, 3.0])
+def test_a_step_ends_in_the_ball_and_predicts_no_more_than_its_model(seed, reach, stiff):
     rng = np.random.default_rng(seed)
-    model, hessian, done = master(rng)
+    model, hessian, done = master(rng, stiff)
     y, length = rng.normal(size=4), float(np.linalg.norm(done.s))
     direction = rng.normal(size=4)
-    center = y + (0.3 * reach * length) * direction / np.linalg.norm(direction)
+    center = y + (0.9 * reach * length) * direction / np.linalg.norm(direction)
     # from y inside the ball the whole step leaves it, or does not
     radius = reach * length
     generator = SpectralBundle()
