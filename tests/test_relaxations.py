@@ -104,7 +104,7 @@ def test_jobs_that_fill_an_agent_exactly_are_not_lost(maximize):
                 alone += choices[best] @ uses[i] == capacities[i] == (choices[best] * uses[i]).max()
             # f is theta for a maximisation, minus theta for a minimisation
             assert cut.value == pytest.approx(known if maximize else -known, abs=1e-12)
-            assert cut.error == 0.0
+            assert 0.0 <= cut.error <= 1e-12  # rounding alone
     assert filled > 50
     assert alone > 5
 

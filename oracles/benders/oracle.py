@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
+from oracle_opt.cuts import Cut, Query, Vector
 from oracle_opt.domain import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.benders.gathered import Frame, Gathered
 from oracle_opt.oracles.benders.problem import TwoStageProblem
 from oracle_opt.oracles.benders.recourse import Basis, DualVertex, Recourse
 from oracle_opt.oracles.benders.smps import read_smps
@@ -40,7 +41,11 @@ class BendersOracle(Oracle):
     of the x for which it is feasible. Where only right-hand sides and the technology matrix vary, all scenarios are
     served a basis at a time: a basis optimal for one is so for every scenario whose basic variables stay within their
     bounds, which one matrix product tells ("bunching"); else each scenario is a warm-started program of its own.
-    Reduced costs below HiGHS' tolerance, 1e-9, count as zero where a variable has no bound: cuts are true up to that.
+    Cuts hold to the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points
+    found miss costs at most what multipliers can be (docs/theory.md). Two tolerances remain. Where a variable of the
+    second stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 count as zero. Where
+    multipliers have no bound, as without complete recourse, what is missed, at most 1e-7, is priced at ten times those
+    found: the upper bound rests on that.
 
     Parameters
     ----------
@@ -83,7 +88,7 @@ class BendersOracle(Oracle):
     >>> from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
     >>> demand = RandomBlock([0.5, 0.5], rows=[1], rhs=[[2.0], [6.0]])
     >>> shop = TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -float("inf"), [0, 2], [demand], x_upper=10)
-    >>> float(minimize(BendersOracle(shop), Kelley()).point[0])
+    >>> round(float(minimize(BendersOracle(shop), Kelley()).point[0]), 9)
     6.0
     """
 
@@ -112,6 +117,8 @@ class BendersOracle(Oracle):
         self._outcomes, self._probability = drawn
         self.n_parts = min(n_parts, len(self._probability))
         self.domain: Domain = _first_stage(problem, radius)
+        self._boxes = problem.multiplier_boxes()
+        self._frame = Frame.of(problem, self._probability, self.n_parts, radius)
         self.reset()
 
     @classmethod
@@ -135,7 +142,8 @@ class BendersOracle(Oracle):
         """Forget the bases found."""
         p = self.problem
         self._bases: list[Basis] = []
-        self._programs = [Recourse(p.q, p.W, p.y_lower, p.y_upper) for _ in range(self.n_threads)]
+        signs, bounds = self._boxes
+        self._programs = [Recourse(p.q, p.W, p.y_lower, p.y_upper, signs, bounds) for _ in range(self.n_threads)]
 
     def query(self, query: Query) -> Cut:
         """Solve all scenarios at x.
@@ -146,7 +154,7 @@ class BendersOracle(Oracle):
             Half-spaces of up to 50 infeasible scenarios, or the cut of the expectation, with `parts` for multicut.
         """
         x = np.asarray(query.point)
-        gathered = _Gathered(self.problem, x, self.n_parts, len(self._probability))
+        gathered = Gathered(self._frame, x, self.n_parts, len(self._probability))
         serve = self._serve_bunched if self.problem.only_rows_vary else self._serve_singly
         serve(x, self._outcomes, self._probability, gathered)
         return gathered.cut()
@@ -158,12 +166,12 @@ class BendersOracle(Oracle):
         against this estimate at their best x bound the optimality gap (Mak, Morton & Wood 1999).
         """
         outcomes, probability = self.problem.sample(count, seed)
-        gathered = _Gathered(self.problem, np.asarray(x, dtype=float), count, count)
+        gathered = Gathered(self._frame, np.asarray(x, dtype=float), count, count)
         serve = self._serve_bunched if self.problem.only_rows_vary else self._serve_singly
         serve(np.asarray(x, dtype=float), outcomes, probability, gathered)
         if gathered.feasibility:
             raise InvalidArgument("`x` must be feasible in every scenario drawn, and one has no second stage there")
-        values = gathered.value * count
+        values = np.asarray(gathered.value * count, dtype=float)
         base = float(self.problem.c @ x) + self.problem.offset
         half = NormalDist().inv_cdf(0.5 + 0.5 * level) * float(values.std(ddof=1)) / float(np.sqrt(count))
         return Estimate(base + float(values.mean()), half)
@@ -173,18 +181,18 @@ class BendersOracle(Oracle):
         scenarios = f"{len(self._probability)} scenarios #{digest(self._outcomes, self._probability)}"
         return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_parts} parts"
 
-    def _serve_bunched(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: _Gathered) -> None:
+    def _serve_bunched(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: Gathered) -> None:
         """Bases known first, a new one from the first scenario that is left, until none is."""
         for start in range(0, len(p), _CHUNK):
             part = slice(start, start + _CHUNK)
-            lower, upper = _sides(self.problem, x, outcomes[part])
+            lower, upper = self._frame.row_sides(x, outcomes[part])
             left = np.arange(len(lower))
             for basis in self._bases:
                 left = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
                 if not len(left):
                     break
             while len(left):
-                feasible, dual, value = self._programs[0].solve(lower[left[0]], upper[left[0]])
+                feasible, dual, value = self._programs[0].solve(lower[left[0]], upper[left[0]], gathered.rounding)
                 if not feasible:
                     cuts = dual.values(lower[left], upper[left])
                     if not cuts[0] > 0:
@@ -201,7 +209,7 @@ class BendersOracle(Oracle):
                     left = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
                 # to the tolerance a basis may not fit its own scenario, though it fits others
                 if len(left) and left[0] == one[0]:
-                    gathered.add(dual, start + one, lower[one], upper[one], outcomes, p, value)
+                    gathered.add(dual, start + one, dual.values(lower[one], upper[one]), np.array([value]), outcomes, p)
                     left = left[1:]
         self._bases = self._bases[-500:]
 
@@ -214,17 +222,19 @@ class BendersOracle(Oracle):
         upper: Matrix,
         outcomes: NDArray[np.intp],
         p: Vector,
-        gathered: _Gathered,
+        gathered: Gathered,
     ) -> NDArray[np.intp]:
         """Serve those for which the basis is optimal; give the others."""
-        fits = basis.optimal(lower[left], upper[left])
+        fits, bounds = basis.serve(lower[left], upper[left], gathered.sides, gathered.rate)
         served = left[fits]
         if len(served):
-            gathered.add(basis, start + served, lower[served], upper[served], outcomes, p, None)
+            values = basis.values(lower[served], upper[served])
+            gathered.add(basis, start + served, values, bounds, outcomes, p)
         return left[~fits]
 
-    def _serve_singly(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: _Gathered) -> None:
+    def _serve_singly(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: Gathered) -> None:
         """A program a scenario, threads over equal shares; gathered in order."""
+        lower, upper = self._frame.row_sides(x, outcomes)
 
         def share(program: Recourse, members: NDArray[np.intp]) -> list[tuple[bool, DualVertex, float]]:
             answers = []
@@ -234,101 +244,22 @@ class BendersOracle(Oracle):
                         program.change_cost(block.cost_columns, block.cost[outcome])
                     if len(block.recourse_entries):
                         program.change_matrix(block.recourse_entries, block.recourse[outcome])
-                lower, upper = _sides(self.problem, x, outcomes[[s]])
-                answers.append(program.solve(lower[0], upper[0]))
+                answers.append(program.solve(lower[s], upper[s], gathered.rounding))
             return answers
 
         shares = np.array_split(np.arange(len(p)), self.n_threads)
         with ThreadPoolExecutor(self.n_threads) as pool:
             answers = [answer for part in pool.map(share, self._programs, shares) for answer in part]
-        lower, upper = _sides(self.problem, x, outcomes)
-        for s, (feasible, dual, value) in enumerate(answers):
-            if feasible:
-                one = np.array([s])
-                gathered.add(dual, one, lower[one], upper[one], outcomes, p, value)
-            elif len(gathered.feasibility) < _MOST_CUTS:
+        for s, (feasible, dual, _) in enumerate(answers):
+            if not feasible and len(gathered.feasibility) < _MOST_CUTS:
                 violation = float(dual.values(lower[[s]], upper[[s]])[0])
                 if not violation > 0:
                     raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
                 gathered.add_ray(dual, s, violation, outcomes)
-
-
-class _Gathered:
-    """Sums over the scenarios served, by part."""
-
-    def __init__(self, problem: TwoStageProblem, x: Vector, n_parts: int, n_scenarios: int) -> None:
-        self.problem, self.x, self.n_parts, self.n_scenarios = problem, x, n_parts, n_scenarios
-        self.value = np.zeros(n_parts)
-        self.slope = np.zeros((n_parts, len(x)))
-        self.mass = np.zeros(n_parts)
-        self.error = 0.0
-        self.feasibility: list[FeasibilityCut] = []
-
-    def add(
-        self,
-        dual: DualVertex,
-        members: NDArray[np.intp],
-        lower: Matrix,
-        upper: Matrix,
-        outcomes: NDArray[np.intp],
-        p: Vector,
-        objective: float | None,
-    ) -> None:
-        """Add the minorants ``p_s (value_s - pi T_s (z - x))`` of some scenarios that share multipliers."""
-        weights = p[members]
-        values = dual.values(lower, upper)
-        if objective is not None:
-            self.error += float(weights[0]) * max(objective - float(values[0]), 0.0)
-        part = members * self.n_parts // self.n_scenarios
-        np.add.at(self.value, part, weights * values)
-        mass = np.bincount(part, weights, self.n_parts)
-        self.mass += mass
-        self.slope -= np.outer(mass, self.problem.T.T @ dual.multipliers)
-        for b, block in enumerate(self.problem.blocks):
-            rows, columns = block.technology_entries.T
-            if len(rows):
-                change = block.technology[outcomes[members, b]] - _nominal(self.problem.T, block.technology_entries)
-                pull = weights[:, None] * change * dual.multipliers[rows]
-                np.subtract.at(self.slope, (part[:, None], columns[None, :]), pull)
-
-    def add_ray(self, ray: DualVertex, member: int, violation: float, outcomes: NDArray[np.intp]) -> None:
-        """Keep the half-space of a scenario: ``violation - pi T_s (z - x) <= 0``."""
-        normal = -(self.problem.T.T @ ray.multipliers)
-        for b, block in enumerate(self.problem.blocks):
-            rows, columns = block.technology_entries.T
-            if len(rows):
-                change = block.technology[outcomes[member, b]] - _nominal(self.problem.T, block.technology_entries)
-                np.subtract.at(normal, columns, change * ray.multipliers[rows])
-        self.feasibility.append(FeasibilityCut(self.x, violation, normal))
-
-    def cut(self) -> Cut:
-        if self.feasibility:
-            first, *rest = sorted(self.feasibility, key=lambda cut: -cut.violation / np.linalg.norm(cut.normal))
-            return FeasibilityCut(self.x, first.violation, first.normal, tuple(rest))
-        share = self.mass / self.mass.sum()  # of the first stage's cost
-        value = self.value + share * (float(self.problem.c @ self.x) + self.problem.offset)
-        slope = self.slope + np.outer(share, self.problem.c)
-        parts = tuple(ObjectiveCut(self.x, float(v), g) for v, g in zip(value, slope, strict=True))
-        return ObjectiveCut(
-            self.x, float(value.sum()), slope.sum(axis=0), self.error, parts=parts if self.n_parts > 1 else ()
-        )
-
-
-def _nominal(matrix, entries: NDArray[np.intp]) -> Vector:  # type: ignore[no-untyped-def]
-    return np.asarray(matrix[entries[:, 0], entries[:, 1]]).ravel()
-
-
-def _sides(problem: TwoStageProblem, x: Vector, outcomes: NDArray[np.intp]) -> tuple[Matrix, Matrix]:
-    """Sides of ``W y`` in each scenario: those of the rows minus T x."""
-    moved = np.tile(-(problem.T @ x), (len(outcomes), 1))
-    for b, block in enumerate(problem.blocks):
-        if len(block.rows):
-            moved[:, block.rows] += (block.rhs - problem.rhs[block.rows])[outcomes[:, b]]
-        if len(block.technology_entries):
-            rows, columns = block.technology_entries.T
-            change = block.technology - _nominal(problem.T, block.technology_entries)
-            np.subtract.at(moved.T, rows, ((change * x[columns])[outcomes[:, b]]).T)
-    return problem.row_lower + moved, problem.row_upper + moved
+        if not gathered.feasibility:
+            pi = np.array([dual.multipliers for _, dual, _ in answers])
+            constants, bounds = np.array([(dual.constant, bound) for _, dual, bound in answers]).T
+            gathered.add_each(pi, constants, np.arange(len(p)), lower, upper, bounds, outcomes, p)
 
 
 def _first_stage(problem: TwoStageProblem, radius: float) -> Polyhedron:

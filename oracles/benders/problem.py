@@ -13,6 +13,7 @@ from scipy import sparse
 from oracle_opt.arrays import digest
 from oracle_opt.cuts import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.benders.proof import multiplier_bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +188,21 @@ class TwoStageProblem:
     def only_rows_vary(self) -> bool:
         """Whether costs and recourse matrix are the same in all scenarios."""
         return not any(len(block.cost_columns) or len(block.recourse_entries) for block in self.blocks)
+
+    def multiplier_boxes(self) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
+        """Two boxes for the second stage's multipliers: that of the sides of its rows, and one of all feasible ones."""
+        signs = (
+            np.where(np.isfinite(self.row_upper), -np.inf, 0.0),
+            np.where(np.isfinite(self.row_lower), np.inf, 0.0),
+        )
+        least, most, steady = self.q.copy(), self.q.copy(), np.ones(self.q.size)
+        for block in self.blocks:
+            if block.cost is not None and len(block.cost_columns):
+                np.minimum.at(least, block.cost_columns, block.cost.min(axis=0))
+                np.maximum.at(most, block.cost_columns, block.cost.max(axis=0))
+            steady[block.recourse_entries[:, 1]] = 0.0
+        W = sparse.csr_array(self.W @ sparse.diags_array(steady))
+        return signs, multiplier_bounds(W, self.y_lower, self.y_upper, least, most, signs)
 
     def all_scenarios(self) -> tuple[NDArray[np.intp], Vector]:
         """Outcome of each block in each scenario, shape (n_scenarios, n_blocks), and the probabilities."""

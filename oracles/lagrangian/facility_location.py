@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import fsum
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.files import data_of
@@ -127,10 +128,19 @@ class FacilityLocationOracle(LagrangianOracle):
     def _serve(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         reduced = self.costs + u
         served = reduced < 0
-        served &= (self.opening + np.where(served, reduced, 0.0).sum(axis=1) < 0)[:, None]
-        opened = served.any(axis=1)
-        costs = np.where(served, self.costs, 0.0).sum(axis=1) + np.where(opened, self.opening, 0.0)
+        gains = np.where(served, reduced, 0.0).sum(axis=1)
+        margin = self.opening + gains
+        # signs of the reduced costs are exact; a facility whose margin may be rounding alone may be judged wrongly
+        doubt = EPS * (len(u) + 3) * (self.opening + (np.abs(self.costs) + np.abs(u)).sum(axis=1, where=served))
+        missed = np.where(np.abs(margin) <= doubt, 2.0 * doubt, 0.0)
+        served &= (margin < 0)[:, None]
         x = served.astype(float)
+        costs = [
+            fsum((*c[row], f)) if row.any() else 0.0 for c, row, f in zip(self.costs, served, self.opening, strict=True)
+        ]
         if self.multicut:
-            return [RelaxedSolution(float(cost), row, solution=row) for cost, row in zip(costs, x, strict=True)]
-        return RelaxedSolution(float(costs.sum()), x.sum(axis=0), solution=x)
+            bounds = costs + x @ u - missed
+            answers = zip(costs, x, bounds, strict=True)
+            return [RelaxedSolution(cost, row, solution=row, bound=float(bound)) for cost, row, bound in answers]
+        cost, activity = fsum((*self.costs[served], *self.opening[served.any(axis=1)])), x.sum(axis=0)
+        return RelaxedSolution(cost, activity, solution=x, bound=cost + float(u @ activity - missed.sum()))

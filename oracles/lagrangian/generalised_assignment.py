@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import fsum
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.domain import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.files import data_of
@@ -148,10 +149,18 @@ class GeneralisedAssignmentOracle(LagrangianOracle):
     def _knapsacks(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         worth = self.costs - u if self.maximize else -(self.costs + u)
         chosen = np.array([_knapsack(*agent) for agent in zip(worth, self.uses, self.capacities, strict=True)])
-        costs = self.costs * chosen
+        # each worth is rounded once, each entry of a table is a sum of them
+        missed = 2.0 * EPS * (len(u) + 2) * (np.abs(self.costs) + np.abs(u)).sum(axis=1, where=worth > 0)
+        missed *= -1.0 if self.maximize else 1.0
+        pulls = chosen @ u * (-1.0 if self.maximize else 1.0)
         if self.multicut:
-            return [RelaxedSolution(float(c.sum()), x, solution=x) for c, x in zip(costs, chosen, strict=True)]
-        return RelaxedSolution(float(costs.sum()), chosen.sum(axis=0), solution=chosen)
+            costs = [fsum(c[x > 0]) for c, x in zip(self.costs, chosen, strict=True)]
+            bounds = costs + pulls - missed
+            answers = zip(costs, chosen, bounds, strict=True)
+            return [RelaxedSolution(cost, x, solution=x, bound=float(bound)) for cost, x, bound in answers]
+        cost = fsum(self.costs[chosen > 0])
+        bound = cost + float(pulls.sum() - missed.sum())
+        return RelaxedSolution(cost, chosen.sum(axis=0), solution=chosen, bound=bound)
 
 
 def _knapsack(worth: Vector, size: NDArray[np.int64], capacity: np.int64) -> Vector:

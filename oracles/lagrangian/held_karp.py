@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from math import fsum
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian.files import data_of
 from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
@@ -74,6 +75,7 @@ class HeldKarpOracle(LagrangianOracle):
             raise InvalidArgument(f"`special` must be a city, 0 to {len(d) - 1}, got {special!r}")
         self.distances, self.special = d, int(special)
         n = len(d)
+        self._longest = float(np.abs(d).max())
         self._others = np.flatnonzero(np.arange(n) != special)
         with np.errstate(over="ignore"):
             most = float(np.sqrt(n) * max(np.abs(d).max(), 1.0))
@@ -100,7 +102,10 @@ class HeldKarpOracle(LagrangianOracle):
         edges = np.zeros(n * (n - 1) // 2)
         edges[low * n - low * (low + 1) // 2 + high - low - 1] = 1.0
         degree = np.bincount(np.r_[tails, heads], minlength=n)
-        return RelaxedSolution(float(self.distances[tails, heads].sum()), degree, solution=edges)
+        cost = fsum(self.distances[tails, heads])
+        # the costs that the trees are compared by are rounded twice each
+        missed = EPS * 2 * (n + 1) * (self._longest + 2.0 * float(np.abs(u).max()))
+        return RelaxedSolution(cost, degree, solution=edges, bound=cost + float(u @ degree) - missed)
 
 
 def _prim(costs: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

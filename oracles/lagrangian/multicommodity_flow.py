@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import fsum
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import Vector
+from oracle_opt.cuts import EPS, Vector
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.files import data_of
 from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
@@ -171,7 +172,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
     def _flows(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         lengths = self.costs.copy()
         lengths[self._limited] += np.maximum(u, 0.0)
-        _, before, best = self._shortest(lengths)
+        distance, before, best = self._shortest(lengths)
         flow = np.zeros((len(self._origins), len(self.arcs)))
         # all commodities walk back to their origins at once, an arc a step
         origin, node, demand = self._origin_of, self.commodities[:, 1], self.demands
@@ -182,9 +183,17 @@ class MulticommodityFlowOracle(LagrangianOracle):
             arc = best[np.searchsorted(self._keys, tail * self._n_nodes + node)]
             np.add.at(flow, (origin, arc), demand)
             node = tail
+        # a length is rounded once, a path's once an arc
+        paths = self.demands * distance[self._origin_of, self.commodities[:, 1]]
+        missed = 2.0 * EPS * (self._n_nodes + 2) * np.bincount(self._origin_of, paths, len(self._origins))
         if not self.multicut:
-            flow = flow.sum(axis=0, keepdims=True)
-        answers = [RelaxedSolution(float(self.costs @ one), one[self._limited], solution=one) for one in flow]
+            flow, missed = flow.sum(axis=0, keepdims=True), missed.sum(keepdims=True)
+        costs = [fsum(self.costs * one) for one in flow]
+        bounds = costs + flow[:, self._limited] @ u - missed
+        answers = [
+            RelaxedSolution(cost, one[self._limited], solution=one, bound=float(bound))
+            for cost, one, bound in zip(costs, flow, bounds, strict=True)
+        ]
         return answers if self.multicut else answers[0]
 
 

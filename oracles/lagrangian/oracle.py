@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import digest
-from oracle_opt.cuts import Cut, ObjectiveCut, Query, Vector
+from oracle_opt.cuts import EPS, Cut, ObjectiveCut, Query, Vector
 from oracle_opt.domain import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.oracle import Oracle
@@ -28,9 +28,9 @@ class RelaxedSolution:
     Parameters
     ----------
     cost : float
-        c(x), without multipliers.
+        c(x), without multipliers, correctly rounded (``math.fsum``).
     activity : array_like of shape (n,)
-        a(x), the left-hand sides of the relaxed constraints.
+        a(x), the left-hand sides of the relaxed constraints, taken as exact.
     solution : array_like, optional
         x itself, as numbers, for the recovery of primal solutions.
     bound : float, optional
@@ -173,13 +173,47 @@ class LagrangianOracle(Oracle):
         cost = sum(part.extras["cost"] for part in parts)
         activity = sum(part.extras["activity"] for part in parts)
         assert isinstance(activity, np.ndarray)
-        value = -self._sign * cost + float(u @ (self.rhs - activity))
-        error = sum(part.error for part in parts)
+        value, slope, error = parts[0].value, parts[0].subgradient, parts[0].error
+        if len(parts) > 1:
+            sizes = sum(np.abs(part.extras["activity"]) for part in parts)
+            costs = sum(abs(part.extras["cost"]) for part in parts)
+            missed = sum(part.extras.pop("missed") for part in parts)
+            off = 0.0 if _whole(activity) else EPS * len(parts) * sizes
+            value, slope, error = self._cut(u, cost, activity, self.rhs, missed, costs, len(parts), off)
+        else:
+            parts[0].extras.pop("missed")
         self._compare(u, value, error)
         self._seen.append((cost, activity))
         extras = parts[0].extras if len(parts) == 1 else {"cost": cost, "activity": activity}
         whole = tuple(parts) if len(parts) > 1 else ()
-        return ObjectiveCut(u, value, self.rhs - activity, error, parts=whole, extras=extras)
+        return ObjectiveCut(u, value, slope, error, parts=whole, extras=extras)
+
+    def _cut(
+        self,
+        u: Vector,
+        cost: float,
+        activity: Vector,
+        rhs: Vector,
+        missed: float,
+        costs: float,
+        count: int = 1,
+        off: ArrayLike = 0.0,
+    ) -> tuple[float, Vector, float]:
+        """Value, slope and error of ``-sign cost + u @ (rhs - activity)``, all rounding off the value and in the error.
+
+        `missed` is what the solution may fall short of the optimum, `costs` the sizes of the `count` costs added, `off`
+        what the activity may be wrong by.
+        """
+        slope = rhs - activity
+        # what rounding took off the difference, exactly (Knuth's two-sum)
+        shadow = slope - rhs
+        lost = np.abs((rhs - (slope - shadow)) - (activity + shadow)) + off
+        lift = self.domain.extent(lost) + float(lost @ np.abs(u)) if lost.any() else 0.0
+        size = costs + float(np.abs(u) @ (np.abs(rhs) + np.abs(activity)))
+        rounding = EPS * (len(u) + count + 3) * size
+        value = -self._sign * cost + float(u @ slope)
+        least = value - (rounding + lift) * (1.0 + 4.0 * EPS)
+        return least, slope, (missed + 2.0 * rounding + 2.0 * lift) * (1.0 + 8.0 * EPS) + 2.0 * EPS * abs(least)
 
     def _part(self, u: Vector, one: Any, k: int, count: int) -> ObjectiveCut:
         """Cut of one summand, ``-sign c_k - u @ a_k`` plus its share of ``u @ rhs``."""
@@ -200,12 +234,17 @@ class LagrangianOracle(Oracle):
                     f"`bound` of summand {k} must be at {'least' if self.maximize else 'most'} the value of its "
                     f"solution, c(x) {'-' if self.maximize else '+'} u @ a(x) = {relaxed}, got {one.bound}"
                 )
-        extras = {"cost": cost, "activity": activity}
+        extras: dict[str, Any] = {"cost": cost, "activity": activity}
         if one.solution is not None:
             extras["solution"] = np.array(one.solution, dtype=float)
+        extras["missed"] = missed = max(error, 0.0) + EPS * (2 * len(u) + 4) * (
+            abs(cost) + float(np.abs(u) @ abs(activity))
+        )
         share = self.rhs / count
-        value = -self._sign * cost - pull + float(u @ share)
-        return ObjectiveCut(u, value, share - activity, max(error, 0.0), extras=extras)
+        # the shares add up to the right-hand sides, but for rounding
+        off = EPS * np.abs(share) if count & (count - 1) else 0.0
+        value, slope, error = self._cut(u, cost, activity, share, missed, abs(cost), off=off)
+        return ObjectiveCut(u, value, slope, error, extras=extras)
 
     def _compare(self, u: Vector, value: float, error: float) -> None:
         """Raise if a remembered x is better than the answer by more than the stated error."""
@@ -290,6 +329,11 @@ def _multipliers(inequality: NDArray[np.bool_], radius: float) -> Domain:
         raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
     lower, upper = np.where(inequality, 0.0, -radius), np.full(inequality.size, radius)
     return Box(lower, upper, promised=[~inequality, np.ones(inequality.size, dtype=bool)])
+
+
+def _whole(values: Vector) -> bool:
+    """Whether these are whole numbers, of which sums are exact."""
+    return bool((values == np.rint(values)).all())
 
 
 def _rounding(*terms: float) -> float:

@@ -1,0 +1,250 @@
+"""Sums over the scenarios of a query, and the cut they make: true to the last bit for the problem's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, nextafter
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from oracle_opt.cuts import EPS, Cut, FeasibilityCut, ObjectiveCut, Vector
+from oracle_opt.oracles.benders.problem import TwoStageProblem
+from oracle_opt.oracles.benders.proof import EXTENDED
+from oracle_opt.oracles.benders.recourse import DualVertex
+
+Matrix = NDArray[np.float64]
+Outcomes = NDArray[np.intp]
+_BLOCK = 256  # terms of the inner sums
+_ACCEPTED = 1e-7  # by how much HiGHS lets rows and bounds be missed
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What all queries of one oracle share.
+
+    Parameters
+    ----------
+    problem : TwoStageProblem
+    share : ndarray of shape (n_parts,)
+        Of the first stage's cost, by part.
+    lower, upper : ndarray of shape (n,)
+        Bounds of x, infinite ones replaced by the radius.
+    pull : sparse matrix of shape (n, m)
+        ``T.T`` in extended precision.
+    T_sizes : csr_array of shape (m, n)
+        Largest ``abs(T) + 2 abs(nominal T)`` of each entry that varies, ``abs(T)`` of the others.
+    sides : ndarray of shape (m,)
+        Sum of the sizes of what a side of a row is computed from, without T x.
+    depth : float
+        Roundings in a side, and in a sum of m of them.
+    pull_sizes : csr_array of shape (n, m)
+        ``T_sizes.T``.
+    changes : list of tuples
+        Number of each block that varies T, rows and columns of its entries, and by how much they change.
+    longest_pull : int
+        Most terms of an entry of ``T.T @ pi``.
+    """
+
+    problem: TwoStageProblem
+    share: Vector
+    lower: Vector
+    upper: Vector
+    pull: sparse.csr_array
+    T_sizes: sparse.csr_array
+    sides: Vector
+    depth: float
+    pull_sizes: sparse.csr_array
+    changes: list[tuple[int, NDArray[np.intp], NDArray[np.intp], Matrix]]
+    longest_pull: int
+
+    @classmethod
+    def of(cls, problem: TwoStageProblem, probability: Vector, n_parts: int, radius: float) -> Frame:
+        """That of a problem."""
+        part = np.arange(len(probability)) * n_parts // len(probability)
+        mass = np.bincount(part, probability, n_parts)
+        finite = [np.where(np.isinf(side), 0.0, np.abs(side)) for side in (problem.row_lower, problem.row_upper)]
+        sides = np.maximum(*finite)
+        T_sizes = sparse.lil_array(abs(problem.T))
+        for block in problem.blocks:
+            if block.rhs is not None and len(block.rows):
+                nominal = np.abs(problem.rhs[block.rows])
+                moved = np.where(np.isinf(nominal), 0.0, nominal) + np.abs(block.rhs).max(axis=0)
+                np.add.at(sides, block.rows, moved)
+            if block.technology is not None:
+                largest = np.abs(block.technology).max(axis=0)
+                for (i, j), size in zip(block.technology_entries, largest, strict=True):
+                    T_sizes[i, j] += size + abs(problem.T[i, j])
+        T_sizes = T_sizes.tocsr()
+        terms = int(np.diff(T_sizes.indptr).max(initial=0)) + 2 * len(problem.blocks) + len(sides) + 12
+        lower, upper = np.maximum(problem.x_lower, -radius), np.minimum(problem.x_upper, radius)
+        pull = sparse.csr_array(problem.T.T).astype(np.longdouble)
+        changes = []
+        for b, block in enumerate(problem.blocks):
+            if len(block.technology_entries):
+                rows, columns = block.technology_entries.T
+                changes.append((b, rows, columns, block.technology - np.asarray(problem.T[rows, columns]).ravel()))
+        turned = sparse.csr_array(T_sizes.T)
+        longest = 2 * int(np.diff(turned.indptr).max(initial=0)) + 2 * len(problem.blocks)
+        return cls(
+            problem, mass / mass.sum(), lower, upper, pull, T_sizes, sides, EPS * terms, turned, changes, longest
+        )
+
+    def row_sides(self, x: Vector, outcomes: Outcomes) -> tuple[Matrix, Matrix]:
+        """Sides of ``W y`` in each scenario: those of the rows minus T x."""
+        problem = self.problem
+        moved = np.tile(-(problem.T @ x), (len(outcomes), 1))
+        for b, block in enumerate(problem.blocks):
+            if block.rhs is not None and len(block.rows):
+                moved[:, block.rows] += (block.rhs - problem.rhs[block.rows])[outcomes[:, b]]
+        for b, rows, columns, change in self.changes:
+            np.subtract.at(moved.T, rows, ((change * x[columns])[outcomes[:, b]]).T)
+        return problem.row_lower + moved, problem.row_upper + moved
+
+
+class Gathered:
+    """Sums over the scenarios served, by part."""
+
+    def __init__(self, frame: Frame, x: Vector, n_parts: int, n_scenarios: int) -> None:
+        self.frame, self.problem, self.x = frame, frame.problem, x
+        self.n_parts, self.n_scenarios = n_parts, n_scenarios
+        self.sides = frame.sides + frame.T_sizes @ np.abs(x)
+        self.rate = frame.depth
+        self.rounding = self.rate * self.sides
+        # in extended precision: minorants' values and slopes, upper bounds; and the sizes of their terms
+        self.value = np.zeros(n_parts, dtype=np.longdouble)
+        self.upper = np.zeros(n_parts, dtype=np.longdouble)
+        self.slope = np.zeros((n_parts, len(x)), dtype=np.longdouble)
+        self.size, self.slope_size = np.zeros(n_parts), np.zeros((n_parts, len(x)))
+        self._sums = self._longest = 0  # number of inner sums, and terms of the longest
+        self.feasibility: list[FeasibilityCut] = []
+
+    def add(
+        self, dual: DualVertex, members: NDArray[np.intp], values: Vector, bounds: Vector, outcomes: Outcomes, p: Vector
+    ) -> None:
+        """Add the minorants ``p_s (value_s - pi T_s (z - x))`` of some scenarios that share multipliers.
+
+        `members` rise; `bounds` are upper bounds on the scenarios' values.
+        """
+        self._add(dual.multipliers[None], dual.size(self.sides), members, values, bounds, outcomes, p)
+
+    def add_each(
+        self, pi: Matrix, constants: Vector, members: NDArray[np.intp], lower: Matrix, upper: Matrix, bounds: Vector,
+        outcomes: Outcomes, p: Vector,
+    ) -> None:  # fmt: skip
+        """Add those of scenarios with multipliers of their own, a line each."""
+        terms = pi * np.where(pi > 0, lower, np.where(pi < 0, upper, 0.0))
+        sizes = np.abs(constants) + np.abs(pi) @ self.sides
+        self._add(pi, sizes, members, constants + terms.sum(axis=1), bounds, outcomes, p)
+
+    def _add(
+        self,
+        pi: Matrix,
+        sizes: Vector | float,
+        members: NDArray[np.intp],
+        values: Vector,
+        bounds: Vector,
+        outcomes: Outcomes,
+        p: Vector,
+    ) -> None:
+        part = members * self.n_parts // self.n_scenarios
+        starts = np.flatnonzero(np.r_[True, part[1:] > part[:-1]])
+        starts = np.union1d(starts, np.arange(0, len(members), _BLOCK)) if len(members) > _BLOCK else starts
+        part, weights = part[starts], p[members].astype(np.longdouble)
+        self._sums += len(starts)
+        self._longest = max(self._longest, min(len(members), _BLOCK))
+
+        def total(terms):  # type: ignore[no-untyped-def]
+            return np.add.reduceat(terms, starts, axis=0)
+
+        frame = self.frame
+        np.add.at(self.value, part, total(weights * values))
+        np.add.at(self.upper, part, total(weights * bounds))
+        np.add.at(self.size, part, total(weights * sizes).astype(float))
+        if len(pi) == 1:
+            mass = total(weights)
+            pull, pull_size = frame.pull @ pi[0].astype(np.longdouble), frame.pull_sizes @ np.abs(pi[0])
+            np.subtract.at(self.slope, part, np.multiply.outer(mass, pull))
+            np.add.at(self.slope_size, part, np.multiply.outer(mass.astype(float), pull_size))
+        else:
+            mean, mean_size = total(weights[:, None] * pi), total(weights[:, None] * np.abs(pi)).astype(float)
+            np.subtract.at(self.slope, part, (frame.pull @ mean.T).T)
+            np.add.at(self.slope_size, part, (frame.pull_sizes @ mean_size.T).T)
+        for b, rows, columns, change in frame.changes:
+            mine = change[outcomes[members, b]]
+            if len(pi) == 1:
+                pulled = total(weights[:, None] * mine) * pi[0, rows]
+            else:
+                pulled = total(weights[:, None] * (mine * pi[:, rows]))
+            np.subtract.at(self.slope, (part[:, None], columns[None, :]), pulled)
+
+    def add_ray(self, ray: DualVertex, member: int, violation: float, outcomes: NDArray[np.intp]) -> None:
+        """Keep the half-space of a scenario, ``violation - pi T_s (z - x) <= 0``, less its rounding.
+
+        A violation that is rounding alone is kept as it is, and its `error` tells.
+        """
+        pi = ray.multipliers
+        normal = -(self.frame.pull @ pi.astype(np.longdouble))
+        for b, rows, columns, change in self.frame.changes:
+            np.subtract.at(normal, columns, change[outcomes[member, b]] * pi[rows])
+        rounded, lift = self._rounded(normal, self.frame.pull_sizes @ np.abs(pi))
+        lost = self.rate * ray.size(self.sides) + lift
+        proven = violation - lost
+        accepted = _ACCEPTED * float(np.abs(pi).sum())
+        error = accepted if proven > 0 else accepted + lost
+        self.feasibility.append(FeasibilityCut(self.x, proven if proven > 0 else violation, rounded, error=error))
+
+    def cut(self) -> Cut:
+        """The half-spaces if there are any, else the cut of the expectation."""
+        if self.feasibility:
+            first, *rest = sorted(self.feasibility, key=lambda cut: -cut.violation / np.linalg.norm(cut.normal))
+            return FeasibilityCut(self.x, first.violation, first.normal, tuple(rest), error=first.error)
+        parts = ()
+        if self.n_parts > 1:
+            sums = zip(self.frame.share, self.value, self.upper, self.slope, self.size, self.slope_size, strict=True)
+            parts = tuple(self._one(*each) for each in sums)
+        every = (self.value, self.upper, self.slope, self.size, self.slope_size)
+        return self._one(1.0, *(one.sum(axis=0) for one in every), parts=parts)
+
+    def _one(
+        self,
+        share: float,
+        value: np.longdouble,
+        upper: np.longdouble,
+        slope: NDArray[np.longdouble],
+        size: float,
+        slope_size: Vector,
+        parts: tuple[ObjectiveCut, ...] = (),
+    ) -> ObjectiveCut:
+        """Cut of one part, which has this share of the first stage's cost: all roundings taken off its value."""
+        c, offset = self.problem.c, self.problem.offset
+        first = share * (c.astype(np.longdouble) @ self.x + offset)
+        terms = share * (float(np.abs(c) @ np.abs(self.x)) + abs(offset))
+        extended = EXTENDED * (self._longest + 2 * self._sums + self.n_parts + len(c) + 8)
+        rounding = extended * terms + (self.rate + extended) * size
+        if share < 1.0:  # the shares add up to 1 but for rounding
+            reach = np.maximum(np.abs(self.frame.lower), np.abs(self.frame.upper))
+            rounding += EPS * (self.n_parts + 2) * share * (float(np.abs(c) @ reach) + abs(offset))
+        whole = slope + share * c
+        subgradient, lift = self._rounded(whole, slope_size + share * np.abs(c))
+        least = nextafter(float(value + first - (rounding + lift)), -inf)
+        known = (upper + first - least) + extended * (terms + abs(float(upper)) + size) + (rounding if parts else 0.0)
+        error = max(0.0, nextafter(float(known) * (1.0 + EPS), inf))
+        return ObjectiveCut(self.x, least, subgradient, error, parts=parts)
+
+    def _rounded(self, slope: NDArray[np.longdouble], size: Vector) -> tuple[Vector, float]:
+        """A slope, whose terms have these sizes, in floats, and the most that it is lifted by that within the bounds.
+
+        Each entry is rounded towards where x has more room: down where it may rise far, so that this costs nothing.
+        """
+        above, below = self.frame.upper - self.x, self.x - self.frame.lower
+        result = slope.astype(float)
+        towards = np.where(above > below, -inf, inf)
+        wrong = np.where(above > below, result > slope, result < slope)
+        result = np.where(wrong, np.nextafter(result, towards), result)
+        off = (result - slope).astype(float)
+        extended = EXTENDED * (self._longest + 2 * self._sums + self.n_parts + self.frame.longest_pull + 8)
+        lift = np.maximum(off * above, -off * below)
+        lost = lift + extended * size * np.maximum(np.maximum(above, below), 0.0)
+        return result, float(np.maximum(lost, 0.0).sum()) * (1.0 + EPS * (len(size) + 3))

@@ -1,0 +1,113 @@
+"""What makes a second stage's answer true to the last bit: multipliers moved inside, prices of what primal points miss.
+
+docs/theory.md, "Benders' decomposition", has the proofs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
+
+from oracle_opt.cuts import Vector
+
+EXTENDED = float(np.finfo(np.longdouble).eps)
+_ROUNDS = 20  # of tightening the bounds of multipliers
+
+
+def multiplier_bounds(
+    W: sparse.csr_array, y_lower: Vector, y_upper: Vector, least: Vector, most: Vector, signs: tuple[Vector, Vector]
+) -> tuple[Vector, Vector]:
+    """Box that holds all pi with ``W.T @ pi <= q`` where y may rise without end, ``>= q`` where it may fall.
+
+    Each of these rows bounds each of its entries by the bounds of the others, again and again.
+
+    Parameters
+    ----------
+    W : csr_array of shape (m, k)
+        Columns whose entries vary must be left out, as columns of zeros.
+    y_lower, y_upper : ndarray of shape (k,)
+    least, most : ndarray of shape (k,)
+        Of the costs of each column in any scenario.
+    signs : pair of ndarray of shape (m,)
+        Bounds that the sides of the rows give: 0 and infinity where only a lower side is finite, say.
+    """
+    columns = W.tocsc()
+    rows = [columns[:, np.isinf(y_upper)], -columns[:, np.isinf(y_lower)]]
+    sides = [most[np.isinf(y_upper)], -least[np.isinf(y_lower)]]
+    A, b = sparse.hstack(rows).T.tocsr(), np.concatenate(sides)
+    entry, row, column = A.data, np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)), A.indices
+    keep = entry != 0
+    entry, row, column = entry[keep], row[keep], column[keep]
+    low, high = signs[0].copy(), signs[1].copy()
+    for _ in range(_ROUNDS):
+        least_term = np.where(entry > 0, entry * low[column], entry * high[column])
+        open_ = np.isinf(least_term)
+        n_open = np.bincount(row[open_], minlength=len(b))
+        finite = np.where(open_, 0.0, least_term)
+        total = np.bincount(row, finite, len(b))
+        size = np.bincount(row, np.abs(finite), len(b)) + np.abs(b)
+        others_finite = n_open[row] - open_ == 0
+        # outward by more than the sums can have been rounded
+        rest = b[row] - (total[row] - finite) + 1e-12 * size[row]
+        new_high, new_low = high.copy(), low.copy()
+        up, down = others_finite & (entry > 0), others_finite & (entry < 0)
+        np.minimum.at(new_high, column[up], _outward(rest[up] / entry[up], 1.0))
+        np.maximum.at(new_low, column[down], _outward(rest[down] / entry[down], -1.0))
+        new_low, new_high = np.minimum(new_low, signs[1]), np.maximum(new_high, signs[0])
+        opened = np.isinf(low).sum() + np.isinf(high).sum()
+        change = np.isinf(new_low).sum() + np.isinf(new_high).sum() < opened
+        low, high = new_low, new_high
+        if not change:
+            break
+    return low, high
+
+
+def _outward(values: Vector, sign: float) -> Vector:
+    result: Vector = values + sign * 1e-12 * np.abs(values)
+    return result
+
+
+class Inside:
+    """Multipliers at which no reduced cost of a variable with one infinite bound is near 0, if there are such.
+
+    Parameters
+    ----------
+    W : csr_array of shape (m, k)
+    cost : ndarray of shape (k,)
+    side : ndarray of shape (k,)
+        1 where the reduced cost must be at least 0, -1 where at most, 0 where it may be anything.
+    free : ndarray of bool of shape (k,)
+        Where it must be 0.
+    signs : pair of ndarray of shape (m,)
+        Bounds of the multipliers.
+    """
+
+    def __init__(
+        self, W: sparse.csr_array, cost: Vector, side: Vector, free: NDArray[np.bool_], signs: tuple[Vector, Vector]
+    ) -> None:
+        m = W.shape[0]
+        self.multipliers = np.zeros(m)
+        one = np.flatnonzero(side)
+        if ((side * cost)[one] > 0).all() and not cost[free].any():
+            return
+        scale = np.abs(cost[one]) + abs(W).max(axis=0).toarray().ravel()[one]
+        scale = np.where(scale > 0, scale, 1.0)
+        # max t + mean t_j, t <= t_j <= 1: side_j (cost_j - W_j pi) >= scale_j t_j, and W_j pi == cost_j where free
+        n = len(one)
+        pull = sparse.csr_array(W.T)[one].multiply((side / 1.0)[one, None])
+        rows = sparse.vstack(
+            [
+                sparse.hstack([pull, sparse.csr_array((n, 1)), sparse.diags_array(scale)]),
+                sparse.hstack([sparse.csr_array((n, m)), np.ones((n, 1)), -sparse.eye_array(n)]),
+            ]
+        )
+        sides = np.r_[(side * cost)[one], np.zeros(n)]
+        bounds = [*np.transpose(signs), *[(0.0, 1.0)] * (1 + n)]
+        equations = sparse.hstack([sparse.csr_array(W.T)[free], sparse.csr_array((int(free.sum()), 1 + n))])
+        gain = np.r_[np.zeros(m), -1.0, np.full(n, -1.0 / max(n, 1))]
+        some = bool(free.any())
+        found = linprog(gain, rows, sides, equations if some else None, cost[free] if some else None, bounds)
+        if found.status == 0:
+            self.multipliers = np.clip(found.x[:m], *signs)
