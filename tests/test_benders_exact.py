@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from oracle_opt import Query
 from oracle_opt.oracles import BendersOracle, LagrangianOracle, RandomBlock, RelaxedSolution, TwoStageProblem
-from oracle_opt.oracles.benders.proof import multiplier_bounds
+from oracle_opt.oracles.benders.proof import farkas, multiplier_bounds
 from oracle_opt.oracles.benders.recourse import Recourse
 
 
@@ -125,3 +125,16 @@ def test_values_of_relaxations_hold_in_exact_arithmetic(seed, count):
                     for one in several
                 ]
                 assert sum(values) <= exact(fractions(z))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rays_of_least_violation_prove_infeasibility(seed):
+    rng = np.random.default_rng(seed)
+    W, y_upper = sparse.csr_array(rng.normal(size=(4, 3))), np.full(3, 2.0)
+    lower = rng.normal(size=4) + 8.0
+    upper = np.where(rng.random(4) < 0.5, lower + 1.0, np.inf)
+    assert linprog(np.zeros(3), -W.toarray(), -lower, bounds=(0.0, 2.0)).status == 2
+    pi = farkas(W, np.zeros(3), y_upper, lower, upper)
+    sides = np.where(pi > 0, lower, np.where(pi < 0, upper, 0.0))
+    assert np.isfinite(sides).all()
+    assert pi @ sides - np.maximum(W.T @ pi, 0.0) @ y_upper > 0

@@ -30,7 +30,7 @@ def optimum(cost, rows, values, equations, sides):
 
     HiGHS says which rows are the basis, and both its point and its multipliers are checked exactly.
     """
-    floats = [np.array(one, dtype=float) for one in (cost, rows, values)]
+    floats = [np.array(cost, dtype=float), np.array(rows, dtype=float).reshape(-1, len(cost)), np.array(values, float)]
     both = [np.array(one, dtype=float) for one in (equations, sides)] if len(equations) else [None, None]
     found = linprog(*floats, *both, [(None, None)] * len(cost), method="highs-ds")
     if found.status != 0:
@@ -321,5 +321,8 @@ def run(count, seed, tally):
     """Try oracles of two-stage programs, and of Lagrangian relaxations in one trial of four."""
     for trial in range(count):
         rng = np.random.default_rng([seed, trial])
-        words = relaxation(rng, tally) if trial % 4 == 3 else two_stage(rng, tally)
+        try:
+            words = relaxation(rng, tally) if trial % 4 == 3 else two_stage(rng, tally)
+        except RuntimeError as error:
+            words = [f"it ended with {error}"]
         tally.trial([f"seed [{seed}, {trial}]", *words] if words else ())

@@ -198,7 +198,9 @@ class Gathered:
     def cut(self) -> Cut:
         """The half-spaces if there are any, else the cut of the expectation."""
         if self.feasibility:
-            first, *rest = sorted(self.feasibility, key=lambda cut: -cut.violation / np.linalg.norm(cut.normal))
+            first, *rest = sorted(
+                self.feasibility, key=lambda cut: -cut.violation / max(float(np.linalg.norm(cut.normal)), 1e-300)
+            )
             return FeasibilityCut(self.x, first.violation, first.normal, tuple(rest), error=first.error)
         parts = ()
         if self.n_parts > 1:

@@ -111,3 +111,22 @@ class Inside:
         found = linprog(gain, rows, sides, equations if some else None, cost[free] if some else None, bounds)
         if found.status == 0:
             self.multipliers = np.clip(found.x[:m], *signs)
+
+
+def farkas(W: sparse.csr_array, y_lower: Vector, y_upper: Vector, lower: Vector, upper: Vector) -> Vector:
+    """Multipliers of the least total violation of ``lower <= W @ y <= upper``: a ray where HiGHS has none to give."""
+    m, k = W.shape
+    rows = sparse.csr_array(sparse.hstack([W, sparse.eye_array(m), -sparse.eye_array(m)]))
+    above, below = np.isfinite(upper), np.isfinite(lower)
+    found = linprog(
+        np.r_[np.zeros(k), np.ones(2 * m)],
+        sparse.vstack([rows[above], -rows[below]]),
+        np.r_[upper[above], -lower[below]],
+        bounds=[*zip(y_lower, y_upper, strict=True), *[(0.0, np.inf)] * (2 * m)],
+    )
+    ray = np.zeros(m)
+    if found.status == 0:
+        n = int(above.sum())
+        ray[above] += found.ineqlin.marginals[:n]
+        ray[below] -= found.ineqlin.marginals[n:]
+    return ray

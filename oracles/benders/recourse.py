@@ -13,7 +13,7 @@ from scipy import sparse
 
 from oracle_opt.cuts import EPS, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.benders.proof import Inside
+from oracle_opt.oracles.benders.proof import Inside, farkas
 
 Matrix = NDArray[np.float64]
 _DENSE = 10_000  # entries of W
@@ -221,6 +221,8 @@ class Recourse:
                 _, found, ray = self._model.getDualRay()
                 if found:
                     return False, self._ray(np.array(ray), lower, upper), np.inf
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return False, self._ray(farkas(self.W, self.y_lower, self.y_upper, lower, upper), lower, upper), np.inf
         if status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
             raise InvalidArgument("`problem` must have a bounded second stage, and its cost falls without end")
         raise RuntimeError(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
@@ -289,7 +291,7 @@ class Recourse:
 
     def _ray(self, ray: Vector, lower: Vector, upper: Vector) -> DualVertex:
         """The ray with the sign that proves infeasibility: ``pi W y`` can nowhere reach what the sides ask."""
-        ray = ray / np.abs(ray).max()
+        ray = ray / max(float(np.abs(ray).max()), 1e-300)
         candidates = []
         for signed in (ray, -ray):
             pi = _cleaned(signed, lower, upper)
