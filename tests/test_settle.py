@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -174,3 +175,20 @@ def test_of_several_proofs_the_one_that_reaches_farthest_is_kept(monkeypatch):
     assert verdict.outcome is Outcome.UNDECIDED
     assert verdict.infeasibility.reach == 5.0
     assert "none of a norm below 5;" in verdict.message
+
+
+@pytest.mark.parametrize("generator", [Kelley(), LevelSet(), AnalyticCenter()], ids=repr)
+@pytest.mark.parametrize("radius", [1e4, 1e6])
+def test_what_is_optimal_does_not_depend_on_values_as_far_away_as_the_radius(generator, radius):
+    """min -x + 1e-3 t with norm(u) <= t over a disc: the decrease from far away is no scale of the gap."""
+    A = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    b = [0.0, -0.1, 0.3, 0.5, 0.0, 0.0]
+    oracle = ConicOracle([-1.0, 0.4, 1.0], A, b, [SecondOrder(3), SecondOrder(3)])
+    verdict = settle(oracle, generator, radii=(radius,))
+    assert verdict.outcome is Outcome.OPTIMAL
+    x, t = cp.Variable(2), cp.Variable()
+    rows = [cp.norm(x + np.array([-0.1, 0.3])) <= t, cp.norm(x) <= 0.5]
+    known = cp.Problem(cp.Minimize(-x[0] + 0.4 * x[1] + t), rows).solve(solver=cp.CLARABEL)
+    assert verdict.result.gap <= 2e-6
+    assert verdict.result.upper_bound == pytest.approx(known, abs=2e-6)
+    assert verdict.result.lower_bound <= known + 1e-8

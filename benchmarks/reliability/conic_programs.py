@@ -152,11 +152,9 @@ def check(verdict, known, tally):
         words.append(f"upper bound {result.upper_bound:.12g} below {optimum:.12g} by more than {allowed:.1e}")
     if verdict.outcome is Outcome.OPTIMAL:
         tally.error("value called optimal above the optimum", max(0.0, result.upper_bound - optimum) / size)
-        values = result.history.value[np.isfinite(result.history.value)]
-        # a gap of rtol times a thousandth of the decrease is closed, too, and one that is rounding
-        wanted = RTOL * max(abs(result.upper_bound), 1e-3 * (values.max() - result.upper_bound))
-        wanted = result.gap if "rounding" in result.message else wanted
-        if result.upper_bound > optimum + wanted + slack:
+        sizes = np.abs(oracle.c)
+        wanted = RTOL * max(abs(result.upper_bound), sizes @ np.abs(result.point)) + 1e-8 * sizes.sum()
+        if result.gap > wanted or result.upper_bound > optimum + wanted + slack:
             words.append(f"optimal {result.upper_bound:.12g}, truth {optimum:.12g}")
     return words
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -80,7 +80,8 @@ def settle(
     radii : sequence of float
         Growing.
     rtol : float
-        Relative gap, also of the decrease along a direction of recession.
+        Gap relative to ``max(abs(upper bound), abs(c) @ abs(x))``, also of the decrease along a direction of recession.
+        A gap of ten times the oracle's tolerance times ``sum(abs(c))`` counts as closed, too.
     max_calls, max_seconds
         Limits of each run.
 
@@ -128,6 +129,23 @@ def settle(
         if result.point is None:
             break
         inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
+        wanted = _wanted(trial, result, rtol)
+        if result.success and inside and result.gap > wanted:
+            # values of points as far away as the radius count in the driver's scale, and not here
+            again = minimize(
+                trial,
+                generator,
+                result.point,
+                rtol=0.0,
+                atol=wanted,
+                max_calls=max_calls - result.n_calls,
+                max_seconds=max_seconds,
+                cuts=result.history.cuts or (),
+                keep_cuts=True,
+            )
+            result = replace(again, n_calls=result.n_calls + again.n_calls)
+            message = f"Within a radius of {radius:g}: {result.message}"
+            inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
         if result.success and inside:
             return Verdict(Outcome.OPTIMAL, result, radius, Outcome.OPTIMAL.value)
         # a minimiser beyond the radius brings these about
@@ -141,6 +159,14 @@ def settle(
             if away.point is not None and float(trial.c @ away.point) < -1e-6 * float(np.abs(trial.c).max()):
                 return Verdict(Outcome.UNBOUNDED, result, radius, Outcome.UNBOUNDED.value, direction=away.point)
     return Verdict(Outcome.UNDECIDED, result, radius, message, infeasibility=best)
+
+
+def _wanted(oracle: ConicOracle, result: Result, rtol: float) -> float:
+    """Gap that counts as closed, relative to the terms of the objective or to what the tolerance does to them."""
+    assert result.point is not None
+    sizes: Vector = np.abs(oracle.c)
+    terms = max(abs(result.upper_bound), float(sizes @ np.abs(result.point)))
+    return max(rtol * terms, 10.0 * float(oracle.tolerance) * float(sizes.sum()))
 
 
 def _proof(oracle: ConicOracle, result: Result) -> Infeasibility | None:
