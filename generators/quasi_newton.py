@@ -56,7 +56,7 @@ class QuasiNewton(SequentialGenerator):
             )
         self.center = cut = yield point
         norm = float(np.linalg.norm(cut.subgradient))
-        if norm == 0:
+        if not 0 < norm < np.inf:
             return
         first = (float(np.linalg.norm(cut.point)) or 1.0) / norm
         scale = np.full(len(point), first)

@@ -63,7 +63,7 @@ class Subgradient(QueryPointGenerator):
     def ask(self) -> Vector:
         """Return the current point."""
         if self._point is None:
-            raise Exhausted("the subgradient is zero: the point is a minimiser")
+            raise Exhausted("the subgradient is zero, and the point a minimiser, or it has no finite length")
         return self._point
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -74,7 +74,7 @@ class Subgradient(QueryPointGenerator):
             self._point = self._domain.project(cut.point - step)
             return Step.FEASIBILITY
         norm = float(np.linalg.norm(cut.subgradient))
-        if norm == 0:
+        if not 0 < norm < np.inf:
             self._point = None
             return Step.SERIOUS
         self._steps += 1
@@ -90,8 +90,8 @@ class Subgradient(QueryPointGenerator):
         return self._weight
 
     def _length(self, cut: ObjectiveCut, norm: float) -> float:
-        if self.polyak and np.isfinite(self._lower) and cut.upper > self._lower:
-            return self.scale * (cut.upper - self._lower) / norm
+        if self.polyak and 0 < (gap := cut.upper - self._lower) < np.inf:
+            return self.scale * gap / norm
         if self._size is None:
             # how far the minimiser of the first cut lies: the diameter for a simplex, a box or a ball
             away = self._domain.minimize_linear(cut.subgradient)[1] - cut.point

@@ -22,7 +22,7 @@ from oracle_opt import (
     Step,
     minimize,
 )
-from oracle_opt.generators import SPG, FixedPoint, MirrorDescent, ProjectedGradient, Subgradient
+from oracle_opt.generators import SPG, FixedPoint, MirrorDescent, ProjectedGradient, QuasiNewton, Subgradient
 
 SCALES = np.array([1.0, 7.0, 50.0, 300.0])
 
@@ -277,3 +277,22 @@ def test_updates_need_an_oracle_that_has_them() -> None:
 def test_an_entropic_metric_is_refused_where_there_is_none() -> None:
     with pytest.raises(CapabilityMismatch, match="its entropic metric needs a domain that has one"):
         minimize(Asked(bounded=True), SPG(entropic=True))
+
+
+@pytest.mark.parametrize("generator", [Subgradient(), Subgradient(polyak=True), QuasiNewton(), MirrorDescent(), SPG()])
+@pytest.mark.parametrize("dimension", [1, 4])
+def test_subgradients_without_a_finite_length_end_the_run(generator, dimension):
+    """And so does a value of which only a lower estimate is known: Polyak's step would be infinite."""
+    rng = np.random.default_rng(dimension)
+
+    def steep(z):
+        return ObjectiveCut(z, float(z[0]), 1e200 * rng.normal(size=dimension))
+
+    def unknown(z):
+        return ObjectiveCut(z, float(z[0]), np.eye(dimension)[0], error=np.inf if rng.random() < 0.5 else 0.0)
+
+    for answer in (steep, unknown):
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = minimize(FunctionOracle(answer, Simplex(dimension)), generator, max_calls=30)
+        assert result.status is not Status.FAILED
+        assert result.n_calls == len(result.history) > 0

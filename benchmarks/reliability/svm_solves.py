@@ -187,8 +187,8 @@ def wrong(problem, solution, accuracy, tally):
     if solution.status is SVMStatus.CONVERGED and not solution.relative_gap <= accuracy:
         words.append(f"CONVERGED at {solution.relative_gap}")
     if problem.within_reach():
-        if solution.status is SVMStatus.STEP_LIMIT:
-            words.append("step limit")
+        if solution.status is SVMStatus.STEP_LIMIT and not solution.relative_gap <= 1e-6:
+            words.append(f"step limit at {solution.relative_gap:.1e}")
         elif solution.status is SVMStatus.ROUNDING_FLOOR and not solution.gap <= 100 * most + 1e-13 * abs(primal):
             words.append(f"ROUNDING_FLOOR at {solution.gap:.1e}, rounding {most:.1e}")
     tally.error(
