@@ -13,6 +13,8 @@ from oracle_opt.oracles import Exponential, Nonnegative, PositiveSemidefinite, P
 
 CONTEXT = Context(prec=50, Emax=10**15, Emin=-(10**15), traps=[InvalidOperation])
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
+NEARLY = Decimal("0." + 38 * "9")  # a point as near to the boundary is on it: the proof allows for more
+FARTHEST = Decimal(2) ** 100
 SHARP = Decimal(10) ** -30  # residual of a projection, relative to the norm of the point
 
 
@@ -29,10 +31,12 @@ def norm(v):
 def _root(positive, steps=180):
     """Where a predicate turns from false to true, by bisection in a bracket that doubles away from 0."""
     low, high, step = -ONE, ONE, ONE
-    while positive(low):
+    while positive(low) and step < FARTHEST:
         low, high, step = low - step, low, step * 2
-    while not positive(high):
+    while not positive(high) and step < FARTHEST:
         low, high, step = high, high + step, step * 2
+    if step >= FARTHEST:
+        raise ArithmeticError("the reference finds no bracket")
     for _ in range(steps):
         middle = (low + high) / TWO
         if not low < middle < high:
@@ -44,9 +48,9 @@ def _root(positive, steps=180):
 def _split_exponential(v):
     """Nearest points of the exponential cone and of its polar."""
     x, y, z = v
-    if (y > 0 and z >= y * (x / y).exp()) or (y == 0 and x <= 0 and z >= 0):
+    if (y > 0 and z >= NEARLY * y * (x / y).exp()) or (y == 0 and x <= 0 and z >= 0):
         return v, [ZERO] * 3
-    if (x > 0 and z <= -x * (y / x - 1).exp()) or (x == 0 and y <= 0 and z <= 0):
+    if (x > 0 and z <= -NEARLY * x * (y / x - 1).exp()) or (x == 0 and y <= 0 and z <= 0):
         return [ZERO] * 3, v
     if x <= 0 and y <= 0:
         return [x, ZERO, max(z, ZERO)], [ZERO, y, min(z, ZERO)]
@@ -90,9 +94,9 @@ def _split_power(v, a):
     def mean(one, other):
         return (a * one.ln() + (1 - a) * other.ln()).exp() if one > 0 and other > 0 else ZERO
 
-    if x >= 0 and y >= 0 and mean(x, y) >= size:
+    if x >= 0 and y >= 0 and mean(x, y) >= NEARLY * size:
         return v, [ZERO] * 3
-    if x <= 0 and y <= 0 and mean(-x / a, -y / (1 - a)) >= size:
+    if x <= 0 and y <= 0 and mean(-x / a, -y / (1 - a)) >= NEARLY * size:
         return [ZERO] * 3, v
 
     def point(t):
