@@ -227,7 +227,10 @@ class PositiveSemidefinite(Cone):
         The diagonal is enlarged by more than the rounding of the entries.
         """
         values, vectors = np.linalg.eigh(self.matrix(v))
-        chosen = vectors[:, values < -self.rounding * float(np.abs(values).max())][:, :most]
+        least = -self.rounding * max(-float(values[0]), float(values[-1]))
+        if not values[0] < least:
+            return np.zeros((0, self.dimension))
+        chosen = vectors[:, values < least][:, :most]
         rows = chosen[self._rows].T * chosen[self._columns].T * self._scale
         rows[:, self._rows == self._columns] += 4 * EPS
         return rows

@@ -85,6 +85,8 @@ class HalfSpaces:
     ) -> Iterator[FeasibilityCut]:
         """Each row of A is a cone of its own: its tolerance is in units of the distance in x."""
         depths = np.abs(v) if isinstance(cone, Zero) else -v
+        if not depths.max() > 0.0:
+            return
         units = block.row_norms
         allowed = self.tolerance * np.where(units > 0.0, units * max(1.0, norm), max(1.0, self._largest_side))
         chosen = np.flatnonzero(depths > np.maximum(allowed, ROUNDING * (units * norm + block.sides)))
