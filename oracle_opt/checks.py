@@ -177,13 +177,14 @@ def _check_curvature(factor: Any, dimension: int) -> None:
 
 
 def _check_sum(cut: ObjectiveCut) -> None:
-    """Raise InvalidCut unless the parts add up to the cut, up to rounding."""
+    """Raise InvalidCut unless the parts add up to the cut: the values within what they state as errors, and rounding."""
     if not cut.parts:
         return
     rows = np.array([[one.value, *one.subgradient] for one in cut.parts])
     size = np.abs(rows).sum(axis=0)
     away = np.abs(rows.sum(axis=0) - np.r_[cut.value, cut.subgradient])
-    if away[0] > 1e-9 * size[0] or away[1:].max() > 1e-9 * size[1:].max():
+    errors = cut.error + sum(one.error for one in cut.parts)
+    if away[0] > 1e-9 * size[0] + errors or away[1:].max() > 1e-9 * size[1:].max():
         raise InvalidCut(
             f"`parts` must add up to the cut, got values that add up to {rows[:, 0].sum()!r} for {cut.value!r}, and "
             f"subgradients that miss the cut's by up to {away[1:].max():.2g}"

@@ -98,7 +98,9 @@ def test_a_set_without_interior_is_never_called_empty(make, width) -> None:
     result = minimize(walls(width), make(), max_calls=100, max_seconds=20)
     assert result.status not in (Status.EMPTY, Status.CONTRADICTION, Status.MAX_SECONDS)
     assert result.lower_bound <= -1.0 <= result.upper_bound + 1e-12
-    if make not in (TAKE_CUTS[2], Ellipsoid):  # which live on a ball and a volume
+    # Within the oracle's tolerance of 1e-9 a unit in the last place decides whether projections go on; a linear program
+    # does not mind. The other two live on a ball and a volume.
+    if make is Kelley or (width > 1e-9 and make not in (TAKE_CUTS[2], Ellipsoid)):
         assert result.upper_bound <= -1.0 + 1e-5
 
 
