@@ -177,7 +177,7 @@ def _check_curvature(factor: Any, dimension: int) -> None:
 
 
 def _check_sum(cut: ObjectiveCut) -> None:
-    """Raise InvalidCut unless the parts add up to the cut: the values within what they state as errors, and rounding."""
+    """Raise InvalidCut unless the parts add up to the cut, the values within rounding and the errors they state."""
     if not cut.parts:
         return
     rows = np.array([[one.value, *one.subgradient] for one in cut.parts])
