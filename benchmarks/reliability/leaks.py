@@ -25,12 +25,13 @@ from oracle_opt.datasets import Dataset
 from oracle_opt.oracles import svm
 from oracle_opt.study import Settings, compare
 
-UNIT = "kinds of work, each repeated 250 times"
+UNIT = "kinds of work, each repeated again and again"
 WARM, WINDOW, WINDOWS = 40, 70, 3
 BYTES, BLOCKS, OBJECTS = 500.0, 3.0, 0.1  # of growth a repeat that are allowed
-# repeats in a window and bytes where they differ, and up to two objects, as a cache still fills: matplotlib keeps some
-# 3 kB of each figure with logarithmic axes
-LARGE = {"compare": (25, 2e4), "compare, two processes": (3, 1e5)}
+# Repeats in a window and bytes where they differ, then with up to 20 blocks and 2 objects, as caches still fill:
+# matplotlib keeps some 3 kB of each figure with logarithmic axes.
+LARGE = {"compare": (25, 2e4), "compare, two processes": (5, 1e5)}
+LEAST_WARM = 10
 
 
 def run(count, seed, tally):
@@ -45,7 +46,7 @@ def run(count, seed, tally):
 
 
 def _grown(once, tally, window, most):
-    for _ in range(min(WARM, window)):
+    for _ in range(min(WARM, max(LEAST_WARM, window))):
         once()
     marks = [_held()]
     for _ in range(WINDOWS):
@@ -59,7 +60,7 @@ def _grown(once, tally, window, most):
     words = []
     for name, allowed in (
         ("bytes", most),
-        ("blocks", BLOCKS),
+        ("blocks", BLOCKS if most == BYTES else 20.0),
         ("objects", OBJECTS if most == BYTES else 2.0),
         ("files", 0),
         ("threads", 0),
