@@ -91,7 +91,7 @@ def truth(C, A, b, trace, radius):
 def check(result, known, radius, tally):
     """What is wrong with a run, in words."""
     words = []
-    if result.status is Status.CONTRADICTION or result.lower_bound > result.upper_bound * (1 + 1e-12) + 1e-12:
+    if result.status is Status.CONTRADICTION or result.lower_bound > result.upper_bound:
         words.append(f"{result.status.name}, bounds {result.lower_bound:.12g} and {result.upper_bound:.12g}")
     status, values, terms = known
     size = max(1.0, terms)
