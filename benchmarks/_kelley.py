@@ -39,7 +39,7 @@ def packed_kernels(X):
 
 
 def kelley(packed, y, C, rtol, skip_zeros):
-    """Minimise over the simplex; return calls, lower and upper bound, seconds in the oracle and in the master.
+    """Minimize over the simplex; return calls, lower and upper bound, seconds in the oracle and in the master.
 
     With `skip_zeros` the sum is over the kernels of positive weight alone, which copies them first.
     """

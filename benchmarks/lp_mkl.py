@@ -23,7 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from oracle_opt.oracles import uci_bank
-from oracle_opt.oracles.svm import SMOMKL, NewtonMKL, solve_lp_mkl
+from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl
 
 EXPONENTS = (2.0, 1.33, 1.1)
 # The C++ code of the authors of SMO-MKL: seconds, measured elsewhere, on a machine about three times as fast; and the

@@ -24,8 +24,8 @@ import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Query, Simplex, minimize
-from oracle_opt._projection import project_on_cuts
 from oracle_opt.bounds import BoundTracker
+from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators import (
     SPG,
     AnalyticCenter,
@@ -36,7 +36,7 @@ from oracle_opt.generators import (
     ReducedGradient,
     Subgradient,
 )
-from oracle_opt.generators._model import CuttingPlaneModel
+from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.oracles import MKLOracle, uci_bank
 
 try:
@@ -161,7 +161,7 @@ class LevelProblem:
         return project_on_cuts(self.domain, self.center, self.metric, matrix, rhs, start[: len(rhs)], unit=unit)
 
     def lbfgs(self):
-        """Maximise the dual, one variable a row and one for the sum."""
+        """Maximize the dual, one variable a row and one for the sum."""
         matrix, rhs = self.rows, self.sides
 
         def point(u):

@@ -35,7 +35,7 @@ METHODS: list[tuple[str, QueryPointGenerator, int | None]] = [
 
 
 def kernels_on(Z: np.ndarray, features: list[int]) -> list[np.ndarray]:
-    """The 13 kernels of `uci_bank` on some features of standardised points."""
+    """The 13 kernels of `uci_bank` on some features of standardized points."""
     squares = sum((Z[:, None, f] - Z[None, :, f]) ** 2 for f in features)
     products = Z[:, features] @ Z[:, features].T
     widths = np.geomspace(*np.quantile(np.sqrt(squares[squares > 0]), (0.1, 0.9)), 10)
@@ -57,7 +57,7 @@ def problem(path: Path, n: int, parts: list[list[int]], alone: bool) -> tuple[Gr
         for subset in [used, *([[f] for f in used] if alone else [])]:
             kernels += kernels_on(Z, subset)
         groups.append(range(first, len(kernels)))
-    return GramBank(kernels, normalise=True, check=False), y, groups
+    return GramBank(kernels, normalize=True, check=False), y, groups
 
 
 def main() -> None:

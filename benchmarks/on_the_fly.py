@@ -3,7 +3,7 @@
     ORACLE_OPT_DATA=folder-with-the-data-sets python benchmarks/on_the_fly.py [--quick]
 
 Prints a Markdown table; progress goes to stderr. C = 100, lambda = 1, to a proven relative gap of 1e-3; RBF kernels of
-unit trace on standardised features, of widths between quantiles of their distances. Each row is measured in a process
+unit trace on standardized features, of widths between quantiles of their distances. Each row is measured in a process
 of its own: processor seconds of one thread in `solve_lp_mkl` (the bank is made before), peak resident memory of the
 whole process (Linux), Python, libraries and data included. The ratio is to the seconds of the same solver on the same
 kernels in a `GramBank`, in one more process, where one copy of them takes at most GRAM_BYTES.
@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from oracle_opt.datasets import load
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.oracles import GramBank, RBFBank
-from oracle_opt.oracles.svm import SMOMKL, NewtonMKL, solve_lp_mkl
+from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl
 
 RTOL = 1e-3
 GRAM_BYTES = 1 << 30

@@ -1,11 +1,11 @@
-"""Lagrangian bounds of public instances: travelling salesman, assignment, facility location, multicommodity flow.
+"""Lagrangian bounds of public instances: traveling salesman, assignment, facility location, multicommodity flow.
 
     ORACLE_OPT_PROBLEMS=folder python benchmarks/problems_lagrangian.py [--quick] [--only KIND ...]
 
 The folder holds `tsp`, `gap`, `uflp` and `mcf`, each with its instances and `optima.json`, the list of known bounds.
 Every generator runs to a proven relative gap of 1e-6 or its time limit. The first table has a row an instance, for the
 generator that needs the fewest calls: known value of the best bound; the bound proven and the limit that no multipliers
-exceed (the other way round where the problem is a maximisation); their gap; calls; seconds, and those in the oracle;
+exceed (the other way round where the problem is a maximization); their gap; calls; seconds, and those in the oracle;
 then, from averaged relaxed solutions, the cost of a primal solution relative to the known value, and its largest
 violation of a relaxed constraint relative to the largest right-hand side. The second table has the calls of each
 generator, or the relative gap it had proven at its limit.
@@ -25,7 +25,7 @@ from oracle_opt import minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, Subgradient
 from oracle_opt.oracles import (
     FacilityLocationOracle,
-    GeneralisedAssignmentOracle,
+    GeneralizedAssignmentOracle,
     HeldKarpOracle,
     MulticommodityFlowOracle,
 )
@@ -42,7 +42,7 @@ def oracle_of(kind, path, item):
     if kind == "tsp":
         return HeldKarpOracle.from_tsplib(path), item["held_karp_bound"]
     if kind == "gap":
-        return GeneralisedAssignmentOracle.from_file(path, maximize=item["sense"] == "max"), item["lagrangian_bound"]
+        return GeneralizedAssignmentOracle.from_file(path, maximize=item["sense"] == "max"), item["lagrangian_bound"]
     if kind == "uflp":
         return FacilityLocationOracle.from_file(path), item["lp_bound"]
     return MulticommodityFlowOracle.from_file(path), item["resolved"]

@@ -59,7 +59,7 @@ def sum_of_kernels(X):
 
 
 def regressions(quick):
-    """Standardised targets: those of patients, and of Friedman's first function with noise."""
+    """Standardized targets: those of patients, and of Friedman's first function with noise."""
     yield "diabetes", *load_diabetes(return_X_y=True)
     if not quick:
         yield "friedman1", *make_friedman1(600, noise=1.0, random_state=0)

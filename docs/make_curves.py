@@ -37,7 +37,7 @@ from oracle_opt.oracles import MKLOracle, uci_bank
 
 MAX_CALLS = 500
 LEVELS = (1e-1, 1e-2, 5e-3, 1e-3, 1e-4, 1e-6)
-# Colours of Okabe & Ito, told apart by readers with any colour vision; a variant of a class is dashed.
+# Colors of Okabe & Ito, told apart by readers with any color vision; a variant of a class is dashed.
 CURVES: dict[str, tuple[QueryPointGenerator, str, str]] = {
     "NewtonBundle()": (NewtonBundle(), "#332288", "-"),
     "LevelSet()": (LevelSet(), "#0072B2", "-"),
@@ -112,11 +112,11 @@ def draw(results: dict[str, Result], path: Path) -> None:
     with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(9.6, 3.9), dpi=110, layout="constrained")
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
-        for name, (_, colour, dashes) in CURVES.items():
+        for name, (_, color, dashes) in CURVES.items():
             history = results[name].history
             for ax, gaps in zip(axes, (history.relative_gap, history.single_cut_gap), strict=True):
                 look = {"marker": "o", "ls": ""} if len(history) == 1 else {"ls": dashes, "lw": 1.6}
-                ax.plot(history.call, np.where(gaps > 0, gaps, np.nan), color=colour, label=name, **look)
+                ax.plot(history.call, np.where(gaps > 0, gaps, np.nan), color=color, label=name, **look)
         for ax, title in zip(axes, ("best of the four proofs", "best single cut alone"), strict=True):
             ax.set(xscale="log", yscale="log", ylim=(7e-7, 3), xlim=(0.9, 1.1 * MAX_CALLS), xlabel="oracle calls")
             ax.set_xticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
@@ -126,15 +126,15 @@ def draw(results: dict[str, Result], path: Path) -> None:
         axes[0].set_ylabel("proven relative gap")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=8.5)
-        save(figure, path, colours=64)
+        save(figure, path, colors=64)
 
 
-def save(figure: Figure, path: Path, colours: int) -> None:
-    """Save a figure as a PNG of few colours: a third of the bytes."""
+def save(figure: Figure, path: Path, colors: int) -> None:
+    """Save a figure as a PNG of few colors: a third of the bytes."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-    picture.quantize(colours, method=Image.Quantize.MAXCOVERAGE, kmeans=4).save(path, optimize=True)
+    picture.quantize(colors, method=Image.Quantize.MAXCOVERAGE, kmeans=4).save(path, optimize=True)
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
 from oracle_opt.generators import LBFGS, Ellipsoid, FixedPoint, SpectralBundle
-from oracle_opt.oracles.svm import SMOMKL, Hinge, MKLSolver, NewtonMKL, solve_mkl
+from oracle_opt.oracles.mkl import SMOMKL, Hinge, MKLSolver, NewtonMKL, solve_mkl
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"
@@ -91,7 +91,7 @@ PAGES = {
     "max_eigenvalue": Page(1e-5, ("SpectralBundle()", *BY_LEVEL, SUBGRADIENT), "eigenvectors and curvature"),
     "benders": Page(1e-6, (*BY_BUNDLE, "Ellipsoid()"), "piecewise linear: ends at a vertex"),
     "held_karp": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "piecewise linear: ends at a vertex"),
-    "generalised_assignment": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "the same; `LevelSet()` for many jobs, see below"),
+    "generalized_assignment": Page(1e-6, (*BY_BUNDLE, SUBGRADIENT), "the same; `LevelSet()` for many jobs, see below"),
     "facility_location": Page(1e-6, (*BY_LEVEL, SUBGRADIENT), "calls hardly grow with the customers"),
     "multicommodity_flow": Page(1e-6, BY_BUNDLE, "few prices are not zero; `AnalyticCenter()` on larger networks"),
     "cvxpy_value": Page(1e-5, BY_LEVEL, "a simplex: its entropic metric fits"),
@@ -109,7 +109,7 @@ class Measured:
 def answer(oracle: Oracle, start: np.ndarray | None, method: QueryPointGenerator | MKLSolver, page: Page) -> Result:
     """One run to the tolerance of the page."""
     if isinstance(method, MKLSolver):
-        return solve_mkl(oracle.bank, Hinge(oracle.y, oracle.C), oracle.regulariser, page.tolerance, solver=method)
+        return solve_mkl(oracle.bank, Hinge(oracle.y, oracle.C), oracle.regularizer, page.tolerance, solver=method)
     tolerances = {"rtol": page.tolerance} if oracle.convex else {"rtol": 0.0, "gtol": page.tolerance}
     return minimize(oracle, method, start, **tolerances, max_calls=MAX_CALLS)
 
@@ -142,10 +142,10 @@ def draw(convex: bool, runs: dict[str, Measured], tolerance: float, path: Path) 
             history = run.result.history
             gaps = history.relative_gap if convex else (history.upper_bound - best) / abs(best)
             gaps = np.where(gaps < 10, np.maximum(gaps, least / 5), np.nan)  # what is smaller is on the lower edge
-            _, colour, dashes = METHODS[name]
-            ax.plot(history.call, gaps, color=colour, ls=dashes, lw=1.6, label=name.removesuffix("()"))
+            _, color, dashes = METHODS[name]
+            ax.plot(history.call, gaps, color=color, ls=dashes, lw=1.6, label=name.removesuffix("()"))
             if run.result.success and np.isfinite(gaps[-1]):
-                ax.plot(history.call[-1], gaps[-1], "o", ms=4, color=colour, clip_on=False, zorder=3)
+                ax.plot(history.call[-1], gaps[-1], "o", ms=4, color=color, clip_on=False, zorder=3)
         if convex:
             ax.axhline(tolerance, color="0.45", lw=0.8, zorder=1)
         ax.set(xscale="log", yscale="log", xlabel="oracle calls", xlim=(0.9, None), ylim=(least / 5, None))
@@ -154,7 +154,7 @@ def draw(convex: bool, runs: dict[str, Measured], tolerance: float, path: Path) 
         ax.minorticks_off()
         ax.grid(color="#dddddd", lw=0.6)
         figure.legend(loc="outside right center", frameon=False)
-        save(figure, path, colours=64)
+        save(figure, path, colors=64)
 
 
 def power(tolerance: float) -> str:

@@ -17,15 +17,15 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
-from oracle_opt.cuts import Vector
-from oracle_opt.generators._barrier import Polytope, analytic_center
-from oracle_opt.generators._chebyshev import ChebyshevLP
-from oracle_opt.generators._cuts import TANGENTS
-from oracle_opt.generators._feasible import nothing_left
-from oracle_opt.generators._highs import LPFailure
-from oracle_opt.generators._lp import ModelMinimum
-from oracle_opt.generators._model import CuttingPlaneModel
-from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
+from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.barrier import Polytope, analytic_center
+from oracle_opt.generators.masters.chebyshev import ChebyshevLP
+from oracle_opt.generators.masters.cut_pool import TANGENTS
+from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.feasible_points import nothing_left
+from oracle_opt.generators.masters.highs import LPFailure
+from oracle_opt.generators.masters.linear_program import ModelMinimum
+from oracle_opt.generators.masters.polyhedral import polyhedral_refusal, working_polyhedron
 
 AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted
 FARTHER, NEARER = 4.0, 0.5  # factors of its unit of length, where the model was right, and where the value did not fall
@@ -37,7 +37,7 @@ class AnalyticCenter(QueryPointGenerator):
 
     In the epigraph form that set is ``{(z, theta) : constant_i + slope_i @ z <= theta <= upper bound}`` over the
     domain and the feasibility cuts; in the objective-cut form it is ``{z : slope_i @ (z - point_i) <= 0}``. Its
-    analytic center maximises the weighted sum of the logarithms of all slacks.
+    analytic center maximizes the weighted sum of the logarithms of all slacks.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class AnalyticCenter(QueryPointGenerator):
     -----
     The center is found by a few primal-dual Newton steps from the last one, which need not satisfy the new cut, and
     only to a tenth: a center need not be exact. Should they fail they are taken once more from a strictly feasible
-    point: the best one on the segment from the last center to the minimiser of the cutting-plane model, or, should
+    point: the best one on the segment from the last center to the minimizer of the cutting-plane model, or, should
     feasibility cuts leave none there, the center of the largest ball. If these fail, too, that point itself is asked:
     it is in the localization set, so the run always goes on. The proven bound is that of the model's minimum, a
     linear program; the multipliers of the center, weight over slack, prove less.
@@ -122,7 +122,7 @@ class AnalyticCenter(QueryPointGenerator):
         self._center = middle = self._domain.interior_point()
         vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
         size = whole = float(np.linalg.norm(vertex - middle)) or 1.0
-        if isinstance(domain, FreeSpace | NonnegativeOrthant):  # whose radius says no more than where no minimiser is
+        if isinstance(domain, FreeSpace | NonnegativeOrthant):  # whose radius says no more than where no minimizer is
             size /= domain.dimension
         self._least_size = self._size = size
         self._most_size = FAR * whole
@@ -137,7 +137,7 @@ class AnalyticCenter(QueryPointGenerator):
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
-        """Add the cut and recentre; every objective cut moves the center."""
+        """Add the cut and recenter; every objective cut moves the center."""
         if isinstance(cut, ObjectiveCut):
             self._adapt(self._model.error(cut))
         self._model.add(cut)
@@ -145,7 +145,7 @@ class AnalyticCenter(QueryPointGenerator):
         for _ in range(TANGENTS):
             if self._model.minimum is None:
                 break
-            self._recentre(self._model.minimum)
+            self._recenter(self._model.minimum)
             # what the parts say, too, has to leave the center inside: below theta, or the upper bound
             height = self._height if self.epigraph and len(self._model.pool.objective) else 0.0
             if not self._model.pool.add_tangent(self._point, self._model.pool.upper - height):
@@ -165,7 +165,7 @@ class AnalyticCenter(QueryPointGenerator):
         elif 1.0 <= error < np.inf:
             self._size = max(NEARER * self._size, self._least_size)
 
-    def _recentre(self, minimum: ModelMinimum) -> None:
+    def _recenter(self, minimum: ModelMinimum) -> None:
         polytope = self._polytope()
         height = [-self._height / self._unit] if len(polytope.lower) > self._domain.dimension else []
         center, converged = analytic_center(polytope, np.r_[self._center, height])
@@ -174,7 +174,7 @@ class AnalyticCenter(QueryPointGenerator):
             if start is None:
                 start = self._best_on_segment(polytope, self._deepest_point(minimum))
             if start is None:
-                # the set has no interior left at this precision: its best known point is the model's minimiser
+                # the set has no interior left at this precision: its best known point is the model's minimizer
                 self._point = minimum.point
                 return
             center, converged = analytic_center(polytope, start)
@@ -186,7 +186,7 @@ class AnalyticCenter(QueryPointGenerator):
         self._point = self._query()
 
     def _deepest_point(self, minimum: ModelMinimum) -> Vector:
-        """Center of the largest ball between the cuts; should its program fail, the model's minimiser."""
+        """Center of the largest ball between the cuts; should its program fail, the model's minimizer."""
         try:
             ball = ChebyshevLP(self._domain).solve(self._model.pool)
         except LPFailure:

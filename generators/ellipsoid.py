@@ -19,10 +19,11 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.cuts import EPS, Cut, Vector
-from oracle_opt.generators._feasible import is_positive, nothing_left
-from oracle_opt.generators._polyhedron import polyhedral_refusal
+from oracle_opt.cuts import Cut
+from oracle_opt.generators.masters.feasible_points import is_positive, nothing_left
+from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
 FLAT = 1e-14  # relative to the longest axis
 INSIDE = 1e-12  # a center so little outside, relative to the domain's size, is projected and not cut off

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from oracle_opt import Domain, InvalidArgument, ObjectiveCut, SequentialGenerator
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 
 
 class FixedPoint(SequentialGenerator):

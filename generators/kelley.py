@@ -1,4 +1,4 @@
-"""Kelley-Cheney-Goldstein: minimise the cutting-plane model."""
+"""Kelley-Cheney-Goldstein: minimize the cutting-plane model."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
-from oracle_opt.cuts import Vector
-from oracle_opt.generators._feasible import nothing_left
-from oracle_opt.generators._level import level_point
-from oracle_opt.generators._model import CuttingPlaneModel
-from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
+from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.feasible_points import nothing_left
+from oracle_opt.generators.masters.level_projection import level_point
+from oracle_opt.generators.masters.polyhedral import polyhedral_refusal, working_polyhedron
 
 
 class Kelley(QueryPointGenerator):
     """The Kelley-Cheney-Goldstein method, for MKL known as SILP.
 
-    The next query point minimises the model ``max_i constant_i + slope_i @ z``, a linear program to which each call
+    The next query point minimizes the model ``max_i constant_i + slope_i @ z``, a linear program to which each call
     adds a row; HiGHS re-solves it from the last basis.
 
     Parameters
     ----------
     chebyshev : bool
-        Ask at the centre of the largest ball between the cuts ``constant_i + slope_i @ z <= upper bound`` instead:
-        the same program with normalised gradients.
+        Ask at the center of the largest ball between the cuts ``constant_i + slope_i @ z <= upper bound`` instead:
+        the same program with normalized gradients.
     max_cuts : int
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
     tune_accuracy : bool
@@ -66,7 +66,7 @@ class Kelley(QueryPointGenerator):
         self._point: Vector | None = point
 
     def ask(self) -> Vector | Query:
-        """Return the model's minimiser."""
+        """Return the model's minimizer."""
         if self._point is None:
             raise nothing_left(proven=True)
         return self._model.query(self._point, self.tune_accuracy)

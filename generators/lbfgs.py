@@ -8,7 +8,7 @@ from collections.abc import Generator
 import numpy as np
 
 from oracle_opt import Box, Domain, FreeSpace, InvalidArgument, ObjectiveCut, SequentialGenerator
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 
 
 class LBFGS(SequentialGenerator):

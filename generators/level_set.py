@@ -12,11 +12,11 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
-from oracle_opt.cuts import Vector
-from oracle_opt.generators._feasible import nothing_left
-from oracle_opt.generators._level import level_point
-from oracle_opt.generators._model import CuttingPlaneModel
-from oracle_opt.generators._polyhedron import polyhedral_refusal, working_polyhedron
+from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.feasible_points import nothing_left
+from oracle_opt.generators.masters.level_projection import level_point
+from oracle_opt.generators.masters.polyhedral import polyhedral_refusal, working_polyhedron
 
 AGREES = 0.03  # error of the model that lets the level fall, as a share of the decrease it predicted
 FALL = 0.25  # what the level is multiplied by then
@@ -59,7 +59,7 @@ class LevelSet(QueryPointGenerator):
 
     L comes from a linear program with warm rows, the projection from its dual, which has one variable a cut. Should
     the projection fail numerically, the query point is where the segment from the last query point to the linear
-    program's minimiser enters the level set: never best, always allowed.
+    program's minimizer enters the level set: never best, always allowed.
 
     References
     ----------
@@ -105,7 +105,7 @@ class LevelSet(QueryPointGenerator):
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
-        """Add the cut, minimise the model, project on the new level set."""
+        """Add the cut, minimize the model, project on the new level set."""
         if self.adaptive and isinstance(cut, ObjectiveCut):
             right = self._model.error(cut) <= AGREES
             self._level = min(self.level, max(FALL * self._level, LOWEST)) if right else self.level

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import Domain, Exhausted, InvalidArgument, ObjectiveCut, ProductOfSimplices, QueryPointGenerator, Step
-from oracle_opt.cuts import Cut, Vector
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Cut
 
 
 class MirrorDescent(QueryPointGenerator):

@@ -14,18 +14,18 @@ from oracle_opt import (
     Simplex,
     Step,
 )
-from oracle_opt.cuts import Vector
-from oracle_opt.generators._cuts import TANGENTS
-from oracle_opt.generators._interior_point import Matrix, minimize_epigraph
-from oracle_opt.generators._level import level_point
-from oracle_opt.generators._model import CuttingPlaneModel
+from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.cut_pool import TANGENTS
+from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.interior_point import Matrix, minimize_epigraph
+from oracle_opt.generators.masters.level_projection import level_point
 
 # A Newton step whose value was predicted to this share of the gap is followed by one with the best point's curvature
 # alone; one that leaves more than SLOW of the gap is slow, and after PATIENCE slow ones in a row comes a level step.
 TRUSTED = 0.1
 SLOW = 0.9
 PATIENCE = 2
-# The share of the gap by which cuts of the summands may exceed the model at its minimiser.
+# The share of the gap by which cuts of the summands may exceed the model at its minimizer.
 GIVE = 0.05
 # So many variables, the largest of the best point, are at most in the first program of a Newton step.
 FIRST = 50
@@ -65,8 +65,8 @@ class NewtonBundle(QueryPointGenerator):
     *Bound.* The model with curvature is no minorant and proves nothing: it only says where to ask. The lower bound is
     the minimum of a convex combination of cuts, whatever the oracle says of its curvature.
 
-    The model is minimised by an interior point method over the variables that matter: the largest of the best point
-    and the support of the linear program's minimiser, to which those with a negative reduced cost are added until
+    The model is minimized by an interior point method over the variables that matter: the largest of the best point
+    and the support of the linear program's minimizer, to which those with a negative reduced cost are added until
     there is none, which makes the solution exact. Should that fail numerically, a level step is taken.
 
     References
@@ -115,7 +115,7 @@ class NewtonBundle(QueryPointGenerator):
         return Query(self._point, curvature=True)
 
     def tell(self, cut: ObjectiveCut) -> Step:
-        """Add the cut; step to the level set or to the minimiser of the second-order model."""
+        """Add the cut; step to the level set or to the minimizer of the second-order model."""
         model, before = self._model, self._model.gap
         better = model.add(cut)
         best, gap = model.pool.best, model.gap
@@ -163,7 +163,7 @@ class NewtonBundle(QueryPointGenerator):
         return rows.largest(point) + 0.5 * float(moved @ moved)
 
     def _newton_point(self, best: ObjectiveCut, root: Matrix, gap: float) -> Vector | None:
-        """Minimise the model in units of the gap; `None` if the interior point method fails."""
+        """Minimize the model in units of the gap; `None` if the interior point method fails."""
         assert self._model.minimum is not None
         pool = self._model.pool
         root = root / np.sqrt(gap)
@@ -176,7 +176,7 @@ class NewtonBundle(QueryPointGenerator):
         while True:
             chosen = np.flatnonzero(active)
             part = root[:, chosen]
-            # the tiny ridge makes the minimiser unique where neither cuts nor curvature do
+            # the tiny ridge makes the minimizer unique where neither cuts nor curvature do
             hessian = part.T @ part
             hessian[np.diag_indices(len(chosen))] += 1e-10 * max(float(hessian.diagonal().max()), 1.0)
             solved = minimize_epigraph(hessian, -target @ part, slopes[:, chosen], constants, self._radius)

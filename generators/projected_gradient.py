@@ -7,7 +7,7 @@ from collections.abc import Generator
 import numpy as np
 
 from oracle_opt import Domain, InvalidArgument, ObjectiveCut, Query, SequentialGenerator
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 
 
 class ProjectedGradient(SequentialGenerator):
@@ -15,7 +15,7 @@ class ProjectedGradient(SequentialGenerator):
 
     Every trial is a point of the projection arc ``z(s) = project(z - s * g)``, taken if
     ``f(z(s)) <= f(z) + sufficient_decrease * g @ (z(s) - z)``, (5). The first step moves as far as the first cut's
-    minimiser over the domain lies, or by 1 on an unbounded domain; later ones start at twice the last.
+    minimizer over the domain lies, or by 1 on an unbounded domain; later ones start at twice the last.
 
     Parameters
     ----------

@@ -18,19 +18,19 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
-from oracle_opt.cuts import Vector
-from oracle_opt.generators._cuts import TANGENTS, CutPool
-from oracle_opt.generators._feasible import nearest_feasible, nothing_left, prove_empty
-from oracle_opt.generators._proximal import proximal_point
+from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
+from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
+from oracle_opt.generators.masters.proximal import proximal_point
 
 TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
 WORTH = 0.05  # share of the predicted decrease that the parts' model may take back
 
 
 class ProximalBundle(QueryPointGenerator):
-    """Minimise the cutting-plane model plus a quadratic that keeps it near the center.
+    """Minimize the cutting-plane model plus a quadratic that keeps it near the center.
 
-    The next query point minimises ``max_i (constant_i + slope_i @ z) + weight / 2 * |z - center|^2`` over the domain
+    The next query point minimizes ``max_i (constant_i + slope_i @ z) + weight / 2 * |z - center|^2`` over the domain
     and the feasibility cuts. It becomes the center, a serious step, if the value falls by at least `descent` times
     what the model predicts; else its cut betters the model, a null step. The weight follows Kiwiel's proximity
     control.
@@ -40,7 +40,7 @@ class ProximalBundle(QueryPointGenerator):
     descent : float
         Share of the predicted decrease that makes a step serious, between 0 and 1/2.
     proximal : float, optional
-        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimiser on the
+        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimizer on the
         domain, or over 1 where that is infinite.
     max_cuts : int
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
@@ -90,7 +90,7 @@ class ProximalBundle(QueryPointGenerator):
         self._weight = 0.0
         self._least_weight = 0.0
         self._age = 0  # serious steps in a row since the weight changed, null steps counted down
-        self._typical = np.inf  # Kiwiel's variation estimate: linearisation errors above it are large
+        self._typical = np.inf  # Kiwiel's variation estimate: linearization errors above it are large
         self._decrease = 0.0  # predicted at the pending point
         # of the last master: those of cuts, of feasibility cuts and of equations
         self._multipliers, self._outer, self._pulls = np.zeros(0), np.zeros(0), np.zeros(len(self._rhs))
@@ -99,7 +99,7 @@ class ProximalBundle(QueryPointGenerator):
         self._end: Exhausted | None = None
 
     def ask(self) -> Vector:
-        """Return the minimiser of the proximal master."""
+        """Return the minimizer of the proximal master."""
         if self._end is not None:
             raise self._end
         return self._point

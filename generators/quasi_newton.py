@@ -7,7 +7,7 @@ from collections.abc import Generator
 import numpy as np
 
 from oracle_opt import Box, Domain, FreeSpace, InvalidArgument, ObjectiveCut, SequentialGenerator, Simplex
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 
 
 class QuasiNewton(SequentialGenerator):

@@ -16,8 +16,8 @@ from oracle_opt import (
     SpectralPart,
     Step,
 )
-from oracle_opt.cuts import EPS, Vector
-from oracle_opt.generators._spectral import Matrix, SpectralModel, SpectralPoint, flattened, minimize_spectral
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.generators.masters.spectral import Matrix, SpectralModel, SpectralPoint, flattened, minimize_spectral
 
 NEW = 10  # eigenvectors that a call adds to the active ones
 ACTIVE = 1e-3  # share of the largest multiplier above which an eigenvector is active
@@ -25,7 +25,7 @@ NEAR = 0.1  # a vector nearer than this to the span of others adds nothing to th
 
 
 class SpectralBundle(QueryPointGenerator):
-    """Minimise a model of the largest eigenvalue on a subspace, plus a quadratic that holds its curvature.
+    """Minimize a model of the largest eigenvalue on a subspace, plus a quadratic that holds its curvature.
 
     Of ``f(y) = trace * lambda_max(M(y)) + b @ y``, ``M(y) = C - sum_i y_i A_i``, the model knows M on the span of some
     orthonormal vectors P and what it forgot as one affine minorant l:
@@ -35,7 +35,7 @@ class SpectralBundle(QueryPointGenerator):
     Blocks of M of order one, as linear inequalities become, are affine functions which the model has whole; P is then
     of the other rows.
 
-    Its minimiser is the next query point. It becomes the center, a serious step, if the value falls by at least
+    Its minimizer is the next query point. It becomes the center, a serious step, if the value falls by at least
     `descent` times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten
     more, or `min_order`, and of the active part of the old span; after a null step of that part, the ten leading
     eigenvectors at the rejected point and those at the center.
@@ -45,7 +45,7 @@ class SpectralBundle(QueryPointGenerator):
     descent : float
         Share of the predicted decrease that makes a step serious, between 0 and 1/2.
     proximal : float, optional
-        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimiser on the
+        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimizer on the
         domain, or over 1 where that is infinite.
     min_order : int
         Fewest leading eigenvectors in P after a serious step, where there are so many. The master is a semidefinite
@@ -137,7 +137,7 @@ class SpectralBundle(QueryPointGenerator):
         self._lower = -np.inf
 
     def ask(self) -> Query:
-        """Return the minimiser of the master, with the wish for eigenpairs."""
+        """Return the minimizer of the master, with the wish for eigenpairs."""
         return Query(self._point, curvature=True)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -221,7 +221,7 @@ class SpectralBundle(QueryPointGenerator):
         self._share = 1.0 - float(done.eta[len(done.eta) - len(entries) :].sum())
 
     def _within(self, y: Vector, done: SpectralPoint, model: SpectralModel, hessian: Matrix) -> tuple[Vector, float]:
-        """The master's step where it stays in the ball that holds a minimiser, and the decrease it predicts.
+        """The master's step where it stays in the ball that holds a minimizer, and the decrease it predicts.
 
         Bounds are those of the ball, and values outside it may be lower. A step that leaves it ends at the nearest
         point of the ball or, if that predicts no decrease, at the surface.

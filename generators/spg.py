@@ -7,8 +7,8 @@ from collections.abc import Generator
 import numpy as np
 
 from oracle_opt import Domain, InvalidArgument, ObjectiveCut, Query, SequentialGenerator
+from oracle_opt.arrays import Vector
 from oracle_opt.bounds import relative_gap
-from oracle_opt.cuts import Vector
 
 FINEST = 1e-12  # relative error, below which no oracle is asked
 DROWNED = 10  # steps in a row that only the stated errors let pass, after which the method gives up
@@ -23,7 +23,7 @@ class SPG(SequentialGenerator):
     Parameters
     ----------
     max_length : float
-        Largest step length, in units of the length that moves as far as the cut's minimiser over the domain lies, or,
+        Largest step length, in units of the length that moves as far as the cut's minimizer over the domain lies, or,
         on an unbounded domain, as the point is long. The paper clips to [1e-30, 10] in its own units.
     sufficient_decrease : float
         gamma of the line search, (10).
@@ -158,7 +158,7 @@ def _project(domain: Domain, cut: ObjectiveCut, length: float, metric: Vector | 
 
 
 def _unit(domain: Domain, cut: ObjectiveCut, metric: Vector | None) -> float:
-    """Return the length that moves as far as the cut's minimiser lies, or as the point is long, or by 1."""
+    """Return the length that moves as far as the cut's minimizer lies, or as the point is long, or by 1."""
     r = np.ones_like(cut.point) if metric is None else metric
     norm = float(np.sqrt(cut.subgradient @ (cut.subgradient / r)))
     away = domain.minimize_linear(cut.subgradient)[1] - cut.point

@@ -14,7 +14,7 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 
 
 class Subgradient(QueryPointGenerator):
@@ -63,7 +63,7 @@ class Subgradient(QueryPointGenerator):
     def ask(self) -> Vector:
         """Return the current point."""
         if self._point is None:
-            raise Exhausted("the subgradient is zero, and the point a minimiser, or it has no finite length")
+            raise Exhausted("the subgradient is zero, and the point a minimizer, or it has no finite length")
         return self._point
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -93,7 +93,7 @@ class Subgradient(QueryPointGenerator):
         if self.polyak and 0 < (gap := cut.upper - self._lower) < np.inf:
             return self.scale * gap / norm
         if self._size is None:
-            # how far the minimiser of the first cut lies: the diameter for a simplex, a box or a ball
+            # how far the minimizer of the first cut lies: the diameter for a simplex, a box or a ball
             away = self._domain.minimize_linear(cut.subgradient)[1] - cut.point
             size = float(np.linalg.norm(away))
             self._size = size if np.isfinite(size) and size > 0 else 1.0

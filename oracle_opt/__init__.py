@@ -1,8 +1,9 @@
 """Convex optimization through oracles, in one loop, with a proven duality gap."""
 
+from oracle_opt.answers.eigenpairs import AffineMatrix, SpectralPart
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
-from oracle_opt.domain import (
+from oracle_opt.domains import (
     Ball,
     Box,
     Domain,
@@ -12,6 +13,7 @@ from oracle_opt.domain import (
     ProductOfSimplices,
     Simplex,
 )
+from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.driver import minimize
 from oracle_opt.errors import (
     CapabilityMismatch,
@@ -29,9 +31,7 @@ from oracle_opt.errors import (
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.oracle import FunctionOracle, Oracle
-from oracle_opt.polyhedron import Polyhedron
 from oracle_opt.result import History, Record, Result, Status
-from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 __all__ = [
     "AffineMatrix",

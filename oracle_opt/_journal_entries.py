@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt.answers.eigenpairs import AffineMatrix, SpectralPart
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.errors import InvalidCut
-from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 Fields = dict[str, NDArray[Any]]
 

@@ -1,4 +1,4 @@
-"""The one digest, from which every identity is made: of problems, kernels, domains and starting points."""
+"""Arrays: their types, and the one digest from which every identity is made."""
 
 from __future__ import annotations
 
@@ -11,11 +11,31 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.errors import InvalidArgument
 
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+EPS = 2.0**-52  # twice the unit roundoff: a sum of n products errs by at most n / 2 of it, times the sum of their sizes
+
 DIGITS = 16  # hexadecimal: 64 bits, of BLAKE2b
 _NAMED = (FunctionType, MethodType, BuiltinFunctionType, ModuleType, type)  # known by name alone
+
+
+def real_array(values: ArrayLike) -> Vector:
+    """Return a new array of floats.
+
+    Raises
+    ------
+    TypeError, ValueError
+        These are no real numbers: complex ones, words, rows of different lengths.
+    """
+    given = np.asarray(values)
+    if given.dtype.kind not in "fiubO":
+        raise TypeError(f"real numbers are needed, not {given.dtype}")
+    return np.array(given, dtype=float)
 
 
 def digest(*things: object) -> str:

@@ -7,9 +7,10 @@ from math import inf, isfinite, isinf
 
 import numpy as np
 
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.consistency import AnswerMemory
-from oracle_opt.cuts import EPS, Cut, Minorant, ObjectiveCut, Vector
-from oracle_opt.domain import Domain
+from oracle_opt.cuts import Cut, Minorant, ObjectiveCut
+from oracle_opt.domains import Domain
 
 DECREASE = 1e-3  # of what was gained since the first value: counts as the unit of the gap near an optimum of 0
 
@@ -44,12 +45,12 @@ def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, flo
 class BoundTracker:
     """Keeps the incumbent and the four lower bounds.
 
-    An affine function below f, minimised over the domain, bounds the minimum of f from below. The four proofs are
+    An affine function below f, minimized over the domain, bounds the minimum of f from below. The four proofs are
 
     1. oracle: the bound an oracle proves by itself,
-    2. cut: the last objective cut minimised over the domain,
-    3. model: the generator's minorant minimised over the domain,
-    4. average: the objective cuts averaged with the generator's weights, minimised over the domain.
+    2. cut: the last objective cut minimized over the domain,
+    3. model: the generator's minorant minimized over the domain,
+    4. average: the objective cuts averaged with the generator's weights, minimized over the domain.
 
     From each the largest error that rounding can have made is taken off, so that it holds in exact arithmetic for
     the numbers the oracle answered. Each is kept at its best so far. With feasibility cuts the domain is larger than
@@ -71,7 +72,7 @@ class BoundTracker:
     conflict : str
         Which two answers contradict each other, if that was noticed: answers are numbered in the order of `update`.
     refuted : bool
-        Whether a point outside the set in which a minimiser is promised has a value below the bound over that set: then
+        Whether a point outside the set in which a minimizer is promised has a value below the bound over that set: then
         the set holds none, and there is no lower bound any more.
     source : BoundSource
         The proof that gives the best lower bound.
@@ -127,7 +128,7 @@ class BoundTracker:
         return gap
 
     def warnings(self) -> tuple[str, ...]:
-        """What casts doubt on the gap: a best point at the edge of a set in which a minimiser is but promised."""
+        """What casts doubt on the gap: a best point at the edge of a set in which a minimizer is but promised."""
         if self.incumbent is None or not isfinite(self.lower) or self.source is BoundSource.ORACLE:
             return ()
         doubt = self._domain.doubt(self.incumbent.point)
@@ -192,7 +193,7 @@ class BoundTracker:
         self._prove(BoundSource.AVERAGE, self._constant, self._slope, self._error + of_minimum)
 
     def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> None:
-        """Minimise an affine function that may lie above f by an error."""
+        """Minimize an affine function that may lie above f by an error."""
         least = self._domain.minimize_linear(slope)[0]
         error += 2.0 * EPS * (abs(constant) + abs(least))
         self._raise(source, constant + least - error, error, tolerance)

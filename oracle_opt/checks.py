@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector, real_array
+from oracle_opt.arrays import Vector, real_array
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Vector
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 
 REMEMBERED = 8  # objective cuts, the best one among them, and as many feasibility cuts
 OBJECTIVE = 1e-7  # of the largest term: what rounding and honest tolerances may come to

@@ -8,13 +8,9 @@ from math import inf, nextafter
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.spectral import SpectralPart
-
-Vector = NDArray[np.float64]
-
-EPS = 2.0**-52  # twice the unit roundoff: a sum of n products errs by at most n / 2 of it, times the sum of their sizes
+from oracle_opt.answers.eigenpairs import SpectralPart
+from oracle_opt.arrays import Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,20 +116,6 @@ class FeasibilityCut:
 
 
 Cut = ObjectiveCut | FeasibilityCut
-
-
-def real_array(values: ArrayLike) -> Vector:
-    """Return a new array of floats.
-
-    Raises
-    ------
-    TypeError, ValueError
-        These are no real numbers: complex ones, words, rows of different lengths.
-    """
-    given = np.asarray(values)
-    if given.dtype.kind not in "fiubO":
-        raise TypeError(f"real numbers are needed, not {given.dtype}")
-    return np.array(given, dtype=float)
 
 
 def owned(cut: Cut) -> Cut:

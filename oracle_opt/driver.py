@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from oracle_opt._deadline import deadline
 from oracle_opt._in_use import in_use
+from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.checks import as_query, check_arguments, check_cut
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.journal import Entry, Journal, run_identity
@@ -41,7 +42,7 @@ def minimize(
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
 ) -> Result:
-    """Minimise the oracle's function over its domain.
+    """Minimize the oracle's function over its domain.
 
     ::
 

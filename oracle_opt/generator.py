@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator
 from enum import Enum
 
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, Vector
-from oracle_opt.domain import Domain
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted, InvalidArgument
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from oracle_opt._journal_check import disagreement
 from oracle_opt._journal_entries import Entry, cut_fields, decode, encode
 from oracle_opt._journal_file import RecordFile
-from oracle_opt.arrays import digest
+from oracle_opt.arrays import Vector, digest
 from oracle_opt.checks import check_cut
-from oracle_opt.cuts import Cut, Query, Vector
+from oracle_opt.cuts import Cut, Query
 from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
@@ -113,7 +113,7 @@ class Journal:
         )
 
     def next_answer(self, query: Query, oracle: Oracle) -> Entry | None:
-        """Return the recorded answer to this query, for the oracle to recall; `None` once all are replayed."""
+        """Return the recorded answer to this query, for the oracle to resume; `None` once all are replayed."""
         if self._replayed == len(self.entries):
             return None
         entry, number = self.entries[self._replayed], self._replayed + 1
@@ -124,7 +124,7 @@ class Journal:
             )
         try:
             check_cut(entry.cut, query.point, oracle)
-            oracle.recall(entry.cut)
+            oracle.resume(entry.cut)
         except (InvalidCut, KeyError) as problem:
             raise JournalMismatch(
                 f"`journal` {self.path}: answer {number} is none of this oracle: {problem}; use another file"

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector, owned, real_array
-from oracle_opt.domain import Domain
+from oracle_opt.arrays import Vector, real_array
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, owned
+from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCut
 
 
@@ -51,7 +52,7 @@ class Oracle(ABC):
     def reset(self) -> None:  # noqa: B027 - an oracle without state has nothing to forget
         """Forget warm starts: the next answers are those of a new oracle."""
 
-    def recall(self, cut: Cut) -> None:  # noqa: B027 - as above
+    def resume(self, cut: Cut) -> None:  # noqa: B027 - as above
         """Take up the warm start that answering `cut` left behind (a journal is being replayed)."""
 
     def identity(self) -> str:
@@ -74,7 +75,7 @@ class FunctionOracle(Oracle):
     function : callable
         Maps a point, an ndarray of shape (n,), to ``(value, subgradient)`` or to a cut.
     domain : Domain
-        Where the function is minimised.
+        Where the function is minimized.
     gives_feasibility_cuts : bool
         Whether the function may return a `FeasibilityCut`.
     convex : bool

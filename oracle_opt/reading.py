@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument, InvalidData
 
 UNPACKED = "ORACLE_OPT_MAX_UNPACKED"

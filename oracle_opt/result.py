@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundSource, BoundTracker
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.generator import Step
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Status(Enum):
     )
     OUTSIDE = (
         "A point outside the stated radius of the domain has a value below the bound for all points within it: no "
-        "minimiser lies there, and nothing is proven. State a larger radius."
+        "minimizer lies there, and nothing is proven. State a larger radius."
     )
     STOPPED = "The callback asked to stop."
     INTERRUPTED = "Interrupted from the keyboard."
@@ -204,7 +205,7 @@ class Result:
         One row a call.
     warnings : tuple of str
         What casts doubt on the gap: that the best point lies at the edge of a set, as the radius of a `FreeSpace`, in
-        which a minimiser is but stated to lie.
+        which a minimizer is but stated to lie.
     """
 
     point: Vector | None

@@ -13,11 +13,10 @@ from oracle_opt.oracles.conic import (
     Zero,
 )
 from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
-from oracle_opt.oracles.gmkl import GMKLOracle
 from oracle_opt.oracles.kernels import GramBank, KernelBank, ProductBank, RBFBank, uci_bank
 from oracle_opt.oracles.lagrangian import (
     FacilityLocationOracle,
-    GeneralisedAssignmentOracle,
+    GeneralizedAssignmentOracle,
     HeldKarpOracle,
     LagrangianOracle,
     MulticommodityFlowOracle,
@@ -26,36 +25,52 @@ from oracle_opt.oracles.lagrangian import (
     read_tsplib,
 )
 from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
-from oracle_opt.oracles.mixed_norm import MixedNormOracle
-from oracle_opt.oracles.mkl import MKLOracle
-from oracle_opt.oracles.mkl_one_class import MKLOneClassOracle
-from oracle_opt.oracles.mkl_regression import MKLRegressionOracle
-from oracle_opt.oracles.regularisers import ElasticNet, EntropyRegulariser, LpRegulariser, Regulariser
+from oracle_opt.oracles.mkl import (
+    SMOMKL,
+    ElasticNet,
+    EntropyRegularizer,
+    GMKLOracle,
+    LpRegularizer,
+    MixedNormOracle,
+    MKLOneClassOracle,
+    MKLOracle,
+    MKLProblem,
+    MKLRegressionOracle,
+    MKLSolver,
+    NewtonMKL,
+    Regularizer,
+    solve_lp_mkl,
+    solve_mkl,
+)
 
 __all__ = [
+    "SMOMKL",
     "BendersOracle",
     "Cone",
     "ConicOracle",
     "CvxpyOracle",
     "ElasticNet",
-    "EntropyRegulariser",
+    "EntropyRegularizer",
     "Estimate",
     "Exponential",
     "FacilityLocationOracle",
     "GMKLOracle",
-    "GeneralisedAssignmentOracle",
+    "GeneralizedAssignmentOracle",
     "GramBank",
     "HeldKarpOracle",
     "Infeasibility",
     "KernelBank",
     "LagrangianOracle",
-    "LpRegulariser",
+    "LpRegularizer",
     "MKLOneClassOracle",
     "MKLOracle",
+    "MKLProblem",
     "MKLRegressionOracle",
+    "MKLSolver",
     "MaxEigenvalueOracle",
     "MixedNormOracle",
     "MulticommodityFlowOracle",
+    "NewtonMKL",
     "Nonnegative",
     "PositiveSemidefinite",
     "Power",
@@ -63,12 +78,14 @@ __all__ = [
     "ProductBank",
     "RBFBank",
     "RandomBlock",
-    "Regulariser",
+    "Regularizer",
     "RelaxedSolution",
     "SecondOrder",
     "TwoStageProblem",
     "Zero",
     "read_smps",
     "read_tsplib",
+    "solve_lp_mkl",
+    "solve_mkl",
     "uci_bank",
 ]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracle_opt.arrays import digest, fingerprint
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, Vector
-from oracle_opt.domain import Box, Domain, FreeSpace
+from oracle_opt.arrays import Vector, digest, fingerprint
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.domains import Box, Domain, FreeSpace
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.oracle import Oracle
 
@@ -35,7 +35,7 @@ class CvxpyOracle(Oracle):
     Parameters
     ----------
     problem : cvxpy.Problem
-        A maximisation is turned round: the oracle minimises minus its value. The problem itself is left as it is.
+        A maximization is turned round: the oracle minimizes minus its value. The problem itself is left as it is.
     parameters : sequence of cvxpy.Parameter, optional
         Those that make up the point, each row by row; the others keep the values they have now. Default: all.
     domain : Domain, optional
@@ -55,7 +55,7 @@ class CvxpyOracle(Oracle):
     Raises
     ------
     InvalidArgument
-        The problem is not convex in variables and parameters together by cvxpy's rules (DCP), not parametrised by them
+        The problem is not convex in variables and parameters together by cvxpy's rules (DCP), not parametrized by them
         (DPP), has integer variables or no parameters; a parameter with further attributes or without a value.
 
     References
@@ -283,15 +283,15 @@ def _checked_parameters(problem: cp.Problem, given: Sequence[cp.Parameter] | Non
 
 
 def _joint(problem: cp.Problem, chosen: Sequence[cp.Parameter]) -> tuple[Any, list[Any], list[cp.Variable]]:
-    """Objective to minimise, constraints, and the variables that stand for the parameters; DCP in all of them."""
+    """Objective to minimize, constraints, and the variables that stand for the parameters; DCP in all of them."""
     import cvxpy as cp
 
     if not problem.is_dcp():
         raise InvalidArgument(f"`problem` must be convex by cvxpy's rules (DCP), and is not at {_culprit(problem)}")
     fixed = {id(p): cp.Constant(p.value) for p in problem.parameters() if not any(p is other for other in chosen)}
-    minimised = problem.objective.args[0]
+    minimized = problem.objective.args[0]
     if isinstance(problem.objective, cp.Maximize):
-        minimised = -minimised
+        minimized = -minimized
     for signed in (
         False,
         True,
@@ -301,12 +301,12 @@ def _joint(problem: cp.Problem, chosen: Sequence[cp.Parameter]) -> tuple[Any, li
             for p in chosen
         ]
         places = fixed | {id(p): copy for p, copy in zip(chosen, copies, strict=True)}
-        objective = minimised.tree_copy(places)
+        objective = minimized.tree_copy(places)
         constraints = [constraint.tree_copy(places) for constraint in problem.constraints]
         joint = cp.Problem(cp.Minimize(objective), constraints)
         if joint.is_dcp():
             return objective, constraints, copies
-    words = "" if problem.is_dcp(dpp=True) else "; it is not parametrised by the rules (DPP) either"
+    words = "" if problem.is_dcp(dpp=True) else "; it is not parametrized by the rules (DPP) either"
     raise InvalidArgument(
         f"`problem` must be convex in variables and parameters together by cvxpy's rules, else its value is not convex "
         f"in the parameters, and is not at {_culprit(joint)}{words}"

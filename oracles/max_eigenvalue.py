@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg, sparse
 
-from oracle_opt.arrays import digest
-from oracle_opt.cuts import EPS, ObjectiveCut, Query, Vector
-from oracle_opt.domain import Domain, FreeSpace
+from oracle_opt.answers.eigenpairs import AffineMatrix, SpectralPart
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.cuts import ObjectiveCut, Query
+from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.spectral import AffineMatrix, SpectralPart
 
-Matrix = NDArray[np.float64]
 _LANCZOS = 1e-10  # tolerance of the eigenvalues, and a tenth of the margin in which Cholesky confirms the largest
 
 
@@ -45,7 +44,7 @@ class MaxEigenvalueOracle(Oracle):
     trace : float
         Of every feasible X, default 1.
     domain : Domain, optional
-        Of y. Default: `FreeSpace` of radius 1e4, a promise that some minimiser lies there; the lower bounds rest on it.
+        Of y. Default: `FreeSpace` of radius 1e4, a promise that some minimizer lies there; the lower bounds rest on it.
     n_vectors : int
         Most cuts of one answer, default 10, and eigenpairs from Lanczos: `SpectralBundle` wants more of these than the
         multiplicity of the largest eigenvalue at the solution.
@@ -131,7 +130,7 @@ class MaxEigenvalueOracle(Oracle):
         """Forget the last eigenvector, from which Lanczos starts."""
         self._last: Vector | None = None
 
-    def recall(self, cut: Any) -> None:
+    def resume(self, cut: Any) -> None:
         """Take the eigenvector of a cut as the next start."""
         self._last = np.array(cut.extras["eigenvector"], dtype=float)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from oracle_opt.oracles import GramBank
-from oracle_opt.oracles.svm import SMOMKL, NewtonMKL
+from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL
 
 SOLVERS = [SMOMKL(), NewtonMKL()]
 

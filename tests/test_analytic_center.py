@@ -21,7 +21,7 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.generators import AnalyticCenter
-from oracle_opt.generators._barrier import Polytope, analytic_center
+from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.oracles import ConicOracle
 
 
@@ -233,7 +233,7 @@ def test_stays_strictly_inside_parallel_cuts(width) -> None:
 
 
 def test_the_proximal_term_does_not_hold_back_where_the_way_is_long() -> None:
-    # the centre of the largest ball lies in a corner of a long domain, so that the term's unit of length is about 1
+    # the center of the largest ball lies in a corner of a long domain, so that the term's unit of length is about 1
     domain = Polyhedron(np.ones((1, 3)), np.array([2e4]), lower=0, upper=np.array([1.0, 1.0, 1e4]))
     assert np.linalg.norm(domain.interior_point()) < 2
     target = np.array([0.3, 0.6, 9000.0])

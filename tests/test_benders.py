@@ -238,7 +238,7 @@ def test_each_kind_of_stochastic_file(tmp_path, sto):
     assert run.upper_bound == pytest.approx(-6.0)
 
 
-def test_maximisation_turns_all_costs(tmp_path):
+def test_maximization_turns_all_costs(tmp_path):
     core = SMPS[".cor"].replace("COST  1.0", "COST  -1.0").replace("COST  -3.0", "COST  3.0")
     oracle = BendersOracle.from_smps(written(tmp_path, cor=core, sto=BLOCKS.replace("-3.0", "3.0")), maximize=True)
     assert minimize(oracle, Kelley(), rtol=1e-9).upper_bound == pytest.approx(-6.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oracle_opt import BoundSource, BoundTracker, FeasibilityCut, Minorant, ObjectiveCut, Simplex
 from oracle_opt.bounds import relative_gap
-from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators.masters.cut_pool import CutPool
 
 DOMAIN = Simplex(4)
 

@@ -140,7 +140,7 @@ def test_copy_between_calls_goes_on_identically(entry: Entry, problem: Problem) 
     twin = copy.deepcopy(generator)
     for _ in range(6):
         asked, same = _query(generator), _query(twin)
-        # HiGHS factorises anew: equal up to rounding
+        # HiGHS factorizes anew: equal up to rounding
         np.testing.assert_allclose(asked.point, same.point, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(asked.point, _query(generator).point)  # ask is pure
         oracle.reset()

@@ -21,7 +21,7 @@ NORMAL, SIDE = np.array([1.0, 1.0, 0.0]), 0.05  # feasible: NORMAL @ z <= SIDE
 
 
 def honest(z):
-    """Weighted distance squared to TARGET, to be minimised on a half-space."""
+    """Weighted distance squared to TARGET, to be minimized on a half-space."""
     if NORMAL @ z > SIDE + 1e-8:
         return FeasibilityCut(z, float(NORMAL @ z - SIDE), NORMAL)
     return ObjectiveCut(z, float(WEIGHTS @ (z - TARGET) ** 2), 2 * WEIGHTS * (z - TARGET))

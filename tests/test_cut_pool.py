@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracle_opt import Box, FeasibilityCut, InvalidCut, ObjectiveCut
-from oracle_opt.generators._cuts import CutPool
+from oracle_opt.generators.masters.cut_pool import CutPool
 
 N, PARTS = 4, 3
 

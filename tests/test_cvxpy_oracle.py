@@ -38,7 +38,7 @@ def transport():
 
 
 def entropy():
-    """A maximisation with a scalar and a vector parameter, exponential cones, and a domain of its objective."""
+    """A maximization with a scalar and a vector parameter, exponential cones, and a domain of its objective."""
     x, budget, shift = cp.Variable(3, name="x"), cp.Parameter(name="budget"), cp.Parameter(3, name="shift")
     value = cp.sum(cp.log(x + shift)) - 0.2 * cp.square(budget)
     return cp.Problem(cp.Maximize(value), [x >= 0, cp.sum(x) <= budget])

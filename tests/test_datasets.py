@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from oracle_opt import DataUnavailable, InvalidArgument, InvalidData
 from oracle_opt.datasets import available, load, names
-from oracle_opt.datasets.catalogue import CATALOGUE, Entry, OpenMLRecipe
+from oracle_opt.datasets.catalog import CATALOG, CatalogEntry, OpenMLRecipe
 from oracle_opt.datasets.openml import rows_checksum
 
 
@@ -36,7 +36,7 @@ def write(path, text):
 
 @pytest.mark.parametrize("name", names())
 def test_known_sets_have_the_size_stated(name):
-    entry = CATALOGUE[name]
+    entry = CATALOG[name]
     if entry.file is not None and not os.environ.get("ORACLE_OPT_DATA"):
         pytest.skip("ORACLE_OPT_DATA names no folder with the data sets")
     dataset = load(name, download=False)
@@ -81,8 +81,8 @@ def test_folder_goes_before_cache(empty_machine, monkeypatch):
     folder, cache = empty_machine
     cache.mkdir()
     text = b"a,label\n1,1\n2,-1\n"
-    entry = Entry("tiny.csv", hashlib.sha256(text).hexdigest(), 2, 1, 1, "made up for a test")
-    monkeypatch.setitem(CATALOGUE, "tiny", entry)
+    entry = CatalogEntry("tiny.csv", hashlib.sha256(text).hexdigest(), 2, 1, 1, "made up for a test")
+    monkeypatch.setitem(CATALOG, "tiny", entry)
     (cache / "tiny.csv").write_bytes(text)
     assert load("tiny").source == str(cache / "tiny.csv")
     (folder / "tiny.csv").write_bytes(text)
@@ -141,7 +141,7 @@ def small_openml(empty_machine, monkeypatch):
     monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
     checksum = rows_checksum(CODED, np.array([1.0, -1.0, 1.0, -1.0]))
     recipe = OpenMLRecipe(7, frozenset({"democrat"}), checksum, {"y": 1.0, "n": -1.0, "?": 0.0})
-    monkeypatch.setitem(CATALOGUE, "tiny", Entry("tiny.csv", "0" * 64, 4, 2, 2, "made up for a test", recipe))
+    monkeypatch.setitem(CATALOG, "tiny", CatalogEntry("tiny.csv", "0" * 64, 4, 2, 2, "made up for a test", recipe))
     return asked, empty_machine[1]
 
 
@@ -164,10 +164,10 @@ def test_openml_is_asked_once(small_openml):
     [({"n": 5}, "4 points, 2 features and 2 positive"), ({"openml": "other rows"}, "right size, but other values")],
 )
 def test_what_openml_serves_is_checked(small_openml, monkeypatch, change, message):
-    entry = CATALOGUE["tiny"]
+    entry = CATALOG["tiny"]
     if "openml" in change:
         change = {"openml": replace(entry.openml, rows_sha256="0" * 64)}
-    monkeypatch.setitem(CATALOGUE, "tiny", replace(entry, **change))
+    monkeypatch.setitem(CATALOG, "tiny", replace(entry, **change))
     with pytest.raises(InvalidData, match=message):
         load("tiny")
     assert not small_openml[1].exists()
@@ -190,8 +190,8 @@ def test_spoiled_cache_is_refused(small_openml):
 
 
 def test_words_openml_should_not_have(small_openml, monkeypatch):
-    entry = CATALOGUE["tiny"]
-    monkeypatch.setitem(CATALOGUE, "tiny", replace(entry, openml=replace(entry.openml, codes={"y": 1.0, "?": 0.0})))
+    entry = CATALOG["tiny"]
+    monkeypatch.setitem(CATALOG, "tiny", replace(entry, openml=replace(entry.openml, codes={"y": 1.0, "?": 0.0})))
     with pytest.raises(InvalidData, match="the value 'n' is none of"):
         load("tiny")
 

@@ -22,14 +22,14 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt._deadline import deadline, seconds_left
-from oracle_opt._nonnegative import nonnegative_quadratic
-from oracle_opt._projection import project_on_cuts
+from oracle_opt.domains.active_set import nonnegative_quadratic
+from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators import Ellipsoid, Kelley
-from oracle_opt.generators._barrier import Polytope, analytic_center
-from oracle_opt.generators._highs import WarmLP
-from oracle_opt.generators._interior_point import minimize_epigraph
-from oracle_opt.generators._proximal import proximal_point
-from oracle_opt.generators._spectral import SpectralModel, minimize_spectral
+from oracle_opt.generators.masters.barrier import Polytope, analytic_center
+from oracle_opt.generators.masters.highs import WarmLP
+from oracle_opt.generators.masters.interior_point import minimize_epigraph
+from oracle_opt.generators.masters.proximal import proximal_point
+from oracle_opt.generators.masters.spectral import SpectralModel, minimize_spectral
 
 ONES, NONE = np.ones(3), np.zeros(3)
 ROWS, SIDES = np.array([[1.0, -2.0, 0.5], [0.3, 1.0, -1.0]]), np.array([-0.5, -0.2])

@@ -19,9 +19,9 @@ from oracle_opt import (
 )
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
-from oracle_opt.generators._cuts import CutPool, Rows
-from oracle_opt.generators._feasible import nearest_feasible, prove_empty
-from oracle_opt.generators._spectral import SpectralModel, minimize_spectral
+from oracle_opt.generators.masters.cut_pool import CutPool, Rows
+from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
+from oracle_opt.generators.masters.spectral import SpectralModel, minimize_spectral
 from oracle_opt.oracles import MaxEigenvalueOracle
 
 TAKE_CUTS = [AnalyticCenter, Kelley, lambda: Kelley(chebyshev=True), LevelSet, ProximalBundle, Ellipsoid]
@@ -78,7 +78,7 @@ def test_an_empty_set_is_proven_empty_and_one_of_a_single_point_is_not(name, see
 
 
 def walls(width, offset=0.0):
-    """Minimise the second variable where the first lies between two walls, which cuts tell; empty if width < 0."""
+    """Minimize the second variable where the first lies between two walls, which cuts tell; empty if width < 0."""
 
     def function(z):
         for beyond, normal in (

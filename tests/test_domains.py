@@ -1,4 +1,4 @@
-"""Domains: projections against a QP solver and by hypothesis, linear minimisation, containment, misuse."""
+"""Domains: projections against a QP solver and by hypothesis, linear minimization, containment, misuse."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ PLACED = [
 
 @pytest.mark.parametrize("domain", PLACED, ids=repr)
 def test_linear_minima_agree_with_clarabel_wherever_the_set_lies(domain) -> None:
-    """The promise of a minimiser within the radius is the set that a bound is taken over."""
+    """The promise of a minimizer within the radius is the set that a bound is taken over."""
     z, slope = cp.Variable(6), cp.Parameter(6)
     if isinstance(domain, FreeSpace | Ball):
         inside = [cp.norm(z - domain.center) <= domain.radius]
@@ -179,7 +179,7 @@ def test_linear_minima_agree_with_clarabel_wherever_the_set_lies(domain) -> None
 
 @pytest.mark.parametrize("radius", [0.5, 3.0, np.inf])
 def test_the_radius_of_an_orthant_cuts_no_point_off(radius) -> None:
-    """It is a promise on the minimiser: points beyond it are of the set, and stay where they are."""
+    """It is a promise on the minimizer: points beyond it are of the set, and stay where they are."""
     domain = NonnegativeOrthant(3, radius)
     for point in (np.array([7.0, 0.2, -1.0]), np.array([0.0, 1e9, 4.0])):
         np.testing.assert_array_equal(domain.project(point), np.maximum(point, 0.0))

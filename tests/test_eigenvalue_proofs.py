@@ -116,7 +116,7 @@ def test_lanczos_starts_from_the_last_eigenvector_also_after_a_journal(monkeypat
     oracle.query(Query(first.point))
     assert starts[0] is starts[2] is None
     oracle.reset()
-    oracle.recall(second)
+    oracle.resume(second)
     oracle.query(Query(first.point))
     np.testing.assert_array_equal(starts[3], second.extras["eigenvector"])
 

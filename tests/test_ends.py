@@ -89,7 +89,7 @@ def test_a_run_does_not_depend_on_the_unit_of_the_function(generator) -> None:
 
 
 def test_a_gap_that_is_rounding_is_closed_but_not_without_a_tolerance() -> None:
-    """max(z, -z) from its minimiser on: nothing decreases, and the proof misses 0 by rounding."""
+    """max(z, -z) from its minimizer on: nothing decreases, and the proof misses 0 by rounding."""
     oracle = FunctionOracle(lambda z: (abs(z[0]), np.array([1.0 if z[0] >= 0 else -1.0])), Box([-1.0], [1.0]))
     result = minimize(oracle, LevelSet(), [0.0])
     assert result.success
@@ -101,7 +101,7 @@ def test_a_gap_that_is_rounding_is_closed_but_not_without_a_tolerance() -> None:
 
 
 def test_rounding_that_is_large_beside_the_values_is_no_success() -> None:
-    """Promised far away, a minimiser near 0 cannot be proven to six digits; the end says so."""
+    """Promised far away, a minimizer near 0 cannot be proven to six digits; the end says so."""
     oracle = FunctionOracle(lambda z: (abs(z[0] - 1 / 3) + 1.0, np.sign(z - 1 / 3)), FreeSpace(1, 1e13))
     result = minimize(oracle, ProximalBundle(), max_calls=100)
     if not result.success:
@@ -147,7 +147,7 @@ def test_a_stall_names_the_gap_and_the_remedy() -> None:
     ],
     ids=repr,
 )
-def test_a_minimiser_at_the_edge_of_a_promise_is_a_warning(generator, domain, far) -> None:
+def test_a_minimizer_at_the_edge_of_a_promise_is_a_warning(generator, domain, far) -> None:
     far = np.array(far)
     oracle = FunctionOracle(lambda z: (float(np.linalg.norm(z - far)), (z - far) / np.linalg.norm(z - far)), domain)
     result = minimize(oracle, generator, rtol=1e-4, max_calls=500)
@@ -164,7 +164,7 @@ def test_a_minimiser_at_the_edge_of_a_promise_is_a_warning(generator, domain, fa
     [FreeSpace(3, 5.0), NonnegativeOrthant(3, 5.0), Box(np.zeros(3), np.full(3, 5.0), promised=True)],
     ids=repr,
 )
-def test_a_minimiser_inside_is_a_plain_success(generator, domain) -> None:
+def test_a_minimizer_inside_is_a_plain_success(generator, domain) -> None:
     result = minimize(distance(np.array([1.0, 2.0, 0.5]), domain), generator, max_calls=500)
     assert result.success
     assert result.warnings == ()

@@ -10,8 +10,8 @@ import pytest
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, Polyhedron, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._feasible import nearest_feasible, prove_empty
+from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
 
 N = 4
 

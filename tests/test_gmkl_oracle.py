@@ -8,16 +8,16 @@ from oracle_opt import CapabilityMismatch, InvalidArgument, Query, Status, minim
 from oracle_opt.generators import SPG, FixedPoint, Kelley, LevelSet
 from oracle_opt.oracles import (
     ElasticNet,
-    EntropyRegulariser,
+    EntropyRegularizer,
     GMKLOracle,
     GramBank,
-    LpRegulariser,
-    Regulariser,
+    LpRegularizer,
+    Regularizer,
     uci_bank,
 )
 
 
-class HuberNorm(Regulariser):
+class HuberNorm(Regularizer):
     """One of a user's own: value and gradient, nothing else."""
 
     convex = True
@@ -30,13 +30,13 @@ class HuberNorm(Regulariser):
 
 
 REGULARISERS = [
-    LpRegulariser(1, power=1),
-    LpRegulariser(1),
-    LpRegulariser(4 / 3, power=1),
-    LpRegulariser(1.1),
-    LpRegulariser(2),
-    LpRegulariser(4, weight=0.1),
-    EntropyRegulariser(0.5, 0.1),
+    LpRegularizer(1, power=1),
+    LpRegularizer(1),
+    LpRegularizer(4 / 3, power=1),
+    LpRegularizer(1.1),
+    LpRegularizer(2),
+    LpRegularizer(4, weight=0.1),
+    EntropyRegularizer(0.5, 0.1),
     ElasticNet(0.2, 0.5),
 ]
 
@@ -66,7 +66,7 @@ def test_conforms(check_oracle, r, C) -> None:
     check_oracle(GMKLOracle(bank, y, C, r), points(bank.n_kernels, 5), rounding=1e-8)
 
 
-def by_clarabel(bank: GramBank, y: np.ndarray, C: float, r: Regulariser) -> float:
+def by_clarabel(bank: GramBank, y: np.ndarray, C: float, r: Regularizer) -> float:
     """Optimum of the dual, max over a of sum(a) - conjugate(S(a) / 2), as a conic problem."""
     a, s = cp.Variable(len(y), nonneg=True), cp.Variable(bank.n_kernels)
     constraints = [a <= C, y @ a == 0]
@@ -75,14 +75,14 @@ def by_clarabel(bank: GramBank, y: np.ndarray, C: float, r: Regulariser) -> floa
         used = values > 1e-10
         root = np.sqrt(values[used])[:, None] * vectors[:, used].T
         constraints.append(0.5 * cp.sum_squares(root @ cp.multiply(y, a)) <= s[k])
-    if isinstance(r, LpRegulariser):
+    if isinstance(r, LpRegularizer):
         norm = cp.norm(s, r._q)
         if r.power == 1:
             penalty = 0
             constraints.append(norm <= r.weight)
         else:
             penalty = cp.square(norm) / (2 * r.weight)
-    elif isinstance(r, EntropyRegulariser):
+    elif isinstance(r, EntropyRegularizer):
         penalty = r.weight * cp.sum(cp.multiply(r.reference, cp.exp(s / r.weight) - 1))
     else:
         beyond = cp.Variable(bank.n_kernels, nonneg=True)  # cp.pos makes Clarabel fail on some processors
@@ -120,7 +120,7 @@ CASES = [(name, p) for name, optima in OPTIMA.items() for p in optima]
 def test_certified_optima_of_the_lp_form(training_part, name, p, tuned) -> None:
     X, y = training_part(name)
     result = minimize(
-        GMKLOracle(uci_bank(X), y, 100.0, LpRegulariser(p)), SPG(tune_accuracy=tuned), rtol=1e-6, max_calls=100
+        GMKLOracle(uci_bank(X), y, 100.0, LpRegularizer(p)), SPG(tune_accuracy=tuned), rtol=1e-6, max_calls=100
     )
     assert result.status is Status.CONVERGED
     truth = OPTIMA[name][p]
@@ -136,7 +136,7 @@ def test_certified_optima_of_wdbc(p, truth) -> None:
     data = load_breast_cancer()
     chosen = np.random.default_rng(0).permutation(len(data.target))[: int(0.7 * len(data.target))]
     X, y = data.data[chosen], np.where(data.target[chosen] == 0, 1.0, -1.0)
-    result = minimize(GMKLOracle(uci_bank(X), y, 100.0, LpRegulariser(p)), SPG(), rtol=1e-6, max_calls=100)
+    result = minimize(GMKLOracle(uci_bank(X), y, 100.0, LpRegularizer(p)), SPG(), rtol=1e-6, max_calls=100)
     assert result.status is Status.CONVERGED
     assert result.lower_bound <= truth * (1 + 1e-6)
     assert result.upper_bound >= truth * (1 - 1e-6)
@@ -151,7 +151,7 @@ def test_tuned_accuracy_asks_for_more_as_the_gap_falls() -> None:
             asked.append(query.accuracy)
             return super().query(query)
 
-    minimize(Listening(uci_bank(X), y, 10.0, LpRegulariser(1.33)), SPG(tune_accuracy=True), rtol=1e-6)
+    minimize(Listening(uci_bank(X), y, 10.0, LpRegularizer(1.33)), SPG(tune_accuracy=True), rtol=1e-6)
     assert asked[0] == 1e-1
     assert asked == sorted(asked, reverse=True)
     assert asked[-1] <= 1e-6
@@ -161,9 +161,9 @@ def test_cutting_planes_serve_it_once_a_radius_is_stated() -> None:
     X, y = problem()
     bank = uci_bank(X)
     with pytest.raises(CapabilityMismatch):
-        minimize(GMKLOracle(bank, y, 10.0, LpRegulariser(2)), Kelley())
-    smooth = minimize(GMKLOracle(bank, y, 10.0, LpRegulariser(2)), SPG(), rtol=1e-8)
-    bounded = GMKLOracle(bank, y, 10.0, LpRegulariser(2), radius=2 * smooth.point.max())
+        minimize(GMKLOracle(bank, y, 10.0, LpRegularizer(2)), Kelley())
+    smooth = minimize(GMKLOracle(bank, y, 10.0, LpRegularizer(2)), SPG(), rtol=1e-8)
+    bounded = GMKLOracle(bank, y, 10.0, LpRegularizer(2), radius=2 * smooth.point.max())
     result = minimize(bounded, LevelSet(), rtol=1e-5)
     assert result.status is Status.CONVERGED
     assert result.upper_bound == pytest.approx(smooth.upper_bound, rel=1e-5)
@@ -173,7 +173,7 @@ def test_the_weights_of_the_kernels_are_those_of_the_dual() -> None:
     """d_k = 1 / (2 lambda) |S|_q**(2 - q) S_k**(q - 1)."""
     X, y = problem()
     p, q, weight = 1.5, 3.0, 0.8
-    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegulariser(p, weight=weight))
+    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegularizer(p, weight=weight))
     result = minimize(oracle, SPG(), rtol=1e-10)
     S = result.cut.extras["quadratic_forms"]
     expected = 0.5 / weight * np.linalg.norm(S, q) ** (2 - q) * S ** (q - 1)
@@ -183,7 +183,7 @@ def test_the_weights_of_the_kernels_are_those_of_the_dual() -> None:
 @pytest.mark.parametrize("p", [1.1, 2, 4])
 def test_analytic_updates_descend_to_the_optimum(p) -> None:
     X, y = problem()
-    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegulariser(p))
+    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegularizer(p))
     result = minimize(oracle, FixedPoint(updates=True), rtol=1e-5, max_calls=400)
     assert result.status is Status.CONVERGED
     assert (np.diff(result.history.value) <= 1e-7 * result.upper_bound).all()
@@ -205,11 +205,11 @@ def test_prediction_is_that_of_the_combined_kernel() -> None:
 def test_recall_continues_as_if_never_interrupted() -> None:
     X, y = problem()
     bank = uci_bank(X)
-    first, later = (GMKLOracle(bank, y, 10.0, LpRegulariser(1.33)) for _ in range(2))
+    first, later = (GMKLOracle(bank, y, 10.0, LpRegularizer(1.33)) for _ in range(2))
     cuts = [first.query(Query(point)) for point in points(bank.n_kernels, 4)]
     for k in range(4):
         later.reset()
-        later.recall(cuts[k])
+        later.resume(cuts[k])
         again = later.query(Query(cuts[k + 1].point))
         assert again.value == cuts[k + 1].value
         np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
@@ -217,7 +217,7 @@ def test_recall_continues_as_if_never_interrupted() -> None:
 
 def test_an_oracle_that_cannot_be_precise_stalls_the_schedule_and_the_best_point_is_kept() -> None:
     X, y = problem()
-    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegulariser(1.33), max_steps=0)
+    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegularizer(1.33), max_steps=0)
     result = minimize(oracle, SPG(tune_accuracy=True), rtol=1e-6, max_calls=2000)
     assert result.status in (Status.EXHAUSTED, Status.STALLED)
     assert not result.success
@@ -233,7 +233,7 @@ def test_forms_below_zero_by_rounding_do_no_harm() -> None:
             return np.where(forms < 1e-10, -1e-18, forms)
 
     _, y = problem()
-    oracle = GMKLOracle(Rounding([np.eye(40), np.ones((40, 40))]), y, 1.0, LpRegulariser(1.33))
+    oracle = GMKLOracle(Rounding([np.eye(40), np.ones((40, 40))]), y, 1.0, LpRegularizer(1.33))
     cut = oracle.query(Query(np.ones(2)))
     assert cut.extras["quadratic_forms"].tolist()[1] == 0.0
     assert np.isfinite(cut.lower_bound)
@@ -246,7 +246,7 @@ def test_identity_tells_problems_apart() -> None:
     words = {
         GMKLOracle(bank, y, C, r).identity()
         for C in (1.0, 2.0)
-        for r in (LpRegulariser(2), LpRegulariser(3), HuberNorm())
+        for r in (LpRegularizer(2), LpRegularizer(3), HuberNorm())
     }
     assert len(words) == 6
     assert GMKLOracle(bank, y, 1.0, HuberNorm()).identity() in words
@@ -262,30 +262,30 @@ class Wrong(HuberNorm):
         return np.ones(3)
 
 
-def test_bad_regularisers_are_named() -> None:
+def test_bad_regularizers_are_named() -> None:
     _, y = problem()
     bank = GramBank([np.eye(40), 2 * np.eye(40)])
     oracle = GMKLOracle(bank, y, 1.0, Broken())
-    with pytest.raises(InvalidArgument, match=r"`regulariser.gradient` must be finite .* got nan for weight 1 at 0.2"):
+    with pytest.raises(InvalidArgument, match=r"`regularizer.gradient` must be finite .* got nan for weight 1 at 0.2"):
         oracle.query(Query(np.array([1.0, 0.2])))
-    with pytest.raises(InvalidArgument, match=r"`regulariser.gradient` must have shape \(2,\), got \(3,\)"):
+    with pytest.raises(InvalidArgument, match=r"`regularizer.gradient` must have shape \(2,\), got \(3,\)"):
         GMKLOracle(bank, y, 1.0, Wrong())
-    with pytest.raises(InvalidArgument, match="`regulariser` must be a Regulariser, got 'l1'"):
+    with pytest.raises(InvalidArgument, match="`regularizer` must be a Regularizer, got 'l1'"):
         GMKLOracle(bank, y, 1.0, "l1")
     with pytest.raises(InvalidArgument, match=r"`query.point` must be in .* the least entry -1"):
-        GMKLOracle(bank, y, 1.0, LpRegulariser(2)).query(Query(np.array([1.0, -1.0])))
+        GMKLOracle(bank, y, 1.0, LpRegularizer(2)).query(Query(np.array([1.0, -1.0])))
     with pytest.raises(InvalidArgument, match="`y` must have 40 labels"):
-        GMKLOracle(bank, [1, -1], 1.0, LpRegulariser(2))
+        GMKLOracle(bank, [1, -1], 1.0, LpRegularizer(2))
 
 
-def test_a_regulariser_that_breaks_during_a_run_leaves_the_result_so_far() -> None:
+def test_a_regularizer_that_breaks_during_a_run_leaves_the_result_so_far() -> None:
     _, y = problem()
     with pytest.raises(InvalidArgument, match="must be finite") as caught:
         minimize(GMKLOracle(GramBank([np.eye(40), np.ones((40, 40))]), y, 1.0, Broken()), SPG())
     assert caught.value.result.n_calls >= 1
 
 
-def test_no_bound_is_reported_for_a_regulariser_that_is_not_convex() -> None:
+def test_no_bound_is_reported_for_a_regularizer_that_is_not_convex() -> None:
     class Concave(HuberNorm):
         convex = False
 

@@ -58,11 +58,11 @@ def test_schedule_by_the_duality_gap() -> None:
     assert result.success
     expected = 1e-1
     assert oracle.accuracies[0] == expected
-    centre = None
+    center = None
     for k in range(1, result.n_calls):
         if result.history.step[k - 1] == Step.SERIOUS.value:
-            centre = result.history.value[k - 1]
-        u = (centre - 1.0) / centre
+            center = result.history.value[k - 1]
+        u = (center - 1.0) / center
         # (13): 1e-1, 1e-2 and 1e-3 by decades of u, and so on
         expected = min(expected, 1e-1 if u >= 1 else 1e-2 if u >= 0.1 else 1e-3 if u >= 0.01 else u)
         assert 0.0099 * expected <= oracle.accuracies[k] <= expected * 1.0001
@@ -131,7 +131,7 @@ def test_projected_gradient_asks_for_its_accuracy() -> None:
         minimize(oracle, ProjectedGradient(sufficient_decrease=1.0))
 
 
-def test_mirror_descent_minimises_the_auxiliary_problem() -> None:
+def test_mirror_descent_minimizes_the_auxiliary_problem() -> None:
     """(7) with the paper's entropy and step (9), by a conic solver."""
     sizes, n, slope = (2, 4), 2, np.array([1.0, -0.5, 0.3, 2.0, -1.0, 0.0])
     domain = ProductOfSimplices(sizes)
@@ -210,7 +210,7 @@ def test_mirror_descent_weighs_each_cut_with_its_step(domain, scale) -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 0.25])
 def test_subgradient_steps_have_the_length_they_say(scale) -> None:
-    """scale * size / sqrt(k): the size is the way to the first cut's minimiser, here to the other end of the ball."""
+    """scale * size / sqrt(k): the size is the way to the first cut's minimizer, here to the other end of the ball."""
     domain, start = Ball(4, 5.0), np.array([0.5, 0.5, 0.5, 0.5])
     cuts, weights, _ = run_with_weights(kink, domain, Subgradient(scale=scale), 15, start)
     first = cuts[0].subgradient

@@ -36,15 +36,15 @@ from oracle_opt.oracles import (
     ConicOracle,
     CvxpyOracle,
     ElasticNet,
-    EntropyRegulariser,
+    EntropyRegularizer,
     FacilityLocationOracle,
-    GeneralisedAssignmentOracle,
+    GeneralizedAssignmentOracle,
     GMKLOracle,
     GramBank,
     HeldKarpOracle,
     KernelBank,
     LagrangianOracle,
-    LpRegulariser,
+    LpRegularizer,
     MaxEigenvalueOracle,
     MixedNormOracle,
     MKLOneClassOracle,
@@ -215,11 +215,11 @@ ORACLES = {
     ),
     GMKLOracle: Case(
         GMKLOracle,
-        SVM_ARGUMENTS | {"regulariser": LpRegulariser(2.0), "radius": 10.0},
+        SVM_ARGUMENTS | {"regularizer": LpRegularizer(2.0), "radius": 10.0},
         SVM
         | {
             "bank": [OTHER_BANK, ProductBank(DISTANCES), ProductBank.from_points(POINTS)],
-            "regulariser": [LpRegulariser(next_to(2.0)), ElasticNet(), EntropyRegulariser()],
+            "regularizer": [LpRegularizer(next_to(2.0)), ElasticNet(), EntropyRegularizer()],
             "radius": [next_to(10.0), np.inf],
         },
     ),
@@ -323,8 +323,8 @@ ORACLES = {
             "radius": [1.0],
         },
     ),
-    GeneralisedAssignmentOracle: Case(
-        GeneralisedAssignmentOracle,
+    GeneralizedAssignmentOracle: Case(
+        GeneralizedAssignmentOracle,
         {"costs": [[1, 2, 3.0], [4, 4, 1]], "uses": [[2, 2, 2], [1, 1, 1]], "capacities": [3, 2]},
         {
             "costs": [ulp([[1, 2, 3.0], [4, 4, 1]], (0, 0))],
@@ -420,7 +420,7 @@ OTHERS = {
         {
             "kernels": [[ulp(K, (2, 2)) if k == at else K for k, K in enumerate(KERNELS)] for at in range(3)]
             + [[ulp(KERNELS[0], (5, 0), (0, 5)), *KERNELS[1:]], KERNELS[[1, 0, 2]]],
-            "normalise": [True],
+            "normalize": [True],
             "dtype": [np.float32],
         },
         {"memory_limit": ROUNDS_ALONE, "check": "refuses or accepts"},
@@ -502,14 +502,14 @@ OTHERS = {
             "center": [np.full(3, 0.3)],
         },
     ),
-    LpRegulariser: Case(
-        LpRegulariser,
+    LpRegularizer: Case(
+        LpRegularizer,
         {"p": 2.0},
         {"p": [next_to(2.0)], "weight": [next_to(1.0)], "power": [next_to(2.0)]},
         identity=fingerprint,
     ),
-    EntropyRegulariser: Case(
-        EntropyRegulariser,
+    EntropyRegularizer: Case(
+        EntropyRegularizer,
         {},
         {"weight": [next_to(1.0)], "reference": [next_to(1.0), ulp(np.ones(2000), 1000)]},
         identity=fingerprint,

@@ -263,7 +263,7 @@ def test_replayed_answers_pass_the_checks_of_fresh_ones(tmp_path, cut) -> None:
 
 def test_an_answer_without_the_warm_start_of_the_oracle_is_refused(tmp_path) -> None:
     class Warm(FunctionOracle):
-        def recall(self, cut):
+        def resume(self, cut):
             self.last = cut.extras["warm"]
 
     def oracle():

@@ -112,9 +112,9 @@ def test_combine_writes_where_told():
     np.testing.assert_array_equal(out, bank.combine(np.ones(7)))
 
 
-def test_normalised_kernels_have_unit_trace_and_cross_kernels_follow():
+def test_normalized_kernels_have_unit_trace_and_cross_kernels_follow():
     kernels, cross = stack(), np.random.default_rng(2).normal(size=(7, 5, 33))
-    bank = GramBank(kernels, normalise=True)
+    bank = GramBank(kernels, normalize=True)
     traces = np.trace(kernels, axis1=1, axis2=2)
     np.testing.assert_allclose(bank.scales, 1 / traces)
     for k in range(7):
@@ -241,7 +241,7 @@ def test_uci_bank_on_its_own_points_and_on_others():
     np.testing.assert_allclose(bank.cross(X, weights), bank.combine(weights), atol=1e-13)
     new = points(7, seed=3) * 2
     np.testing.assert_allclose(bank.cross(new, weights)[2:3], bank.cross(new[2:3], weights), atol=1e-15)
-    # the standardisation is that of the bank's points: a new point alone would be all zeros
+    # the standardization is that of the bank's points: a new point alone would be all zeros
     assert not np.allclose(bank.cross(new[:1], weights), bank.cross(new[1:2], weights))
 
 

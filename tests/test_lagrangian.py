@@ -233,7 +233,7 @@ def test_what_a_journal_recalls_is_held_against_later_answers():
     worst = fresh.query(Query(np.zeros(3)))
     assert worst.value < cut.value
     fresh.reset()
-    fresh.recall(cut)
+    fresh.resume(cut)
     with pytest.raises(InvalidCut, match="the one of 1 calls before has a smaller value"):
         fresh.query(Query(np.zeros(3)))
 

@@ -10,16 +10,9 @@ from sklearn.svm import SVR
 
 from oracle_opt import Status, minimize
 from oracle_opt.generators import SPG, LevelSet
-from oracle_opt.oracles import EntropyRegulariser, GMKLOracle, GramBank, LpRegulariser, uci_bank
-from oracle_opt.oracles.svm import (
-    SMOMKL,
-    EpsilonInsensitive,
-    Hinge,
-    duals,
-    solve_lp_mkl,
-    solve_mkl,
-)
-from oracle_opt.oracles.svm.duals import SmoothDual, smooth_dual
+from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, uci_bank
+from oracle_opt.oracles.mkl import SMOMKL, EpsilonInsensitive, Hinge, duals, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles.mkl.duals import SmoothDual, smooth_dual
 
 EXPONENTS = (1.1, 4 / 3, 1.5, 2.0, 3.0, 6.0)  # their q are short fractions: exact in second-order cones
 # For lam = 1, certified by other solvers to 5e-7: default_rng(0).permutation, first 70 %, 13(d+1) kernels, C = 100.
@@ -31,7 +24,7 @@ OPTIMA = {
 }
 
 
-def dual_by_clarabel(kernels, loss, regulariser):
+def dual_by_clarabel(kernels, loss, regularizer):
     """Optimum of the dual, S_k(v) = |F_k' v|^2 with K_k = F_k F_k'."""
     p, n = kernels.shape[:2]
     x, S = cp.Variable(loss.linear.size), cp.Variable(p, nonneg=True)
@@ -40,11 +33,11 @@ def dual_by_clarabel(kernels, loss, regulariser):
     for k in range(p):
         values, vectors = np.linalg.eigh(kernels[k])
         constraints.append(cp.sum_squares((vectors * np.sqrt(np.maximum(values, 0))).T @ v) <= S[k])
-    lam = regulariser.weight
-    if isinstance(regulariser, EntropyRegulariser):
-        rho = lam * (regulariser.reference @ (cp.exp(S / (2 * lam)) - 1))
+    lam = regularizer.weight
+    if isinstance(regularizer, EntropyRegularizer):
+        rho = lam * (regularizer.reference @ (cp.exp(S / (2 * lam)) - 1))
     else:
-        rho = cp.square(cp.pnorm(S, Fraction(regulariser.p / (regulariser.p - 1)).limit_denominator(20))) / (8 * lam)
+        rho = cp.square(cp.pnorm(S, Fraction(regularizer.p / (regularizer.p - 1)).limit_denominator(20))) / (8 * lam)
     problem = cp.Problem(cp.Maximize(loss.linear @ x - rho), constraints)
     problem.solve(solver=cp.CLARABEL)
     return float(problem.value)
@@ -70,7 +63,7 @@ def test_certified_optima(name, solver, training_part):
 def test_lp_norms_against_clarabel(seed, p, solver):
     bank, kernels, y, _ = random_problem(seed)
     C, lam = (0.3, 5.0, 200.0)[seed], (1.0, 0.02, 30.0)[seed]
-    optimum = dual_by_clarabel(kernels, Hinge(y, C), LpRegulariser(p, lam))
+    optimum = dual_by_clarabel(kernels, Hinge(y, C), LpRegularizer(p, lam))
     result = solve_lp_mkl(bank, y, C, p, lam, 1e-8, solver=solver)
     assert result.status is Status.CONVERGED
     assert (result.upper_bound, result.lower_bound) == pytest.approx((optimum, optimum), rel=1e-5)
@@ -80,29 +73,29 @@ def test_lp_norms_against_clarabel(seed, p, solver):
 @pytest.mark.parametrize("lam", [0.05, 1.0, 50.0])
 def test_kullback_leibler_against_clarabel(lam, solver):
     bank, kernels, y, _ = random_problem(7)
-    loss, regulariser = Hinge(y, 10.0), EntropyRegulariser(lam, [0.1, 1.0, 0.5, 0.2])
-    result = solve_mkl(bank, loss, regulariser, 1e-8, solver=solver)
+    loss, regularizer = Hinge(y, 10.0), EntropyRegularizer(lam, [0.1, 1.0, 0.5, 0.2])
+    result = solve_mkl(bank, loss, regularizer, 1e-8, solver=solver)
     assert result.status is Status.CONVERGED
-    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regulariser), rel=1e-5)
+    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regularizer), rel=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize(
-    "regulariser", [LpRegulariser(2.0), LpRegulariser(1.25, 0.1), EntropyRegulariser(1.0, np.full(4, 0.3))]
+    "regularizer", [LpRegularizer(2.0), LpRegularizer(1.25, 0.1), EntropyRegularizer(1.0, np.full(4, 0.3))]
 )
-def test_regression_against_clarabel(regulariser, epsilon):
+def test_regression_against_clarabel(regularizer, epsilon):
     bank, kernels, _, targets = random_problem(11)
     loss = EpsilonInsensitive(targets, 3.0, epsilon)
-    result = solve_mkl(bank, loss, regulariser, 1e-7)
+    result = solve_mkl(bank, loss, regularizer, 1e-7)
     assert result.status is Status.CONVERGED
-    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regulariser), rel=1e-5)
+    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regularizer), rel=1e-5)
     up, down = np.split(result.cut.extras["alpha"], 2)
     np.testing.assert_array_equal(result.cut.extras["signed_dual"], up - down)
 
 
 def test_regression_is_an_svr_at_its_weights():
     bank, kernels, _, targets = random_problem(12)
-    result = solve_mkl(bank, EpsilonInsensitive(targets, 3.0, 0.2), LpRegulariser(1.5), 1e-9)
+    result = solve_mkl(bank, EpsilonInsensitive(targets, 3.0, 0.2), LpRegularizer(1.5), 1e-9)
     K = np.tensordot(result.point, kernels, axes=1)
     peer = SVR(kernel="precomputed", C=3.0, epsilon=0.2, tol=1e-8).fit(K, targets)
     ours = K @ result.cut.extras["signed_dual"] + result.cut.extras["bias"]
@@ -111,19 +104,19 @@ def test_regression_is_an_svr_at_its_weights():
 
 def test_targets_that_the_tube_holds_need_no_kernel():
     bank, _, _, targets = random_problem(5)
-    result = solve_mkl(bank, EpsilonInsensitive(targets, 1.0, 100.0), LpRegulariser(2.0))
+    result = solve_mkl(bank, EpsilonInsensitive(targets, 1.0, 100.0), LpRegularizer(2.0))
     assert result.status is Status.CONVERGED
     assert result.upper_bound == 0.0
     assert not result.point.any()
 
 
 @pytest.mark.parametrize("generator", [SPG(), LevelSet()], ids=named)
-@pytest.mark.parametrize("regulariser", [LpRegulariser(2), LpRegulariser(1.33), EntropyRegulariser(1.0)])
-def test_generators_find_the_same_optimum(regulariser, generator):
+@pytest.mark.parametrize("regularizer", [LpRegularizer(2), LpRegularizer(1.33), EntropyRegularizer(1.0)])
+def test_generators_find_the_same_optimum(regularizer, generator):
     bank, _, y, _ = random_problem(8)
-    direct = solve_mkl(bank, Hinge(y, 10.0), regulariser, 1e-9)
+    direct = solve_mkl(bank, Hinge(y, 10.0), regularizer, 1e-9)
     radius = 2.0 * direct.point.max()
-    asked = minimize(GMKLOracle(bank, y, 10.0, regulariser, radius=radius), generator, rtol=1e-6)
+    asked = minimize(GMKLOracle(bank, y, 10.0, regularizer, radius=radius), generator, rtol=1e-6)
     assert asked.status is Status.CONVERGED
     assert max(direct.lower_bound, asked.lower_bound) <= min(direct.upper_bound, asked.upper_bound) * (1 + 1e-12)
     np.testing.assert_allclose(asked.point, direct.point, atol=2e-3 * direct.point.max())
@@ -179,7 +172,7 @@ def test_columns_thrown_out_change_nothing(loss):
     for cache_bytes in (0, 5 * 8 * n * p, 1 << 30):
         bank.fetched = 0
         given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
-        results.append(solve_mkl(bank, given, LpRegulariser(1.5), solver=SMOMKL(cache_bytes, working_points=n)))
+        results.append(solve_mkl(bank, given, LpRegularizer(1.5), solver=SMOMKL(cache_bytes, working_points=n)))
         fetched.append(bank.fetched)
     for other in results[:2]:
         np.testing.assert_array_equal(other.point, results[2].point)
@@ -191,13 +184,13 @@ def test_columns_thrown_out_change_nothing(loss):
 
 
 @pytest.mark.parametrize("working_points", [2, 3, 6])
-@pytest.mark.parametrize("regulariser", [LpRegulariser(2.0), LpRegulariser(1.2), EntropyRegulariser(1.0, np.ones(4))])
+@pytest.mark.parametrize("regularizer", [LpRegularizer(2.0), LpRegularizer(1.2), EntropyRegularizer(1.0, np.ones(4))])
 @pytest.mark.parametrize("loss", ["hinge", "epsilon"])
-def test_working_sets_find_the_same_optimum(loss, regulariser, working_points):
+def test_working_sets_find_the_same_optimum(loss, regularizer, working_points):
     bank, _, y, targets = random_problem(4)
     given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
-    whole = solve_mkl(bank, given, regulariser, solver=SMOMKL())
-    parts = solve_mkl(bank, given, regulariser, solver=SMOMKL(polish_points=0, working_points=working_points))
+    whole = solve_mkl(bank, given, regularizer, solver=SMOMKL())
+    parts = solve_mkl(bank, given, regularizer, solver=SMOMKL(polish_points=0, working_points=working_points))
     assert whole.status is parts.status is Status.CONVERGED
     assert max(whole.lower_bound, parts.lower_bound) <= min(whole.upper_bound, parts.upper_bound) * (1 + 1e-12)
     assert parts.cut.extras["n_steps"] > 0
@@ -225,20 +218,20 @@ def test_without_room_for_all_columns_the_rows_of_a_few_points_are_read():
         assert bank.largest == largest
 
 
-REGULARISERS = [LpRegulariser(p, 0.7) for p in EXPONENTS] + [EntropyRegulariser(0.7, [0.5, 2.0, 1.0])]
+REGULARISERS = [LpRegularizer(p, 0.7) for p in EXPONENTS] + [EntropyRegularizer(0.7, [0.5, 2.0, 1.0])]
 
 
-@pytest.mark.parametrize("regulariser", REGULARISERS)
-def test_duals_of_regularisers(regulariser, monkeypatch):
+@pytest.mark.parametrize("regularizer", REGULARISERS)
+def test_duals_of_regularizers(regularizer, monkeypatch):
     rng = np.random.default_rng(0)
     S = rng.uniform(0.5, 2.0, 3)
-    dual = smooth_dual(regulariser, 3)
+    dual = smooth_dual(regularizer, 3)
     d = dual.weights(S)
     # Fenchel: d @ S / 2 <= r(d) + rho(S), equality at d = w(S), where the gradient of r is S / 2
-    assert regulariser.value(d) + dual.conjugate(S) == pytest.approx(0.5 * d @ S)
-    np.testing.assert_allclose(regulariser.gradient(d), 0.5 * S)
+    assert regularizer.value(d) + dual.conjugate(S) == pytest.approx(0.5 * d @ S)
+    np.testing.assert_allclose(regularizer.gradient(d), 0.5 * S)
     for other in rng.uniform(0, 3, (20, 3)):
-        assert regulariser.value(other) + dual.conjugate(S) >= 0.5 * other @ S - 1e-12
+        assert regularizer.value(other) + dual.conjugate(S) >= 0.5 * other @ S - 1e-12
     steps = 1e-6 * np.eye(3)
     slopes = [(dual.conjugate(S + h) - dual.conjugate(S - h)) / 2e-6 for h in steps]
     np.testing.assert_allclose(slopes, 0.5 * d, rtol=1e-6, atol=1e-9)
@@ -251,10 +244,10 @@ def test_duals_of_regularisers(regulariser, monkeypatch):
         np.testing.assert_allclose(dual.derivative(S).between(R), R @ derivative @ R.T, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("regulariser", REGULARISERS)
-def test_best_multiples_of_quadratic_forms(regulariser):
+@pytest.mark.parametrize("regularizer", REGULARISERS)
+def test_best_multiples_of_quadratic_forms(regularizer):
     rng = np.random.default_rng(0)
-    dual = smooth_dual(regulariser, 3)
+    dual = smooth_dual(regularizer, 3)
     for linear in (0.0, 1e-3, 1.0, 1e3):
         S = rng.uniform(0.0, 2.0, 3)
         t = dual.best_multiple(linear, S)

@@ -8,17 +8,9 @@ import pytest
 from lp_problems import SOLVERS, named, random_problem
 
 from oracle_opt import CapabilityMismatch, InvalidArgument, Status
-from oracle_opt.oracles import ElasticNet, EntropyRegulariser, GramBank, LpRegulariser
+from oracle_opt.oracles import ElasticNet, EntropyRegularizer, GramBank, LpRegularizer
 from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.svm import (
-    SMOMKL,
-    EpsilonInsensitive,
-    Hinge,
-    MKLProblem,
-    NewtonMKL,
-    solve_lp_mkl,
-    solve_mkl,
-)
+from oracle_opt.oracles.mkl import SMOMKL, EpsilonInsensitive, Hinge, MKLProblem, NewtonMKL, solve_lp_mkl, solve_mkl
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
@@ -78,7 +70,7 @@ def test_rounding_ends_a_run(solver):
     bank, _, y, _ = random_problem(3)
     result = solve_lp_mkl(bank, y, 10.0, rtol=0.0, solver=solver)
     assert result.status in (Status.EXHAUSTED, Status.CONVERGED)
-    assert result.relative_gap <= 1e-11  # with the rounding of quadratic forms and regulariser, which bounds contain
+    assert result.relative_gap <= 1e-11  # with the rounding of quadratic forms and regularizer, which bounds contain
 
 
 def test_hard_svms_and_steep_weights_are_left_to_the_fallback():
@@ -135,8 +127,8 @@ def test_a_run_repeats(solver):
     np.testing.assert_array_equal(one.history.upper_bound, other.history.upper_bound)
 
 
-@pytest.mark.parametrize("regulariser", [LpRegulariser(2.0), LpRegulariser(1.2), EntropyRegulariser(1.0, np.ones(4))])
-def test_the_two_builds_take_the_same_steps(regulariser):
+@pytest.mark.parametrize("regularizer", [LpRegularizer(2.0), LpRegularizer(1.2), EntropyRegularizer(1.0, np.ones(4))])
+def test_the_two_builds_take_the_same_steps(regularizer):
     if not AVX2:
         pytest.skip("one build only on this processor, or the plain one is forced")
     bank, _, y, _ = random_problem(9)
@@ -145,11 +137,11 @@ def test_the_two_builds_take_the_same_steps(regulariser):
     diagonal = bank.diagonal()
     outcomes = []
     for name in ("_lpmkl", "_lpmkl_avx2"):
-        loops = importlib.import_module(f"oracle_opt.oracles.svm.{name}")
-        if isinstance(regulariser, EntropyRegulariser):
-            penalty = loops.Entropy(regulariser.reference, 1.0)
+        loops = importlib.import_module(f"oracle_opt.oracles.mkl.{name}")
+        if isinstance(regularizer, EntropyRegularizer):
+            penalty = loops.Entropy(regularizer.reference, 1.0)
         else:
-            penalty = loops.SquaredNorm(1.0) if regulariser.p == 2.0 else loops.LpNorm(regulariser.p, 1.0)
+            penalty = loops.SquaredNorm(1.0) if regularizer.p == 2.0 else loops.LpNorm(regularizer.p, 1.0)
         cache = loops.ColumnCache(lambda i: bank.entries([i], np.arange(n))[0], n, p, n)
         x, M, S = np.zeros(n), np.zeros((n, p)), np.zeros(p)
         loops.take_steps(cache, penalty, loss.linear, loss.lower, loss.upper, diagonal, x, M, S, 1e-10, 100_000)
@@ -189,12 +181,12 @@ def test_arguments_are_checked(arguments, words):
 def test_parts_are_checked():
     bank, _, y, targets = random_problem(3)
     with pytest.raises(InvalidArgument, match="`reference` must have 4 weights"):
-        solve_mkl(bank, Hinge(y), EntropyRegulariser(1.0, [1.0, 2.0]))
-    for regulariser in (LpRegulariser(2, power=1), ElasticNet()):
-        with pytest.raises(InvalidArgument, match=r"`regulariser` must be .* GMKLOracle"):
-            solve_mkl(bank, Hinge(y), regulariser)
+        solve_mkl(bank, Hinge(y), EntropyRegularizer(1.0, [1.0, 2.0]))
+    for regularizer in (LpRegularizer(2, power=1), ElasticNet()):
+        with pytest.raises(InvalidArgument, match=r"`regularizer` must be .* GMKLOracle"):
+            solve_mkl(bank, Hinge(y), regularizer)
     with pytest.raises(InvalidArgument, match=r"`p` must be greater than 1.*MKLOracle"):
-        solve_mkl(bank, Hinge(y), LpRegulariser(1))
+        solve_mkl(bank, Hinge(y), LpRegularizer(1))
     with pytest.raises(InvalidArgument, match="`epsilon` must be"):
         EpsilonInsensitive(targets, 1.0, -0.1)
     with pytest.raises(InvalidArgument, match="`y` must be finite targets"):
@@ -205,7 +197,7 @@ def test_parts_are_checked():
     with pytest.raises(InvalidArgument, match="`working_points` must be at least 2 or None, got 1"):
         SMOMKL(working_points=1)
     with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve EpsilonInsensitive"):
-        NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegulariser(2.0)), 1e-6)
+        NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegularizer(2.0)), 1e-6)
 
 
 @pytest.mark.parametrize("solver", [SMOMKL(), NewtonMKL()], ids=repr)

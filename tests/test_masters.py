@@ -10,17 +10,18 @@ import pytest
 import scipy.optimize
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, Status, minimize
-from oracle_opt._nonnegative import nonnegative_quadratic
-from oracle_opt._projection import Projection, project_on_cuts
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, _level
-from oracle_opt.generators._barrier import Polytope, analytic_center
-from oracle_opt.generators._chebyshev import ChebyshevLP
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._highs import LPFailure, WarmLP
-from oracle_opt.generators._interior_point import minimize_epigraph
-from oracle_opt.generators._level import level_point
-from oracle_opt.generators._lp import ModelLP
-from oracle_opt.generators._model import CuttingPlaneModel
+from oracle_opt.domains.active_set import nonnegative_quadratic
+from oracle_opt.domains.projection import Projection, project_on_cuts
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
+from oracle_opt.generators.masters import level_projection
+from oracle_opt.generators.masters.barrier import Polytope, analytic_center
+from oracle_opt.generators.masters.chebyshev import ChebyshevLP
+from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.highs import LPFailure, WarmLP
+from oracle_opt.generators.masters.interior_point import minimize_epigraph
+from oracle_opt.generators.masters.level_projection import level_point
+from oracle_opt.generators.masters.linear_program import ModelLP
 
 DOMAINS = [Simplex(8), ProductOfSimplices([3, 5]), Box(-np.ones(8), np.linspace(0.5, 2, 8))]
 
@@ -336,7 +337,7 @@ def test_a_failing_projection_gives_a_point_of_the_level_set(monkeypatch) -> Non
     def failing(domain, center, metric, matrix, rhs, start, unit, n_equations):
         return Projection(center, start, False)
 
-    monkeypatch.setattr(_level, "project_on_cuts", failing)
+    monkeypatch.setattr(level_projection, "project_on_cuts", failing)
     model = CuttingPlaneModel(Simplex(30), 100)
     rng = np.random.default_rng(2)
     for _ in range(20):

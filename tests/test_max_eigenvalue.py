@@ -7,11 +7,11 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from oracle_opt import Box, CapabilityMismatch, FreeSpace, InvalidArgument, Query, Status, minimize
+from oracle_opt.answers.eigenpairs import AffineMatrix, SpectralPart
 from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle, SpectralBundle
-from oracle_opt.generators._spectral import SpectralModel, flattened, minimize_spectral
+from oracle_opt.generators.masters.spectral import SpectralModel, flattened, minimize_spectral
 from oracle_opt.generators.spectral_bundle import _coupled_pairs
 from oracle_opt.oracles import MaxEigenvalueOracle
-from oracle_opt.spectral import AffineMatrix, SpectralPart
 
 
 def laplacian(order, seed=0, density=0.3):

@@ -8,9 +8,9 @@ from scipy.optimize import minimize as scipy_minimize
 
 from oracle_opt import Query
 from oracle_opt.oracles import GramBank, MKLOracle, RandomBlock
+from oracle_opt.oracles.mkl.minorant import proven
 from oracle_opt.oracles.svm import solve_csvc
 from oracle_opt.oracles.svm.csvc import csvc_dual
-from oracle_opt.oracles.svm.minorant import proven
 
 
 def problem(seed, n=9):

@@ -140,13 +140,13 @@ def test_recall_continues_as_if_never_interrupted() -> None:
     cuts = [first.query(Query(point)) for point in points(GROUPS, 4)]
     for k in range(4):
         later.reset()
-        later.recall(cuts[k])
+        later.resume(cuts[k])
         again = later.query(Query(cuts[k + 1].point))
         assert again.value == cuts[k + 1].value
         np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
 
 
-def test_the_analytic_update_minimises_the_primal_at_the_hyperplane() -> None:
+def test_the_analytic_update_minimizes_the_primal_at_the_hyperplane() -> None:
     """The hyperplane has norms l_k**2 S_k of its kernels' parts: sum(norms / d) is least over the simplices at it."""
     _, y, bank = problem()
     oracle, rng = MixedNormOracle(bank, y, 5.0, groups=GROUPS), np.random.default_rng(1)

@@ -7,7 +7,7 @@ from oracle_opt import Query
 from oracle_opt.oracles import (
     GMKLOracle,
     GramBank,
-    LpRegulariser,
+    LpRegularizer,
     MixedNormOracle,
     MKLOneClassOracle,
     MKLOracle,
@@ -80,7 +80,7 @@ def test_simplex(C, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_gmkl(C, seed):
     rng, kernels, y, path = problem(10 + seed)
-    oracle = GMKLOracle(GramBank(kernels, check=False), y, C, LpRegulariser(2.0))
+    oracle = GMKLOracle(GramBank(kernels, check=False), y, C, LpRegularizer(2.0))
 
     def penalty(d):
         return (d.astype(LONG) ** 2).sum() / 2

@@ -131,7 +131,7 @@ def test_recall_continues_as_if_never_interrupted(kind):
     cuts = [first.query(Query(point)) for point in points]
     for k in range(len(points) - 1):
         later.reset()
-        later.recall(cuts[k])
+        later.resume(cuts[k])
         again = later.query(Query(points[k + 1]))
         assert (again.value, again.error) == (cuts[k + 1].value, cuts[k + 1].error)
         np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)

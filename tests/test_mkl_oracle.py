@@ -126,7 +126,7 @@ def test_recall_continues_as_if_never_interrupted():
     cuts = [first.query(Query(point)) for point in points]
     for k in range(5):
         later.reset()
-        later.recall(cuts[k])
+        later.resume(cuts[k])
         same(later.query(Query(points[k + 1])), cuts[k + 1])
 
 
@@ -168,7 +168,7 @@ def test_predictions_are_those_of_the_svm_on_the_combined_kernel():
     np.testing.assert_array_equal(predicted, np.where(oracle.decision_function(cut, new) >= 0, 1, -1))
 
 
-def test_predictions_generalise():
+def test_predictions_generalize():
     X, _, bank = problem()
     oracle = MKLOracle(bank, np.sign(X[:, 0]))
     linear_on_all_features = oracle.query(Query(np.eye(bank.n_kernels)[10]))

@@ -81,7 +81,7 @@ def test_recall_continues_an_update_bit_for_bit(step):
     cuts = [first.query(Query(point)) for point in points]
     for k in range(len(points) - 1):
         later.reset()
-        later.recall(cuts[k])
+        later.resume(cuts[k])
         again = later.query(Query(points[k + 1]))
         assert again.extras["n_updates"] == cuts[k + 1].extras["n_updates"]
         np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
@@ -93,7 +93,7 @@ def test_a_cut_that_tells_no_number_of_updates_is_followed_by_a_full_sum():
     oracle = MKLOracle(bank, y)
     cut = oracle.query(Query(point))
     del cut.extras["n_updates"]
-    oracle.recall(cut)
+    oracle.resume(cut)
     assert [oracle.query(Query(point)).extras["n_updates"] for _ in range(2)] == [0, 1]
 
 

@@ -23,8 +23,8 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, NewtonBundle, ProximalBundle
-from oracle_opt.generators._cuts import CutPool
-from oracle_opt.generators._multicut import MulticutLP
+from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.multicut import MulticutLP
 
 
 class Sum(Oracle):

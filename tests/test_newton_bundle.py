@@ -62,7 +62,7 @@ def test_a_quadratic_takes_one_level_step_and_a_few_newton_steps(seed, radius) -
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_smooth_function_is_minimised_in_few_calls(seed) -> None:
+def test_a_smooth_function_is_minimized_in_few_calls(seed) -> None:
     newton = minimize(log_sum_exp(seed=seed), NewtonBundle(), rtol=1e-6)
     level = minimize(log_sum_exp(seed=seed), LevelSet(), rtol=1e-6)
     assert newton.status is level.status is Status.CONVERGED
@@ -82,8 +82,8 @@ def test_the_hand_over_does_not_depend_on_the_units_of_the_function(scale, shift
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_newton_point_minimises_the_whole_model_though_it_starts_with_few_variables(seed) -> None:
-    """The start is dense, the minimiser's support lies mostly outside the first program."""
+def test_the_newton_point_minimizes_the_whole_model_though_it_starts_with_few_variables(seed) -> None:
+    """The start is dense, the minimizer's support lies mostly outside the first program."""
     rng, n = np.random.default_rng(seed), 400
     root, slope = 3 * rng.normal(size=(60, n)), rng.normal(size=n)
     generator = NewtonBundle()

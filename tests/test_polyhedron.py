@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize, polyhedron
+from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize
+from oracle_opt.domains import polyhedron
 from oracle_opt.generators import ProximalBundle
 
 
@@ -164,7 +165,7 @@ def test_the_minimum_is_a_bound_whatever_multipliers_and_vertex_the_solver_gives
     P, rng = example(seed), np.random.default_rng(seed)
     if rows == 1:
         P = Polyhedron(P.A[:1], P.b[:1], lower=-1.0, upper=2.0)
-    solve = polyhedron._solved
+    solve = polyhedron.solved
 
     def sloppy(*given):
         solution = solve(*given)
@@ -173,7 +174,7 @@ def test_the_minimum_is_a_bound_whatever_multipliers_and_vertex_the_solver_gives
             row_dual=dual + size * rng.normal(size=dual.shape), col_value=primal + size * rng.normal(size=primal.shape)
         )
 
-    monkeypatch.setattr(polyhedron, "_solved", sloppy)
+    monkeypatch.setattr(polyhedron, "solved", sloppy)
     described = P.A, P.b, P.equality_matrix, P.equality_rhs, list(zip(P.lower, P.upper, strict=True))
     for size in (1e-6, 1e-2, 1.0):
         for _ in range(10):

@@ -14,7 +14,7 @@ from oracle_opt.generators import (
     ProjectedGradient,
     ProximalBundle,
 )
-from oracle_opt.oracles import ElasticNet, GMKLOracle, LpRegulariser, ProductBank, Regulariser
+from oracle_opt.oracles import ElasticNet, GMKLOracle, LpRegularizer, ProductBank, Regularizer
 
 
 def problem(n=40, d=5, seed=0):
@@ -64,7 +64,7 @@ def test_cross_kernels_agree_with_the_bank_and_with_each_other() -> None:
         given.cross(new, np.ones(4))
 
 
-class Bounded(Regulariser):
+class Bounded(Regularizer):
     """sum(d / (1 + d)): one of a user's own, not convex."""
 
     convex = False
@@ -76,7 +76,7 @@ class Bounded(Regulariser):
         return 1 / (1 + d) ** 2
 
 
-@pytest.mark.parametrize("r", [LpRegulariser(1, power=1), LpRegulariser(1.33), ElasticNet(), Bounded()], ids=repr)
+@pytest.mark.parametrize("r", [LpRegularizer(1, power=1), LpRegularizer(1.33), ElasticNet(), Bounded()], ids=repr)
 @pytest.mark.parametrize("which", [0, 1], ids=["points", "given"])
 def test_gradient_is_that_of_the_value(r, which) -> None:
     X, y = problem()
@@ -98,7 +98,7 @@ def test_gradient_is_that_of_the_value(r, which) -> None:
 )
 def test_ends_at_a_stationary_point_without_claiming_a_bound(generator) -> None:
     X, y = problem()
-    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegulariser(1.33))
+    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegularizer(1.33))
     result = minimize(oracle, generator, np.full(4, 0.25), gtol=1e-3, max_calls=2000)
     assert result.status is Status.GRADIENT
     assert result.lower_bound == -np.inf
@@ -110,7 +110,7 @@ def test_ends_at_a_stationary_point_without_claiming_a_bound(generator) -> None:
 
 def test_predicts_new_points() -> None:
     X, y = problem(n=120)
-    oracle = GMKLOracle(ProductBank.from_points(X[:80]), y[:80], 10.0, LpRegulariser(1, power=1))
+    oracle = GMKLOracle(ProductBank.from_points(X[:80]), y[:80], 10.0, LpRegularizer(1, power=1))
     cut = minimize(oracle, SPG(), np.full(4, 0.25), gtol=1e-2).cut
     assert (oracle.predict(cut, X[80:]) == y[80:]).mean() > 0.8
 
@@ -122,7 +122,7 @@ def test_predicts_new_points() -> None:
 )
 def test_methods_that_need_convexity_are_refused(generator) -> None:
     X, y = problem()
-    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegulariser(2), radius=5.0)
+    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegularizer(2), radius=5.0)
     with pytest.raises(CapabilityMismatch, match="needs a convex function"):
         minimize(oracle, generator)
 

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import LevelSet
-from oracle_opt.oracles import EntropyRegulariser, GMKLOracle, GramBank, LpRegulariser, MKLOracle, RBFBank
-from oracle_opt.oracles.svm import SMOMKL, EpsilonInsensitive, NewtonMKL, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, MKLOracle, RBFBank
+from oracle_opt.oracles.mkl import SMOMKL, EpsilonInsensitive, NewtonMKL, solve_lp_mkl, solve_mkl
 
 # All features; one of many values with more widths than nodes; one of two values; some features with many widths.
 FEATURES = (range(7), [0], [3], [1, 2, 4, 5, 6])
@@ -113,13 +113,13 @@ def test_many_points_on_the_fly_are_not_combined():
     assert solve_lp_mkl(bank, np.where(X[:, 0] > 0, 1.0, -1.0), rtol=1e-3).success
 
 
-@pytest.mark.parametrize("regulariser", [LpRegulariser(1.5), EntropyRegulariser(1.0, 0.1)])
-def test_regression_on_the_fly(regulariser):
+@pytest.mark.parametrize("regularizer", [LpRegularizer(1.5), EntropyRegularizer(1.0, 0.1)])
+def test_regression_on_the_fly(regularizer):
     X = points()
     loss = EpsilonInsensitive(np.sin(X[:, 0]) + X[:, 3], 50.0, 0.1)
     bank, stored = RBFBank(X, FEATURES, WIDTHS), GramBank(kernels_between(X, X, 1 / 60))
-    expected = solve_mkl(stored, loss, regulariser)
-    result = solve_mkl(bank, loss, regulariser, solver=SMOMKL(cache_bytes=0))
+    expected = solve_mkl(stored, loss, regularizer)
+    result = solve_mkl(bank, loss, regularizer, solver=SMOMKL(cache_bytes=0))
     assert result.status is expected.status is Status.CONVERGED
     assert max(result.lower_bound, expected.lower_bound) <= min(result.upper_bound, expected.upper_bound) * (1 + 1e-12)
 
@@ -130,7 +130,7 @@ def test_oracles_on_the_fly():
     bank, stored = RBFBank(X, FEATURES, WIDTHS), GramBank(kernels_between(X, X, 1 / 60))
     for make in (
         lambda kernels: MKLOracle(kernels, y, 100.0),
-        lambda kernels: GMKLOracle(kernels, y, 100.0, LpRegulariser(2), radius=100.0),
+        lambda kernels: GMKLOracle(kernels, y, 100.0, LpRegularizer(2), radius=100.0),
     ):
         ours, theirs = (minimize(make(kernels), LevelSet(), rtol=1e-5) for kernels in (bank, stored))
         assert ours.status is theirs.status is Status.CONVERGED

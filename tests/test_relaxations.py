@@ -16,12 +16,12 @@ from oracle_opt import InvalidArgument, InvalidData, Query, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 from oracle_opt.oracles import (
     FacilityLocationOracle,
-    GeneralisedAssignmentOracle,
+    GeneralizedAssignmentOracle,
     HeldKarpOracle,
     MulticommodityFlowOracle,
 )
 
-# Generalised assignment
+# Generalized assignment
 
 
 def assignment_data(seed, m=3, n=6):
@@ -54,7 +54,7 @@ def test_assignment_bound_is_that_of_all_columns(maximize, multicut):
         if bound is None:
             continue
         solved += 1
-        oracle = GeneralisedAssignmentOracle(*data, maximize=maximize, multicut=multicut)
+        oracle = GeneralizedAssignmentOracle(*data, maximize=maximize, multicut=multicut)
         result = minimize(oracle, LevelSet(), rtol=1e-8, keep_cuts=True)
         assert oracle.dual_bound(result) == pytest.approx(bound, rel=1e-7)
         primal = oracle.recover(result.history.cuts)
@@ -69,7 +69,7 @@ def test_knapsacks_are_exact():
     for _ in range(5):
         costs, uses, capacities = assignment_data(int(rng.integers(100)), 3, 10)
         uses[0, 0] = 0
-        oracle = GeneralisedAssignmentOracle(costs, uses, capacities, multicut=True)
+        oracle = GeneralizedAssignmentOracle(costs, uses, capacities, multicut=True)
         u = rng.normal(-15, 8, 10)
         for i, part in enumerate(oracle.query(Query(u)).parts):
             done = milp(
@@ -92,7 +92,7 @@ def test_jobs_that_fill_an_agent_exactly_are_not_lost(maximize):
         uses[:, 0] = np.minimum(uses[:, 0], capacities)
         if (uses > capacities[:, None]).all(axis=0).any():
             continue
-        oracle = GeneralisedAssignmentOracle(costs, uses, capacities, maximize=maximize)
+        oracle = GeneralizedAssignmentOracle(costs, uses, capacities, maximize=maximize)
         for u in rng.normal(size=(5, 5)):
             cut, known = oracle.query(Query(u)), u.sum() if maximize else -u.sum()
             for i in range(2):
@@ -102,7 +102,7 @@ def test_jobs_that_fill_an_agent_exactly_are_not_lost(maximize):
                 known += worth[best]
                 filled += choices[best] @ uses[i] == capacities[i]
                 alone += choices[best] @ uses[i] == capacities[i] == (choices[best] * uses[i]).max()
-            # f is theta for a maximisation, minus theta for a minimisation
+            # f is theta for a maximization, minus theta for a minimization
             assert cut.value == pytest.approx(known if maximize else -known, abs=1e-12)
             assert 0.0 <= cut.error <= 1e-12  # rounding alone
     assert filled > 50
@@ -114,15 +114,15 @@ def test_assignment_files(tmp_path):
     path = tmp_path / "gap.txt"
     numbers = np.r_[2, 3, costs.ravel(), uses.ravel(), capacities]
     path.write_text(" ".join(map(str, numbers)))
-    oracle = GeneralisedAssignmentOracle.from_file(path, maximize=True)
+    oracle = GeneralizedAssignmentOracle.from_file(path, maximize=True)
     for read, given in ((oracle.costs, costs), (oracle.uses, uses), (oracle.capacities, capacities)):
         np.testing.assert_array_equal(read, given)
     path.write_text(" ".join(map(str, numbers[:-1])))
     with pytest.raises(InvalidData, match="got 15 numbers"):
-        GeneralisedAssignmentOracle.from_file(path)
+        GeneralizedAssignmentOracle.from_file(path)
     path.write_text("2 3 four")
     with pytest.raises(InvalidData, match="got 3 numbers"):
-        GeneralisedAssignmentOracle.from_file(path)
+        GeneralizedAssignmentOracle.from_file(path)
 
 
 # Facility location
@@ -266,13 +266,13 @@ def test_flow_files(tmp_path):
         (lambda: HeldKarpOracle(np.full((3, 3), np.nan)), "`distances` must be finite"),
         (lambda: HeldKarpOracle([[0, 1, 2], [1, 0, 3], [9, 3, 0]]), "must be symmetric, got 2.0 and 9.0 between 0"),
         (lambda: HeldKarpOracle(1 - np.eye(4), special=4), "`special` must be a city, 0 to 3"),
-        (lambda: GeneralisedAssignmentOracle([1], [1], [1]), r"`costs` must have shape \(m, n\)"),
-        (lambda: GeneralisedAssignmentOracle([[np.inf]], [[1]], [1]), "`costs` must be finite"),
-        (lambda: GeneralisedAssignmentOracle([[1]], [[1, 2]], [1]), r"`uses` must have shape \(1, 1\)"),
-        (lambda: GeneralisedAssignmentOracle([[1]], [[1.5]], [2]), "`uses` must be integers.*got 1.5"),
-        (lambda: GeneralisedAssignmentOracle([[1]], [[1]], [-2]), "`capacities` must be integers.*got -2"),
-        (lambda: GeneralisedAssignmentOracle([[1, 1]], [[1, 3]], [2]), "job 1 fits none"),
-        (lambda: GeneralisedAssignmentOracle([[1]], [[1]], [2], radius=0), "`radius` must be positive"),
+        (lambda: GeneralizedAssignmentOracle([1], [1], [1]), r"`costs` must have shape \(m, n\)"),
+        (lambda: GeneralizedAssignmentOracle([[np.inf]], [[1]], [1]), "`costs` must be finite"),
+        (lambda: GeneralizedAssignmentOracle([[1]], [[1, 2]], [1]), r"`uses` must have shape \(1, 1\)"),
+        (lambda: GeneralizedAssignmentOracle([[1]], [[1.5]], [2]), "`uses` must be integers.*got 1.5"),
+        (lambda: GeneralizedAssignmentOracle([[1]], [[1]], [-2]), "`capacities` must be integers.*got -2"),
+        (lambda: GeneralizedAssignmentOracle([[1, 1]], [[1, 3]], [2]), "job 1 fits none"),
+        (lambda: GeneralizedAssignmentOracle([[1]], [[1]], [2], radius=0), "`radius` must be positive"),
         (lambda: FacilityLocationOracle([1], [1]), r"`costs` must have shape \(m, n\)"),
         (lambda: FacilityLocationOracle([1], [[1], [2]]), r"`opening` must have shape \(2,\)"),
         (lambda: FacilityLocationOracle([-1], [[1]]), "`opening` must be at least 0"),
@@ -294,8 +294,8 @@ def test_bad_data_are_named(make, words):
 def test_shipped_relaxations_conform(check_oracle, multicut):
     oracles = [
         HeldKarpOracle(squareform(np.random.default_rng(0).uniform(1, 10, 15))),
-        GeneralisedAssignmentOracle(*assignment_data(0), multicut=multicut),
-        GeneralisedAssignmentOracle(*assignment_data(0), maximize=True, multicut=multicut),
+        GeneralizedAssignmentOracle(*assignment_data(0), multicut=multicut),
+        GeneralizedAssignmentOracle(*assignment_data(0), maximize=True, multicut=multicut),
         FacilityLocationOracle(*location_data(0), multicut=multicut),
         MulticommodityFlowOracle(*flow_data(0), multicut=multicut),
     ]
@@ -315,9 +315,9 @@ def test_identities_differ():
         FacilityLocationOracle(opening, costs),
         FacilityLocationOracle(opening, costs, multicut=True),
         FacilityLocationOracle(opening, costs + 1e-9),
-        GeneralisedAssignmentOracle(*assignment_data(0)),
-        GeneralisedAssignmentOracle(*assignment_data(0), maximize=True),
-        GeneralisedAssignmentOracle(*assignment_data(1)),
+        GeneralizedAssignmentOracle(*assignment_data(0)),
+        GeneralizedAssignmentOracle(*assignment_data(0), maximize=True),
+        GeneralizedAssignmentOracle(*assignment_data(1)),
         HeldKarpOracle(1 - np.eye(4)),
         HeldKarpOracle(2 - 2 * np.eye(4)),
         MulticommodityFlowOracle(*flow_data(0)),
@@ -349,7 +349,7 @@ def test_published_bounds(kind, path, item):
         oracle, known = HeldKarpOracle.from_tsplib(path), item["held_karp_bound"]
         at_zero = item["one_tree_at_zero_multipliers"]
     elif kind == "gap":
-        oracle = GeneralisedAssignmentOracle.from_file(path, maximize=item["sense"] == "max")
+        oracle = GeneralizedAssignmentOracle.from_file(path, maximize=item["sense"] == "max")
         known, at_zero = item["lagrangian_bound"], item["dual_value_at_zero_multipliers"]
     elif kind == "uflp":
         oracle, known, at_zero = FacilityLocationOracle.from_file(path), item["lp_bound"], 0.0

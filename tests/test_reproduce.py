@@ -12,10 +12,10 @@ from oracle_opt.cli import main
 from oracle_opt.datasets import load
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, reproduce
-from oracle_opt.study.reproduce.common import folds, growth, rbf_bank, sets_of, standardised
+from oracle_opt.study.reproduce.common import folds, growth, rbf_bank, sets_of, standardized
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, all_figures, printed_figures
-from oracle_opt.study.reproduce.qnpkl import Plateau
-from oracle_opt.study.reproduce.records import Tally
+from oracle_opt.study.reproduce.paper_qnpkl import Plateau
+from oracle_opt.study.reproduce.repetitions import Tally
 from oracle_opt.study.reproduce.report import ours, tables_of
 
 NAMES = (
@@ -167,7 +167,7 @@ def test_folds_are_disjoint_and_stratified():
 
 
 def test_rbf_bank():
-    (Z,) = standardised(np.random.default_rng(0).normal(size=(12, 3)))
+    (Z,) = standardized(np.random.default_rng(0).normal(size=(12, 3)))
     for count in (2, 4, 11):
         bank = rbf_bank(Z, count)
         assert bank.n_kernels == count

@@ -16,8 +16,8 @@ from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import MKLOracle, uci_bank
 from oracle_opt.study import Settings, split_points
 from oracle_opt.study.records import Run
-from oracle_opt.study.reproduce import Options, accpm, mixnorm, qnpkl, smo, spg
-from oracle_opt.study.reproduce.common import QUICK_FEATURES, QUICK_POINTS, standardised
+from oracle_opt.study.reproduce import Options, paper_accpm, paper_mixnorm, paper_qnpkl, paper_smo, paper_spg
+from oracle_opt.study.reproduce.common import QUICK_FEATURES, QUICK_POINTS, standardized
 
 QUICK = Dataset(
     "wdbc",
@@ -75,11 +75,11 @@ def made_up_runs(monkeypatch):
     runs = [
         made_up_run(name, generator, split, rng, "MAX_CALLS" if (split, generator) == (1, "kelley") else "CONVERGED")
         for name in ("sonar", "bupa")
-        for generator in accpm.METHODS.values()
+        for generator in paper_accpm.METHODS.values()
         for split in range(3)
     ]
     runs += [made_up_run("pima", "fixed-point", 0, rng, "MAX_CALLS"), made_up_run("pima", "kelley", 0, rng, "STALLED")]
-    monkeypatch.setattr(accpm, "_runs", lambda names, options: (runs, Settings(), []))
+    monkeypatch.setattr(paper_accpm, "_runs", lambda names, options: (runs, Settings(), []))
     return runs
 
 
@@ -96,12 +96,12 @@ def means(runs, generator, value, ended=("CONVERGED",)):
     ("table", "quantities", "methods"),
     [
         (
-            accpm.table1,
+            paper_accpm.table1,
             {"calls": "n_calls", "seconds": "generator_seconds", "kernels": "n_kernels"},
             ["accpm", "level-set", "simpleMKL", "kcg", "average"],
         ),
-        (accpm.figure1, {"calls": "n_calls"}, ["accpm", "level-set", "simpleMKL", "kcg", "average"]),
-        (accpm.table2, {"accuracy %": "accuracy"}, {"MKL": "accpm", "average": "average"}),
+        (paper_accpm.figure1, {"calls": "n_calls"}, ["accpm", "level-set", "simpleMKL", "kcg", "average"]),
+        (paper_accpm.table2, {"accuracy %": "accuracy"}, {"MKL": "accpm", "average": "average"}),
     ],
 )
 def test_figures_of_runs_are_means_over_those_that_converged(made_up_runs, quick, table, quantities, methods):
@@ -131,7 +131,7 @@ def test_correlations_are_those_of_gap_and_accuracy(quick, method):
     """The SVM of each call by scikit-learn, on the kernel of the query point."""
     train, test = split_points(QUICK.y, Settings(seed=0), 0)
     y, bank = QUICK.y[train], uci_bank(QUICK.X[train])
-    generator = accpm.GENERATORS[accpm.METHODS[method]]()
+    generator = paper_accpm.GENERATORS[paper_accpm.METHODS[method]]()
     run = minimize(MKLOracle(bank, y, C=100.0), generator, rtol=5e-3, keep_cuts=True, max_calls=200)
     kernels = np.array([bank.combine(row) for row in np.eye(bank.n_kernels)])
     gaps, accuracies, best = [], [], -np.inf
@@ -146,9 +146,9 @@ def test_correlations_are_those_of_gap_and_accuracy(quick, method):
         decisions = bank.cross(QUICK.X[test], cut.point) @ signed + svm.intercept_[0]
         accuracies.append(np.mean(np.sign(decisions) == QUICK.y[test]))
     known = np.corrcoef(gaps, accuracies)[0, 1]
-    assert figures(accpm.table3(quick))["wdbc", f"correlation, {method}"] == pytest.approx(known, abs=2e-3)
+    assert figures(paper_accpm.table3(quick))["wdbc", f"correlation, {method}"] == pytest.approx(known, abs=2e-3)
     if method == "accpm":
-        assert figures(accpm.figure2(quick))["wdbc", "correlation, accpm"] == pytest.approx(known, abs=2e-3)
+        assert figures(paper_accpm.figure2(quick))["wdbc", "correlation, accpm"] == pytest.approx(known, abs=2e-3)
 
 
 # Jain, Vishwanathan and Varma
@@ -167,15 +167,15 @@ SUM, PRODUCT = ("1.1", "1.33", "2.0"), ("1.1", "1.33", "2.0")
 @pytest.mark.parametrize(
     ("table", "rows", "methods", "count", "kind"),
     [
-        (spg.table2, [f"wdbc p={p}" for p in SUM], spg.TWO, False, "sum"),
-        (spg.table4, ["wdbc"], spg.FOUR, False, "simplex"),
-        (spg.table5, [f"wdbc p={p}" for p in PRODUCT], spg.TWO, False, "product"),
-        (spg.table7, ["wdbc", "wdbc, p=1.33"], spg.PARTS, True, "sum"),
-        (spg.table9, ["wdbc"], spg.TWO, False, "product of l1"),
+        (paper_spg.table2, [f"wdbc p={p}" for p in SUM], paper_spg.TWO, False, "sum"),
+        (paper_spg.table4, ["wdbc"], paper_spg.FOUR, False, "simplex"),
+        (paper_spg.table5, [f"wdbc p={p}" for p in PRODUCT], paper_spg.TWO, False, "product"),
+        (paper_spg.table7, ["wdbc", "wdbc, p=1.33"], paper_spg.PARTS, True, "sum"),
+        (paper_spg.table9, ["wdbc"], paper_spg.TWO, False, "product of l1"),
     ],
 )
 def test_seconds_and_calls_of_spg_are_those_of_the_runs(quick, made_up_times, table, rows, methods, count, kind):
-    calls = made_up_times(spg, succeed=lambda k: k != 1)
+    calls = made_up_times(paper_spg, succeed=lambda k: k != 1)
     found, k = figures(table(quick)), 0
     powers = {"wdbc": 1.0 if kind == "product of l1" else 1.1, "wdbc, p=1.33": 1.33}
     train, _ = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(QUICK.X, QUICK.y)))
@@ -198,7 +198,7 @@ def test_seconds_and_calls_of_spg_are_those_of_the_runs(quick, made_up_times, ta
         if "product" in kind:
             np.testing.assert_array_equal(limits.pop("point"), d)
             assert limits == {"gtol": 0.04}
-            (Z,) = standardised(X)
+            (Z,) = standardized(X)
             squares = np.tensordot(d, (Z.T[:, :, None] - Z.T[:, None]) ** 2, 1)
             known = svm_value(np.exp(-squares), y) + (norm if kind == "product of l1" else 0.5 * norm**2)
         else:
@@ -214,7 +214,7 @@ def test_seconds_and_calls_of_spg_are_those_of_the_runs(quick, made_up_times, ta
 
 
 def test_accuracies_of_smo_are_those_of_the_learned_weights(quick, monkeypatch):
-    seen, solve, shift = [], smo.solve_lp_mkl, 1.0
+    seen, solve, shift = [], paper_smo.solve_lp_mkl, 1.0
 
     def spied(bank, y, **options):
         result = solve(bank, y, **options)
@@ -222,11 +222,11 @@ def test_accuracies_of_smo_are_those_of_the_learned_weights(quick, monkeypatch):
         seen.append((bank, y, options, result))
         return result
 
-    monkeypatch.setattr(smo, "solve_lp_mkl", spied)
-    monkeypatch.setattr(smo, "EXPONENTS", ("1.10", "2.00"))
+    monkeypatch.setattr(paper_smo, "solve_lp_mkl", spied)
+    monkeypatch.setattr(paper_smo, "EXPONENTS", ("1.10", "2.00"))
     ticks = iter(3.0 ** np.arange(99))
-    monkeypatch.setattr(smo, "thread_time", lambda: next(ticks))
-    found = figures(smo.table1(quick))
+    monkeypatch.setattr(paper_smo, "thread_time", lambda: next(ticks))
+    found = figures(paper_smo.table1(quick))
     train, test = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(QUICK.X, QUICK.y)))
     assert [(o["p"], type(o["solver"]).__name__, o["rtol"]) for _, _, o, _ in seen] == [
         (p, name, 1e-3) for p in (1.1, 2.0) for name in ("SMOMKL", "NewtonMKL")
@@ -255,9 +255,9 @@ def test_seconds_and_exponents_of_smos_figure(quick, monkeypatch):
         sizes.append((bank.n_kernels, len(y), rtol))
         return SimpleNamespace(success=True, relative_gap=1e-3)
 
-    monkeypatch.setattr(smo, "solve_lp_mkl", solve)
-    monkeypatch.setattr(smo, "thread_time", lambda: clock[0])
-    found = figures(smo.figure1(quick))
+    monkeypatch.setattr(paper_smo, "solve_lp_mkl", solve)
+    monkeypatch.setattr(paper_smo, "thread_time", lambda: clock[0])
+    found = figures(paper_smo.figure1(quick))
     for p in ("1.33", "2"):
         for name, power in (("SMO-MKL", 2.0), ("NewtonMKL", 1.5)):
             for size in (20, 40):
@@ -272,8 +272,8 @@ def test_seconds_and_exponents_of_smos_figure(quick, monkeypatch):
 
 
 def test_the_speed_up_of_mirror_descent_is_over_simple_mkl(quick, made_up_times):
-    calls = made_up_times(mixnorm, succeed=lambda k: k != 2)
-    found = figures(mixnorm.figure2(quick))
+    calls = made_up_times(paper_mixnorm, succeed=lambda k: k != 2)
+    found = figures(paper_mixnorm.figure2(quick))
     names = ["MirrorDescent", "ReducedGradient", "LevelSet"]
     assert [type(call.generator).__name__ for call in calls] == 2 * names
     for k, call in enumerate(calls):
@@ -297,7 +297,7 @@ def noisy(seed, n=45):
 
 
 def test_c_is_chosen_by_cross_validation():
-    """Three folds, an SVM of one Gaussian on standardised features; the smallest of equals."""
+    """Three folds, an SVM of one Gaussian on standardized features; the smallest of equals."""
     chosen = set()
     for seed in range(8):
         X, y = noisy(seed)
@@ -305,12 +305,12 @@ def test_c_is_chosen_by_cross_validation():
         for C in (1.0, 10.0, 100.0):
             hits = 0
             for fit, held in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
-                new, old = standardised(X[fit], X[held])[::-1]
+                new, old = standardized(X[fit], X[held])[::-1]
                 svm = SVC(C=C, gamma=1 / 3, tol=1e-9).fit(old, y[fit])
                 hits += (svm.predict(new) == y[held]).sum()
             right.append(hits)
         known = (1.0, 10.0, 100.0)[right.index(max(right))]
-        assert qnpkl._chosen(X, y, seed) == known
+        assert paper_qnpkl._chosen(X, y, seed) == known
         chosen.add(known)
     assert len(chosen) > 1
 
@@ -324,18 +324,20 @@ def test_shares_and_accuracies_of_products(quick, monkeypatch):
         seen.append((name, train.shape, C))
         return lambda new: np.where(new[:, 0] > {"MKL": 0.3, "QN-PKL": 0.0, "L-BFGS": -0.3}[name], 1.0, -1.0)
 
-    def product(train, y, C, generator, regulariser):
+    def product(train, y, C, generator, regularizer):
         name = {"QuasiNewton": "QN-PKL", "LBFGS": "L-BFGS"}[type(generator).__name__]
-        assert regulariser.value(np.ones(29)) == 0.0
-        assert not regulariser.gradient(np.ones(29)).any()
+        assert regularizer.value(np.ones(29)) == 0.0
+        assert not regularizer.gradient(np.ones(29)).any()
         return learned(name, train, y, C), weights[name], 1.0
 
-    monkeypatch.setattr(qnpkl, "_sum", lambda train, test, y, C: (learned("MKL", train, y, C)(test), weights["MKL"], 1))
-    monkeypatch.setattr(qnpkl, "_product", product)
-    monkeypatch.setattr(qnpkl, "_chosen", lambda train, y, seed: 7.0)
-    found = figures(qnpkl.table2(quick))
+    monkeypatch.setattr(
+        paper_qnpkl, "_sum", lambda train, test, y, C: (learned("MKL", train, y, C)(test), weights["MKL"], 1)
+    )
+    monkeypatch.setattr(paper_qnpkl, "_product", product)
+    monkeypatch.setattr(paper_qnpkl, "_chosen", lambda train, y, seed: 7.0)
+    found = figures(paper_qnpkl.table2(quick))
     train, test = split_points(QUICK.y, Settings(seed=0), 0)
-    first = standardised(QUICK.X[train], QUICK.X[test])[1][:, 0]
+    first = standardized(QUICK.X[train], QUICK.X[test])[1][:, 0]
     for name, above in (("MKL", 0.3), ("QN-PKL", 0.0), ("L-BFGS", -0.3)):
         share = 100 * sum(weights[name][:4]) / sum(weights[name])
         assert found.pop(("wdbc", f"R %, {name}")) == pytest.approx(share)
@@ -346,20 +348,20 @@ def test_shares_and_accuracies_of_products(quick, monkeypatch):
 
 
 def test_the_methods_of_the_first_table_and_their_figures(quick, monkeypatch):
-    """GMKL is SPG under l1; the others have no regulariser. Each has the C of its split, 500 SVMs at most."""
+    """GMKL is SPG under l1; the others have no regularizer. Each has the C of its split, 500 SVMs at most."""
     seen = []
 
-    def product(train, y, C, generator, regulariser):
-        seen.append((type(generator).__name__, regulariser.value(np.array([3.0, 4.0])), C))
+    def product(train, y, C, generator, regularizer):
+        seen.append((type(generator).__name__, regularizer.value(np.array([3.0, 4.0])), C))
         shift = {"QuasiNewton": 0.4, "LBFGS": 0.0, "SPG": -0.4}[type(generator).__name__]
         return lambda new: np.where(new[:, 0] > shift, 1.0, -1.0), np.ones(4), 10.0 + len(seen)
 
-    monkeypatch.setattr(qnpkl, "_product", product)
-    monkeypatch.setattr(qnpkl, "_sum", lambda train, test, y, C: (np.ones(len(test)), np.ones(4), 3.0))
-    monkeypatch.setattr(qnpkl, "_chosen", lambda train, y, seed: 10.0)
-    found = figures(qnpkl.table1(quick))
+    monkeypatch.setattr(paper_qnpkl, "_product", product)
+    monkeypatch.setattr(paper_qnpkl, "_sum", lambda train, test, y, C: (np.ones(len(test)), np.ones(4), 3.0))
+    monkeypatch.setattr(paper_qnpkl, "_chosen", lambda train, y, seed: 10.0)
+    found = figures(paper_qnpkl.table1(quick))
     train, test = split_points(QUICK.y, Settings(seed=0), 0)
-    old, new = standardised(QUICK.X[train], QUICK.X[test])
+    old, new = standardized(QUICK.X[train], QUICK.X[test])
     truth = QUICK.y[test] > 0
     assert seen == [("QuasiNewton", 0.0, 10.0), ("LBFGS", 0.0, 10.0), ("SPG", 7.0, 10.0)]
     for k, (name, shift) in enumerate((("QN-PKL", 0.4), ("L-BFGS", 0.0), ("GMKL", -0.4)), 1):
@@ -379,10 +381,10 @@ def test_runs_of_products_and_sums_end_at_their_limits(monkeypatch):
         limits.append(options)
         return minimize(oracle, generator, point, max_calls=3)
 
-    monkeypatch.setattr(qnpkl, "minimize", spied)
+    monkeypatch.setattr(paper_qnpkl, "minimize", spied)
     X, y = noisy(0)
-    qnpkl._product(X, y, 1.0, qnpkl.LBFGS(), qnpkl.Unregularised())
-    qnpkl._sum(X, X, y, 1.0)
+    paper_qnpkl._product(X, y, 1.0, paper_qnpkl.LBFGS(), paper_qnpkl.Unregularized())
+    paper_qnpkl._sum(X, X, y, 1.0)
     assert limits[0].pop("callback").share == 1e-4
     assert limits == [{"max_calls": 500}, {"rtol": 5e-3, "max_calls": 500}]
 
@@ -390,8 +392,10 @@ def test_runs_of_products_and_sums_end_at_their_limits(monkeypatch):
 def test_products_and_sums_predict_what_scikit_learn_does():
     X, y = noisy(3, 60)
     train, truth, test = X[:40], y[:40], X[40:]
-    predict, weights, seconds = qnpkl._product(train, truth, 10.0, qnpkl.QuasiNewton(), qnpkl.Unregularised())
-    old, new = standardised(train, test)
+    predict, weights, seconds = paper_qnpkl._product(
+        train, truth, 10.0, paper_qnpkl.QuasiNewton(), paper_qnpkl.Unregularized()
+    )
+    old, new = standardized(train, test)
 
     def gaussian(A, B, widths):
         return np.exp(-((A[:, None] - B[None]) ** 2) @ widths)
@@ -399,21 +403,21 @@ def test_products_and_sums_predict_what_scikit_learn_does():
     svm = SVC(C=10.0, kernel="precomputed", tol=1e-9).fit(gaussian(old, old, weights), truth)
     np.testing.assert_array_equal(predict(test), svm.predict(gaussian(new, old, weights)))
     assert seconds > 0
-    predicted, weights, _ = qnpkl._sum(old, new, truth, 10.0)
+    predicted, weights, _ = paper_qnpkl._sum(old, new, truth, 10.0)
     assert weights.sum() == pytest.approx(1.0)
     kernels = [np.exp(-0.5 * (old[:, None, f] - old[None, :, f]) ** 2) for f in range(3)]
     crosses = [np.exp(-0.5 * (new[:, None, f] - old[None, :, f]) ** 2) for f in range(3)]
     svm = SVC(C=10.0, kernel="precomputed", tol=1e-9).fit(np.tensordot(weights, kernels, 1), truth)
     np.testing.assert_array_equal(predicted, svm.predict(np.tensordot(weights, crosses, 1)))
     # the weights of the sum are those of the l1 optimum
-    best = minimize(MKLOracle(qnpkl.GramBank(kernels), truth, C=10.0), LevelSet(), rtol=1e-8).upper_bound
+    best = minimize(MKLOracle(paper_qnpkl.GramBank(kernels), truth, C=10.0), LevelSet(), rtol=1e-8).upper_bound
     assert svm_value(np.tensordot(weights, kernels, 1), truth, 10.0) <= best * (1 + 5e-3)
 
 
 def test_the_noise_of_a_split_is_the_same_for_all_its_points_and_follows_the_features(tmp_path):
-    for split, (train, y, test, truth) in enumerate(qnpkl._splits(QUICK, Options(tmp_path, splits=2), 25)):
+    for split, (train, y, test, truth) in enumerate(paper_qnpkl._splits(QUICK, Options(tmp_path, splits=2), 25)):
         rows, others = split_points(QUICK.y, Settings(seed=0), split)
-        old, new = standardised(QUICK.X[rows], QUICK.X[others])
+        old, new = standardized(QUICK.X[rows], QUICK.X[others])
         np.testing.assert_array_equal(train[:, :4], old)
         np.testing.assert_array_equal(test[:, :4], new)
         np.testing.assert_array_equal(y, QUICK.y[rows])

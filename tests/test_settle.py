@@ -19,7 +19,7 @@ def far_linear_program():
 
 
 @pytest.mark.parametrize("generator", [Kelley(), AnalyticCenter()], ids=repr)
-def test_a_minimiser_beyond_the_first_radius_is_found(generator):
+def test_a_minimizer_beyond_the_first_radius_is_found(generator):
     verdict = settle(far_linear_program(), generator, rtol=1e-6)
     assert verdict.outcome is Outcome.OPTIMAL
     assert verdict.radius == 1e6

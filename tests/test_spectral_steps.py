@@ -1,4 +1,4 @@
-"""Steps of the spectral bundle that would leave the ball in which a minimiser is promised."""
+"""Steps of the spectral bundle that would leave the ball in which a minimizer is promised."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from oracle_opt import FreeSpace
 from oracle_opt.generators import SpectralBundle
-from oracle_opt.generators._spectral import SpectralModel, minimize_spectral
+from oracle_opt.generators.masters.spectral import SpectralModel, minimize_spectral
 
 
 def master(rng, stiff, n=4):

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.svm import EpsilonInsensitive, SVMStatus, solve_csvc, solve_one_class, solve_svr
+from oracle_opt.oracles.mkl import EpsilonInsensitive
+from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class, solve_svr
 
 PRECISE = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 

@@ -107,7 +107,7 @@ def test_nothing_free_needs_no_factorization(K):
     np.testing.assert_array_equal(solution.alpha, 0.5)
 
 
-def test_solution_is_recognised_without_a_step_or_a_factorization():
+def test_solution_is_recognized_without_a_step_or_a_factorization():
     X, y = problem()
     K = rbf(X)
     first = solve_csvc(K, y, 10.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from oracle_opt.oracles import GMKLOracle, GramBank, LpRegulariser, MixedNormOracle, MKLOracle
+from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MixedNormOracle, MKLOracle
 
 GROUPS = ((0, 3), (1, 2, 4))
 
@@ -29,7 +29,7 @@ def tiny_mixed_norm() -> MixedNormOracle:
 
 
 def tiny_gmkl() -> GMKLOracle:
-    return GMKLOracle(*_tiny(), 1.0, LpRegulariser(2), radius=10.0)
+    return GMKLOracle(*_tiny(), 1.0, LpRegularizer(2), radius=10.0)
 
 
 def dual_optimum(oracle, kernels: list[np.ndarray], penalty: Callable) -> float:

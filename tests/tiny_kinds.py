@@ -36,7 +36,7 @@ def tiny_mkl_one_class() -> MKLOneClassOracle:
 
 
 def mkl_kinds_optimum(oracle: MKLOracle | MKLRegressionOracle | MKLOneClassOracle) -> float:
-    """l1-MKL as one conic program: maximise the linear part minus r^2 / 2 with |L_k' b| <= r, by Clarabel."""
+    """l1-MKL as one conic program: maximize the linear part minus r^2 / 2 with |L_k' b| <= r, by Clarabel."""
     import cvxpy as cp
 
     n = oracle.bank.n_points

@@ -31,8 +31,8 @@ class Watched(Oracle):
     def reset(self):
         self.inner.reset()
 
-    def recall(self, cut):
-        self.inner.recall(cut)
+    def resume(self, cut):
+        self.inner.resume(cut)
 
     def identity(self):
         return self.inner.identity()

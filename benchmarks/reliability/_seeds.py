@@ -5,7 +5,7 @@ import numpy as np
 from oracle_opt.datasets import load
 from oracle_opt.oracles import (
     FacilityLocationOracle,
-    GeneralisedAssignmentOracle,
+    GeneralizedAssignmentOracle,
     HeldKarpOracle,
     MulticommodityFlowOracle,
     read_smps,
@@ -191,7 +191,7 @@ FORMATS = {
     "libsvm": (libsvm, load, good_dataset, False),
     "tsplib": (tsplib, read_tsplib, good_distances, False),
     "1-trees": (tsplib, HeldKarpOracle.from_tsplib, good_relaxation, False),
-    "assignment": (assignment, GeneralisedAssignmentOracle.from_file, good_relaxation, False),
+    "assignment": (assignment, GeneralizedAssignmentOracle.from_file, good_relaxation, False),
     "facilities": (facilities, FacilityLocationOracle.from_file, good_relaxation, False),
     "ghosh": (ghosh, FacilityLocationOracle.from_file, good_relaxation, False),
     "flow": (flow, MulticommodityFlowOracle.from_file, good_relaxation, True),

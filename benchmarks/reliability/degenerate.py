@@ -183,7 +183,7 @@ def equal_parts(rng, domain):
 
 DOMAINS = (one_point, simplices, boxes, round_sets, flat_polyhedra)
 UNBOUNDED = (FreeSpace, NonnegativeOrthant)
-ATTAINED = (constant, absolute, quadratic)  # with a minimiser within the radius that a domain states
+ATTAINED = (constant, absolute, quadratic)  # with a minimizer within the radius that a domain states
 FUNCTIONS = (constant, linear, equal_pieces, steep_and_flat, absolute, quadratic, equal_parts)
 
 

@@ -74,7 +74,7 @@ def random_domain(rng, n):
 
 
 def pieces(rng, domain, offset, scale):
-    """Slopes and constants; with a minimiser in the middle where the domain has no corners."""
+    """Slopes and constants; with a minimizer in the middle where the domain has no corners."""
     n, m = domain.dimension, int(rng.integers(3, 25))
     slopes = scale * rng.integers(-1000, 1001, (m, n)).astype(float)
     constants = scale * rng.integers(-1000, 1001, m).astype(float) + offset

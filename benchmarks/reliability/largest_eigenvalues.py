@@ -110,7 +110,7 @@ def check(result, known, radius, tally):
 
 
 def run(count, seed, tally):
-    """Minimise `count` functions, the families in turn, by each generator."""
+    """Minimize `count` functions, the families in turn, by each generator."""
     rng = np.random.default_rng([seed, 4])
     for i in range(count):
         family = FAMILIES[i % len(FAMILIES)]

@@ -299,7 +299,7 @@ KINDS |= {
         lambda folder: O.MixedNormOracle(*_kernels(), C=1.0, groups=((0, 3), (1, 2))), generators.SPG()
     ),
     "GMKLOracle": _oracle(
-        lambda folder: O.GMKLOracle(*_kernels(), 1.0, O.LpRegulariser(2), radius=10.0), generators.SPG()
+        lambda folder: O.GMKLOracle(*_kernels(), 1.0, O.LpRegularizer(2), radius=10.0), generators.SPG()
     ),
     "solve_csvc": _svm(lambda K, y, bank: svm.solve_csvc(K, y, 10.0)),
     "solve_csvc, squared hinge": _svm(lambda K, y, bank: svm.solve_csvc(K, y, 10.0, squared_hinge=True)),
@@ -311,7 +311,7 @@ KINDS |= {
     "CvxpyOracle": _oracle(_cvxpy, anew=False),
     "BendersOracle": _oracle(_benders),
     "HeldKarpOracle": _oracle(_file("1-trees")),
-    "GeneralisedAssignmentOracle": _oracle(_file("assignment")),
+    "GeneralizedAssignmentOracle": _oracle(_file("assignment")),
     "FacilityLocationOracle": _oracle(_file("facilities")),
     "MulticommodityFlowOracle": _oracle(_file("flow")),
     "journal": _journal,

@@ -1,6 +1,6 @@
 """Oracles that lie: every run ends in a status or in a clear error with the result so far, whatever is answered.
 
-An honest oracle of a random convex function with a known minimiser answers, and a random lie is told about some of its
+An honest oracle of a random convex function with a known minimizer answers, and a random lie is told about some of its
 answers: numbers that are none, other types and shapes, wrong values, subgradients, errors, bounds, parts and points,
 arrays that change later, feasibility cuts out of place, exceptions of all kinds, values that drift, functions that are
 not convex. A run may end with a status; with `InvalidCut`; or with the oracle's own exception; each carries the
@@ -263,7 +263,7 @@ def random_domain(rng, n):
 
 
 def random_function(rng, domain):
-    """A convex function with its minimum and minimiser, a point of the domain."""
+    """A convex function with its minimum and minimizer, a point of the domain."""
     n = domain.dimension
     target = domain.project(rng.normal(size=n))
     weights, least = rng.exponential(size=n) + 0.1, float(rng.choice([0.0, 1.0, -5.0]))

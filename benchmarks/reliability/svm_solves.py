@@ -1,6 +1,6 @@
 """Random support vector machines of all kinds: everything an answer states, recomputed in long double.
 
-A trial is one solve. Of each problem come several: cold to accuracies from 1e-2 to 0, and warm from a neighbour's
+A trial is one solve. Of each problem come several: cold to accuracies from 1e-2 to 0, and warm from a neighbor's
 answer, a disturbed one or noise. Checked in `np.longdouble`: dual and primal value, gap, gradient and sum of the point
 that is returned; that no solve contradicts another, nor scikit-learn, nor the accuracy it claims; that a looser
 accuracy takes no more steps than a tighter one but for a few passes over the points.
@@ -11,7 +11,8 @@ import warnings
 import numpy as np
 
 from oracle_opt.oracles import GramBank
-from oracle_opt.oracles.svm import SMOMKL, NewtonMKL, SVMStatus, solve_csvc, solve_lp_mkl, solve_one_class, solve_svr
+from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl
+from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class, solve_svr
 
 UNIT = "solves"
 FULL = 100_000
@@ -136,7 +137,7 @@ class Problem:
         return b @ f + loss.sum() + self.total * abs(bias)
 
     def within_reach(self):
-        """Whether the optimum is of a problem that double precision can tell from its neighbours."""
+        """Whether the optimum is of a problem that double precision can tell from its neighbors."""
         return float(np.max(self.C)) * float(self.K.diagonal().max()) <= 1e10 * max(1.0, np.ptp(self.linear))
 
     def indefinite(self, length):

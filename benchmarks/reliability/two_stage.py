@@ -11,7 +11,7 @@ from oracle_opt import FeasibilityCut, Query
 from oracle_opt.oracles import (
     BendersOracle,
     FacilityLocationOracle,
-    GeneralisedAssignmentOracle,
+    GeneralizedAssignmentOracle,
     HeldKarpOracle,
     LagrangianOracle,
     MulticommodityFlowOracle,
@@ -226,7 +226,7 @@ def assignments(rng, kind):
             total += min(sum((costs[j] for j in one), Fraction(0)) for one in chosen)
         return sum(u) - total
 
-    return GeneralisedAssignmentOracle(c, uses, room, maximize=maximize, multicut=multicut), exact
+    return GeneralizedAssignmentOracle(c, uses, room, maximize=maximize, multicut=multicut), exact
 
 
 def tours(rng, kind):

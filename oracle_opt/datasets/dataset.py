@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from oracle_opt.cuts import Vector
-
-Matrix = NDArray[np.float64]
+from oracle_opt.arrays import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A binary classification problem. Features are raw: neither scaled nor centred.
+    """A binary classification problem. Features are raw: neither scaled nor centered.
 
     Attributes
     ----------
@@ -50,7 +47,7 @@ class Dataset:
 
     @property
     def n_positive(self) -> int:
-        """Number of points labelled 1."""
+        """Number of points labeled 1."""
         return int((self.y > 0).sum())
 
     def dense(self) -> Matrix:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from oracle_opt.datasets.catalogue import CATALOGUE, Entry, names
+from oracle_opt.datasets.catalog import CATALOG, CatalogEntry, names
 from oracle_opt.datasets.dataset import Dataset
-from oracle_opt.datasets.files import is_data_file, read_file
+from oracle_opt.datasets.formats import is_data_file, read_file
 from oracle_opt.datasets.openml import check, fetch
 from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData
 from oracle_opt.files import atomic_text
@@ -62,7 +62,7 @@ def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
     (569, 30)
     """
     text = os.fspath(name)
-    entry = CATALOGUE.get(text)
+    entry = CATALOG.get(text)
     if entry is not None:
         return _load_known(text, entry, download)
     if Path(text).is_file() or Path(text).name != text or is_data_file(text):
@@ -89,7 +89,7 @@ def available() -> tuple[Availability, ...]:
     """List the known sets, with where `load` would take each from; reads and fetches nothing."""
     return tuple(
         Availability(name, entry.n, entry.d, entry.n_positive, entry.description, *_place(name, entry))
-        for name, entry in CATALOGUE.items()
+        for name, entry in CATALOG.items()
     )
 
 
@@ -101,7 +101,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "oracle_opt"
 
 
-def _candidates(entry: Entry) -> list[Path]:
+def _candidates(entry: CatalogEntry) -> list[Path]:
     """Where the file of a set may be, best first."""
     folder = os.environ.get(FOLDER_VARIABLE)
     folders = [Path(folder).expanduser()] if folder else []
@@ -112,7 +112,7 @@ def _fetched_file(name: str) -> Path:
     return cache_folder() / f"{name}.openml.csv"
 
 
-def _place(name: str, entry: Entry) -> tuple[str, bool]:
+def _place(name: str, entry: CatalogEntry) -> tuple[str, bool]:
     if entry.file is None:
         return "scikit-learn", True
     for path in (*_candidates(entry), _fetched_file(name)):
@@ -121,7 +121,7 @@ def _place(name: str, entry: Entry) -> tuple[str, bool]:
     return (f"OpenML {entry.openml.data_id}" if entry.openml else f"needs the file {entry.file}"), False
 
 
-def _load_known(name: str, entry: Entry, download: bool) -> Dataset:
+def _load_known(name: str, entry: CatalogEntry, download: bool) -> Dataset:
     if entry.file is None:
         return _from_sklearn(name, entry)
     for path in _candidates(entry):
@@ -145,7 +145,7 @@ def _load_known(name: str, entry: Entry, download: bool) -> Dataset:
     raise DataUnavailable(_nowhere(name, entry, "OpenML: it has no copy known to hold the same points"))
 
 
-def _nowhere(name: str, entry: Entry, openml: str) -> str:
+def _nowhere(name: str, entry: CatalogEntry, openml: str) -> str:
     tried = [f"  {path}: no such file" for path in _candidates(entry)]
     if not os.environ.get(FOLDER_VARIABLE):
         tried.insert(0, f"  {FOLDER_VARIABLE} is not set")
@@ -185,7 +185,7 @@ def _keep(dataset: Dataset, path: Path) -> None:
         warnings.warn(f"the data set is here, but not kept for the next time: {problem}", stacklevel=4)
 
 
-def _from_sklearn(name: str, entry: Entry) -> Dataset:
+def _from_sklearn(name: str, entry: CatalogEntry) -> Dataset:
     from sklearn.datasets import load_breast_cancer, load_digits
 
     bunch = load_breast_cancer() if name == "wdbc" else load_digits()

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracle_opt.cuts import Vector
-from oracle_opt.datasets.catalogue import Entry, OpenMLRecipe
-from oracle_opt.datasets.dataset import Dataset, Matrix
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.datasets.catalog import CatalogEntry, OpenMLRecipe
+from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.errors import DataUnavailable, InvalidData
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def fetch(name: str, entry: Entry, recipe: OpenMLRecipe) -> Dataset:
+def fetch(name: str, entry: CatalogEntry, recipe: OpenMLRecipe) -> Dataset:
     """Download a set and check that it is the one meant.
 
     Parameters
@@ -65,7 +65,7 @@ def fetch(name: str, entry: Entry, recipe: OpenMLRecipe) -> Dataset:
     return dataset
 
 
-def check(dataset: Dataset, entry: Entry, recipe: OpenMLRecipe) -> None:
+def check(dataset: Dataset, entry: CatalogEntry, recipe: OpenMLRecipe) -> None:
     """Raise InvalidData unless the set has the known size, class counts and rows."""
     n, d = dataset.shape
     if (n, d, dataset.n_positive) != (entry.n, entry.d, entry.n_positive):

@@ -41,7 +41,7 @@ def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
     from matplotlib.figure import Figure
 
     datasets = list(dict.fromkeys(history["dataset"]))
-    order = list(dict.fromkeys((*GENERATORS, *history["generator"])))  # gives every name its colour
+    order = list(dict.fromkeys((*GENERATORS, *history["generator"])))  # gives every name its color
     columns = min(len(datasets), 4 if len(datasets) > 6 else 3 if len(datasets) > 4 else 2)
     rows = -(-len(datasets) // columns)
     figure = Figure(figsize=(max(6.4, 4.2 * columns), 3.3 * rows + 1.1), layout="constrained")
@@ -99,7 +99,7 @@ def gap_matrix(part: pd.DataFrame) -> NDArray[np.float64]:
 
 
 def look(index: int) -> tuple[str, Any]:
-    """Colour and line style of the generator of this index: no pair twice among 49."""
+    """Color and line style of the generator of this index: no pair twice among 49."""
     turn, place = divmod(index, len(COLOURS))
     return COLOURS[place], STYLES[(place + turn) % len(STYLES)]
 
@@ -111,15 +111,15 @@ def _shown(name: str) -> str:
 
 def _draw(panel: Axes, gaps: NDArray[np.float64], index: int) -> Line2D:
     """Draw one generator's curve; give it back for the legend."""
-    colour, style = look(index)
+    color, style = look(index)
     calls = np.arange(1, gaps.shape[1] + 1)
     known = np.isfinite(gaps).all(axis=0)
     mean = np.exp(np.log(gaps[:, known]).mean(axis=0))
     low, high = np.quantile(gaps[:, known], QUANTILES, axis=0)
     if gaps.shape[1] == 1:
-        line: Line2D = panel.plot(calls[known], mean, marker="D", color=colour, linestyle="none", zorder=4)[0]
-        panel.vlines(calls[known], low, high, color=colour, linewidth=1.2, zorder=3)
+        line: Line2D = panel.plot(calls[known], mean, marker="D", color=color, linestyle="none", zorder=4)[0]
+        panel.vlines(calls[known], low, high, color=color, linewidth=1.2, zorder=3)
         return line
-    panel.fill_between(calls[known], low, high, color=colour, alpha=0.15, linewidth=0, zorder=2)
-    curve: Line2D = panel.plot(calls[known], mean, color=colour, linestyle=style, linewidth=1.7, zorder=3)[0]
+    panel.fill_between(calls[known], low, high, color=color, alpha=0.15, linewidth=0, zorder=2)
+    curve: Line2D = panel.plot(calls[known], mean, color=color, linestyle=style, linewidth=1.7, zorder=3)[0]
     return curve

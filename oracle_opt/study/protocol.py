@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.cuts import ObjectiveCut, Vector
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.datasets import Dataset
 from oracle_opt.driver import minimize
 from oracle_opt.errors import InvalidData

@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.driver import minimize
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import QueryPointGenerator
@@ -62,13 +62,13 @@ def settle(
     max_calls: int = 1000,
     max_seconds: float | None = None,
 ) -> Verdict:
-    """Minimise within growing radii until one of the outcomes is proven.
+    """Minimize within growing radii until one of the outcomes is proven.
 
-    A minimiser well inside a ball is one without it: for a point z at distance D from the best point x, with the ball's
+    A minimizer well inside a ball is one without it: for a point z at distance D from the best point x, with the ball's
     surface at distance R from x, convexity gives ``f(z) >= upper - gap * D / R``. An empty localization set is turned
     into one vector of the dual cone, whose reach (`Infeasibility.reach`) must cover the points of the largest radius;
     if it does not, the next radius is tried, and after the last one the problem is undecided and the message says how
-    far the proof reaches. Where the minimiser lies at the surface, `Kelley` searches the directions of recession. A
+    far the proof reaches. Where the minimizer lies at the surface, `Kelley` searches the directions of recession. A
     run that ends at a limit leaves the problem undecided.
 
     Parameters
@@ -148,7 +148,7 @@ def settle(
             inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
         if result.success and inside:
             return Verdict(Outcome.OPTIMAL, result, radius, Outcome.OPTIMAL.value)
-        # a minimiser beyond the radius brings these about
+        # a minimizer beyond the radius brings these about
         if inside and result.status not in (Status.OUTSIDE, Status.CONTRADICTION):
             break
         if not inside:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import EPS, Cut, FeasibilityCut, ObjectiveCut, Vector
-from oracle_opt.oracles.benders.problem import TwoStageProblem
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.oracles.benders.proof import EXTENDED
 from oracle_opt.oracles.benders.recourse import DualVertex
+from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 
-Matrix = NDArray[np.float64]
 Outcomes = NDArray[np.intp]
 _BLOCK = 256  # terms of the inner sums
 _ACCEPTED = 1e-7  # by how much HiGHS lets rows and bounds be missed

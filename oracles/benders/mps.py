@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidData
 from oracle_opt.reading import number, read_text, shown, wrong
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 
 EXTENDED = float(np.finfo(np.longdouble).eps)
 _ROUNDS = 20  # of tightening the bounds of multipliers

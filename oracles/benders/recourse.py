@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.proof import Inside, farkas
 
-Matrix = NDArray[np.float64]
 _DENSE = 10_000  # entries of W
 _FEASIBLE = 1e-9  # HiGHS' feasibility tolerance; a dual multiplier or reduced cost below it counts as zero
 

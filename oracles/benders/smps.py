@@ -10,7 +10,7 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.benders.mps import Line, LinearProgram, read_lines, read_mps
-from oracle_opt.oracles.benders.problem import RandomBlock, TwoStageProblem
+from oracle_opt.oracles.benders.two_stage_problem import RandomBlock, TwoStageProblem
 from oracle_opt.reading import number, shown, wrong
 
 Entry = tuple[str, str]  # column, row
@@ -36,7 +36,7 @@ def read_smps(
     time, stochastic : path-like, optional
         Default: the files beside the core with the endings `.tim` and `.sto`, perhaps with `.gz` behind.
     maximize : bool
-        Whether the objective is to be maximised, if the core does not say so by OBJSENSE; all costs then change their
+        Whether the objective is to be maximized, if the core does not say so by OBJSENSE; all costs then change their
         sign.
     rescale : bool
         Divide the probabilities of each block by their sum. By default they must add up to 1 within 1e-4.

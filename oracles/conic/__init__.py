@@ -1,9 +1,9 @@
 """Linear and quadratic optimization over cones."""
 
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.conic_oracle import ConicOracle
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
-from oracle_opt.oracles.conic.oracle import ConicOracle
 from oracle_opt.oracles.conic.power import Power
 
 __all__ = [

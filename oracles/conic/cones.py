@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt import InvalidArgument
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import EPS, Vector
 
 Duals = NDArray[np.float64]
 
-EPS = float(np.finfo(float).eps)
 ROUNDING = 8 * EPS  # of a distance, relative to the terms of the half-space
 
 

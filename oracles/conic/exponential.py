@@ -6,7 +6,7 @@ from math import exp, inf, log
 
 import numpy as np
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.oracles.conic.cones import EPS, Cone, Duals, length, one_row, scaled
 from oracle_opt.oracles.conic.roots import rising_root
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
@@ -35,7 +35,7 @@ class ConicForm:
 
 
 def conic_form(problem: cp.Problem) -> ConicForm:
-    """Let cvxpy canonicalise a problem.
+    """Let cvxpy canonicalize a problem.
 
     Raises
     ------

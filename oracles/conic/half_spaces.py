@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import FeasibilityCut, Vector
-from oracle_opt.domain import Domain
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import FeasibilityCut
+from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet
 from oracle_opt.oracles.conic.cones import EPS, ROUNDING, Cone, Duals, Nonnegative, Zero, length
 
@@ -177,7 +178,7 @@ class _Block:
 
 
 def extent_of(domain: Domain) -> float:
-    """Norm that no point of the domain, or of the ball in which a minimiser is promised, exceeds."""
+    """Norm that no point of the domain, or of the ball in which a minimizer is promised, exceeds."""
     limits = domain.linear_constraints()
     n = domain.dimension
     lower, upper = (np.full(n, -np.inf), np.full(n, np.inf)) if limits is None else (limits.lower, limits.upper)

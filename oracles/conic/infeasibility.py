@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import ROUNDING, Nonnegative, Zero, length
 
 if TYPE_CHECKING:
-    from oracle_opt.oracles.conic.oracle import ConicOracle
+    from oracle_opt.oracles.conic.conic_oracle import ConicOracle
 
 
 @dataclass(frozen=True, eq=False)

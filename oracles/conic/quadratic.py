@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import ObjectiveCut, Vector
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 
 ROUNDING = 1e-13  # of eigenvalues and of symmetry, relative to the largest, a dimension

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import Vector
-from oracle_opt.domain import Box, FreeSpace
+from oracle_opt.arrays import Vector
+from oracle_opt.domains import Box, FreeSpace
+from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.polyhedron import Polyhedron
 
 TIGHTENED = 200  # most variables whose extent is found, by two linear programs each
 

@@ -23,7 +23,7 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
     most_of_memory,
 )
-from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
+from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
 
 if AVX2:
@@ -67,7 +67,7 @@ class GramBank(KernelBank):
     ----------
     kernels : array_like of shape (p, n, n), or sequence of p array_like of shape (n, n)
         The kernels: finite, symmetric, positive semidefinite up to rounding, of positive trace.
-    normalise : bool
+    normalize : bool
         Whether each kernel is scaled to unit trace; cross-kernels are then scaled alike. Default: kernels mean what
         they say.
     dtype : float64 or float32
@@ -106,7 +106,7 @@ class GramBank(KernelBank):
         self,
         kernels: Sequence[ArrayLike] | NDArray[np.floating],
         *,
-        normalise: bool = False,
+        normalize: bool = False,
         dtype: DTypeLike = np.float64,
         memory_limit: int | None = None,
         check: bool = True,
@@ -127,7 +127,7 @@ class GramBank(KernelBank):
                 raise InvalidArgument(f"{name} must have shape {(n, n)} like kernel 0, got {matrix.shape}")
             if check:
                 check_positive_semidefinite(matrix, name)
-            if normalise:
+            if normalize:
                 scales[k] = 1.0 / np.trace(matrix, dtype=float)
             pack(matrix, scales[k], packed[k])
         self._take(packed, scales, GivenCrossKernels(p, n), memory_limit)
@@ -274,7 +274,7 @@ class GramBank(KernelBank):
 
 
 def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: int | None) -> NDArray[np.floating]:
-    """Return an uninitialised array of p halves, or raise `InvalidArgument` if it cannot be."""
+    """Return an uninitialized array of p halves, or raise `InvalidArgument` if it cannot be."""
     kind = np.dtype(dtype)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise InvalidArgument(f"`dtype` must be float32 or float64, got {kind}")

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 
-EPS = float(np.finfo(float).eps)
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 

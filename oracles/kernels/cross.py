@@ -8,10 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class CrossKernels(Protocol):

@@ -9,11 +9,9 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank, empty_store
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 N_WIDTHS = 10
 DEGREES = (1, 2, 3)
@@ -76,16 +74,16 @@ def _feature_term(a: Matrix, b: Matrix, kind: KernelKind) -> Matrix:
 
 
 class FeatureKernels:
-    """Kernels on standardised points, evaluated between new points and those of the bank.
+    """Kernels on standardized points, evaluated between new points and those of the bank.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Standardised points of the bank.
+        Standardized points of the bank.
     columns : ndarray of shape (d,)
         Columns of a raw point that are kept.
     center, spread : ndarray of shape (d,)
-        What the kept columns are standardised by.
+        What the kept columns are standardized by.
     specs : tuple of KernelSpec
         The kernels, p of them.
     n_columns : int
@@ -108,17 +106,17 @@ class FeatureKernels:
         self.specs = specs
         self.n_columns = n_columns
 
-    def standardise(self, new: ArrayLike) -> Matrix:
+    def standardize(self, new: ArrayLike) -> Matrix:
         """Raw points, shape (m, number of columns), as the kernels see them, shape (m, d)."""
         raw = np.asarray(new, dtype=float)
         if raw.ndim != 2 or raw.shape[1] != self.n_columns or not np.isfinite(raw).all():
             raise InvalidArgument(f"`new` must be finite points of shape (m, {self.n_columns}), got shape {raw.shape}")
-        standardised: Matrix = (raw[:, self.columns] - self.center) / self.spread
-        return standardised
+        standardized: Matrix = (raw[:, self.columns] - self.center) / self.spread
+        return standardized
 
     def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
         """Weighted sum of cross-kernels; kernels next to each other on the same features share their distances."""
-        A = self.standardise(new)
+        A = self.standardize(new)
         total = np.zeros((A.shape[0], self.points.shape[0]))
         shared: tuple[tuple[int, ...], KernelKind] | None = None
         for k, weight in zip(which.tolist(), weights.tolist(), strict=True):
@@ -133,7 +131,7 @@ class FeatureKernels:
 def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int | None = None) -> GramBank:
     """Build the 13 (d + 1) kernels of the MKL literature on the points X.
 
-    Constant columns are dropped and the others standardised. Then, first on all features together and next on each one
+    Constant columns are dropped and the others standardized. Then, first on all features together and next on each one
     alone: 10 kernels ``exp(-D**2 / (2 s**2))``, with s geometric between the 10 % and 90 % quantiles of the positive
     pairwise distances D, and ``(1 + x @ y)**k`` for k = 1, 2, 3. Each is scaled to unit trace. Columns, means,
     deviations, widths and scales are learned here, from X, and used again by the bank's `cross`.

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import squareform
 
-from oracle_opt.arrays import digest
+from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.checks import check_positive_semidefinite, checked_kernel
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
 
 
 class ProductBank:
@@ -58,7 +55,7 @@ class ProductBank:
     def from_points(cls, X: ArrayLike) -> ProductBank:
         """Make a bank of the squared differences in each feature: one RBF kernel a feature, widths to be learned.
 
-        Nothing of size p n**2 is stored. Constant columns are dropped and the others standardised.
+        Nothing of size p n**2 is stored. Constant columns are dropped and the others standardized.
 
         Parameters
         ----------
@@ -193,7 +190,7 @@ class _GivenDistances:
             if check:
                 means = D.mean(axis=0)
                 check_positive_semidefinite(
-                    -0.5 * (D - means - means[:, None] + means.mean()), f"the centred -1/2 D of {name}"
+                    -0.5 * (D - means - means[:, None] + means.mean()), f"the centered -1/2 D of {name}"
                 )
             self._store[k] = squareform(D, checks=False)
 
@@ -227,7 +224,7 @@ class _GivenDistances:
 
 
 class _PointDistances:
-    """Squared differences of standardised features, never stored: all sums are matrix products."""
+    """Squared differences of standardized features, never stored: all sums are matrix products."""
 
     def __init__(self, X: ArrayLike) -> None:
         raw = np.asarray(X, dtype=float)

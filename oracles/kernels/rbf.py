@@ -40,7 +40,7 @@ class RBFBank(KernelBank):
     Parameters
     ----------
     X : array_like or sparse array of shape (n, columns)
-        The points, finite; CSR is best. They are used as they are: standardise them first.
+        The points, finite; CSR is best. They are used as they are: standardize them first.
     features : sequence of array_like of int
         Columns a family of kernels looks at, one entry a family.
     widths : sequence of array_like of float

@@ -51,7 +51,7 @@ class RBFFamily:
             points = points.toarray()
         first, self.index = distinct(points)
         points = points[first]
-        # A difference of norms loses fewest digits if the points are centred.
+        # A difference of norms loses fewest digits if the points are centered.
         by_norms = points.shape[1] > FEW_FEATURES and not sparse.issparse(points)
         self.center = points.mean(axis=0) if by_norms else np.zeros(points.shape[1])
         self.points = self._prepared(points)

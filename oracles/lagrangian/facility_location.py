@@ -8,17 +8,14 @@ from math import fsum
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import digest
-from oracle_opt.cuts import EPS, Vector
-from oracle_opt.domain import Box
+from oracle_opt.arrays import EPS, Vector, digest
+from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.files import data_of
-from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.oracles.lagrangian.file_errors import data_of
+from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
 from oracle_opt.reading import Words
-
-Matrix = NDArray[np.float64]
 
 
 class FacilityLocationOracle(LagrangianOracle):

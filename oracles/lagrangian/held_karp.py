@@ -1,4 +1,4 @@
-"""The 1-tree relaxation of the travelling salesman problem."""
+"""The 1-tree relaxation of the traveling salesman problem."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arrays import digest
-from oracle_opt.cuts import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.lagrangian.files import data_of
-from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.oracles.lagrangian.file_errors import data_of
+from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
 from oracle_opt.oracles.lagrangian.tsplib import read_tsplib
-
-Matrix = NDArray[np.float64]
 
 
 class HeldKarpOracle(LagrangianOracle):

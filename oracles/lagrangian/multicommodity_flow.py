@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
-from oracle_opt.arrays import digest
-from oracle_opt.cuts import EPS, Vector
+from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.files import data_of
-from oracle_opt.oracles.lagrangian.oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.oracles.lagrangian.file_errors import data_of
+from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
 from oracle_opt.reading import Words
 
 

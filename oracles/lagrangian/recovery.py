@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.cuts import ObjectiveCut, Vector
-
-Matrix = NDArray[np.float64]
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.cuts import ObjectiveCut
 
 
 @dataclass(frozen=True, eq=False)

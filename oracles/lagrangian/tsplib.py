@@ -1,4 +1,4 @@
-"""Distances of symmetric travelling salesman problems in TSPLIB's format."""
+"""Distances of symmetric traveling salesman problems in TSPLIB's format."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidData
 from oracle_opt.reading import Words, read_text, shown, whole, wrong
-
-Matrix = NDArray[np.float64]
 
 MOST_CITIES = 20_000  # of which the distances take 3.2 GB
 _HEADER = (

@@ -29,7 +29,7 @@ cdef double new_row(
     return pivot
 
 
-# Take the variable at position p out of free and L, by rotations of neighbouring columns.
+# Take the variable at position p out of free and L, by rotations of neighboring columns.
 cdef void drop(Py_ssize_t p, Py_ssize_t* free, Py_ssize_t* m, double* L) noexcept nogil:
     cdef Py_ssize_t k, r
     cdef double* row

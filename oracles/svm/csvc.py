@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels._packed import count_signs
-from oracle_opt.oracles.svm.box import (
+from oracle_opt.oracles.svm.box_dual import (
     BoxDual,
     SVMSolution,
     SVMStatus,

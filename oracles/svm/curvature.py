@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from oracle_opt.arrays import Matrix
 
 # Least squared pivot of the Cholesky factor, relative to the largest diagonal entry, that is more than rounding.
 SINGULAR = 1e-13

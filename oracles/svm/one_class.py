@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.checks import checked_kernel
-from oracle_opt.oracles.svm.box import BoxDual, SVMSolution, check_options, checked_start
+from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
+from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, check_options, checked_start
 
 
 def solve_one_class(

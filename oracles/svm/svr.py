@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.svm.box import (
+from oracle_opt.oracles.svm.box_dual import (
     BoxDual,
     SVMSolution,
     Vector,

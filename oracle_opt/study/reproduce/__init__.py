@@ -1,7 +1,7 @@
 """Experiments of the papers, run on the data at hand, beside the figures the papers print."""
 
 from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
-from oracle_opt.study.reproduce.records import Options, Outcome, Row
+from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Row
 from oracle_opt.study.reproduce.report import Report, reproduce, table_of_figures
 
-__all__ = ["EXPERIMENTS", "Experiment", "Options", "Outcome", "Report", "Row", "reproduce", "table_of_figures"]
+__all__ = ["EXPERIMENTS", "Experiment", "Options", "Report", "Reproduced", "Row", "reproduce", "table_of_figures"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.datasets import Dataset, load
 from oracle_opt.driver import minimize
 from oracle_opt.errors import DataUnavailable
@@ -17,9 +17,7 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles import GramBank, RBFBank
 from oracle_opt.result import Result
-from oracle_opt.study.reproduce.records import Options
-
-Matrix = NDArray[np.float64]
+from oracle_opt.study.reproduce.repetitions import Options
 
 QUICK_POINTS, QUICK_FEATURES = 120, 4
 QUICK = (
@@ -77,7 +75,7 @@ def folds(y: Vector, count: int, seed: int) -> Iterator[tuple[NDArray[np.intp], 
         yield train, test
 
 
-def standardised(X: Matrix, *others: Matrix) -> list[Matrix]:
+def standardized(X: Matrix, *others: Matrix) -> list[Matrix]:
     """Drop the constant columns of X and scale the rest to mean 0 and deviation 1; the others by the same numbers."""
     kept = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
     center, spread = X[:, kept].mean(axis=0), X[:, kept].std(axis=0)
@@ -92,7 +90,7 @@ def rbf_bank(Z: Matrix, n_kernels: int) -> GramBank:
 
 
 def timed_run(oracle: Oracle, generator: QueryPointGenerator, **limits: Any) -> tuple[Result, float]:
-    """Minimise; give the result and the processor seconds of this thread."""
+    """Minimize; give the result and the processor seconds of this thread."""
     oracle.reset()
     began = thread_time()
     result = minimize(oracle, generator, **limits)

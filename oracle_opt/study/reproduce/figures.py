@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from oracle_opt.cuts import Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.study.plots import COLOURS
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed
-from oracle_opt.study.reproduce.records import Row
+from oracle_opt.study.reproduce.repetitions import Row
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 

@@ -15,7 +15,7 @@ from oracle_opt.files import atomic_file, atomic_text
 from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
 from oracle_opt.study.reproduce.figures import draw_against
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, printed_figures
-from oracle_opt.study.reproduce.records import Options, Outcome, Row
+from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Row
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,7 +33,7 @@ class Report:
         Its name.
     experiment : Experiment
         What it is.
-    outcome : Outcome
+    outcome : Reproduced
         What came of it.
     lines : tuple of (str, str, str, str)
         Set, quantity, the paper's figure and ours, as words; empty where the paper has none.
@@ -43,7 +43,7 @@ class Report:
 
     name: str
     experiment: Experiment
-    outcome: Outcome
+    outcome: Reproduced
     lines: tuple[tuple[str, str, str, str], ...]
     folder: Path
 

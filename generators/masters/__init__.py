@@ -1,0 +1,1 @@
+"""What cutting-plane methods share: cut pools, models and the problems solved over them."""

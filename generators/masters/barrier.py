@@ -1,0 +1,167 @@
+"""The weighted analytic center of a polytope, by an infeasible primal-dual Newton method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import Matrix, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Polytope:
+    """``{x : matrix @ x <= rhs, lower <= x <= upper, equalities @ x == const}`` with barrier weights.
+
+    The barrier is ``-sum(weights * log(rhs - matrix @ x)) - sum(lower_weights * log(x - lower))
+    - sum(upper_weights * log(upper - x)) + 1/2 sum(proximal * (x - anchor)**2)``; bounds that are infinite have none.
+    """
+
+    matrix: Matrix
+    rhs: Vector
+    weights: Vector
+    lower: Vector
+    lower_weights: Vector
+    upper: Vector
+    upper_weights: Vector
+    equalities: Matrix
+    proximal: Vector
+    anchor: Vector
+
+    def interior(self, x: Vector) -> bool:
+        """Whether x satisfies every inequality strictly."""
+        return bool((self.matrix @ x < self.rhs).all() and (x > self.lower).all() and (x < self.upper).all())
+
+    def barrier(self, x: Vector) -> float:
+        """Value of the barrier; infinite outside."""
+        if not self.interior(x):
+            return np.inf
+        below, above = np.isfinite(self.lower), np.isfinite(self.upper)
+        return float(
+            0.5 * (self.proximal * (x - self.anchor)) @ (x - self.anchor)
+            - self.weights @ np.log(self.rhs - self.matrix @ x)
+            - self.lower_weights[below] @ np.log(x[below] - self.lower[below])
+            - self.upper_weights[above] @ np.log(self.upper[above] - x[above])
+        )
+
+
+@np.errstate(all="ignore")  # of slacks that vanish: the step is then no number, and refused
+def analytic_center(
+    polytope: Polytope, start: Vector, tolerance: float = 0.1, max_steps: int = 40
+) -> tuple[Vector, bool]:
+    """Minimize the barrier, warm from a point that may violate rows.
+
+    Primal-dual Newton steps on ``slack * multiplier = weight``: a row that the start violates gets a positive slack
+    of its own, and the residual vanishes with the first full step (Lustig, Marsten & Shanno 1994). A cut through the
+    last center costs few steps so, without a search for an interior point.
+
+    Parameters
+    ----------
+    polytope : Polytope
+        The set and its weights.
+    start : ndarray of shape (n,)
+        On the equalities and strictly within the bounds.
+    tolerance : float
+        On the weighted root mean square of ``slack * multiplier / weight - 1``.
+    max_steps : int
+        Limit on Newton steps.
+
+    Returns
+    -------
+    center : ndarray of shape (n,)
+        The last point, strictly within the bounds, and if converged within the rows.
+    converged : bool
+        Whether the tolerance was reached.
+    """
+    matrix, weights = polytope.matrix, polytope.weights
+    below, above = np.flatnonzero(np.isfinite(polytope.lower)), np.flatnonzero(np.isfinite(polytope.upper))
+    below_weights, above_weights = polytope.lower_weights[below], polytope.upper_weights[above]
+    total = float(weights.sum() + below_weights.sum() + above_weights.sum())
+    x = start
+    slack = polytope.rhs - matrix @ x
+    to_lower, to_upper = x[below] - polytope.lower[below], polytope.upper[above] - x[above]
+    # of violated rows a share of what others have, or what the bounds allow: the slack's change over Dikin's ellipsoid
+    allowed = np.sqrt(matrix[:, below] ** 2 @ to_lower**2 + matrix[:, above] ** 2 @ to_upper**2)
+    inside = slack > 1e-12 * allowed
+    slack = np.maximum(slack, 0.3 * np.median(slack[inside]) if inside.any() else allowed)
+    slack[slack <= 0] = 1.0
+    u, v, w = weights / slack, below_weights / to_lower, above_weights / to_upper
+    for _ in range(max_steps):
+        seconds_left()
+        residual = polytope.rhs - matrix @ x - slack
+        gradient = matrix.T @ ((weights - u * residual) / slack) + polytope.proximal * (x - polytope.anchor)
+        diagonal = polytope.proximal.copy()
+        gradient[below] -= below_weights / to_lower
+        gradient[above] += above_weights / to_upper
+        diagonal[below] += v / to_lower
+        diagonal[above] += w / to_upper
+        step = _newton_step(matrix, u / slack, diagonal, gradient, polytope.equalities)
+        if not np.isfinite(step).all():
+            return x, False
+        # linearized: slack * du + u * dslack = weights - slack * u, and so for the bounds
+        d_slack = residual - matrix @ step
+        du = (weights - u * d_slack) / slack - u
+        dv = (below_weights - v * step[below]) / to_lower - v
+        dw = (above_weights + w * step[above]) / to_upper - w
+        primal = min(_length(slack, d_slack), _length(to_lower, step[below]), _length(to_upper, -step[above]))
+        dual = min(_length(u, du), _length(v, dv), _length(w, dw))
+        x = x + primal * step
+        slack = slack + primal * d_slack
+        # not as differences to the bounds, which may round to 0
+        to_lower, to_upper = to_lower + primal * step[below], to_upper - primal * step[above]
+        u, v, w = u + dual * du, v + dual * dv, w + dual * dw
+        if min(primal, dual) == 1.0:
+            parts = ((slack * u, weights), (to_lower * v, below_weights), (to_upper * w, above_weights))
+            distance = sum(float(((product - weight) ** 2 / weight).sum()) for product, weight in parts)
+            if distance <= tolerance**2 * total:
+                return x, polytope.interior(x)
+    return x, False
+
+
+def _length(at: Vector, direction: Vector) -> float:
+    """Step length: 1, or nine tenths of the way to where an entry of ``at + length * direction`` vanishes."""
+    falling = direction < 0
+    return min(1.0, 0.9 * float(np.min(at[falling] / -direction[falling], initial=np.inf)))
+
+
+def _newton_step(matrix: Matrix, weights: Vector, diagonal: Vector, gradient: Vector, equalities: Matrix) -> Vector:
+    """Return -H^-1 gradient on the equalities, with ``H = diag(diagonal) + matrix' diag(weights) matrix``.
+
+    With fewer rows than columns the inverse comes from an m x m matrix (Woodbury), else H itself is factorized:
+    O(min(m, n)^2 max(m, n)). NaN where it has no factor.
+    """
+    right = np.column_stack([gradient, equalities.T])
+    m, n = matrix.shape
+    scaled = matrix * np.sqrt(weights)[:, None]
+    try:
+        if m < n:
+            inverse = right / diagonal[:, None]
+            thin = scaled / np.sqrt(diagonal)
+            small = thin @ thin.T
+            small[np.diag_indices(m)] += 1.0
+            factor = scipy.linalg.cho_factor(small, overwrite_a=True, check_finite=False)
+            correction = scipy.linalg.cho_solve(factor, scaled @ inverse, check_finite=False)
+            solved = inverse - (scaled.T @ correction) / diagonal[:, None]
+        else:
+            hessian = scaled.T @ scaled
+            hessian[np.diag_indices(n)] += diagonal
+            factor = scipy.linalg.cho_factor(hessian, overwrite_a=True, check_finite=False)
+            solved = scipy.linalg.cho_solve(factor, right, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return np.full(n, np.nan)
+    newton, normals = solved[:, 0], solved[:, 1:]
+    if len(equalities):
+        # dx = -(H^-1 g - H^-1 E' nu) with E dx = 0
+        newton = newton - normals @ _solved(equalities @ normals, equalities @ newton)
+    return -newton
+
+
+def _solved(gram: Matrix, right: Vector) -> Vector:
+    """``gram^-1 right``; NaN where rounding leaves the matrix singular, as beside a variable its equality fixes."""
+    try:
+        solved: Vector = np.linalg.solve(gram, right)
+    except np.linalg.LinAlgError:
+        return np.full(len(right), np.nan)
+    return solved

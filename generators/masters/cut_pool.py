@@ -1,0 +1,328 @@
+"""The cuts a method keeps: one pool for every cutting-plane method."""
+
+from __future__ import annotations
+
+from math import fsum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCut
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.bounds import cut_rounding
+
+TANGENTS = 20  # limit on the pieces of the parts' model that one call adds
+
+
+class Rows:
+    """A matrix and a right-hand side that grow by rows; equal rows are kept once and counted.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (m, n)
+    constant : ndarray of shape (m,)
+    value : ndarray of shape (m,)
+        The cut's value plus its error, or the violation, at the point it came from; the least of equal rows.
+    count : ndarray of shape (m,)
+        How often each row was added.
+    size : ndarray of shape (m,)
+        Sum of the sizes of its terms, at the point it came from and at most on the domain: the unit of rounding.
+    error : ndarray of shape (m,)
+        By how much rounding may have raised the constant.
+    tolerance : ndarray of shape (m,)
+        By how much a point that the oracle calls feasible may violate the row, as the oracle says; of an aggregate, by
+        how much the row may exceed f there.
+    part : ndarray of shape (m,)
+        Which summand of f the row is a cut of; 0 where f is not split.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self._matrix = np.empty((16, dimension))
+        self._sides = np.empty((6, 16))
+        self._part = np.zeros(16, dtype=np.intp)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """Rows, a view."""
+        return self._matrix[: self._size]
+
+    @property
+    def constant(self) -> Vector:
+        """Constants, a view."""
+        return self._sides[0, : self._size]
+
+    @property
+    def value(self) -> Vector:
+        """Values, a view."""
+        return self._sides[1, : self._size]
+
+    @property
+    def count(self) -> Vector:
+        """Multiplicities, a view."""
+        return self._sides[2, : self._size]
+
+    @property
+    def size(self) -> Vector:
+        """Units of rounding errors, a view."""
+        return self._sides[3, : self._size]
+
+    @property
+    def error(self) -> Vector:
+        """Errors of the constants, a view."""
+        return self._sides[4, : self._size]
+
+    @property
+    def tolerance(self) -> Vector:
+        """Tolerances of the oracle, a view."""
+        return self._sides[5, : self._size]
+
+    @property
+    def part(self) -> NDArray[np.intp]:
+        """Summands, a view."""
+        return self._part[: self._size]
+
+    def add(
+        self,
+        row: Vector,
+        constant: float,
+        value: float,
+        size: float,
+        error: float,
+        part: int = 0,
+        tolerance: float = 0.0,
+    ) -> None:
+        """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays."""
+        for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
+            if self._part[i] == part and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
+                self._sides[1, i] = min(self._sides[1, i], value)
+                self._sides[2, i] += 1
+                return
+        if self._size == len(self._matrix):
+            self._matrix = np.concatenate([self._matrix, np.empty_like(self._matrix)])
+            self._sides = np.concatenate([self._sides, np.empty_like(self._sides)], axis=1)
+            self._part = np.concatenate([self._part, np.zeros_like(self._part)])
+        self._matrix[self._size] = row
+        self._part[self._size] = part
+        self._sides[:, self._size] = constant, value, 1, size, error, tolerance
+        self._size += 1
+
+    def largest(self, point: Vector) -> float:
+        """Largest of the rows' values at a point; -inf without rows."""
+        return float((self.constant + self.matrix @ point).max(initial=-np.inf))
+
+    def combine(self, multipliers: Vector) -> Vector:
+        """``multipliers @ matrix``, in the time of the rows whose multiplier is not zero."""
+        active = np.flatnonzero(multipliers)
+        if 2 * len(active) > self._size:
+            return multipliers @ self.matrix
+        return multipliers[active] @ self._matrix[active]
+
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        """Drop the rows outside the mask."""
+        kept = np.flatnonzero(mask)
+        self._size = len(kept)
+        self._matrix[: self._size] = self._matrix[kept]
+        self._sides[:, : self._size] = self._sides[:, kept]
+        self._part[: self._size] = self._part[kept]
+
+
+class CutPool:
+    """Objective cuts ``f(z) >= constant + matrix @ z`` and feasibility cuts ``matrix @ z + constant <= 0``.
+
+    Where cuts come with `parts`, cuts of the summands f_j of f, these are kept as well (multicut). Their model, the sum
+    over j of the largest cut of f_j, lies above that of the whole cuts: it has as many pieces as there are ways to
+    choose a call for every j. Methods that know whole cuts alone ask for those pieces they need: see `add_tangent`.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where the cuts hold.
+
+    Attributes
+    ----------
+    objective, feasibility : Rows
+        The cuts as rows.
+    parts : Rows
+        Cuts of the summands.
+    n_parts : int
+        Number of summands, 0 while no cut came with parts.
+    upper : float
+        Best value seen plus its error.
+    best : ObjectiveCut or None
+        The cut it was seen at.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self.objective, self.feasibility, self.parts = (Rows(domain.dimension) for _ in range(3))
+        self.n_parts = 0
+        self.upper = np.inf
+        self.best: ObjectiveCut | None = None
+
+    def add(self, cut: ObjectiveCut | FeasibilityCut) -> None:
+        """Take up a cut, its parts, and the further ones of the same call.
+
+        Raises
+        ------
+        InvalidCut
+            The cut has another number of parts than those before it.
+        """
+        if isinstance(cut, ObjectiveCut):
+            if cut.parts:
+                self._add_parts(cut)
+            for one in (cut, *cut.further):
+                self._add_row(self.objective, one.point, one.value, one.subgradient, cut.upper)
+            if cut.upper < self.upper:
+                self.upper, self.best = cut.upper, cut
+        else:
+            for part in (cut, *cut.parts):
+                self._add_row(
+                    self.feasibility, part.point, part.violation, part.normal, part.violation, tolerance=part.error
+                )
+
+    def _add_parts(self, cut: ObjectiveCut) -> None:
+        if self.n_parts not in (0, len(cut.parts)):
+            raise InvalidCut(
+                f"`parts` must be as many in every cut, one a summand of f: got {len(cut.parts)}, before {self.n_parts}"
+            )
+        self.n_parts = len(cut.parts)
+        for j, one in enumerate(cut.parts):
+            self._add_row(self.parts, one.point, one.value, one.subgradient, one.upper, j)
+
+    def _add_row(
+        self,
+        rows: Rows,
+        point: Vector,
+        value: float,
+        slope: Vector,
+        upper: float,
+        part: int = 0,
+        tolerance: float = 0.0,
+    ) -> None:
+        error, size = cut_rounding(point, value, slope)
+        size += self._domain.extent(slope)
+        rows.add(slope, value - float(slope @ point), upper, size, error, part, tolerance)
+
+    def add_inequalities(self, matrix: NDArray[np.float64], rhs: Vector) -> None:
+        """Add ``matrix @ z <= rhs``, which all of the domain satisfies, as feasibility cuts known beforehand."""
+        for row, side in zip(matrix, rhs, strict=True):
+            self.feasibility.add(row, -float(side), 0.0, abs(float(side)) + self._domain.extent(row), 0.0)
+
+    def value(self, point: Vector) -> float:
+        """Value of the model at a point; -inf without objective cuts."""
+        whole = self.objective.largest(point)
+        return max(whole, self._piece(point)[1]) if self.n_parts else whole
+
+    def add_tangent(self, point: Vector, height: float) -> bool:
+        """Add the piece of the parts' model that is largest at a point as a cut, if it exceeds `height` there.
+
+        It is the sum over j of the largest cut of f_j at the point: a minorant of f, and one that no call gave if these
+        cuts are of several calls.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            Where a method is about to ask.
+        height : float
+            What its model of whole cuts says there, plus what it need not care about.
+        """
+        if not self.n_parts:
+            return False
+        largest, value = self._piece(point)
+        if not value > height:
+            return False
+        before, parts = len(self.objective), self.parts
+        size = float(parts.size[largest].sum())
+        error = float(parts.error[largest].sum()) + EPS * self.n_parts * size  # the sums' own rounding
+        slope, constant = parts.matrix[largest].sum(axis=0), float(parts.constant[largest].sum())
+        self.objective.add(slope, constant, self.upper, size, error)
+        return len(self.objective) > before
+
+    def _piece(self, point: Vector) -> tuple[NDArray[np.intp], float]:
+        """For each summand its cut that is largest at the point, and the sum of their values there."""
+        values = self.parts.constant + self.parts.matrix @ point
+        order = np.lexsort((values, self.parts.part))
+        ends = np.searchsorted(self.parts.part[order], np.arange(self.n_parts), side="right")
+        largest = order[ends - 1]
+        return largest, float(values[largest].sum())
+
+    def minorant(self, objective: Vector, feasibility: Vector, parts: Vector | None = None) -> Minorant | None:
+        """Convex combination of objective cuts plus nonnegative multiples of feasibility cuts.
+
+        Any nonnegative multipliers give a function below f on the feasible set, good ones a tight one: negative
+        entries, which only rounding can make, are cut off, so a solver's tolerance cannot falsify the bound. Those of
+        the parts are scaled to the same sum for every summand: what the whole cuts leave to one. The `error` of the
+        minorant bounds what rounding does to the cuts' constants, the multipliers and their sums.
+        """
+        a, u = np.maximum(objective, 0.0), np.maximum(feasibility, 0.0)
+        total = whole = fsum(a[a > 0])
+        b = np.zeros(0)
+        if parts is not None and self.n_parts:
+            b = np.maximum(parts, 0.0)
+            sums = np.bincount(self.parts.part, b, self.n_parts)
+            if sums.min() > 0:  # else the whole cuts have to do
+                total = whole + float(sums.mean())
+                b = b * ((total - whole) / sums)[self.parts.part]
+            else:
+                b = np.zeros(0)
+        if not (total > 0 and np.isfinite(total) and np.isfinite(u).all()):
+            return None
+        a, u, b = a / total, u / total, b / total
+        constant = float(a @ self.objective.constant + u @ self.feasibility.constant)
+        slope = self.objective.combine(a) + self.feasibility.combine(u)
+        size = float(a @ self.objective.size + u @ self.feasibility.size)
+        error = float(a @ self.objective.error + u @ self.feasibility.error)
+        terms = 0.5 * (np.count_nonzero(a) + np.count_nonzero(u))  # products and their sum
+        if len(b):
+            constant += float(b @ self.parts.constant)
+            slope += self.parts.combine(b)
+            size += float(b @ self.parts.size)
+            error += float(b @ self.parts.error)
+            terms += np.count_nonzero(b)  # these and the sums of multipliers, which are not exact
+        tolerance = float(a @ self.objective.tolerance + u @ self.feasibility.tolerance)
+        return Minorant(constant, slope, error + EPS * (terms + 6) * size, tolerance)
+
+    def shrink(
+        self, cap: int, objective: Vector, feasibility: Vector, parts: Vector | None = None
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Drop slack cuts once there are more than `cap`; give the masks of those kept, if any were dropped.
+
+        The minorant of the given multipliers, the proof of the present bound, is added as a cut of its own, so
+        that no later model is worse than this bound (aggregation: Kiwiel 1983, "An aggregate subgradient method").
+        Half of `cap` stays, those with the largest multipliers, then the newest; of the parts' cuts as many for each
+        summand on average, and at least the newest.
+
+        Returns
+        -------
+        objective, parts : ndarray of bool
+            Masks of the whole cuts and of those of parts.
+        """
+        if len(self.objective) <= cap and len(self.parts) <= cap * max(self.n_parts, 1):
+            return None
+        aggregate = self.minorant(objective, feasibility, parts)
+        mask = _largest(objective, cap)
+        if parts is None:  # the method knows them by their tangents alone
+            parts = np.zeros(len(self.parts))
+        of_parts = _largest(parts, cap * self.n_parts)
+        newest = np.unique(self.parts.part[::-1], return_index=True)[1]
+        of_parts[len(of_parts) - 1 - newest] = True
+        self.objective.keep(mask)
+        self.parts.keep(of_parts)
+        if aggregate is not None:
+            size = abs(aggregate.constant) + self._domain.extent(aggregate.slope)
+            constant, tolerance = aggregate.constant - aggregate.error, aggregate.tolerance
+            self.objective.add(aggregate.slope, constant, self.upper, size, 0.0, tolerance=tolerance)
+        return mask, of_parts
+
+
+def _largest(multipliers: Vector, cap: int) -> NDArray[np.bool_]:
+    """Mask of all, or, if these are more than `cap`, of half as many: the largest, and the newest of equal ones."""
+    if len(multipliers) <= cap:
+        return np.ones(len(multipliers), dtype=bool)
+    mask = np.zeros(len(multipliers), dtype=bool)
+    mask[np.lexsort((np.arange(len(mask)), multipliers))[-max(1, cap // 2) :]] = True
+    return mask

@@ -1,0 +1,154 @@
+"""The cutting-plane model every polyhedral method keeps: cuts, their linear program, and the proof it gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.bounds import relative_gap
+from oracle_opt.generators.masters.chebyshev import ChebyshevLP
+from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
+from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
+from oracle_opt.generators.masters.highs import LPFailure
+from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum
+from oracle_opt.generators.masters.multicut import MulticutLP
+
+COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
+WORTH = 0.1  # share of the depth below the upper bound that a piece of the parts' model has to take off
+
+
+class CuttingPlaneModel:
+    """Cuts, minimized after each by a linear program; with a variable a summand once cuts come with parts.
+
+    Should the program fail numerically, the newest objective cut stands in for the model: its minimizer over the domain
+    for that of the model, itself for the minorant. The best bound proven so far stays. Before the first objective cut
+    the nearest point of the feasibility cuts stands in.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints.
+    max_cuts : int
+        Keep at most so many objective cuts; the proof of those dropped stays as one aggregate cut.
+    chebyshev : bool
+        Whether the linear program gives the center of the largest ball instead of the minimum.
+
+    Attributes
+    ----------
+    pool : CutPool
+        The cuts.
+    minimum : ModelMinimum or None
+        Where the model is least; `None` if the feasibility cuts provably leave nothing.
+    minorant : Minorant or None
+        The combination of cuts by the linear program's multipliers.
+    lower : float
+        The best minimum of a minorant over the domain so far.
+    level_multipliers : ndarray
+        Those of the first objective cuts in the last projection on a level set.
+    failed : bool
+        Whether the last linear program failed.
+    """
+
+    def __init__(self, domain: Domain, max_cuts: int, chebyshev: bool = False) -> None:
+        self.domain = domain
+        self.pool = CutPool(domain)
+        self.minimum: ModelMinimum | None = None
+        self.minorant: Minorant | None = None
+        self.lower = -np.inf
+        self.level_multipliers = np.zeros(0)
+        self.failed = False
+        self._chebyshev = chebyshev
+        self._lp: CutLP = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
+        self._max_cuts = max_cuts
+        self._asked: Vector | None = None
+        self._predicted = np.inf
+        constraints = domain.linear_constraints()
+        assert constraints is not None
+        if constraints.inequality_matrix is not None and constraints.inequality_rhs is not None:
+            self.pool.add_inequalities(constraints.inequality_matrix, constraints.inequality_rhs)
+
+    @property
+    def gap(self) -> float:
+        """Best value seen, with its error, minus the proven bound."""
+        return self.pool.upper - self.lower
+
+    @property
+    def resolution(self) -> float:
+        """What the gap must exceed to be more than the rounding of the bounds."""
+        error = 0.0 if self.minorant is None else self.minorant.error
+        return max(4.0 * EPS * abs(self.pool.upper), 2.0 * error)
+
+    def query(self, point: Vector, tune_accuracy: bool) -> Vector | Query:
+        """The point, perhaps with the wish that the relative error be a tenth of the relative gap."""
+        if not tune_accuracy:
+            return point
+        wanted = 0.1 * relative_gap(self.pool.upper, self.lower)
+        return Query(point, float(np.clip(wanted, FINEST, COARSEST)))
+
+    def expect(self, point: Vector) -> None:
+        """Remember the next query point and what the model says there, for `error`."""
+        self._asked, self._predicted = point, self.pool.value(point)
+
+    def error(self, cut: ObjectiveCut) -> float:
+        """``(f(z) - m(z)) / (U - m(z))`` before the cut is added: the model's error over the decrease it predicted.
+
+        Infinite where it predicted none, or where the cut is not of the expected query point.
+        """
+        decrease = self.pool.upper - self._predicted
+        if self._asked is None or not decrease > 0 or not np.array_equal(cut.point, self._asked):
+            return np.inf
+        return (cut.upper - self._predicted) / decrease
+
+    def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
+        """Take up a cut and minimize; whether the cut is the best seen so far."""
+        before = self.pool.best
+        self.pool.add(cut)
+        if self.pool.n_parts and isinstance(self._lp, ModelLP):
+            self._lp = MulticutLP(self.domain, self.pool.n_parts)
+        try:
+            self.minimum = self._lp.solve(self.pool)
+            if self._chebyshev:
+                self._refine()
+            self.failed = False
+        except LPFailure:
+            self.failed = True
+        if self.failed:
+            self.minimum = self._of_newest_cut() if len(self.pool.objective) else self._of_no_cut(cut.point)
+        if self.minimum is not None and len(self.pool.objective):
+            multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.parts
+            self.minorant = self.pool.minorant(*multipliers)
+            if self.minorant is not None:
+                proven = self.minorant.constant + self.domain.minimize_linear(self.minorant.slope)[0]
+                self.lower = max(self.lower, proven)
+            masks = self.pool.shrink(self._max_cuts, *multipliers)
+            if masks is not None:
+                self._lp.keep(*masks)
+                self.level_multipliers = self.level_multipliers[masks[0][: len(self.level_multipliers)]]
+        return self.pool.best is not before
+
+    def _refine(self) -> None:
+        """Add to the whole cuts, all that the ball knows, what the parts say at its center, and solve again."""
+        for _ in range(TANGENTS):
+            if self.minimum is None:
+                return
+            whole = self.pool.objective.largest(self.minimum.point)
+            if not self.pool.add_tangent(self.minimum.point, whole + WORTH * (self.pool.upper - whole)):
+                return
+            self.minimum = self._lp.solve(self.pool)
+
+    def _of_no_cut(self, point: Vector) -> ModelMinimum | None:
+        nearest = nearest_feasible(self.domain, self.pool.feasibility, point)
+        if not nearest.converged and prove_empty(self.domain, self.pool.feasibility, nearest.multipliers):
+            return None
+        zeros = np.zeros(len(self.pool.feasibility))
+        return ModelMinimum(nearest.point, -np.inf, np.zeros(0), zeros, np.zeros(len(self.pool.parts)))
+
+    def _of_newest_cut(self) -> ModelMinimum:
+        rows = self.pool.objective
+        multipliers = np.zeros(len(rows))
+        multipliers[-1] = 1.0
+        point = self.domain.minimize_linear(rows.matrix[-1])[1]
+        value = float((rows.constant + rows.matrix @ point).max())
+        outer, parts = np.zeros(len(self.pool.feasibility)), np.zeros(len(self.pool.parts))
+        return ModelMinimum(point, value, multipliers, outer, parts)

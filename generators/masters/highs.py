@@ -1,0 +1,160 @@
+"""A linear program kept alive in HiGHS: rows and columns come and go, the basis stays warm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import Matrix, Vector
+
+TOLERANCE = 1e-10
+_TIGHT = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
+_LOOSE = {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7}
+# A proof never rests on the solver's tolerance (see CutPool.minorant), so looser ones cost only tightness.
+_ATTEMPTS = (
+    {"solver": "simplex", **_TIGHT},
+    {"solver": "simplex", **_TIGHT},
+    {"solver": "simplex", **_LOOSE},
+    {"solver": "ipm", **_LOOSE},
+)
+
+IPM_STEPS = 200  # an interior point method that needs more is lost
+_REFUSED = highspy.HighsStatus.kError
+
+
+class LPFailure(RuntimeError):
+    """HiGHS neither solved a linear program nor proved it infeasible."""
+
+
+class WarmLP:
+    """``min cost @ x`` subject to ``lower <= x <= upper`` and rows; columns and rows are added as they come.
+
+    Solved by the simplex method from the last basis: the dual one after a row was added, the primal one after a column.
+    Copies go on from the same basis.
+
+    Parameters
+    ----------
+    cost, lower, upper : ndarray of shape (n,)
+        Costs and bounds of the first columns.
+
+    Attributes
+    ----------
+    ray : ndarray of shape (n_rows,)
+        Row multipliers that prove the contradiction `solve` found last; empty if HiGHS gave none.
+    """
+
+    def __init__(self, cost: Vector, lower: Vector, upper: Vector) -> None:
+        self._model = _new_model()
+        self.ray = np.zeros(0)
+        self.add_columns(cost, lower, upper, np.zeros((0, len(cost))))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self._model.getNumRow())
+
+    def add_columns(self, cost: Vector, lower: Vector, upper: Vector, matrix: Matrix) -> None:
+        """Add columns, those of `matrix`, of shape (n_rows, number of columns)."""
+        starts, places, values = _sparse(matrix.T)
+        self._model.addCols(len(cost), cost, lower, upper, len(values), starts, places, values)
+
+    def add_rows(self, matrix: Matrix, lower: Vector, upper: Vector) -> None:
+        """Add the rows ``lower <= matrix @ x <= upper``.
+
+        Raises
+        ------
+        LPFailure
+            HiGHS takes none of them: entries above 1e15.
+        """
+        starts, places, values = _sparse(matrix)
+        if self._model.addRows(len(lower), lower, upper, len(values), starts, places, values) == _REFUSED:
+            raise LPFailure("HiGHS refused rows, as some of their entries are too large")
+
+    def change_column_bounds(self, column: int, lower: float, upper: float) -> None:
+        """Change the bounds of a variable."""
+        self._model.changeColBounds(column, lower, upper)
+
+    def change_rows_upper(self, rows: NDArray[np.intp], upper: Vector) -> None:
+        """Change the right-hand sides of rows ``matrix @ x <= upper``."""
+        self._model.changeRowsBounds(len(rows), rows.astype(np.int32), np.full(len(rows), -np.inf), upper)
+
+    def delete_rows(self, rows: NDArray[np.intp]) -> None:
+        """Delete rows; those behind them move up."""
+        self._model.deleteRows(len(rows), rows.astype(np.int32))
+
+    def solve(self) -> tuple[Vector, Vector] | None:
+        """Return solution and row multipliers, or `None` if the rows contradict each other.
+
+        Each attempt ends after as many steps as only one that cycles takes, or when the time is over.
+
+        Raises
+        ------
+        LPFailure
+            HiGHS neither solved the program nor proved it infeasible: warm, cold, with looser tolerances, by its
+            interior point method.
+        OutOfTime
+            The deadline passed.
+        """
+        contradicted = False
+        self.ray = np.zeros(0)
+        self._model.setOptionValue("simplex_iteration_limit", simplex_steps(self._model))
+        for attempt, options in enumerate(_ATTEMPTS):
+            if attempt:
+                self._model.clearSolver()
+            for name, value in options.items():
+                self._model.setOptionValue(name, value)
+            self._model.setOptionValue("time_limit", self._model.getRunTime() + seconds_left())
+            self._model.run()
+            status = self._model.getModelStatus()
+            if status == highspy.HighsModelStatus.kOptimal:
+                solution = self._model.getSolution()
+                x, duals = np.array(solution.col_value), np.array(solution.row_dual)
+                if np.isfinite(x).all() and np.isfinite(duals).all():
+                    return x, duals
+            # at tight tolerances rows that touch may seem to contradict each other: only if no attempt succeeds they do
+            if status == highspy.HighsModelStatus.kInfeasible:
+                contradicted = True
+                _, known, ray = self._model.getDualRay()
+                self.ray = np.array(ray) if known else self.ray
+        if contradicted:
+            return None
+        raise LPFailure(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WarmLP:
+        copy = WarmLP.__new__(WarmLP)
+        copy._model = _new_model()
+        copy._model.passModel(self._model.getLp())
+        copy._model.setBasis(self._model.getBasis())
+        copy.ray = self.ray
+        return copy
+
+
+def simplex_steps(model: highspy.Highs) -> int:
+    """Limit on the steps of the simplex method, several times what a program of this size takes from any basis."""
+    return 5000 + 50 * int(model.getNumRow() + model.getNumCol())
+
+
+def _sparse(matrix: Matrix) -> tuple[NDArray[np.int32], NDArray[np.int32], Vector]:
+    """Starts, column numbers and values of the rows' entries that are not zero."""
+    rows, places = np.nonzero(matrix)
+    starts = np.searchsorted(rows, np.arange(len(matrix)))
+    return starts.astype(np.int32), places.astype(np.int32), matrix[rows, places]
+
+
+def _new_model() -> highspy.Highs:
+    model = highspy.Highs()
+    # simplex_strategy 0 chooses: dual simplex unless the basis is primal feasible
+    options = (
+        ("output_flag", False),
+        ("presolve", "off"),
+        ("threads", 1),
+        ("simplex_strategy", 0),
+        ("ipm_iteration_limit", IPM_STEPS),
+    )
+    for name, value in options:
+        model.setOptionValue(name, value)
+    return model

@@ -1,0 +1,246 @@
+"""Linear programs over the cuts, one row a cut; one of them minimizes the cutting-plane model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt import Domain
+from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.cut_pool import CutPool, Rows
+from oracle_opt.generators.masters.feasible_points import prove_empty
+from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, Matrix, WarmLP
+
+FIRST_COLUMNS = 50
+ROUNDS = 50  # limit on the rounds of adding columns
+
+
+@dataclass(frozen=True, eq=False)
+class ModelMinimum:
+    """A point, the value of the model there, and the multipliers of the cuts, up to a common factor."""
+
+    point: Vector
+    value: float
+    objective: Vector
+    feasibility: Vector
+    parts: Vector
+
+
+class CutLP(ABC):
+    """``min t`` over z of the domain and t; a row a cut, ``scale_i (slope_i @ z + constant_i - level) <= w_i t``.
+
+    On simplices a vertex has no more non-zero coordinates than there are rows. So HiGHS is given the columns that
+    matter, the others stand at zero. With y the row multipliers, column k outside has the reduced cost
+    ``sum_i y_i scale_i slope_ik`` less what the equalities pay: one product with the cuts. Those with a negative one
+    are added and the program is solved again until there are none; then its minimum is that of all columns.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints.
+    t_lower, t_upper : float
+        Bounds of t.
+    n_heights : int
+        Number of variables such as t, whose sum is minimized; default 1.
+
+    References
+    ----------
+    Bixby, Gregory, Lustig, Marsten & Shanno (1992), "Very large-scale linear programming: a case study in combining
+    interior point and simplex methods", for the choice of columns ("sifting").
+    """
+
+    def __init__(self, domain: Domain, t_lower: float, t_upper: float, n_heights: int = 1) -> None:
+        constraints = domain.linear_constraints()
+        assert constraints is not None
+        self._domain = domain
+        self._constraints = constraints
+        self._n_heights = n_heights
+        self._lp = WarmLP(np.ones(n_heights), np.full(n_heights, t_lower), np.full(n_heights, t_upper))
+        rhs = constraints.equality_rhs
+        self._lp.add_rows(np.zeros((len(rhs), n_heights)), rhs, rhs)
+        self._objective = CutRows()
+        self._feasibility = CutRows()
+        self._columns = np.zeros(0, dtype=np.intp)  # in the order of the program, behind t
+        self._outside = np.ones(domain.dimension, dtype=bool)
+        self._level = np.nan
+
+    @abstractmethod
+    def _current_level(self, pool: CutPool) -> float:
+        """Level of the objective rows; that of feasibility rows is 0. Called before cuts are taken up."""
+
+    @abstractmethod
+    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
+        """Scale and w of the rows of these objective or feasibility cuts."""
+
+    def _groups(self, pool: CutPool) -> list[tuple[CutRows, Rows]]:
+        """All rows of cuts: as they stand in the program, and in the pool."""
+        return [(self._feasibility, pool.feasibility), (self._objective, pool.objective)]
+
+    def _heights(self, weights: Vector, parts: NDArray[np.intp], of: CutRows) -> Matrix:
+        """Coefficients of t in the rows of some cuts with these w."""
+        return -weights[:, None]
+
+    def _levels(self, level: float, parts: NDArray[np.intp], of: CutRows) -> Vector | float:
+        """Levels of the rows of some cuts."""
+        return 0.0 if of is self._feasibility else level
+
+    def solve(self, pool: CutPool) -> ModelMinimum | None:
+        """Take up the pool's new cuts and minimize; `None` if the feasibility cuts provably leave nothing.
+
+        Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
+
+        Raises
+        ------
+        LPFailure
+            HiGHS failed numerically, or calls rows contradictory and no multipliers prove it.
+        """
+        self._take_up(pool)
+        solved = self._lp.solve()
+        if solved is None and self._outside.any():
+            self._add_columns(pool, np.flatnonzero(self._outside))
+            solved = self._lp.solve()
+        for _ in range(ROUNDS):
+            if solved is None:
+                break
+            wanted = self._wanted(pool, solved[1])
+            if not len(wanted):
+                break
+            self._add_columns(pool, wanted)
+            solved = self._lp.solve()
+        if solved is None:
+            ray = self._lp.ray
+            if len(ray) and prove_empty(self._domain, pool.feasibility, self._feasibility.multipliers(ray)):
+                return None
+            raise LPFailure("HiGHS calls the rows contradictory, and no multipliers prove it")
+        solution, duals = solved
+        point = np.zeros(self._domain.dimension)
+        point[self._columns] = solution[self._n_heights :]
+        point = self._domain.project(point)
+        whole, outer = self._objective.multipliers(duals), self._feasibility.multipliers(duals)
+        return ModelMinimum(point, pool.value(point), whole, outer, self._part_multipliers(duals, pool))
+
+    def keep(self, mask: NDArray[np.bool_], parts: NDArray[np.bool_]) -> None:
+        """Drop the objective cuts, and those of parts, that the pool dropped."""
+        self._drop(self._objective, mask, [self._feasibility])
+
+    def _part_multipliers(self, duals: Vector, pool: CutPool) -> Vector:
+        """Multipliers of the cuts of parts, which are not in this program."""
+        return np.zeros(len(pool.parts))
+
+    def _drop(self, known: CutRows, mask: NDArray[np.bool_], others: list[CutRows]) -> None:
+        mask = mask[: len(known.places)]  # the newest cuts are not in a program that failed to take them up
+        gone = np.sort(known.places[~mask])
+        self._lp.delete_rows(gone)
+        known.places, known.scales = known.places[mask], known.scales[mask]
+        for rows in (known, *others):
+            rows.places -= np.searchsorted(gone, rows.places)
+
+    def _take_up(self, pool: CutPool) -> None:
+        level = self._current_level(pool)
+        if level != self._level:
+            self._level = level
+            known = self._objective
+            sides = (level - pool.objective.constant[: len(known.places)]) * known.scales
+            self._lp.change_rows_upper(known.places, sides)
+        for known, rows in self._groups(pool):
+            self._take_up_rows(known, rows, level)
+
+    def _take_up_rows(self, known: CutRows, rows: Rows, level: float) -> None:
+        new = slice(len(known.places), len(rows))
+        slopes = rows.matrix[new]
+        if not len(slopes):
+            return
+        if not len(self._columns):
+            self._first_columns(slopes[0])
+        scales, weights = self._factors(slopes, known is not self._feasibility)
+        places = self._lp.n_rows + np.arange(len(slopes))
+        parts = rows.part[new]
+        matrix = np.hstack([self._heights(weights, parts, known), slopes[:, self._columns] * scales[:, None]])
+        sides = (self._levels(level, parts, known) - rows.constant[new]) * scales
+        self._lp.add_rows(matrix, np.full(len(slopes), -np.inf), sides)
+        known.places, known.scales = np.r_[known.places, places], np.r_[known.scales, scales]
+
+    def _first_columns(self, slope: Vector) -> None:
+        """Those of least slope and a vertex; all, where a column left out would not stand at zero."""
+        chosen = np.zeros(len(slope), dtype=bool)
+        chosen[np.argpartition(slope, min(FIRST_COLUMNS, len(slope) - 1))[:FIRST_COLUMNS]] = True
+        chosen |= self._domain.minimize_linear(slope)[1] != 0
+        may_wait = not self._constraints.lower.any() and np.isinf(self._constraints.upper).all()
+        if not may_wait or len(slope) <= 2 * FIRST_COLUMNS:
+            chosen[:] = True
+        self._insert(np.flatnonzero(chosen), self._constraints.equality_matrix[:, chosen])
+
+    def _wanted(self, pool: CutPool, duals: Vector) -> NDArray[np.intp]:
+        """Columns outside with the most negative reduced costs, at most as many as there are inside."""
+        paid = duals[: len(self._constraints.equality_rhs)] @ self._constraints.equality_matrix
+        reduced = sum(rows.combine(known.multipliers(duals)) for known, rows in self._groups(pool)) - paid
+        wanted = np.flatnonzero(self._outside & (reduced < -TOLERANCE))
+        return wanted[np.argsort(reduced[wanted])[: max(FIRST_COLUMNS, len(self._columns))]]
+
+    def _add_columns(self, pool: CutPool, columns: NDArray[np.intp]) -> None:
+        matrix = np.empty((self._lp.n_rows, len(columns)))
+        matrix[: len(self._constraints.equality_rhs)] = self._constraints.equality_matrix[:, columns]
+        for known, rows in self._groups(pool):
+            matrix[known.places] = rows.matrix[:, columns] * known.scales[:, None]
+        self._insert(columns, matrix)
+
+    def _insert(self, columns: NDArray[np.intp], matrix: Matrix) -> None:
+        lower, upper = self._constraints.lower[columns], self._constraints.upper[columns]
+        self._lp.add_columns(np.zeros(len(columns)), lower, upper, matrix)
+        self._columns = np.r_[self._columns, columns]
+        self._outside[columns] = False
+
+
+class CutRows:
+    """Where the rows of the pool's objective cuts, or of others, stand in the program, and their factors."""
+
+    def __init__(self) -> None:
+        self.places = np.zeros(0, dtype=np.intp)
+        self.scales = np.zeros(0)
+
+    def multipliers(self, duals: Vector) -> Vector:
+        """Multipliers of the cuts as they stand in the pool."""
+        return np.maximum(-duals[self.places], 0.0) * self.scales
+
+
+class ModelLP(CutLP):
+    """``min theta`` subject to ``theta >= constant_i + slope_i @ z``, feasibility cuts and the domain.
+
+    theta is counted from the first cut's value in units of its slope, and every row is divided by the geometric mean of
+    this unit and its own largest entry: the solver's absolute tolerances then mean the same on every problem, and a
+    steep or a flat row keeps all its entries above those HiGHS takes for zero.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        # theta stays fixed until the first objective cut bounds it from below
+        super().__init__(domain, 0.0, 0.0)
+        self._unit = 0.0
+        self._origin = 0.0
+
+    def _current_level(self, pool: CutPool) -> float:
+        if not self._unit and len(pool.objective):
+            slope, constant = pool.objective.matrix[0], pool.objective.constant[0]
+            self._unit = float(np.abs(slope).max()) or 1.0
+            self._origin = float(constant + slope @ self._domain.interior_point())
+            self._lp.change_column_bounds(0, -np.inf, np.inf)
+        return self._origin
+
+    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
+        return row_factors(slopes, objective, self._unit)
+
+
+def row_factors(slopes: Matrix, objective: bool, unit: float) -> tuple[Vector, Vector]:
+    """Scale of each row, and the coefficient of theta in it, with theta counted in this unit."""
+    largest = np.abs(slopes).max(axis=1)
+    if not objective:
+        return 1.0 / largest, np.zeros(len(slopes))
+    scales = 1.0 / np.sqrt(np.maximum(largest, 1e-12 * unit) * unit)
+    return scales, unit * scales

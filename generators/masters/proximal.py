@@ -1,0 +1,169 @@
+"""The proximal master: the cutting-plane model plus a quadratic, minimized through its dual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from oracle_opt import Domain
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.domains.projection import RIDGE, dual_function, face_hessian, line_search
+
+
+@dataclass(frozen=True, eq=False)
+class ProximalPoint:
+    """The minimizer, the model's value there, the multipliers of the rows, whether the tolerance was reached."""
+
+    point: Vector
+    value: float
+    multipliers: Vector
+    converged: bool
+
+
+def proximal_point(
+    domain: Domain,
+    center: Vector,
+    weight: float,
+    matrix: Matrix,
+    rhs: Vector,
+    n_objective: int,
+    start: Vector,
+    tolerance: float = 1e-6,
+    floor: float = 0.0,
+    allowed: float = 0.0,
+    max_steps: int = 25,
+    n_equations: int = 0,
+) -> ProximalPoint:
+    """``min max_i r_i(z) + weight / 2 * |z - center|^2`` over the domain with ``r_j(z) <= 0``, r = matrix @ z - rhs.
+
+    The first `n_objective` rows i are pieces of the model, the other rows j constraints. The dual function is that of
+    `project_on_cuts`, maximized in the same way, by semismooth Newton steps, but the multipliers of the pieces add
+    up to one.
+
+    Parameters
+    ----------
+    domain : Domain
+        With linear constraints, perhaps infinite.
+    center : ndarray of shape (n,)
+        Center of the quadratic, where the model is at most 0.
+    weight : float
+        Its weight, positive.
+    matrix, rhs : ndarray of shape (m, n) and (m,)
+        The rows.
+    n_objective : int
+        Number of pieces, at least 1.
+    start : ndarray of shape (m,)
+        Multipliers to start from; those of the pieces add up to one.
+    tolerance, floor : float
+        On the duality gap, relative to the model's decrease below 0, and absolute.
+    allowed : float
+        Allowed violation of a constraint.
+    max_steps : int
+        Limit on Newton steps.
+    n_equations : int
+        The last so many rows are equations ``r_j(z) = 0``, whose multipliers may have any sign.
+
+    References
+    ----------
+    Kiwiel (1990), "Proximity control in bundle methods", for the master; Qi & Sun (1993), "A nonsmooth version of
+    Newton's method".
+    """
+    constraints = domain.linear_constraints()
+    assert constraints is not None
+    metric = np.full(domain.dimension, weight)
+    # relative to each row: those of far cuts, long slack, may be steeper by orders of magnitude than the active ones
+    ridge = RIDGE * np.maximum((matrix**2).sum(axis=1) / weight, 1e-300)
+    equation = np.arange(len(rhs)) >= len(rhs) - n_equations
+    u = start
+    z, dual = dual_function(domain, center, metric, matrix, rhs, u)
+    for _ in range(max_steps):
+        seconds_left()
+        gradient = matrix @ z - rhs
+        enough = tolerance * abs(float(gradient[:n_objective].max())) + floor
+        if _gap(gradient, u, n_objective) <= enough and _violation(gradient, n_objective, equation) <= allowed:
+            break
+        hessian = face_hessian(constraints, metric, matrix, z)
+        hessian[np.diag_indices(len(u))] += ridge
+        small = 0.1 * np.where(np.arange(len(u)) < n_objective, enough, allowed)
+        model = _simplex_quadratic(hessian, gradient + hessian @ u, u, n_objective, small, equation)
+        moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, dual)
+        if moved is None:
+            break
+        u, z, dual = moved
+    gradient = matrix @ z - rhs
+    value = float(gradient[:n_objective].max())
+    good = _gap(gradient, u, n_objective) <= 1e3 * (tolerance * abs(value) + floor)
+    return ProximalPoint(z, value, u, bool(good and _violation(gradient, n_objective, equation) <= 1e3 * allowed))
+
+
+def _gap(gradient: Vector, u: Vector, n_objective: int) -> float:
+    """Primal minus dual objective: ``max_i r_i - u @ r``."""
+    return float(gradient[:n_objective].max() - u @ gradient)
+
+
+def _violation(gradient: Vector, n_objective: int, equation: NDArray[np.bool_]) -> float:
+    return float(np.where(equation, np.abs(gradient), gradient)[n_objective:].max(initial=0.0))
+
+
+def _simplex_quadratic(
+    hessian: Matrix,
+    linear: Vector,
+    start: Vector,
+    count: int,
+    tolerance: Vector,
+    free: NDArray[np.bool_],
+    max_steps: int = 300,
+) -> Vector:
+    """``min 1/2 v @ hessian @ v - linear @ v``, v >= 0 where not free, whose first `count` entries add up to one.
+
+    The active-set method of `nonnegative_quadratic` with one equality e @ v = 1. On a support, ``H + rho e e'`` is
+    factorized in place of H, which changes nothing on the equality and is definite where H is only on its null space.
+    """
+    v = start.copy()
+    support = (v > 0) | free
+    refused = np.zeros(len(v), dtype=bool)  # entered and left at once: their gain was rounding
+    added = -1
+    ones = np.zeros_like(v)
+    ones[:count] = 1.0
+    for _ in range(max_steps):
+        seconds_left()
+        e = ones[support]
+        if not e.any():  # rounding: the multipliers left add up to nothing
+            return start
+        part = hessian[np.ix_(support, support)]
+        rho = float(np.diag(part).mean())
+        part += rho * np.outer(e, e)
+        _, both, info = scipy.linalg.lapack.dposv(part, np.column_stack([linear[support], e]))
+        if info != 0:
+            return v
+        plain, normal = both.T
+        solved = np.zeros_like(v)
+        with np.errstate(all="ignore"):  # a support whose pieces cancel: what comes out is refused below
+            multiplier = (e @ plain - 1.0) / (e @ normal)
+            solved[support] = plain - multiplier * normal
+        if not np.isfinite(solved).all():
+            return v
+        blocked = support & (solved <= 0) & ~free
+        if blocked.any():
+            fall = v[blocked] - solved[blocked]  # zero where both are
+            room = np.divide(v[blocked], fall, out=np.zeros(len(fall)), where=fall > 0)
+            v = np.where(support, v + room.min() * (solved - v), 0.0)
+            leaving = int(np.flatnonzero(blocked)[room.argmin()])
+            refused[leaving] |= leaving == added
+            support[leaving] = False
+            support &= (v > 0) | free
+            v[~support] = 0.0
+            continue
+        v = solved
+        # H v = linear - (multiplier + rho) e on the support
+        gain = np.where(support | refused, -np.inf, linear - hessian @ v - (multiplier + rho) * ones)
+        gain = np.where(gain <= tolerance, -np.inf, gain)
+        added = int(gain.argmax())
+        if np.isneginf(gain[added]):
+            return v
+        support[added] = True
+    return v

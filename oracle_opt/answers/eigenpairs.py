@@ -1,0 +1,163 @@
+"""What an eigenvalue oracle tells beyond cuts: eigenvectors, and the matrix function they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import Matrix, Vector
+
+if TYPE_CHECKING:  # else where it is used alone: the import takes time
+    from scipy import sparse
+
+
+DENSE = 0.1  # share of entries from which a product of dense matrices is the faster one
+
+
+class AffineMatrix:
+    """The symmetric matrix function ``M(y) = C - sum_i y_i A_i``.
+
+    Parameters
+    ----------
+    C : csr_array of shape (N, N)
+        Symmetric.
+    rows, columns : ndarray of shape (k,)
+        Where some A_i has an entry.
+    entries : csc_array of shape (k, m)
+        Column i holds the entries of A_i in those places.
+
+    Attributes
+    ----------
+    order : int
+        N.
+    single : ndarray of int
+        The blocks of order one: rows in which no matrix has an entry beside its diagonal.
+    """
+
+    def __init__(
+        self, C: sparse.csr_array, rows: NDArray[np.intp], columns: NDArray[np.intp], entries: sparse.csc_array
+    ) -> None:
+        self.C = C
+        self.rows, self.columns = rows, columns
+        self.entries = entries
+        self.order = C.shape[0]
+        self._gather = entries.T.tocsr()
+        coupled = np.zeros(self.order, dtype=bool)
+        at = C.tocoo()
+        for i, j in (at.coords, (rows, columns)):
+            coupled[i[i != j]] = True
+        self.single = np.flatnonzero(~coupled)
+
+    @classmethod
+    def of(cls, C: sparse.csr_array, A: Sequence[sparse.csr_array]) -> AffineMatrix:
+        """The function of these matrices."""
+        from scipy import sparse
+
+        stacked = sparse.hstack([one.reshape((-1, 1)) for one in A], format="coo")
+        places, entry = np.unique(stacked.coords[0], return_inverse=True)
+        shape = (len(places), len(A))
+        entries = sparse.csc_array((stacked.data, (entry, stacked.coords[1])), shape=shape)
+        return cls(C, places // C.shape[0], places % C.shape[0], entries)
+
+    def at(self, y: Vector) -> sparse.csr_array:
+        """M(y)."""
+        from scipy import sparse
+
+        away = sparse.csr_array((self.entries @ y, (self.rows, self.columns)), shape=self.C.shape)
+        return self.C - away
+
+    def diagonal(self, chosen: NDArray[np.intp]) -> tuple[Vector, Matrix]:
+        """Entries on the diagonal of C, shape (k,), and of the A_i, shape (k, m), in the rows chosen."""
+        on = np.flatnonzero(self.rows == self.columns)
+        place = np.full(self.order, -1)
+        place[self.rows[on]] = on
+        found = place[chosen]
+        entries = np.zeros((len(chosen), self.entries.shape[1]))
+        entries[found >= 0] = self._gather[:, found[found >= 0]].toarray().T
+        return self.C.diagonal()[chosen], entries
+
+    def forms(self, P: Matrix, Q: Matrix | None = None) -> Matrix:
+        """``p_j' A_i q_j`` for the columns j of P and Q (default P), shape (m, number of columns)."""
+        result: Matrix = self._gather @ (P[self.rows] * (P if Q is None else Q)[self.columns])
+        return result
+
+    def restrict(self, P: Matrix) -> Matrix:
+        """``P' A_i P`` for all i, shape (m, r, r)."""
+        r = P.shape[1]
+        restricted = np.empty((self.entries.shape[1], r, r))
+        for j in range(r):
+            restricted[:, j, : j + 1] = self.forms(P[:, : j + 1], np.repeat(P[:, j : j + 1], j + 1, axis=1))
+            restricted[:, : j + 1, j] = restricted[:, j, : j + 1]
+        return restricted
+
+    def coupling(self, X: Matrix, K: Matrix) -> Matrix:
+        """``tr(A_i X X' A_j K)`` for all i, j; X of shape (N, k), K symmetric."""
+        from scipy import sparse
+
+        k, m = self.entries.shape
+        result = np.zeros((m, m))
+        for x in X.T:
+            # column i is A_i x
+            places = sparse.csr_array((x[self.columns], (self.rows, np.arange(k))), shape=(self.order, k))
+            turned = places @ self.entries
+            if turned.nnz > DENSE * self.order * m:
+                turned = turned.toarray()
+            result += turned.T @ (K @ turned)
+        return result
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` makes the same function of; for a journal."""
+        C, entries = self.C.tocoo(), self.entries.tocoo()
+        return {
+            "C": np.vstack([C.data, *C.coords]),
+            "places": np.vstack([self.rows, self.columns]),
+            "entries": np.vstack([entries.data, *entries.coords]),
+            "shape": np.array([self.order, entries.shape[1]]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> AffineMatrix:
+        """The function of which `arrays` gave these."""
+        from scipy import sparse
+
+        rows, columns = arrays["places"]
+        order, m = (int(size) for size in arrays["shape"])
+        C, *at = arrays["C"]
+        entries, *of = arrays["entries"]
+        return cls(
+            sparse.csr_array((C, tuple(np.array(at, dtype=np.intp))), shape=(order, order)),
+            rows,
+            columns,
+            sparse.csc_array((entries, tuple(np.array(of, dtype=np.intp))), shape=(len(rows), m)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralPart:
+    """Leading eigenpairs at a query point of ``f(y) = trace * lambda_max(M(y)) + b @ y``.
+
+    For every positive semidefinite W of trace 1, ``trace * <M(y), W> + b @ y`` is a minorant of f.
+
+    Parameters
+    ----------
+    matrix : AffineMatrix
+        The function M.
+    trace : float
+        The factor, positive.
+    b : ndarray of shape (m,)
+        The linear term.
+    values : ndarray of shape (k,)
+        Eigenvalues of M at the point, largest first.
+    vectors : ndarray of shape (N, k)
+        Their eigenvectors, orthonormal columns.
+    """
+
+    matrix: AffineMatrix
+    trace: float
+    b: Vector
+    values: Vector
+    vectors: Matrix

@@ -1,0 +1,63 @@
+"""A Euclidean ball."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arrays import Vector
+from oracle_opt.domains._checked import checked_center, checked_dimension, checked_radius, short
+from oracle_opt.domains.domain import Domain
+from oracle_opt.errors import InvalidArgument
+
+
+class Ball(Domain):
+    """``{z : norm(z - center) <= radius}``.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of variables.
+    radius : float
+        Euclidean radius, default 1.
+    center : array_like of shape (dimension,), optional
+        Default: the origin.
+    """
+
+    def __init__(self, dimension: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
+        self.dimension = checked_dimension(dimension)
+        self.radius = checked_radius(radius, finite=True)
+        self.center = checked_center(center, self.dimension)
+        self._away = np.abs(self.center) if self.center.any() else None
+
+    def __repr__(self) -> str:
+        return f"Ball({self.dimension}, radius={self.radius:g}, center={short(self.center)})"
+
+    def project(self, point: Vector, metric: Vector | None = None) -> Vector:
+        """Shrink towards the center; Euclidean only."""
+        if metric is not None:
+            raise InvalidArgument("`metric` must be None on a Ball: its projection is Euclidean only")
+        away = point - self.center
+        return self.center + away / max(1.0, float(np.linalg.norm(away)) / self.radius)
+
+    def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
+        """Go the radius against the slope."""
+        length = float(np.linalg.norm(slope))
+        point = self.center - (self.radius / length) * slope if length > 0 else self.center.copy()
+        return float(slope @ self.center) - self.radius * length, point
+
+    def extent(self, slope: Vector) -> float:
+        """``abs(slope) @ abs(center) + radius * norm(slope)``."""
+        return ball_extent(slope, self._away, self.radius)
+
+    def interior_point(self) -> Vector:
+        """Return the center."""
+        return self.center.copy()
+
+
+def ball_extent(slope: Vector, center: Vector | None, radius: float) -> float:
+    """``abs(slope) @ center + radius * norm(slope)``, no center being the origin."""
+    length = radius * sqrt(float(slope.dot(slope)))
+    return length if center is None else length + float(np.abs(slope).dot(center))

@@ -1,0 +1,76 @@
+"""Lower and upper bounds of each variable."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.arrays import Vector
+from oracle_opt.domains._checked import EDGE, edge_of_promise, short
+from oracle_opt.domains.domain import Domain, LinearConstraints
+from oracle_opt.errors import InvalidArgument
+
+
+class Box(Domain):
+    """``{z : lower <= z <= upper}``; bounds may be infinite.
+
+    Parameters
+    ----------
+    lower, upper : array_like of shape (n,)
+        Bounds, ``lower < upper``.
+    promised : array_like of bool, shape (2, n) or to be broadcast
+        Which lower and upper bounds are no constraints but the statement that some minimizer lies within. Runs that end
+        at one of these say so. Default: none.
+    """
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, *, promised: ArrayLike = False) -> None:
+        self.lower: Vector
+        self.upper: Vector
+        self.lower, self.upper = (np.array(side, dtype=float) for side in np.broadcast_arrays(lower, upper))
+        if self.lower.ndim != 1 or self.lower.size == 0:
+            raise InvalidArgument(f"`lower` and `upper` must have shape (n,), got {self.lower.shape}")
+        if not np.all(self.lower < self.upper):
+            j = int(np.flatnonzero(~(self.lower < self.upper))[0])
+            raise InvalidArgument(
+                f"`lower` must be below `upper`, got {self.lower[j]} and {self.upper[j]} at index {j}; "
+                "take a fixed variable out of the problem"
+            )
+        self.dimension = self.lower.size
+        below, above = np.isfinite(self.lower), np.isfinite(self.upper)
+        lower, upper = np.where(below, self.lower, 0.0), np.where(above, self.upper, 0.0)
+        self._middle = np.where(below & above, 0.5 * (lower + upper), lower + upper + below - above)
+        self._reach = np.maximum(np.abs(lower), np.abs(upper))
+        self.promised: NDArray[np.bool_] = np.array(np.broadcast_to(np.asarray(promised, dtype=bool), (2, lower.size)))
+
+    def __repr__(self) -> str:
+        return f"Box({short(self.lower)}, {short(self.upper)}, dimension={self.dimension})"
+
+    def project(self, point: Vector, metric: Vector | None = None) -> Vector:
+        """Clip; the same in every diagonal metric."""
+        return np.clip(point, self.lower, self.upper)
+
+    def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
+        """Lower bound where the slope is positive, upper bound where it is negative."""
+        point = np.where(slope > 0, self.lower, self.upper)
+        if not slope.all():  # where it is flat a bound may be infinite, and 0 * inf is no number
+            np.copyto(point, self.interior_point(), where=slope == 0)
+        return float(slope @ point), point
+
+    def doubt(self, point: Vector) -> str:
+        """At a promised bound, within a hundredth of its size or of the width."""
+        rooms = np.array([point - self.lower, self.upper - point])
+        width = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, self._reach)
+        sides, which = np.nonzero(self.promised & (rooms <= EDGE * width))
+        if not len(which):
+            return ""
+        side, j = int(sides[0]), int(which[0])
+        bound = (self.lower, self.upper)[side][j]
+        return edge_of_promise(f"variable {j} is {point[j]:.6g}, where the bound {bound:g} is only promised")
+
+    def interior_point(self) -> Vector:
+        """Return the middle; one unit inside the finite bound where the other is infinite; else 0."""
+        return self._middle.copy()
+
+    def linear_constraints(self) -> LinearConstraints:
+        """Return the bounds."""
+        return LinearConstraints(np.zeros((0, self.dimension)), np.zeros(0), self.lower, self.upper)

@@ -1,0 +1,72 @@
+"""All of R^n, with a promise on where a minimizer lies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arrays import Vector
+from oracle_opt.domains._checked import EDGE, checked_center, checked_dimension, checked_radius, edge_of_promise, short
+from oracle_opt.domains.ball import ball_extent
+from oracle_opt.domains.domain import Domain, LinearConstraints
+
+
+class FreeSpace(Domain):
+    """All of R^n, with the statement that some minimizer lies within `radius` of `center`.
+
+    The proven lower bounds rest on that statement: state it generously.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of variables.
+    radius : float
+        Euclidean distance within which some minimizer lies; infinite if nothing is known, and then no affine
+        minorant but a flat one proves a bound.
+    center : array_like of shape (dimension,), optional
+        Default: the origin.
+    """
+
+    def __init__(self, dimension: int, radius: float, center: ArrayLike | None = None) -> None:
+        self.dimension = checked_dimension(dimension)
+        self.radius = checked_radius(radius, finite=False)
+        self.center = checked_center(center, self.dimension)
+        self._away = np.abs(self.center) if self.center.any() else None
+
+    def __repr__(self) -> str:
+        return f"FreeSpace({self.dimension}, radius={self.radius:g}, center={short(self.center)})"
+
+    def project(self, point: Vector, metric: Vector | None = None) -> Vector:
+        """Return the point itself, a copy."""
+        return np.array(point)
+
+    def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
+        """Minimum over the ball the minimizer is stated to lie in."""
+        length = float(np.linalg.norm(slope))
+        if length == 0:
+            return 0.0, self.center.copy()
+        if np.isinf(self.radius):
+            return -np.inf, np.where(slope == 0, self.center, -np.copysign(np.inf, slope))
+        return float(slope @ self.center) - self.radius * length, self.center - (self.radius / length) * slope
+
+    def doubt(self, point: Vector) -> str:
+        """At the edge of the radius, or beyond: farther out than all but a hundredth of it."""
+        distance = float(np.linalg.norm(point - self.center))
+        if not distance >= (1.0 - EDGE) * self.radius:
+            return ""
+        return edge_of_promise(
+            f"it is {distance:.6g} away from the center, and the radius is stated to be {self.radius:g}"
+        )
+
+    def extent(self, slope: Vector) -> float:
+        """``abs(slope) @ abs(center) + radius * norm(slope)``, as of a ball; an infinite radius counts as none."""
+        return ball_extent(slope, self._away, self.radius if self.radius < np.inf else 0.0)
+
+    def interior_point(self) -> Vector:
+        """Return the center."""
+        return self.center.copy()
+
+    def linear_constraints(self) -> LinearConstraints:
+        """Return the box around the ball the minimizer is stated to lie in."""
+        none = np.zeros((0, self.dimension))
+        return LinearConstraints(none, np.zeros(0), self.center - self.radius, self.center + self.radius)

@@ -1,0 +1,75 @@
+"""Linear programs over a polyhedron, by HiGHS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import highspy
+
+
+def linear_program(
+    cost: Vector, lower: Vector, upper: Vector, A: Matrix, b: Vector, equations: Matrix, rhs: Vector
+) -> highspy.Highs:
+    """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds."""
+    import highspy  # only here and where it solves: the import takes time
+
+    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance
+    options = (
+        ("output_flag", False),
+        ("threads", 1),
+        ("presolve", "off"),
+        ("primal_feasibility_tolerance", 1e-9),
+        ("dual_feasibility_tolerance", 1e-10),  # a proof loses it times the width of the bounds
+        ("ipm_iteration_limit", 200),
+    )
+    for name, value in options:
+        model.setOptionValue(name, value)
+    n = len(cost)
+    model.addVars(n, lower, upper)
+    columns = np.arange(n, dtype=np.int32)
+    model.changeColsCost(n, columns, cost)
+    for row, side in zip(A, b, strict=True):
+        model.addRow(-np.inf, side, n, columns, row)
+    for row, side in zip(equations, rhs, strict=True):
+        model.addRow(side, side, n, columns, row)
+    return model
+
+
+class ProgramFailure(RuntimeError):
+    """HiGHS found no optimum."""
+
+
+def solved(model: highspy.Highs) -> Any:
+    """Solution of a program.
+
+    Raises
+    ------
+    InvalidArgument
+        It is infeasible.
+    ProgramFailure
+        HiGHS found no optimum, by the simplex method or by its interior point method.
+    OutOfTime
+        The deadline passed.
+    """
+    import highspy
+
+    model.setOptionValue("simplex_iteration_limit", 5000 + 50 * int(model.getNumRow() + model.getNumCol()))
+    for solver in ("choose", "ipm"):
+        model.setOptionValue("solver", solver)
+        model.setOptionValue("time_limit", model.getRunTime() + seconds_left())
+        model.run()
+        status = model.getModelStatus()
+        if status == highspy.HighsModelStatus.kOptimal:
+            return model.getSolution()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            raise InvalidArgument("`A`, `b` and the equations must leave some point, and no point satisfies them")
+        model.clearSolver()
+    raise ProgramFailure(f"HiGHS stopped with status {model.modelStatusToString(status)}")

@@ -1,0 +1,355 @@
+"""Linear or quadratic optimization over a product of cones, each cone seen through its separation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from oracle_opt.arrays import Vector, digest, fingerprint
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
+from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
+from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
+from oracle_opt.oracles.conic.infeasibility import Infeasibility, farkas_vector
+from oracle_opt.oracles.conic.quadratic import Quadratic
+from oracle_opt.oracles.conic.rows import domain_of_rows
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+HELD = 1000  # most inequalities that a polyhedron holds unasked: it is made of dense matrices
+
+
+class ConicOracle(Oracle):
+    """``min 1/2 x @ P @ x + c @ x + offset`` subject to ``A @ x + b`` in K, a product of cones.
+
+    Inside K a query is answered with the objective; outside with one half-space a violated cone (an eigenvector for
+    each negative eigenvalue, a row for each violated inequality): for y in the dual cone of K every feasible z has
+    ``y @ (A @ z + b) >= 0``. The farthest half-space in x is the cut, the others are its `parts`.
+
+    Parameters
+    ----------
+    c : array_like of shape (n,)
+        Objective.
+    A : array_like or sparse matrix of shape (m, n)
+        Rows in the order of the cones.
+    b : array_like of shape (m,)
+        Right-hand side.
+    cones : sequence of Cone
+        Their dimensions add up to m.
+    domain : Domain, optional
+        Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
+        some minimizer lies there; the lower bounds rest on it. With a `FreeSpace` the domain takes up rows, as
+        `hold_rows` says: those become a `Box` or `Polyhedron`, which every query point satisfies exactly, up to 1e-9,
+        unless they leave no point within the radius. On other domains all rows are cuts like the other cones', and
+        equations leave generators that need an interior none.
+    P : array_like or sparse matrix of shape (n, n), optional
+        Symmetric and positive semidefinite; default: the objective is linear.
+    split : bool
+        Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
+        linear function for each positive eigenvalue of P, as `parts`. `Kelley` then needs a dozen or two calls to 1e-6,
+        `AnalyticCenter` and `ProximalBundle` fewer, each of which takes longer; `LevelSet` is better off without.
+        Default: yes.
+    hold_rows : bool, optional
+        Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
+        if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable, and
+        with a quadratic objective all inequalities, if they are at most a thousand. Inequalities that it does not take
+        are cuts, found where they are violated: row generation, which ends linear programs exactly.
+    offset : float
+        Constant of the objective.
+    tolerance : float
+        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x: that of
+        an equation or inequality within ``tolerance * max(1, norm(x))``; that between ``A @ x + b`` and its nearest
+        point of any other cone within ``tolerance`` or, relative to the terms of ``A @ x + b``, 7e-15. Upper
+        bounds are values at such points: they may lie below the minimum by the distances from the cones times the
+        multipliers.
+    max_parts : int
+        Most half-spaces of one answer, the farthest ones; default 50.
+    recover : callable, optional
+        Maps x to the variables of the problem that was modeled, a dict of arrays by name; `from_cvxpy` sets it.
+
+    Attributes
+    ----------
+    gives_feasibility_cuts : bool
+        Whether there are rows that the domain has not taken up.
+    free : FreeSpace or None
+        The promise of where a minimizer lies, if the domain was one.
+    quadratic : Quadratic or None
+        The quadratic term.
+
+    Raises
+    ------
+    InvalidArgument
+        Shapes that do not fit, entries that are not finite, a P that is not symmetric or not positive semidefinite.
+
+    Examples
+    --------
+    The largest x + y in the unit disc:
+
+    >>> import numpy as np
+    >>> from oracle_opt import Box, minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> from oracle_opt.oracles import ConicOracle, SecondOrder
+    >>> A, b = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 0.0, 0.0])
+    >>> oracle = ConicOracle([-1, -1], A, b, [SecondOrder(3)], domain=Box([-2, -2], [2, 2]))
+    >>> round(minimize(oracle, Kelley()).upper_bound, 5)
+    -1.41421
+
+    The point of the line x + 2 y = 5 nearest to the origin:
+
+    >>> from oracle_opt.oracles import Zero
+    >>> nearest = ConicOracle([0, 0], [[1, 2]], [-5], [Zero(1)], P=np.eye(2))
+    >>> minimize(nearest, Kelley()).point.round(2).tolist()
+    [1.0, 2.0]
+
+    References
+    ----------
+    .. [1] Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
+       plane method", for multiple deep feasibility cuts.
+    """
+
+    def __init__(
+        self,
+        c: ArrayLike,
+        A: Any,
+        b: ArrayLike,
+        cones: Sequence[Cone],
+        *,
+        domain: Domain | None = None,
+        P: Any = None,
+        split: bool = True,
+        hold_rows: bool | None = None,
+        offset: float = 0.0,
+        tolerance: float = 1e-9,
+        max_parts: int = 50,
+        recover: Callable[[Vector], Variables] | None = None,
+    ) -> None:
+        self.c = np.array(c, dtype=float)
+        self.b = np.array(b, dtype=float)
+        self.A = sparse.csr_array(A, dtype=float, copy=True)
+        self.A.sum_duplicates()
+        self.A.eliminate_zeros()
+        self.cones = tuple(cones)
+        n, m = self.c.size, sum(cone.dimension for cone in self.cones)
+        if self.c.ndim != 1 or not n:
+            raise InvalidArgument(f"`c` must have shape (n,), got {self.c.shape}")
+        if self.A.shape != (m, n):
+            raise InvalidArgument(f"`A` must have shape ({m}, {n}), a row a cone entry, got {self.A.shape}")
+        if self.b.shape != (m,):
+            raise InvalidArgument(f"`b` must have shape ({m},), one entry a row of `A`, got {self.b.shape}")
+        for name, values in (("c", self.c), ("A", self.A.data), ("b", self.b), ("offset", np.array([offset]))):
+            if not np.isfinite(values).all():
+                raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")
+        if not tolerance >= 0:
+            raise InvalidArgument(f"`tolerance` must be at least 0, got {tolerance!r}")
+        if int(max_parts) != max_parts or max_parts < 1:
+            raise InvalidArgument(f"`max_parts` must be a positive integer, got {max_parts!r}")
+        self.domain = FreeSpace(n, 1e4) if domain is None else domain
+        if self.domain.dimension != n:
+            raise InvalidArgument(f"`domain` must have dimension {n}, that of `c`, got {self.domain!r}")
+        self.offset, self.tolerance, self.max_parts = float(offset), tolerance, max_parts
+        self.quadratic = None if P is None else Quadratic(P, n)
+        self.split = split
+        self._recover = recover
+        self.free = self.domain if isinstance(self.domain, FreeSpace) else None
+        self._half_spaces = HalfSpaces(self.A, self.b, self.cones, tolerance, self.max_parts)
+        self._kinds = np.repeat([type(cone) for cone in self.cones], [cone.dimension for cone in self.cones])
+        self.hold_rows = hold_rows
+        self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
+        if self.free is not None:
+            self._hold(self.free)
+        self.gives_feasibility_cuts = len(self._held) < m
+        self._extent = extent_of(self.domain)
+
+    def _hold(self, free: FreeSpace) -> None:
+        """Make equations, bounds and perhaps all inequalities a part of the domain, unless no point near is left."""
+        equations, inequalities = np.flatnonzero(self._kinds == Zero), np.flatnonzero(self._kinds == Nonnegative)
+        quadratic = self.quadratic is not None
+        if self.hold_rows is False:
+            inequalities = inequalities[:0]
+        elif self.hold_rows is None and not (quadratic and len(inequalities) <= HELD):
+            inequalities = inequalities[np.diff(self.A.indptr)[inequalities] == 1]
+        if not len(equations) + len(inequalities):
+            return
+        domain = domain_of_rows(self.A, self.b, equations, inequalities, free, quadratic)
+        if domain is not None:
+            self.domain, self._held = domain, np.r_[equations, inequalities]
+
+    @classmethod
+    def from_cvxpy(
+        cls,
+        problem: cp.Problem,
+        *,
+        domain: Domain | None = None,
+        split: bool = True,
+        hold_rows: bool | None = None,
+        tolerance: float = 1e-9,
+        max_parts: int = 50,
+    ) -> ConicOracle:
+        """The oracle of a cvxpy problem; `variables` leads back to its variables.
+
+        A maximization is turned round: the oracle minimizes minus the objective. What cvxpy knows to be a convex
+        quadratic in the objective is P; other curvature becomes cones.
+
+        Parameters
+        ----------
+        problem : cvxpy.Problem
+            Convex by cvxpy's rules.
+        domain, split, hold_rows, tolerance, max_parts
+            As above; the domain is one of cvxpy's canonical variables, so rather a `FreeSpace` than a box.
+
+        Raises
+        ------
+        InvalidArgument
+            The problem is not convex by cvxpy's rules, has integer variables or parameters without a value, or needs
+            a cone that is not here.
+
+        Examples
+        --------
+        >>> import cvxpy as cp
+        >>> from oracle_opt import minimize
+        >>> from oracle_opt.generators import Kelley
+        >>> from oracle_opt.oracles import ConicOracle
+        >>> x = cp.Variable(2, name="x")
+        >>> oracle = ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.sum(x)), [cp.norm(x) <= 1]))
+        >>> oracle.variables(minimize(oracle, Kelley(), rtol=1e-7).point)["x"].round(4).tolist()
+        [-0.7071, -0.7071]
+        """
+        form = conic_form(problem)
+        return cls(
+            form.c,
+            form.A,
+            form.b,
+            form.cones,
+            domain=domain,
+            P=form.P,
+            split=split,
+            hold_rows=hold_rows,
+            offset=form.offset,
+            tolerance=tolerance,
+            max_parts=max_parts,
+            recover=form.recover,
+        )
+
+    def variables(self, point: Vector) -> Variables:
+        """Variables of the modeled problem at a point, arrays by name.
+
+        Raises
+        ------
+        InvalidArgument
+            This oracle was made of matrices, not by `from_cvxpy`.
+        """
+        if self._recover is None:
+            raise InvalidArgument("`variables` needs an oracle made by ConicOracle.from_cvxpy; this one has x alone")
+        return self._recover(point)
+
+    def query(self, query: Query) -> Cut:
+        """Separate the point from the cones, or give the objective there.
+
+        Returns
+        -------
+        ObjectiveCut or FeasibilityCut
+            The `extras` of a feasibility cut and its parts: `dual`, the vector y of the dual cone, shape (m,).
+
+        Raises
+        ------
+        EmptyLocalizationSet
+            Some y of the dual cone has ``A.T @ y = 0`` and ``b @ y < 0``: no point of the domain is feasible.
+        """
+        cuts = self._half_spaces.at(query.point, self._held, self._extent)
+        if not cuts:
+            return self._objective(query.point, query.curvature)
+        first, rest = cuts[0], tuple(cuts[1 : self.max_parts])
+        return FeasibilityCut(first.point, first.violation, first.normal, rest, first.extras, first.error)
+
+    def _objective(self, x: Vector, curvature: bool) -> ObjectiveCut:
+        """Value and gradient, with the summands as parts, and the root of P where it is asked for."""
+        linear = float(self.c @ x) + self.offset
+        if self.quadratic is None:
+            return ObjectiveCut(x, linear, self.c)
+        curved, pull = self.quadratic.at(x)
+        parts = (ObjectiveCut(x, linear, self.c), *self.quadratic.parts(x)) if self.split else ()
+        root = self.quadratic.roots.toarray() if curvature else None
+        return ObjectiveCut(x, linear + curved, self.c + pull, parts=parts, curvature=root)
+
+    def identity(self) -> str:
+        """Cones, data, tolerance, and the rows that the domain holds."""
+        data = digest(self.c, self.offset, self.A, self.b, self._held, [fingerprint(cone) for cone in self.cones])
+        words = f"#{data}, tolerance {float(self.tolerance)!r}, at most {self.max_parts} parts"
+        if self.free is not None:
+            words += f", minimizer in {self.free.identity()}"
+        if self.quadratic is not None:
+            words += f", quadratic{' in parts' if self.split else ''} #{digest(self.quadratic.P)}"
+        return f"{super().identity()}, {len(self.cones)} cones {words}"
+
+    def within(self, radius: float) -> ConicOracle:
+        """Return the same oracle with another radius of its `FreeSpace`.
+
+        Raises
+        ------
+        InvalidArgument
+            The domain is no `FreeSpace`.
+        """
+        if self.free is None:
+            raise InvalidArgument(f"`domain` must be a FreeSpace to take another radius, got {self.domain!r}")
+        return ConicOracle(
+            self.c,
+            self.A,
+            self.b,
+            self.cones,
+            domain=FreeSpace(self.c.size, radius, self.free.center),
+            P=None if self.quadratic is None else self.quadratic.P,
+            split=self.split,
+            hold_rows=self.hold_rows,
+            offset=self.offset,
+            tolerance=self.tolerance,
+            max_parts=self.max_parts,
+            recover=self._recover,
+        )
+
+    def recession(self) -> ConicOracle:
+        """Directions d with ``A @ d`` in K, ``P @ d = 0`` and no coordinate above 1: a linear oracle, with b = 0.
+
+        A proven negative value there means that the objective falls without end along d from any feasible point.
+
+        Raises
+        ------
+        InvalidArgument
+            The domain is bounded: nothing falls without end.
+        """
+        if self.free is None and not isinstance(self.domain, NonnegativeOrthant):
+            raise InvalidArgument(f"`domain` must be FreeSpace or NonnegativeOrthant to recede in, got {self.domain!r}")
+        ones = np.ones(self.c.size)
+        box = Box(0.0 * ones if self.free is None else -ones, ones)
+        A, cones = self.A, self.cones
+        if self.quadratic is not None and self.quadratic.roots.shape[0]:
+            A = sparse.csr_array(sparse.vstack([A, self.quadratic.roots]))
+            cones = (*cones, Zero(self.quadratic.roots.shape[0]))
+        return ConicOracle(self.c, A, np.zeros(A.shape[0]), cones, domain=box, tolerance=self.tolerance)
+
+    def infeasibility(self, cuts: Iterable[Cut]) -> Infeasibility:
+        """Combine the feasibility cuts of a run that ended with an empty localization set into one proof.
+
+        The multipliers u >= 0 of the cuts make ``y = sum u_i y_i`` with ``b @ y = -1`` and the least ``|A.T @ y|_1``
+        (Farkas' lemma where that is zero).
+
+        Parameters
+        ----------
+        cuts : iterable of cuts
+            Say ``result.history.cuts`` of a run with ``keep_cuts=True``.
+
+        Raises
+        ------
+        InvalidArgument
+            The cuts prove nothing: none has a positive constant.
+        """
+        known = [cut.extras["dual"] for one in cuts if isinstance(one, FeasibilityCut) for cut in (one, *one.parts)]
+        return Infeasibility.of(self, farkas_vector(self.A, self.b, self._kinds, known + self._half_spaces.impossible))

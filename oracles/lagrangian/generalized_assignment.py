@@ -1,0 +1,193 @@
+"""The knapsack relaxation of the generalized assignment problem."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from math import fsum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.arrays import EPS, Vector, digest
+from oracle_opt.domains import Box
+from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.lagrangian.file_errors import data_of
+from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.reading import Words
+
+_TABLE = 2e9  # entries of the dynamic program's table, bytes
+
+
+class GeneralizedAssignmentOracle(LagrangianOracle):
+    """Jobs to agents of limited capacity: ``every job to exactly one agent`` is relaxed, a knapsack an agent is left.
+
+    The best bound is that of the convex hulls of the knapsacks, better than the linear relaxation's.
+
+    Parameters
+    ----------
+    costs : array_like of shape (m, n)
+        Of job j on agent i; profits for `maximize`.
+    uses : array_like of int of shape (m, n)
+        Resource that job j uses on agent i, at least 0.
+    capacities : array_like of int of shape (m,)
+        Of the agents, at least 0.
+    maximize : bool
+        Whether costs are profits.
+    multicut : bool
+        Answer with the agents as `parts`, default not.
+    radius : float, optional
+        Half the edge of the cube in which best multipliers are stated to lie, around each job's least cost (largest
+        profit); default is ten times the difference between the largest and the smallest cost.
+
+    Raises
+    ------
+    InvalidArgument
+        Shapes that do not fit, uses or capacities that are no integers or negative, a job that fits no agent,
+        capacities so large that the table of a knapsack, capacity by jobs, has more than 2e9 entries.
+
+    Notes
+    -----
+    The knapsacks, whose worths are real and sizes integer, are solved exactly by dynamic programming over the capacity.
+    `solution` of an answer is the 0-1 matrix of shape (m, n), or its row with `multicut`.
+
+    References
+    ----------
+    .. [1] Ross, Soland (1975), "A branch and bound algorithm for the generalized assignment problem", Math. Prog.
+       8:91-103.
+    .. [2] Fisher, Jaikumar, Van Wassenhove (1986), "A multiplier adjustment method for the generalized assignment
+       problem", Manag. Sci. 32:1095-1103.
+
+    Examples
+    --------
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> from oracle_opt.oracles import GeneralizedAssignmentOracle
+    >>> oracle = GeneralizedAssignmentOracle([[1, 2, 3], [4, 4, 1]], [[2, 2, 2], [1, 1, 1]], [3, 2])
+    >>> round(oracle.dual_bound(minimize(oracle, Kelley())), 4)
+    6.0
+    """
+
+    def __init__(
+        self,
+        costs: ArrayLike,
+        uses: ArrayLike,
+        capacities: ArrayLike,
+        *,
+        maximize: bool = False,
+        multicut: bool = False,
+        radius: float | None = None,
+    ) -> None:
+        c = np.array(costs, dtype=float)
+        if c.ndim != 2 or not c.size:
+            raise InvalidArgument(f"`costs` must have shape (m, n), agents by jobs, got {c.shape}")
+        if not np.isfinite(c).all():
+            raise InvalidArgument(f"`costs` must be finite, got {c[~np.isfinite(c)][0]}")
+        self.costs = c
+        self.uses = _counts("uses", uses, c.shape)
+        self.capacities = _counts("capacities", capacities, c.shape[:1])
+        self.multicut = multicut
+        table = c.shape[1] * (1.0 + np.minimum(self.capacities, self.uses.sum(axis=1)).max())
+        if table > _TABLE:
+            raise InvalidArgument(
+                f"`capacities` are so large that a knapsack's table has {table:.2g} entries, more than {_TABLE:.2g}; "
+                "scale and round them and `uses`"
+            )
+        fits = self.uses <= self.capacities[:, None]
+        if not fits.any(axis=0).all():
+            job = int(np.flatnonzero(~fits.any(axis=0))[0])
+            raise InvalidArgument(f"`uses` must let every job fit some agent, and job {job} fits none")
+        best = np.where(fits, c, -np.inf).max(axis=0) if maximize else np.where(fits, c, np.inf).min(axis=0)
+        with np.errstate(over="ignore"):
+            most = 10.0 * max(float(np.ptp(c)), 1.0)
+        reach = finite_reach("costs", most) if radius is None else float(radius)
+        if not 0 < reach < np.inf:
+            raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
+        # the relaxed problem pays u[j] for job j and gets -u[j] back from the constraint: around minus its cost
+        middle = best if maximize else -best
+        data = digest(c, self.uses, self.capacities)
+        super().__init__(
+            self._knapsacks,
+            np.ones(c.shape[1]),
+            maximize=maximize,
+            domain=Box(middle - reach, middle + reach, promised=True),
+            name=f"knapsacks #{data}{', an agent a part' if multicut else ''}",
+        )
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        maximize: bool = False,
+        multicut: bool = False,
+        radius: float | None = None,
+    ) -> GeneralizedAssignmentOracle:
+        """Read one problem of the OR-Library: m n, m rows of n costs, m rows of n uses, m capacities.
+
+        Raises
+        ------
+        InvalidData
+            The file is missing or unreadable, holds fewer or more numbers than it says, or something in place of one,
+            named with its line; the constructor refuses its data.
+        """
+        words = Words.of_file(Path(path))
+        m, n = words.count(0, "agents"), words.count(1, "jobs")
+        if len(words) != 2 + 2 * m * n + m:
+            raise InvalidData(
+                f"{path} must hold m n, m * n costs, m * n uses and m capacities, got {len(words)} numbers"
+            )
+        numbers = words.numbers()
+        costs, uses = numbers[2 : 2 + 2 * m * n].reshape(2, m, n)
+        with data_of(Path(path), "radius"):
+            return cls(costs, uses, numbers[-m:], maximize=maximize, multicut=multicut, radius=radius)
+
+    def _knapsacks(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
+        worth = self.costs - u if self.maximize else -(self.costs + u)
+        chosen = np.array([_knapsack(*agent) for agent in zip(worth, self.uses, self.capacities, strict=True)])
+        # each worth is rounded once, each entry of a table is a sum of them
+        missed = 2.0 * EPS * (len(u) + 2) * (np.abs(self.costs) + np.abs(u)).sum(axis=1, where=worth > 0)
+        missed *= -1.0 if self.maximize else 1.0
+        pulls = chosen @ u * (-1.0 if self.maximize else 1.0)
+        if self.multicut:
+            costs = [fsum(c[x > 0]) for c, x in zip(self.costs, chosen, strict=True)]
+            bounds = costs + pulls - missed
+            answers = zip(costs, chosen, bounds, strict=True)
+            return [RelaxedSolution(cost, x, solution=x, bound=float(bound)) for cost, x, bound in answers]
+        cost = fsum(self.costs[chosen > 0])
+        bound = cost + float(pulls.sum() - missed.sum())
+        return RelaxedSolution(cost, chosen.sum(axis=0), solution=chosen, bound=bound)
+
+
+def _knapsack(worth: Vector, size: NDArray[np.int64], capacity: np.int64) -> Vector:
+    """0-1 choice of the largest worth within the capacity: ``best[c] = max(best[c], best[c - size] + worth)``."""
+    chosen = np.zeros(len(worth))
+    chosen[(worth > 0) & (size == 0)] = 1.0
+    items = np.flatnonzero((worth > 0) & (size > 0) & (size <= capacity))
+    if size[items].sum() <= capacity:
+        chosen[items] = 1.0
+        return chosen
+    best = np.zeros(capacity + 1)
+    taken = np.zeros((len(items), capacity + 1), dtype=bool)
+    for row, j in zip(taken, items, strict=True):
+        s = size[j]
+        with_it = best[:-s] + worth[j]
+        np.greater(with_it, best[s:], out=row[s:])
+        np.maximum(with_it, best[s:], out=best[s:])
+    left = int(capacity)
+    for row, j in zip(taken[::-1], items[::-1], strict=True):
+        if row[left]:
+            chosen[j] = 1.0
+            left -= int(size[j])
+    return chosen
+
+
+def _counts(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    values = np.array(given, dtype=float)
+    if values.shape != shape:
+        raise InvalidArgument(f"`{name}` must have shape {shape}, got {values.shape}")
+    wrong = ~((values >= 0) & (values == np.floor(values)) & (values < 2**31))
+    if wrong.any():
+        raise InvalidArgument(f"`{name}` must be integers of at least 0, got {values[wrong][0]}; scale and round them")
+    return values.astype(np.int64)

@@ -1,0 +1,340 @@
+"""Lagrangian relaxation: the user solves the relaxed problem, the oracle owns the dual."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.arrays import EPS, Vector, digest
+from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
+from oracle_opt.errors import InvalidArgument, InvalidCut
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
+from oracle_opt.result import Result
+
+_REMEMBERED = 50  # relaxed solutions that later answers are checked against
+
+
+@dataclass(frozen=True, eq=False)
+class RelaxedSolution:
+    """What the user's function answers: an x of X, seen through its cost and its activity.
+
+    Parameters
+    ----------
+    cost : float
+        c(x), without multipliers, correctly rounded (``math.fsum``).
+    activity : array_like of shape (n,)
+        a(x), the left-hand sides of the relaxed constraints, taken as exact.
+    solution : array_like, optional
+        x itself, as numbers, for the recovery of primal solutions.
+    bound : float, optional
+        A proven bound on the optimal value of the relaxed problem at these multipliers, ``c(x) + u @ a(x)`` minimized
+        (``c(x) - u @ a(x)`` maximized), if x is not known to be optimal. Default: x is optimal.
+    """
+
+    cost: float
+    activity: ArrayLike
+    solution: ArrayLike | None = None
+    bound: float | None = None
+
+
+class LagrangianOracle(Oracle):
+    """Dual of ``min c(x)`` over x in X with ``a(x) == rhs``, or ``a(x) <= rhs`` where `inequality` says so.
+
+    With multipliers u, free for equations and nonnegative for inequalities, the relaxed problem
+
+        theta(u) = min over x in X of c(x) + u @ (a(x) - rhs)
+
+    bounds the primal optimum from below, and theta is concave. The oracle minimizes ``f(u) = -theta(u)``; every x of X
+    gives a minorant of f, the optimal x one that touches it. For `maximize`, ``max c(x)`` has ``theta(u) = max over x
+    of c(x) - u @ (a(x) - rhs)``, an upper bound, and f is theta itself.
+
+    Parameters
+    ----------
+    solve : callable
+        Maps multipliers, an ndarray of shape (n,), to a `RelaxedSolution` minimizing ``c(x) + u @ a(x)`` over X (or
+        maximizing ``c(x) - u @ a(x)``); or to a sequence of them, one for each independent summand.
+    rhs : array_like of shape (n,)
+        Right-hand sides of the relaxed constraints; their activity is summed over the summands.
+    inequality : bool or array_like of bool of shape (n,)
+        Which constraints are ``a(x) <= rhs``, default none. Turn ``>=`` round.
+    maximize : bool
+        Whether the primal problem is a maximization.
+    radius : float
+        States that some best multipliers lie within: Euclidean distance from 0 if all constraints are equations, else
+        the largest entry. Default 1e4. The dual bound does not rest on it, only the proof that no better one exists.
+    domain : Domain, optional
+        Of the multipliers, instead of the radius, if more is known.
+    name : str, optional
+        Tells this problem from others in a journal; default is the name of the function.
+
+    Raises
+    ------
+    InvalidArgument
+        Shapes that do not fit, entries that are not finite.
+
+    References
+    ----------
+    .. [1] Geoffrion (1974), "Lagrangean relaxation for integer programming", Math. Prog. Study 2:82-114.
+    .. [2] Lemarechal (2001), "Lagrangian relaxation", in: Computational Combinatorial Optimization, Springer.
+
+    Examples
+    --------
+    The knapsack ``max 6 x + 5 y + 4 z`` with ``3 x + 2 y + 2 z <= 4`` over x, y, z of 0 and 1, its constraint relaxed:
+
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
+    >>> worth, size = np.array([6.0, 5.0, 4.0]), np.array([3.0, 2.0, 2.0])
+    >>> def solve(u):
+    ...     x = (worth > u[0] * size).astype(float)
+    ...     return RelaxedSolution(worth @ x, [size @ x], solution=x)
+    >>> oracle = LagrangianOracle(solve, [4], inequality=True, maximize=True, radius=10)
+    >>> result = minimize(oracle, Kelley(), keep_cuts=True)
+    >>> round(oracle.dual_bound(result), 6)
+    9.0
+    >>> primal = oracle.recover(result.history.cuts)
+    >>> round(primal.cost, 6), (size @ primal.solutions[0]).round(6)
+    (9.0, np.float64(4.0))
+    """
+
+    def __init__(
+        self,
+        solve: Callable[[Vector], RelaxedSolution | Sequence[RelaxedSolution]],
+        rhs: ArrayLike,
+        *,
+        inequality: ArrayLike = False,
+        maximize: bool = False,
+        radius: float = 1e4,
+        domain: Domain | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not callable(solve):
+            raise InvalidArgument(f"`solve` must be a function of the multipliers, got {solve!r}")
+        self.rhs = np.array(rhs, dtype=float)
+        if self.rhs.ndim != 1 or not self.rhs.size:
+            raise InvalidArgument(f"`rhs` must have shape (n,), one entry a relaxed constraint, got {self.rhs.shape}")
+        if not np.isfinite(self.rhs).all():
+            raise InvalidArgument(f"`rhs` must be finite, got {self.rhs[~np.isfinite(self.rhs)][0]}; leave it out")
+        given = np.asarray(inequality)
+        if given.dtype != np.bool_ or given.shape not in ((), self.rhs.shape):
+            raise InvalidArgument(f"`inequality` must be a bool or {self.rhs.size} of them, got {inequality!r}")
+        self.solve = solve
+        self.inequality: NDArray[np.bool_] = np.broadcast_to(given, self.rhs.shape).copy()
+        self.maximize = bool(maximize)
+        self.name = getattr(solve, "__qualname__", repr(solve)) if name is None else name
+        self.domain = _multipliers(self.inequality, radius) if domain is None else domain
+        if self.domain.dimension != self.rhs.size:
+            raise InvalidArgument(f"`domain` must have dimension {self.rhs.size}, that of `rhs`, got {self.domain!r}")
+        lower = None if (bounds := self.domain.linear_constraints()) is None else bounds.lower
+        if self.inequality.any() and (lower is None or (lower[self.inequality] < 0).any()):
+            raise InvalidArgument(
+                f"`domain` must keep the multipliers of inequalities nonnegative, got {self.domain!r}"
+            )
+        self._sign = -1.0 if maximize else 1.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the relaxed solutions that answers are checked against."""
+        self._seen: deque[tuple[float, Vector]] = deque(maxlen=_REMEMBERED)
+
+    def resume(self, cut: Cut) -> None:
+        """Remember the relaxed solution of a cut."""
+        self._seen.append((cut.extras["cost"], np.array(cut.extras["activity"])))
+
+    def query(self, query: Query) -> ObjectiveCut:
+        """Solve the relaxed problem.
+
+        Returns
+        -------
+        ObjectiveCut
+            Its `extras`: `cost`, `activity` and, for a single summand that gives it, `solution`. With several summands
+            its `parts` hold the same of each; an equal share of ``u @ rhs`` goes to each.
+
+        Raises
+        ------
+        InvalidCut
+            `solve` did not answer relaxed solutions of the right shape, a `bound` was worse than the solution's own
+            value, or a solution of an earlier call has a better value at these multipliers.
+        """
+        u = np.asarray(query.point)
+        answer = self.solve(u.copy())
+        answers = [answer] if isinstance(answer, RelaxedSolution) else answer
+        if not isinstance(answers, Sequence) or not answers:
+            raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {answer!r}")
+        parts = [self._part(u, one, k, len(answers)) for k, one in enumerate(answers)]
+        cost = sum(part.extras["cost"] for part in parts)
+        activity = sum(part.extras["activity"] for part in parts)
+        assert isinstance(activity, np.ndarray)
+        value, slope, error = parts[0].value, parts[0].subgradient, parts[0].error
+        if len(parts) > 1:
+            sizes = sum(np.abs(part.extras["activity"]) for part in parts)
+            costs = sum(abs(part.extras["cost"]) for part in parts)
+            missed = sum(part.extras.pop("missed") for part in parts)
+            off = 0.0 if _whole(activity) else EPS * len(parts) * sizes
+            value, slope, error = self._cut(u, cost, activity, self.rhs, missed, costs, len(parts), off)
+        else:
+            parts[0].extras.pop("missed")
+        self._compare(u, value, error)
+        self._seen.append((cost, activity))
+        extras = parts[0].extras if len(parts) == 1 else {"cost": cost, "activity": activity}
+        whole = tuple(parts) if len(parts) > 1 else ()
+        return ObjectiveCut(u, value, slope, error, parts=whole, extras=extras)
+
+    def _cut(
+        self,
+        u: Vector,
+        cost: float,
+        activity: Vector,
+        rhs: Vector,
+        missed: float,
+        costs: float,
+        count: int = 1,
+        off: ArrayLike = 0.0,
+    ) -> tuple[float, Vector, float]:
+        """Value, slope and error of ``-sign cost + u @ (rhs - activity)``, all rounding off the value and in the error.
+
+        `missed` is what the solution may fall short of the optimum, `costs` the sizes of the `count` costs added, `off`
+        what the activity may be wrong by.
+        """
+        slope = rhs - activity
+        # what rounding took off the difference, exactly (Knuth's two-sum)
+        shadow = slope - rhs
+        lost = np.abs((rhs - (slope - shadow)) - (activity + shadow)) + off
+        lift = self.domain.extent(lost) + float(lost @ np.abs(u)) if lost.any() else 0.0
+        size = costs + float(np.abs(u) @ (np.abs(rhs) + np.abs(activity)))
+        rounding = EPS * (len(u) + count + 3) * size
+        value = -self._sign * cost + float(u @ slope)
+        least = value - (rounding + lift) * (1.0 + 4.0 * EPS)
+        return least, slope, (missed + 2.0 * rounding + 2.0 * lift) * (1.0 + 8.0 * EPS) + 2.0 * EPS * abs(least)
+
+    def _part(self, u: Vector, one: Any, k: int, count: int) -> ObjectiveCut:
+        """Cut of one summand, ``-sign c_k - u @ a_k`` plus its share of ``u @ rhs``."""
+        if not isinstance(one, RelaxedSolution):
+            raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {one!r}")
+        cost, activity = float(one.cost), np.array(one.activity, dtype=float)
+        if activity.shape != self.rhs.shape:
+            raise InvalidCut(f"`activity` of summand {k} must have the shape of `rhs`, {u.shape}, got {activity.shape}")
+        if not (np.isfinite(cost) and np.isfinite(activity).all()):
+            raise InvalidCut(f"`cost` and `activity` of summand {k} must be finite, got {cost} and {activity}")
+        pull = float(u @ activity)
+        relaxed = cost + self._sign * pull
+        error = 0.0
+        if one.bound is not None:
+            error = self._sign * (relaxed - float(one.bound))
+            if not error >= -_rounding(cost, pull):
+                raise InvalidCut(
+                    f"`bound` of summand {k} must be at {'least' if self.maximize else 'most'} the value of its "
+                    f"solution, c(x) {'-' if self.maximize else '+'} u @ a(x) = {relaxed}, got {one.bound}"
+                )
+        extras: dict[str, Any] = {"cost": cost, "activity": activity}
+        if one.solution is not None:
+            extras["solution"] = np.array(one.solution, dtype=float)
+        extras["missed"] = missed = max(error, 0.0) + EPS * (2 * len(u) + 4) * (
+            abs(cost) + float(np.abs(u) @ abs(activity))
+        )
+        share = self.rhs / count
+        # the shares add up to the right-hand sides, but for rounding
+        off = EPS * np.abs(share) if count & (count - 1) else 0.0
+        value, slope, error = self._cut(u, cost, activity, share, missed, abs(cost), off=off)
+        return ObjectiveCut(u, value, slope, error, extras=extras)
+
+    def _compare(self, u: Vector, value: float, error: float) -> None:
+        """Raise if a remembered x is better than the answer by more than the stated error."""
+        for back, (cost, activity) in enumerate(reversed(self._seen), 1):
+            pull = float(u @ (self.rhs - activity))
+            other = -self._sign * cost + pull
+            if other > value + error + 1e3 * _rounding(cost, pull):
+                word = "greater" if self.maximize else "smaller"
+                raise InvalidCut(
+                    f"`solve` must answer with an optimal solution of the relaxed problem, or with a `bound`: the one "
+                    f"of {back} calls before has a {word} value at these multipliers, "
+                    f"{-self._sign * other} against {-self._sign * value}"
+                )
+
+    def dual_bound(self, result: Result) -> float:
+        """Bound on the primal optimum that a run proved: below it, or above it for `maximize`."""
+        return -self._sign * result.upper_bound
+
+    def dual_limit(self, result: Result) -> float:
+        """Value that the bound of no multipliers of the domain exceeds, or falls below for `maximize`."""
+        return -self._sign * result.lower_bound
+
+    def recover(self, cuts: Iterable[Cut], weights: ArrayLike | None = None) -> PrimalSolution:
+        """Average relaxed solutions to a primal one.
+
+        Parameters
+        ----------
+        cuts : iterable of cuts
+            Those of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``.
+        weights : array_like of shape (number of cuts,), optional
+            Nonnegative weights of the average, say ``generator.weight()`` after each call. Default: those of the
+            cheapest average among those that violate the constraints least, by a linear program (the restricted master
+            of Dantzig and Wolfe), with weights of its own for each summand.
+
+        Returns
+        -------
+        PrimalSolution
+            In the convex hull of X, if not in X itself: its cost, if it violates nothing, is the other side of the dual
+            bound, and rests on no radius.
+
+        Raises
+        ------
+        InvalidArgument
+            No cuts, cuts that are not of this oracle, or weights that are negative, all zero or of another number.
+        """
+        kept = [cut for cut in cuts if isinstance(cut, ObjectiveCut)]
+        if not kept:
+            raise InvalidArgument("`cuts` must hold the cuts of a run, got none; run with keep_cuts=True")
+        columns = [cut.parts or (cut,) for cut in kept]
+        if any("activity" not in part.extras for parts in columns for part in parts):
+            raise InvalidArgument("`cuts` must be those of a LagrangianOracle, got others")
+        if len({len(parts) for parts in columns}) > 1:
+            raise InvalidArgument("`cuts` must have the same number of summands each")
+        if weights is None:
+            shares = restricted_master(columns, self.rhs, self.inequality, self._sign)
+        else:
+            given = np.array(weights, dtype=float)
+            if given.shape != (len(kept),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
+                raise InvalidArgument(f"`weights` must be {len(kept)} nonnegative numbers, not all 0, got {given}")
+            shares = np.tile((given / given.sum())[:, None], (1, len(columns[0])))
+        return weighted_average(columns, shares, self.rhs, self.inequality)
+
+    def identity(self) -> str:
+        """Name, sense and constraints."""
+        data = digest(self.rhs, self.inequality)
+        return f"{super().identity()}, {'max' if self.maximize else 'min'} {self.name} #{data}"
+
+
+def finite_reach(name: str, reach: float) -> float:
+    """Give back a radius made of data; refuse data, by their name, of which it is infinite."""
+    if not np.isfinite(reach):
+        raise InvalidArgument(f"`{name}` are too large: the multipliers' radius, a multiple of them, is infinite")
+    return reach
+
+
+def _multipliers(inequality: NDArray[np.bool_], radius: float) -> Domain:
+    if inequality.all():
+        return NonnegativeOrthant(inequality.size, radius)
+    if not inequality.any():
+        return FreeSpace(inequality.size, radius)
+    if not 0 < radius < np.inf:
+        raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
+    lower, upper = np.where(inequality, 0.0, -radius), np.full(inequality.size, radius)
+    return Box(lower, upper, promised=[~inequality, np.ones(inequality.size, dtype=bool)])
+
+
+def _whole(values: Vector) -> bool:
+    """Whether these are whole numbers, of which sums are exact."""
+    return bool((values == np.rint(values)).all())
+
+
+def _rounding(*terms: float) -> float:
+    return 1e-12 * max(1.0, *(abs(term) for term in terms))

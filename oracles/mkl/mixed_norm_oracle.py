@@ -1,0 +1,252 @@
+"""Mixed-norm multiple kernel learning: every group of kernels is kept, within a group few are chosen."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arrays import Vector, digest
+from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.domains import ProductOfSimplices
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
+from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
+
+ROUNDING = 64 * float(np.finfo(float).eps)  # of sums, quotients and roots of a group, relative
+FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
+MAX_SOLVES = 50  # SVMs a query
+MEMORY = 6  # alternations that are extrapolated
+
+
+class MixedNormOracle(WeightedSVMOracle):
+    """``h(l) = max over a, c of sum(a) - 1/2 sum_j (1/c_j) sum_k l_jk S_jk(a)``, l in a product of simplices.
+
+    a is in the box of the C-SVC dual, c in the simplex of the n groups; ``S_jk(a) = (y*a) @ K_jk @ (y*a)``. The primal
+    has the largest group norm, and within a group the sum of the norms: l-infinity over groups, l1 inside. The bracket
+    is concave in (a, c) together and affine in l: any (a, c) gives a cut, so h is convex and every generator applies.
+
+    A query alternates: an SVM on ``sum_j (1/c_j) sum_k l_jk K_jk``, then ``c_j`` proportional to ``sqrt(W_j)`` with
+    ``W_j = sum_k l_jk S_jk``, (6), from where the last query ended; further rounds extrapolate. The SVM's hyperplane,
+    feasible for the primal whatever c, gives the upper estimate: `error` is what it is above the cut.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    y : array_like of shape (n,)
+        Labels, -1 and +1, both present.
+    C : float or array_like of shape (n,)
+        Upper bound of each dual variable, positive.
+    groups : sequence of sequences of int
+        Indices of the kernels of each group; together they are 0 .. p - 1, each once. The weights of a query point
+        are in this order, group after group.
+    solves : int, optional
+        At most so many SVMs a query, however large the error that is left. With 1 the run is the paper's alternation,
+        Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
+        methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
+        again, stall on such errors. Default: as many as the accuracy needs.
+    class_weight, accuracy, max_steps
+        As for `MKLOracle`; the accuracy is that of h.
+
+    Attributes
+    ----------
+    domain : ProductOfSimplices
+        One simplex a group.
+
+    Raises
+    ------
+    InvalidArgument
+        Labels or C that cannot be used, or groups that do not partition the kernels.
+
+    References
+    ----------
+    .. [1] Nath, Dinesh, Raman, Bhattacharyya, Ben-Tal, Ramakrishnan (2009), "On the algorithmics and applications of a
+       mixed-norm based kernel learning formulation", equations 1 and 4 to 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Query
+    >>> from oracle_opt.oracles import GramBank, MixedNormOracle
+    >>> oracle = MixedNormOracle(GramBank([np.eye(2), np.eye(2)]), [1, -1], 100.0, groups=[[0], [1]])
+    >>> cut = oracle.query(Query(np.array([1.0, 1.0])))
+    >>> round(cut.value, 6), cut.extras["group_weights"].tolist()
+    (0.25, [0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        bank: KernelBank,
+        y: ArrayLike,
+        C: float | ArrayLike = 100.0,
+        *,
+        groups: Sequence[Sequence[int]],
+        solves: int | None = None,
+        class_weight: Mapping[int, float] | None = None,
+        accuracy: float = 1e-8,
+        max_steps: int = 10_000_000,
+    ) -> None:
+        self.bank = bank
+        self.groups = _checked_groups(groups, bank.n_kernels)
+        if solves is not None and not solves >= 1:
+            raise InvalidArgument(f"`solves` must be at least 1 or None, got {solves!r}")
+        self.solves = solves
+        self.domain = ProductOfSimplices([len(group) for group in self.groups])
+        self._order = np.concatenate([np.asarray(group, dtype=np.intp) for group in self.groups])
+        self._starts = np.cumsum((0, *self.domain.sizes[:-1]))
+        self._svm = WarmSVM(bank.n_points, y, C, class_weight, accuracy, max_steps)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last SVM solution and the last weights of the groups."""
+        self._svm.reset()
+        self._c = np.full(len(self.groups), 1.0 / len(self.groups))
+
+    def resume(self, cut: Cut) -> None:
+        """Take the SVM solution and the group weights of a cut: all this oracle remembers between queries."""
+        self._svm.resume(cut)
+        self._c = np.array(cut.extras["group_weights"], dtype=float)
+
+    def query(self, query: Query) -> ObjectiveCut:
+        """Alternate between the SVM and the weights of the groups.
+
+        Parameters
+        ----------
+        query : Query
+            A point of the product of simplices; its `accuracy`, if any, is the relative error asked.
+
+        Returns
+        -------
+        ObjectiveCut
+            Its `extras`: `alpha`, the dual variables, shape (n,); `bias`; `kernel_weights`, those of the bank's kernels
+            in the SVM, shape (p,); `group_weights`, c, shape (number of groups,); `quadratic_forms`, S, in the order of
+            the query point; `n_solves`, SVMs solved; `n_steps`, their steps; `analytic_update`, the weights that
+            minimize the primal objective at this SVM's hyperplane.
+
+        Raises
+        ------
+        InvalidArgument
+            The point is not in the domain.
+        """
+        point = checked_point(query.point, self.domain)
+        wanted = self._svm.accuracy if query.accuracy is None else query.accuracy
+        limit = MAX_SOLVES if self.solves is None else self.solves
+        n_solves = n_steps = 0
+        tried: list[Vector] = []
+        found: list[Vector] = []
+        c = self._c
+        while True:
+            n_solves += 1
+            weights = np.empty(self.bank.n_kernels)
+            weights[self._order] = point / self._of_kernels(c)
+            noise = self.bank.noise(np.count_nonzero(weights))
+            svm = self._svm.solve(self.bank.combine(weights, out=self._svm.kernel), 0.5 * wanted, noise)
+            n_steps += svm.n_steps
+            b = svm.signed_dual
+            forms = self.bank.quadratic_forms(b)
+            total, F = proven(self.bank, self._svm.dual, b, svm.imbalance, forms, self.bank.form_error(b, b))
+            S, F = forms[self._order], F[self._order]
+            W = np.maximum(self._sums(point * S), 0.0)
+            self._c = _best_group_weights(W)
+            value = minorant_at(point, total, F / self._of_kernels(self._c))
+            # The hyperplane of the SVM has group norms W / c**2; its primal objective takes the largest of them. They
+            # are W up to the error of the forms, which F has on one side.
+            wrong = self._sums(point * (F - S)) + ROUNDING * W
+            upper = svm.primal_objective
+            upper += 0.5 * float(((W + wrong) / c**2).max() - ((W - wrong) / c).sum()) * (1 + ROUNDING)
+            if upper - value <= wanted * abs(upper) or n_solves == limit:
+                break
+            tried.append(np.log(c))
+            found.append(np.log(self._c))
+            c = _extrapolated(tried[-MEMORY:], found[-MEMORY:])
+        largest = np.maximum(np.maximum.reduceat(F, self._starts), 0.0)
+        update = np.sqrt(np.maximum(S, 0.0)) * point
+        sums = self._sums(update)
+        return ObjectiveCut(
+            point=point,
+            value=value,
+            subgradient=-0.5 * F / self._of_kernels(self._c),
+            error=error_above(value, upper),
+            # the best c for the largest S of each group: the dual objective at a
+            lower_bound=total - 0.5 * (1 + ROUNDING) * float(np.sqrt(largest).sum()) ** 2 - ROUNDING * abs(total),
+            extras={
+                "alpha": svm.alpha,
+                "bias": svm.bias,
+                "kernel_weights": weights,
+                "group_weights": self._c.copy(),
+                "quadratic_forms": S,
+                "n_solves": n_solves,
+                "n_steps": n_steps,
+                "analytic_update": np.where(self._of_kernels(sums) > 0, update, point)
+                / self._of_kernels(np.where(sums > 0, sums, 1.0)),
+            },
+        )
+
+    def _kernel_weights(self, cut: ObjectiveCut) -> Vector:
+        """Weights of the bank's kernels in the SVM that answered a cut, ndarray of shape (p,)."""
+        weights: Vector = cut.extras["kernel_weights"]
+        return weights
+
+    def identity(self) -> str:
+        """Kernels, labels, C, accuracy and groups."""
+        kernels = f"kernels #{self.bank.digest()}, {self._svm.identity()}"
+        return f"{super().identity()}, {kernels}, groups #{digest(self.groups)}, solves {self.solves}"
+
+    def _sums(self, values: Vector) -> Vector:
+        """Sums over the groups."""
+        sums: Vector = np.add.reduceat(values, self._starts)
+        return sums
+
+    def _of_kernels(self, values: Vector) -> Vector:
+        """Values of the groups, one a kernel."""
+        repeated: Vector = np.repeat(values, self.domain.sizes)
+        return repeated
+
+
+def _best_group_weights(W: Vector) -> Vector:
+    """(6), kept positive."""
+    roots = np.sqrt(W)
+    total = float(roots.sum())
+    c = np.maximum(roots / total, FLOOR) if total > 0 else np.ones_like(W)
+    normalized: Vector = c / c.sum()
+    return normalized
+
+
+def _extrapolated(tried: list[Vector], found: list[Vector]) -> Vector:
+    """Anderson's extrapolation of a fixed point of positive weights, in their logarithms.
+
+    The affine combination of the rounds for which ``found - tried`` is least in norm, Walker & Ni (2011). Nothing rests
+    on it: any c gives a cut, and the next round proves how good this one is.
+    """
+    logs = found[-1]
+    if len(tried) > 1:
+        moves = np.array(found) - np.array(tried)
+        shares = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=1e-10)[0]
+        logs = logs - shares @ np.diff(found, axis=0)
+    c = np.exp(np.maximum(logs - logs.max(), np.log(FLOOR)))
+    normalized: Vector = c / c.sum()
+    return normalized
+
+
+def _checked_groups(groups: Sequence[Sequence[int]], n_kernels: int) -> tuple[tuple[int, ...], ...]:
+    try:
+        checked = tuple(tuple(operator.index(k) for k in group) for group in groups)
+    except TypeError as problem:
+        raise InvalidArgument(f"`groups` must hold sequences of indices, got {groups!r}: {problem}") from problem
+    if not checked or not all(checked):
+        raise InvalidArgument(f"`groups` must hold groups of at least one kernel, got {groups!r}")
+    counts = np.bincount([k for group in checked for k in group if 0 <= k < n_kernels], minlength=n_kernels)
+    outside = sorted({k for group in checked for k in group if not 0 <= k < n_kernels})
+    missing, twice = np.flatnonzero(counts == 0).tolist(), np.flatnonzero(counts > 1).tolist()
+    if outside or missing or twice:
+        wrong = [
+            f"{words} {kernels[:5]}"
+            for words, kernels in (("not kernels:", outside), ("missing:", missing), ("more than once:", twice))
+            if kernels
+        ]
+        raise InvalidArgument(f"`groups` must partition the kernels 0 to {n_kernels - 1}, got {', '.join(wrong)}")
+    return checked

@@ -1,0 +1,265 @@
+"""The dual of a support vector machine but for its kernel: a linear term, a box and a sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import frexp, ldexp, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
+
+if AVX2:
+    from oracle_opt.oracles.svm._smo_avx2 import solve_signed
+else:
+    from oracle_opt.oracles.svm._smo import solve_signed
+
+
+class SVMStatus(Enum):
+    """How a solve ended; the value is a sentence."""
+
+    CONVERGED = "relative gap and violation are as small as asked"
+    STEP_LIMIT = "the step limit was reached first"
+    ROUNDING_FLOOR = "rounding keeps the gap from falling further"
+
+
+_STATUS = (SVMStatus.CONVERGED, SVMStatus.STEP_LIMIT, SVMStatus.ROUNDING_FLOOR)
+
+
+@dataclass(frozen=True, eq=False)
+class SVMSolution:
+    """A feasible point of the dual of a support vector machine, with a certificate of how good it is.
+
+    The certificate belongs to the numbers returned and holds in exact arithmetic: all that rounding may have made of
+    ``K @ b`` and of the sums is on the safe side. On an indefinite kernel it certifies nothing.
+
+    Parameters
+    ----------
+    signed_dual : ndarray of shape (n,)
+        Coefficients b of the points in the decision function: exactly in the box, and of the right sum but for
+        `imbalance`. Classification: ``b = y * alpha``; regression: the difference of the two dual variables of a point,
+        at least one of which is 0.
+    dual_objective : float
+        At most the dual objective at b, and at most that of some point with exactly the right sum: so at most the
+        optimum.
+    primal_objective : float
+        At least the primal objective of b and the bias, so at least the optimum.
+    gap : float
+        At least the primal objective of b and the bias minus the dual objective at b. Summed from terms that are not
+        negative, it is more precise than the difference of the two objectives above, which is larger by what rounding
+        leaves open of either.
+    bias : float
+        The constant of the decision function that makes the primal objective least.
+    violation : float
+        Maximal violation of the optimality conditions: largest slope of the objective in an entry that can rise minus
+        the least in one that can fall, in units of the margin, or of the targets.
+    n_steps : int
+        Two-variable steps taken.
+    n_newton : int
+        Rounds of Newton's method, one Cholesky factorization each, and steps of the active-set method.
+    status : SVMStatus
+        Why the solve ended.
+    gradient : ndarray of shape (n,)
+        The linear term minus ``K @ b``: that is y (of the squared hinge also minus ``ridge * b``), the targets, or 0.
+        Right up to rounding.
+    imbalance : float
+        At least the difference between the sum of b and what it should be.
+    """
+
+    signed_dual: Vector
+    dual_objective: float
+    primal_objective: float
+    gap: float
+    bias: float
+    violation: float
+    n_steps: int
+    n_newton: int
+    status: SVMStatus
+    gradient: Vector
+    imbalance: float = 0.0
+
+    @property
+    def alpha(self) -> Vector:
+        """Dual variables, ndarray of shape (n,), nonnegative."""
+        return np.abs(self.signed_dual)
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap divided by the absolute value of the primal objective: what `accuracy` asks for."""
+        return self.gap / max(abs(self.primal_objective), 1e-300)
+
+    def decision_function(self, cross: ArrayLike) -> Vector:
+        """Decision values of new points; of a regression its predictions.
+
+        Parameters
+        ----------
+        cross : array_like of shape (m, n)
+            Kernel between the m new points and the n points solved for.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive for the class +1, or for points like those solved for.
+        """
+        return decision_values(cross, self.signed_dual, self.bias)
+
+
+def decision_values(cross: ArrayLike, signed_dual: Vector, bias: float) -> Vector:
+    """Return ``cross @ signed_dual + bias``, ndarray of shape (m,)."""
+    matrix = np.asarray(cross)
+    if matrix.ndim != 2 or matrix.shape[1] != signed_dual.size:
+        raise InvalidArgument(f"`cross` must have shape (m, {signed_dual.size}), got {matrix.shape}")
+    used = np.flatnonzero(signed_dual)
+    values: Vector = matrix[:, used] @ signed_dual[used] + bias
+    return values
+
+
+@dataclass(eq=False, slots=True)
+class BoxDual:
+    """``max linear @ b - epsilon * sum(abs(b)) - 1/2 b @ (K + diag(ridge)) @ b``, b in a box and of a given sum.
+
+    What the kinds of support vector machines differ in; all arrays are float64, contiguous and checked.
+
+    Parameters
+    ----------
+    linear : ndarray of shape (n,)
+    lower, upper : ndarray of shape (n,)
+        The box, finite, which holds 0; with `epsilon`, ``lower == -upper``.
+    total : float
+        Sum of b.
+    epsilon : float
+        Half the width of the tube of a regression.
+    ridge : ndarray of shape (n,), optional
+        ``1 / (2 * C)`` of the squared hinge loss; the box must then hold every solution inside.
+    unit : float
+        Size of the gradients that matter, a power of 2, with which tolerances go. 0: found from the kernel.
+    offset : float
+        What was subtracted from the targets to make `linear`; as b adds up to 0, it moves the bias alone.
+    """
+
+    linear: Vector
+    lower: Vector
+    upper: Vector
+    total: float = 0.0
+    epsilon: float = 0.0
+    ridge: Vector | None = None
+    unit: float = 1.0
+    offset: float = 0.0
+
+    def value(self, b: Vector) -> float:
+        """Objective without the quadratic form of the kernel."""
+        value = float(self.linear @ b)
+        if self.epsilon > 0:
+            value -= self.epsilon * float(np.abs(b).sum())
+        if self.ridge is not None:
+            value -= 0.5 * float(self.ridge @ (b * b))
+        return value
+
+    def rounding(self, b: Vector) -> float:
+        """Bound on the error of `value`, that of a rounded linear term included."""
+        size = float(np.abs(self.linear) @ np.abs(b)) + self.epsilon * float(np.abs(b).sum())
+        if self.ridge is not None:
+            size += float(self.ridge @ (b * b))
+        return 0.5 * EPS * (b.size + 12) * size
+
+    def slope(self, b: Vector) -> float:
+        """Bound on the slope of `value` in any entry near b."""
+        slope = float(np.abs(self.linear).max()) + self.epsilon
+        if self.ridge is not None:
+            slope += 2.0 * float((self.ridge * np.abs(b)).max())
+        return slope
+
+    def free(self, b: Vector) -> NDArray[np.intp]:
+        """Indices of the entries of b where the objective is smooth both ways."""
+        inside = (self.lower < b) & (b < self.upper)
+        if self.epsilon > 0:
+            inside &= b != 0
+        return np.flatnonzero(inside)
+
+    def add_ridge(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add the ridge, if there is one, to the diagonal of K in place, and return K."""
+        if self.ridge is not None:
+            K.flat[:: K.shape[0] + 1] += self.ridge
+        return K
+
+    def solve(
+        self,
+        K: NDArray[np.floating],
+        *,
+        start: Vector | None = None,
+        accuracy: float = 1e-9,
+        tolerance: float | None = None,
+        max_steps: int = 10_000_000,
+        noise: float = 0.0,
+    ) -> SVMSolution:
+        """Solve on a kernel that was checked before and has the ridge; the options are those of `solve_csvc`.
+
+        What is certified holds for every kernel whose entries differ by at most ``noise * sqrt(K_ii * K_jj)``: a sum of
+        kernels that was rounded is as good as the exact one.
+        """
+        # In units of a power of 2 nothing is rounded.
+        unit = self.unit if self.unit > 0 else unit_of(self.total * abs(float(K.mean(dtype=float))))
+        b = np.zeros(self.linear.size) if start is None else np.array(start, dtype=float)
+        if tolerance is not None:
+            wanted = tolerance / unit
+        elif self.ridge is None:
+            wanted = sqrt(accuracy)
+        else:
+            # The gap goes with the square of the violation: alone it would accept duals, and forms, half as exact.
+            wanted = accuracy
+        linear, lower, upper = self.linear, self.lower, self.upper
+        if unit != 1.0:
+            linear, lower, upper, b = linear / unit, lower / unit, upper / unit, b / unit
+        total, epsilon, offset = self.total / unit, self.epsilon / unit, self.offset / unit
+        gradient, dual, primal, gap, bias, violation, imbalance, n_steps, n_newton, status = solve_signed(
+            K, linear, lower, upper, self.ridge, total, epsilon, offset, noise, b, accuracy, wanted, max_steps
+        )
+        if unit != 1.0:
+            b *= unit
+            gradient *= unit
+            dual, primal, gap = dual * unit**2, primal * unit**2, gap * unit**2
+            bias, violation, imbalance = bias * unit, violation * unit, imbalance * unit
+        if self.offset != 0.0:
+            gradient += self.offset
+            bias += self.offset
+        b.flags.writeable = gradient.flags.writeable = False
+        return SVMSolution(
+            b, dual, primal, gap, bias, violation, n_steps, n_newton, _STATUS[status], gradient, imbalance
+        )
+
+
+def unit_of(size: float) -> float:
+    """Return the power of 2 next above a size, 1 for one that is 0 or too small to divide by."""
+    return ldexp(1.0, frexp(size)[1]) if size > 1e-150 else 1.0
+
+
+def checked_problem(K: ArrayLike, n: int, goes_with: str, check: bool) -> NDArray[np.floating]:
+    """Return the kernel, or raise `InvalidArgument` unless it is one of n points."""
+    kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
+    if kernel.shape != (n, n):
+        raise InvalidArgument(f"`K` must have shape {(n, n)} to go with `{goes_with}`, got {kernel.shape}")
+    return kernel
+
+
+def check_options(accuracy: float, tolerance: float | None, max_steps: int) -> None:
+    """Raise `InvalidArgument` unless the options of a solve can be used."""
+    for name, value in (("accuracy", accuracy), ("tolerance", tolerance)):
+        if value is not None and not 0.0 <= value < np.inf:
+            raise InvalidArgument(f"`{name}` must be a number >= 0, got {value!r}")
+    if max_steps < 0:
+        raise InvalidArgument(f"`max_steps` must be >= 0, got {max_steps!r}")
+
+
+def checked_start(start: ArrayLike | None, n: int) -> Vector | None:
+    """Return a start as float64, or raise `InvalidArgument` unless it is n finite numbers."""
+    if start is None:
+        return None
+    signed = np.asarray(start, dtype=float)
+    if signed.shape != (n,) or np.count_nonzero(np.isfinite(signed)) < signed.size:
+        raise InvalidArgument(f"`start` must be {n} finite signed dual variables, got shape {signed.shape}")
+    return signed
