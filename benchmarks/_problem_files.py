@@ -46,7 +46,7 @@ def _rows_oracle(c, rows, lower, upper, offset, P=None):
     cones += [Nonnegative(int(below.sum() + above.sum()))]
     A = sparse.vstack([rows[equal], rows[below], -rows[above]])
     b = np.r_[-lower[equal], -lower[below], upper[above]]
-    return ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), P=P, offset=offset, max_parts=500)
+    return ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), P=P, offset=offset, max_half_spaces=500)
 
 
 def quadratic_program(entry):

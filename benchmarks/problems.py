@@ -70,7 +70,7 @@ def linear(entry, seconds):
 
 
 def quadratic(entry, seconds):
-    """Rows of a quadratic program, its squares the parts of the cuts."""
+    """Rows of a quadratic program, its squares the summands of the cuts."""
     for generator in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
         oracle = quadratic_program(entry)
         size = f"{len(oracle.c)} x {len(oracle.b)}"

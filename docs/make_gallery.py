@@ -83,7 +83,7 @@ PAGES = {
         "the default of `solve_lp_mkl`; of the generators, `SPG()`",
     ),
     "conic_quadratic": Page(
-        1e-6, ("Kelley()", "AnalyticCenter()", "LevelSet()", "ProximalBundle()"), "the squares are parts of its cuts"
+        1e-6, ("Kelley()", "AnalyticCenter()", "LevelSet()", "ProximalBundle()"), "its cuts carry those of the squares"
     ),
     "conic_semidefinite": Page(1e-5, BY_CENTER, "deep interior points: steadier on larger ones, see below"),
     "conic_second_order": Page(1e-6, BY_BUNDLE, "few variables and many half-spaces a call"),

@@ -146,7 +146,7 @@ class AnalyticCenter(QueryPointGenerator):
             if self._model.minimum is None:
                 break
             self._recenter(self._model.minimum)
-            # what the parts say, too, has to leave the center inside: below theta, or the upper bound
+            # what the summands say, too, has to leave the center inside: below theta, or the upper bound
             height = self._height if self.epigraph and len(self._model.pool.objective) else 0.0
             if not self._model.pool.add_tangent(self._point, self._model.pool.upper - height):
                 break

@@ -98,7 +98,7 @@ class Ellipsoid(QueryPointGenerator):
                     ahead = one.value + float(one.subgradient @ (self._center - one.point))
                     self._cut(one.subgradient, ahead - (self._upper if self.deep else cut.upper), one, ahead)
         else:
-            for part in (cut, *cut.parts):
+            for part in (cut, *cut.further):
                 violation = float(part.normal @ (self._center - part.point)) + self.deep * part.violation
                 rounding = INSIDE * self._size * float(np.linalg.norm(part.normal))
                 if violation >= -rounding and self._end is None:

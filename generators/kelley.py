@@ -37,7 +37,7 @@ class Kelley(QueryPointGenerator):
 
     Notes
     -----
-    Where cuts come with `parts`, the model is the sum of the models of the summands, with a variable each (multicut;
+    Where cuts come with `summands`, the model is the sum of the models of the summands, with a variable each (multicut;
     Birge & Louveaux 1988, "A multicut algorithm for two-stage stochastic linear programs").
 
     Should the linear program fail numerically, the query point is that of a level method, half way between the bounds.

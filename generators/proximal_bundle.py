@@ -24,7 +24,7 @@ from oracle_opt.generators.masters.feasible_points import nearest_feasible, noth
 from oracle_opt.generators.masters.proximal import proximal_point
 
 TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
-WORTH = 0.05  # share of the predicted decrease that the parts' model may take back
+WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
 
 
 class ProximalBundle(QueryPointGenerator):
@@ -164,7 +164,7 @@ class ProximalBundle(QueryPointGenerator):
         self._least_weight = 1e-10 * self._weight
 
     def _solve(self, center: ObjectiveCut) -> None:
-        """Solve the master; with what the parts say at its solution once more, until that is worth little."""
+        """Solve the master; with what the summands say at its solution once more, until that is worth little."""
         for _ in range(TANGENTS):
             self._solve_whole(center)
             height = center.upper - (1.0 - WORTH) * self._decrease

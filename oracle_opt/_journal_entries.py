@@ -60,16 +60,16 @@ def decode(payload: bytes) -> Entry:
 
 
 def cut_fields(cut: Cut) -> dict[str, Any]:
-    """All that a cut holds, by paths: `value`, `parts/0/value`, `extras/alpha`."""
+    """All that a cut holds, by paths: `value`, `summands/0/value`, `extras/alpha`."""
     if isinstance(cut, ObjectiveCut):
         names = ["point", "value", "subgradient", "error", "lower_bound"] + ["curvature"] * (cut.curvature is not None)
     else:
         names = ["point", "violation", "normal", "error"]
     fields = {name: getattr(cut, name) for name in names}
     fields |= {f"extras/{name}": value for name, value in cut.extras.items()}
-    several: dict[str, tuple[Cut, ...]] = {"parts": cut.parts}
+    several: dict[str, tuple[Cut, ...]] = {"further": cut.further}
     if isinstance(cut, ObjectiveCut):
-        several["further"] = cut.further
+        several["summands"] = cut.summands
         if cut.spectral is not None:
             part = cut.spectral
             arrays = {"trace": part.trace, "b": part.b, "values": part.values, "vectors": part.vectors}
@@ -99,13 +99,13 @@ def _cut(fields: Fields) -> Cut:
     own = {name: value for name, value in fields.items() if "/" not in name}
     inner = _grouped({name: value for name, value in fields.items() if "/" in name})
     extras = {name: array.item() if array.ndim == 0 else array for name, array in inner.get("extras", {}).items()}
-    parts, further = _several(inner.get("parts", {})), _several(inner.get("further", {}))
+    further = _several(inner.get("further", {}))
     if "normal" in own:
         return FeasibilityCut(
             own["point"],
             float(own["violation"]),
             own["normal"],
-            parts=parts,
+            further=further,
             extras=extras,
             error=float(own["error"]),
         )
@@ -115,7 +115,7 @@ def _cut(fields: Fields) -> Cut:
         own["subgradient"],
         error=float(own["error"]),
         lower_bound=float(own["lower_bound"]),
-        parts=parts,
+        summands=_several(inner.get("summands", {})),
         curvature=own.get("curvature"),
         extras=extras,
         further=further,

@@ -22,7 +22,7 @@ from pathlib import Path
 from oracle_opt.errors import JournalMismatch
 from oracle_opt.files import lock, sync_folder
 
-SIGNATURE = b"oracle_opt journal 2\n"
+SIGNATURE = b"oracle_opt journal 3\n"
 _HEAD = struct.Struct("<4sQQ16s")  # tag, number, length and hash of the payload
 _BEGIN = struct.Struct("<4sQ")
 _CHECK = struct.Struct("<I")

@@ -90,9 +90,9 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
     if isinstance(cut, ObjectiveCut):
         if isnan(cut.lower_bound):
             raise InvalidCut("an answer must have as `lower_bound` no NaN; leave it out where the oracle proves none")
-        if cut.further or cut.parts:
+        if cut.further or cut.summands:
             _check_several("further", [(one.point, one.value, one.subgradient) for one in cut.further], point)
-            _check_several("parts", [(one.point, one.value, one.subgradient) for one in cut.parts], point)
+            _check_several("summands", [(one.point, one.value, one.subgradient) for one in cut.summands], point)
             _check_sum(cut)
         _check_curvature(cut.curvature, len(point))
         return cut
@@ -103,9 +103,9 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
             f"a feasibility cut must cut off its point: violation > 0 and a normal that is not zero, "
             f"got violation {cut.violation!r}"
         )
-    _check_several("parts", [(one.point, one.violation, one.normal) for one in cut.parts], point)
-    if not all(one.normal.any() for one in cut.parts):
-        raise InvalidCut("`parts` of a feasibility cut must have normals that are not zero")
+    _check_several("further", [(one.point, one.violation, one.normal) for one in cut.further], point)
+    if not all(one.normal.any() for one in cut.further):
+        raise InvalidCut("`further` of a feasibility cut must have normals that are not zero")
     return cut
 
 
@@ -113,7 +113,7 @@ def _is_plain(cut: Any) -> bool:
     """Whether an answer needs no further look, as most do not: an objective cut alone, of floats."""
     return (
         isinstance(cut, ObjectiveCut)
-        and not (cut.parts or cut.further)
+        and not (cut.summands or cut.further)
         and isinstance(cut.value, float)
         and isinstance(cut.error, float)
         and isinstance(cut.lower_bound, float)
@@ -128,7 +128,7 @@ def _plain(cut: Any, name: str) -> Any:
     of_objective = isinstance(cut, ObjectiveCut)
     number, vector = ("value", "subgradient") if of_objective else ("violation", "normal")
     numbers = (number, "error", "lower_bound") if of_objective else (number, "error")
-    several = ("parts", "further") if of_objective else ("parts",)
+    several = ("summands", "further") if of_objective else ("further",)
     changed: dict[str, Any] = {}
     try:
         for which in numbers:
@@ -178,15 +178,15 @@ def _check_curvature(factor: Any, dimension: int) -> None:
 
 
 def _check_sum(cut: ObjectiveCut) -> None:
-    """Raise InvalidCut unless the parts add up to the cut, the values within rounding and the errors they state."""
-    if not cut.parts:
+    """Raise InvalidCut unless the summands add up to the cut, the values within rounding and the errors they state."""
+    if not cut.summands:
         return
-    rows = np.array([[one.value, *one.subgradient] for one in cut.parts])
+    rows = np.array([[one.value, *one.subgradient] for one in cut.summands])
     size = np.abs(rows).sum(axis=0)
     away = np.abs(rows.sum(axis=0) - np.r_[cut.value, cut.subgradient])
-    errors = cut.error + sum(one.error for one in cut.parts)
+    errors = cut.error + sum(one.error for one in cut.summands)
     if away[0] > 1e-9 * size[0] + errors or away[1:].max() > 1e-9 * size[1:].max():
         raise InvalidCut(
-            f"`parts` must add up to the cut, got values that add up to {rows[:, 0].sum()!r} for {cut.value!r}, and "
+            f"`summands` must add up to the cut, got values that add up to {rows[:, 0].sum()!r} for {cut.value!r}, and "
             f"subgradients that miss the cut's by up to {away[1:].max():.2g}"
         )

@@ -65,8 +65,8 @@ class AnswerMemory:
 
     def _of_excluder(self, cut: FeasibilityCut, number: int) -> str:
         words, known = "", np.flatnonzero(self._uppers < np.inf)
-        normals = np.array([one.normal for one in (cut, *cut.parts)])
-        depths = np.array([one.violation - one.error for one in (cut, *cut.parts)]) - normals @ cut.point
+        normals = np.array([one.normal for one in (cut, *cut.further)])
+        depths = np.array([one.violation - one.error for one in (cut, *cut.further)]) - normals @ cut.point
         claims = normals @ self._points[known].T + depths[:, None]
         for k, j in np.argwhere(claims > FEASIBILITY):
             if _beyond(float(claims[k, j]), normals[k], float(depths[k]), self._points[known[j]]):

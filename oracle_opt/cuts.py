@@ -50,7 +50,7 @@ class ObjectiveCut:
         f(point) lies in [value, value + error]. The minorant stays valid whatever the error.
     lower_bound : float
         A bound on the minimum of f that the oracle proves by itself.
-    parts : tuple of ObjectiveCut
+    summands : tuple of ObjectiveCut
         Cuts of the summands of f, which add up to this one (multicut): as many, in the same order, in every answer.
     further : tuple of ObjectiveCut
         More minorants of f that the same call found at the same point, each valid by itself; say one an eigenvector.
@@ -67,7 +67,7 @@ class ObjectiveCut:
     subgradient: Vector
     error: float = 0.0
     lower_bound: float = -np.inf
-    parts: tuple[ObjectiveCut, ...] = ()
+    summands: tuple[ObjectiveCut, ...] = ()
     curvature: Vector | None = None
     extras: Mapping[str, Any] = field(default_factory=dict)
     further: tuple[ObjectiveCut, ...] = ()
@@ -99,8 +99,8 @@ class FeasibilityCut:
         By how much the constraint is violated at the point, > 0.
     normal : ndarray of shape (n,)
         Normal of the half-space, not zero.
-    parts : tuple of FeasibilityCut
-        Further cuts of the same call.
+    further : tuple of FeasibilityCut
+        More half-spaces of this kind that the same call found at the same point, each valid by itself.
     extras : mapping
         Names to arrays or numbers.
     error : float
@@ -110,7 +110,7 @@ class FeasibilityCut:
     point: Vector
     violation: float
     normal: Vector
-    parts: tuple[FeasibilityCut, ...] = ()
+    further: tuple[FeasibilityCut, ...] = ()
     extras: Mapping[str, Any] = field(default_factory=dict)
     error: float = 0.0
 
@@ -120,13 +120,13 @@ Cut = ObjectiveCut | FeasibilityCut
 
 def owned(cut: Cut) -> Cut:
     """Return the same cut with arrays of its own, which nobody else can change; its extras are not copied."""
-    parts: Any = tuple(owned(one) for one in cut.parts)
-    if isinstance(cut, FeasibilityCut):
-        return replace(cut, point=np.array(cut.point), normal=np.array(cut.normal), parts=parts)
     further: Any = tuple(owned(one) for one in cut.further)
+    if isinstance(cut, FeasibilityCut):
+        return replace(cut, point=np.array(cut.point), normal=np.array(cut.normal), further=further)
+    summands: Any = tuple(owned(one) for one in cut.summands)
     curvature = None if cut.curvature is None else np.array(cut.curvature)
     point, subgradient = np.array(cut.point), np.array(cut.subgradient)
-    return replace(cut, point=point, subgradient=subgradient, parts=parts, further=further, curvature=curvature)
+    return replace(cut, point=point, subgradient=subgradient, summands=summands, further=further, curvature=curvature)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ def full_objective_cut(rng: np.random.Generator, n: int = 4, depth: int = 1) -> 
         subgradient=rng.normal(size=n),
         error=rng.uniform(),
         lower_bound=rng.normal(),
-        parts=inner,
+        summands=inner,
         curvature=rng.normal(size=(2, n)),
         extras={"a/b": rng.normal(size=(2, 2)), "n": 3, "on": True, "x.npy": 0.5, "words": np.array(["a", "bc"])},
         further=inner[::-1],
@@ -38,7 +38,7 @@ def full_feasibility_cut(rng: np.random.Generator, n: int = 4, depth: int = 1) -
 
 
 def assert_same_cut(one, other) -> None:
-    """Every field, bit by bit, of cuts, parts and whatever is in them."""
+    """Every field, bit by bit, of cuts, summands and whatever is in them."""
     assert type(one) is type(other)
     for field in dataclasses.fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)

@@ -286,7 +286,7 @@ def _quadratic_polyhedron(equations: bool) -> tuple[Callable[[], Oracle], float]
 
 
 def _sum_of_maxima(domain: Domain) -> tuple[Callable[[], Oracle], float]:
-    """Sum of three maxima of 8 affine pieces, with the cuts of each as parts; the optimum by an LP of its own."""
+    """Sum of three maxima of 8 affine pieces, with the cuts of each as summands; the optimum by an LP of its own."""
     from scipy.optimize import linprog
 
     rng = np.random.default_rng(8)
@@ -296,9 +296,9 @@ def _sum_of_maxima(domain: Domain) -> tuple[Callable[[], Oracle], float]:
     def function(z: np.ndarray) -> ObjectiveCut:
         values = slopes @ z + constants
         chosen = values.argmax(axis=1)
-        parts = tuple(ObjectiveCut(z, float(values[j, i]), slopes[j, i]) for j, i in enumerate(chosen))
-        slope = sum(part.subgradient for part in parts)
-        return ObjectiveCut(z, sum(part.value for part in parts), slope, parts=parts)
+        summands = tuple(ObjectiveCut(z, float(values[j, i]), slopes[j, i]) for j, i in enumerate(chosen))
+        slope = sum(part.subgradient for part in summands)
+        return ObjectiveCut(z, sum(part.value for part in summands), slope, summands=summands)
 
     described = domain.linear_constraints()
     solved = linprog(
@@ -330,11 +330,11 @@ def _halfspaces_on_simplex() -> Oracle:
     """min |z - e_1|^2 on the simplex with z_1 <= 0.3 and z_2 <= 0.4, as cuts; optimum by hand: z = (.3, .35, .35)."""
 
     def function(z: np.ndarray) -> ObjectiveCut | FeasibilityCut:
-        parts = tuple(
+        further = tuple(
             FeasibilityCut(z, z[j] - cap, np.eye(3)[j]) for j, cap in ((0, 0.3), (1, 0.4)) if z[j] > cap + 1e-9
         )
-        if parts:
-            return FeasibilityCut(z, parts[0].violation, parts[0].normal, parts[1:])
+        if further:
+            return FeasibilityCut(z, further[0].violation, further[0].normal, further[1:])
         away = z - np.eye(3)[0]
         return ObjectiveCut(z, float(away @ away), 2 * away)
 

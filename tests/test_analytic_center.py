@@ -164,7 +164,7 @@ class Strict(Oracle):
         self.calls += 1
         answer = self.inner.query(query)
         if isinstance(answer, FeasibilityCut):
-            self.feasibility += [answer, *answer.parts]
+            self.feasibility += [answer, *answer.further]
         else:
             self.objective.append(answer)
         return answer

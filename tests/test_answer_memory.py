@@ -111,10 +111,10 @@ def test_parts_of_a_feasibility_cut_are_held_against_points():
     part = FeasibilityCut(np.array([0.0, 5.0]), 0.5, np.array([1.0, 0.0]))
     value = ObjectiveCut(point, 0.0, np.zeros(2))
     assert told(value, harmless)[1] == ""
-    whole = FeasibilityCut(harmless.point, harmless.violation, harmless.normal, parts=(harmless, part))
+    whole = FeasibilityCut(harmless.point, harmless.violation, harmless.normal, further=(harmless, part))
     assert "cut of answer 2 the point of answer 1 is infeasible, by 1.5" in told(value, whole)[1]
     excused = FeasibilityCut(part.point, part.violation, part.normal, error=1.5)
-    whole = FeasibilityCut(harmless.point, harmless.violation, harmless.normal, parts=(excused,))
+    whole = FeasibilityCut(harmless.point, harmless.violation, harmless.normal, further=(excused,))
     assert told(value, whole)[1] == ""
 
 

@@ -119,17 +119,17 @@ def test_cuts_are_minorants_and_half_spaces_hold(vary):
         for other in feasible:
             away = other.point - cut.point
             if isinstance(cut, FeasibilityCut):
-                assert all(part.violation + part.normal @ away <= 1e-8 for part in (cut, *cut.parts))
+                assert all(part.violation + part.normal @ away <= 1e-8 for part in (cut, *cut.further))
             else:
                 assert cut.value + cut.subgradient @ away <= other.upper + 1e-8
 
 
 def test_parts_add_up():
-    oracle = BendersOracle(capacities(), n_parts=4)
+    oracle = BendersOracle(capacities(), n_summands=4)
     cut = oracle.query(Query(np.array([8.0, 6.0, 7.0])))
-    assert len(cut.parts) == 4
-    assert sum(part.value for part in cut.parts) == pytest.approx(cut.value)
-    assert sum(part.subgradient for part in cut.parts) == pytest.approx(cut.subgradient)
+    assert len(cut.summands) == 4
+    assert sum(part.value for part in cut.summands) == pytest.approx(cut.value)
+    assert sum(part.subgradient for part in cut.summands) == pytest.approx(cut.subgradient)
     assert BendersOracle(capacities()).query(Query(cut.point)).value == pytest.approx(cut.value)
 
 
@@ -273,7 +273,11 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_bad_arguments_are_named():
     problem = capacities()
-    for options, words in (({"n_parts": 0}, "n_parts"), ({"radius": 0.0}, "radius"), ({"n_samples": 0.5}, "n_samples")):
+    for options, words in (
+        ({"n_summands": 0}, "n_summands"),
+        ({"radius": 0.0}, "radius"),
+        ({"n_samples": 0.5}, "n_samples"),
+    ):
         with pytest.raises(InvalidArgument, match=words):
             BendersOracle(problem, **options)
     with pytest.raises(InvalidArgument, match="`T` must be finite"):

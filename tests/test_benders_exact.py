@@ -119,7 +119,7 @@ def test_values_of_relaxations_hold_in_exact_arithmetic(seed, count):
         assert cut.error <= 1e-9
         for z in points:
             away = [a - b for a, b in zip(fractions(z), fractions(u), strict=True)]
-            for several in ((cut,), cut.parts or (cut,)):
+            for several in ((cut,), cut.summands or (cut,)):
                 values = [
                     Fraction(one.value) + sum(g * d for g, d in zip(fractions(one.subgradient), away, strict=True))
                     for one in several

@@ -115,8 +115,8 @@ VARY = [("rhs",), ("rhs", "technology"), ("rhs", "cost"), ("rhs", "recourse", "t
 def test_rows_of_every_sense_in_both_stages(vary, seed):
     problem = random_program(seed, vary)
     known = extensive(problem)
-    generator, parts = ((Kelley(), 1), (LevelSet(), 1), (AnalyticCenter(), 2))[seed % 3]
-    run = minimize(BendersOracle(problem, n_parts=parts), generator, rtol=1e-7, atol=1e-7, max_calls=400)
+    generator, summands = ((Kelley(), 1), (LevelSet(), 1), (AnalyticCenter(), 2))[seed % 3]
+    run = minimize(BendersOracle(problem, n_summands=summands), generator, rtol=1e-7, atol=1e-7, max_calls=400)
     assert run.status is Status.CONVERGED
     assert run.lower_bound <= known + 1e-7 * max(1.0, abs(known))
     assert run.upper_bound >= known - 1e-7 * max(1.0, abs(known))
@@ -133,14 +133,14 @@ def test_values_are_the_expectation_over_the_scenarios(vary):
     for _ in range(3):
         x = rng.uniform(problem.x_lower, problem.x_upper)
         values = [second_stage(problem, outcome, x) for outcome in outcomes]
-        cut = BendersOracle(problem, n_parts=3).query(Query(x))
+        cut = BendersOracle(problem, n_summands=3).query(Query(x))
         known = problem.c @ x + problem.offset + p @ values
         assert cut.value <= known + 1e-8
         assert cut.upper >= known - 1e-8
         assert cut.error <= 1e-6
-        # parts: scenarios in order, in three groups; each with its share of the first stage
+        # summands: scenarios in order, in three groups; each with its share of the first stage
         groups = np.arange(len(p)) * 3 // len(p)
-        for j, part in enumerate(cut.parts):
+        for j, part in enumerate(cut.summands):
             mine = groups == j
             assert part.value == pytest.approx(p[mine] @ np.array(values)[mine] + p[mine].sum() * (known - p @ values))
 
@@ -160,13 +160,15 @@ def test_an_estimate_is_the_mean_of_its_draw_with_the_normal_interval(vary, leve
     assert estimate.half_width == pytest.approx(norm.ppf((1 + level) / 2) * np.sqrt(variance / count))
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-def test_probabilities_that_do_not_quite_add_up_leave_the_first_stage_alone(parts):
+@pytest.mark.parametrize("summands", [1, 2])
+def test_probabilities_that_do_not_quite_add_up_leave_the_first_stage_alone(summands):
     block = RandomBlock([0.50004, 0.5], rows=[0], rhs=[[1.0], [3.0]])
     problem = TwoStageProblem([100.0], [1.0], [[1.0]], [[1.0]], [0.0], [np.inf], [block], x_upper=5.0, offset=7.0)
     x = 0.5
     known = 107.0 - 50.0 + sum(p * max(side - x, 0.0) for p, side in ((0.50004, 1.0), (0.5, 3.0)))
-    assert BendersOracle(problem, n_parts=parts).query(Query(np.array([x]))).value == pytest.approx(known, rel=1e-9)
+    assert BendersOracle(problem, n_summands=summands).query(Query(np.array([x]))).value == pytest.approx(
+        known, rel=1e-9
+    )
 
 
 def test_the_interval_covers_as_often_as_its_level_says():

@@ -129,7 +129,7 @@ def test_what_counts_as_feasible_violates_no_half_space_by_more_than_its_error(c
         assert kept
         assert cuts
         for cut in cuts:
-            for one in (cut, *cut.parts):
+            for one in (cut, *cut.further):
                 for other in kept:
                     assert one.violation + one.normal @ (other.point - one.point) <= one.error * (1 + 1e-9)
 

@@ -176,11 +176,13 @@ def test_a_contradiction_without_x_is_told_at_once():
 
 
 def test_several_cuts_of_one_call_are_capped():
-    oracle = ConicOracle(np.ones(6), np.eye(6), -np.arange(1.0, 7.0), [Nonnegative(6)], hold_rows=False, max_parts=3)
+    oracle = ConicOracle(
+        np.ones(6), np.eye(6), -np.arange(1.0, 7.0), [Nonnegative(6)], hold_rows=False, max_half_spaces=3
+    )
     cut = oracle.query(Query(np.zeros(6)))
     assert isinstance(cut, FeasibilityCut)
     assert cut.violation == pytest.approx(6.0)
-    assert [part.violation for part in cut.parts] == pytest.approx([5.0, 4.0])
+    assert [part.violation for part in cut.further] == pytest.approx([5.0, 4.0])
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_several_cuts_of_one_call_are_capped():
         ({"c": [np.nan, 0.0]}, "`c` must be finite"),
         ({"A": [[np.inf, 0.0]] * 3}, "`A` must be finite"),
         ({"tolerance": -1.0}, "`tolerance`"),
-        ({"max_parts": 0}, "`max_parts`"),
+        ({"max_half_spaces": 0}, "`max_half_spaces`"),
         ({"domain": Box([0.0], [1.0])}, "`domain` must have dimension 2"),
     ],
 )

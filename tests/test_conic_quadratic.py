@@ -73,7 +73,7 @@ def test_the_options_change_the_way_and_not_the_end(arguments):
     cuts = run.history.cuts
     assert any(isinstance(cut, FeasibilityCut) for cut in cuts) == (arguments.get("hold_rows") is False)
     split = arguments.get("split", True)
-    assert all(bool(cut.parts) == split for cut in cuts if isinstance(cut, ObjectiveCut))
+    assert all(bool(cut.summands) == split for cut in cuts if isinstance(cut, ObjectiveCut))
     assert oracle.identity() == ConicOracle(c, A, b, cones, P=P, domain=FreeSpace(8, 10.0), **arguments).identity()
 
 
@@ -115,10 +115,10 @@ def test_cuts_are_exact_and_their_parts_and_curvature_add_up_to_the_whole():
     cut = oracle.query(Query(x, curvature=True))
     assert cut.value == pytest.approx(0.5 * x @ P @ x + c @ x + 3.0)
     assert cut.subgradient == pytest.approx(P @ x + c)
-    assert sum(part.value for part in cut.parts) == pytest.approx(cut.value)
-    assert sum(part.subgradient for part in cut.parts) == pytest.approx(cut.subgradient)
+    assert sum(part.value for part in cut.summands) == pytest.approx(cut.value)
+    assert sum(part.subgradient for part in cut.summands) == pytest.approx(cut.subgradient)
     assert cut.curvature.T @ cut.curvature == pytest.approx(P)
-    assert len(cut.parts) == 1 + np.linalg.matrix_rank(P)
+    assert len(cut.summands) == 1 + np.linalg.matrix_rank(P)
     assert oracle.query(Query(x)).curvature is None
     diagonal = ConicOracle(c, A, b, cones, P=sparse.diags_array([1.0, 0.0] * 4))
     assert diagonal.quadratic.roots.nnz == 4

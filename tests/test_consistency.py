@@ -71,7 +71,7 @@ def excludes_in_a_part(cut, seen):
         return cut
     away = points[-1] - cut.point
     part = FeasibilityCut(cut.point, 0.1, away / max(float(np.linalg.norm(away)), 1e-9))
-    return replace(cut, parts=(part,))
+    return replace(cut, further=(part,))
 
 
 def forgets_its_feasibility_cuts(cut, seen):
@@ -148,7 +148,7 @@ def test_the_message_names_the_feasibility_cut_and_the_point(lie):
     excluder, point = seen[i - 1], seen[j - 1]
     assert isinstance(excluder, FeasibilityCut)
     assert isinstance(point, ObjectiveCut)
-    assert any(one.violation + one.normal @ (point.point - one.point) > 1e-3 for one in (excluder, *excluder.parts))
+    assert any(one.violation + one.normal @ (point.point - one.point) > 1e-3 for one in (excluder, *excluder.further))
 
 
 def pieces_of_max(seed):

@@ -167,7 +167,7 @@ def test_ctrl_c_returns_the_run() -> None:
         (lambda z: ObjectiveCut(z, 1.0, 1j * z), "real numbers"),
         (lambda z: ObjectiveCut(z, "1.0", z), "real numbers"),
         (lambda z: ObjectiveCut(z, None, z), "finite"),
-        (lambda z: ObjectiveCut(z, 1.0, z, parts=(3.0,)), "`parts` must hold"),
+        (lambda z: ObjectiveCut(z, 1.0, z, summands=(3.0,)), "`summands` must hold"),
         (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.full((2, 3), np.nan)), "`curvature`"),
         (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.ones((2, 2))), "`curvature`"),
         (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.ma.ones((2, 3))), "`curvature`"),

@@ -234,7 +234,7 @@ def test_a_generator_that_writes_into_its_start_moves_no_domain():
 
 
 GOOD = ObjectiveCut(np.full(3, 1 / 3), 1.0, np.array([1.0, 2.0, 3.0]))
-SPLIT = replace(GOOD, parts=(replace(GOOD, value=0.25), replace(GOOD, value=0.75, subgradient=np.zeros(3))))
+SPLIT = replace(GOOD, summands=(replace(GOOD, value=0.25), replace(GOOD, value=0.75, subgradient=np.zeros(3))))
 EXCLUDES = FeasibilityCut(np.full(3, 1 / 3), 0.1, np.array([1.0, 0.0, 0.0]))
 ELSEWHERE = np.array([1.0, 0.0, 0.0])
 
@@ -253,9 +253,9 @@ ELSEWHERE = np.array([1.0, 0.0, 0.0])
         (replace(GOOD, further=(GOOD, replace(GOOD, value=np.nan))), r"`further\[1\]` must be finite"),
         (replace(GOOD, further=(replace(GOOD, subgradient=np.ones(4)),)), r"`further\[0\]` must be finite and of"),
         (replace(GOOD, further=(replace(GOOD, point=ELSEWHERE),)), r"`further\[0\].point` must be the query point"),
-        (replace(SPLIT, parts=(SPLIT.parts[0], replace(GOOD, value=np.inf))), r"`parts\[1\]` must be finite"),
-        (replace(SPLIT, value=1.0 + 1e-8), "`parts` must add up to the cut"),
-        (replace(SPLIT, subgradient=GOOD.subgradient + 1e-7), "`parts` must add up to the cut"),
+        (replace(SPLIT, summands=(SPLIT.summands[0], replace(GOOD, value=np.inf))), r"`summands\[1\]` must be finite"),
+        (replace(SPLIT, value=1.0 + 1e-8), "`summands` must add up to the cut"),
+        (replace(SPLIT, subgradient=GOOD.subgradient + 1e-7), "`summands` must add up to the cut"),
         (replace(EXCLUDES, violation=0.0), "must cut off its point"),
         (replace(EXCLUDES, violation=-1.0), "must cut off its point"),
         (replace(EXCLUDES, violation=np.nan), "must be finite"),
@@ -263,10 +263,13 @@ ELSEWHERE = np.array([1.0, 0.0, 0.0])
         (replace(EXCLUDES, normal=np.ones(2)), "`normal` must have the shape"),
         (replace(EXCLUDES, error=-1.0), "`error` of a feasibility cut must be >= 0"),
         (replace(EXCLUDES, error=np.nan), "`error` of a feasibility cut must be >= 0"),
-        (replace(EXCLUDES, parts=(replace(EXCLUDES, error=-1.0),)), "`error` of a feasibility cut must be >= 0"),
-        (replace(EXCLUDES, parts=(replace(EXCLUDES, normal=np.zeros(3)),)), "`parts` of a feasibility cut must have"),
-        (replace(EXCLUDES, parts=(replace(EXCLUDES, violation=np.inf),)), r"`parts\[0\]` must be finite"),
-        (replace(EXCLUDES, parts=(replace(EXCLUDES, point=ELSEWHERE),)), r"`parts\[0\].point` must be"),
+        (replace(EXCLUDES, further=(replace(EXCLUDES, error=-1.0),)), "`error` of a feasibility cut must be >= 0"),
+        (
+            replace(EXCLUDES, further=(replace(EXCLUDES, normal=np.zeros(3)),)),
+            "`further` of a feasibility cut must have",
+        ),
+        (replace(EXCLUDES, further=(replace(EXCLUDES, violation=np.inf),)), r"`further\[0\]` must be finite"),
+        (replace(EXCLUDES, further=(replace(EXCLUDES, point=ELSEWHERE),)), r"`further\[0\].point` must be"),
         (replace(GOOD, curvature=np.ones((2, 2))), "`curvature` must be a finite array of shape"),
         (replace(GOOD, curvature=np.ones(3)), "`curvature` must be a finite array of shape"),
         (replace(GOOD, curvature=np.full((1, 3), np.nan)), "`curvature` must be a finite array of shape"),
@@ -306,7 +309,7 @@ def test_wrong_cuts_are_refused_at_their_call_and_among_earlier_ones(cut, words)
         replace(GOOD, lower_bound=-np.inf),
         replace(GOOD, curvature=np.ones((5, 3))),
         replace(GOOD, error=0.5, lower_bound=0.25, further=(GOOD,)),
-        replace(EXCLUDES, error=0.01, parts=(EXCLUDES,)),
+        replace(EXCLUDES, error=0.01, further=(EXCLUDES,)),
     ],
 )
 def test_right_cuts_are_taken(cut):
@@ -318,7 +321,7 @@ def test_right_cuts_are_taken(cut):
         assert getattr(taken, name) == getattr(cut, name)
     name = "subgradient" if isinstance(cut, ObjectiveCut) else "normal"
     assert (getattr(taken, name) == getattr(cut, name)).all()
-    assert len(taken.parts) == len(cut.parts)
+    assert len(taken.further) == len(cut.further)
 
 
 def test_a_feasibility_cut_that_was_not_announced_is_refused():

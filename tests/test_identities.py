@@ -230,12 +230,12 @@ ORACLES = {
     ),
     BendersOracle: Case(
         BendersOracle,
-        {"problem": TwoStageProblem(**sells()), "n_samples": 20, "seed": 0, "n_parts": 1, "radius": 1e6},
+        {"problem": TwoStageProblem(**sells()), "n_samples": 20, "seed": 0, "n_summands": 1, "radius": 1e6},
         {
             "problem": [TwoStageProblem(**sells(offset=0.25))],  # the case below changes all of it
             "n_samples": [None, 19],
             "seed": [1],
-            "n_parts": [2],
+            "n_summands": [2],
             "radius": [5.0],
         },
         {"n_threads": "scenarios are gathered in order: no answer depends on it"},
@@ -268,7 +268,7 @@ ORACLES = {
             "hold_rows": [False],
             "offset": [5e-324],
             "tolerance": [next_to(1e-9)],
-            "max_parts": [49],
+            "max_half_spaces": [49],
         },
         {"recover": "leads from a point to the variables of the model: no answer depends on it"},
     ),

@@ -51,8 +51,8 @@ class Erring(Oracle):
         value = float(values[i]) - float(self._rng.uniform(0, 0.5 * self._error))
         if not self._split:
             return ObjectiveCut(query.point, value, self.slopes[i], error=self._error)
-        parts = tuple(ObjectiveCut(query.point, w * value, w * self.slopes[i]) for w in (1 / 3, 2 / 3))
-        return ObjectiveCut(query.point, value, self.slopes[i], error=self._error, parts=parts)
+        summands = tuple(ObjectiveCut(query.point, w * value, w * self.slopes[i]) for w in (1 / 3, 2 / 3))
+        return ObjectiveCut(query.point, value, self.slopes[i], error=self._error, summands=summands)
 
     def minimum(self) -> float:
         """By HiGHS, on the pieces themselves."""

@@ -431,7 +431,7 @@ def journaled():
         "mkl": (tiny_mkl, NewtonBundle()),
         "mixed norm": (tiny_mixed_norm, LevelSet(tune_accuracy=True)),
         "gmkl": (tiny_gmkl, Kelley()),
-        "two-stage program": (lambda: BendersOracle(shop, n_parts=3), Kelley()),
+        "two-stage program": (lambda: BendersOracle(shop, n_summands=3), Kelley()),
         "cone program": (
             lambda: ConicOracle([1, 1, 1], np.vstack([np.zeros(3), A]), np.r_[2.0, np.ones(8)], [SecondOrder(9)]),
             AnalyticCenter(),

@@ -220,7 +220,7 @@ def test_a_first_record_that_says_nothing_is_refused(tmp_path, head) -> None:
 def test_files_that_are_no_journals_are_left_alone(tmp_path) -> None:
     for content, words in (
         (b"dear diary", "is no journal of this library"),
-        (b"oracle_opt journal 1\nREC\n", "was written by another version of this library"),
+        (b"oracle_opt journal 2\nREC\n", "was written by another version of this library"),
         (b"oracle_opt journal", None),  # killed while it was made
     ):
         (tmp_path / "f").write_bytes(content)

@@ -28,13 +28,13 @@ from oracle_opt.generators.masters.multicut import MulticutLP
 
 
 class Sum(Oracle):
-    """Sum of `n_parts` maxima of 10 affine pieces; with or without the cuts of the summands."""
+    """Sum of `n_summands` maxima of 10 affine pieces; with or without the cuts of the summands."""
 
-    def __init__(self, domain, n_parts: int = 6, seed: int = 0, split: bool = True, steep: float = 1.0) -> None:
+    def __init__(self, domain, n_summands: int = 6, seed: int = 0, split: bool = True, steep: float = 1.0) -> None:
         self.domain, self.split = domain, split
         rng = np.random.default_rng(seed)
-        self.slopes = steep * rng.normal(size=(n_parts, 10, domain.dimension))
-        self.constants = steep * rng.normal(size=(n_parts, 10))
+        self.slopes = steep * rng.normal(size=(n_summands, 10, domain.dimension))
+        self.constants = steep * rng.normal(size=(n_summands, 10))
 
     def value(self, z: np.ndarray) -> float:
         return float((self.slopes @ z + self.constants).max(axis=1).sum())
@@ -42,11 +42,11 @@ class Sum(Oracle):
     def query(self, query: Query) -> ObjectiveCut:
         z = query.point
         values = self.slopes @ z + self.constants
-        parts = tuple(
+        summands = tuple(
             ObjectiveCut(z, float(values[j, i]), self.slopes[j, i]) for j, i in enumerate(values.argmax(axis=1))
         )
-        slope = np.sum([part.subgradient for part in parts], axis=0)
-        return ObjectiveCut(z, sum(part.value for part in parts), slope, parts=parts if self.split else ())
+        slope = np.sum([part.subgradient for part in summands], axis=0)
+        return ObjectiveCut(z, sum(part.value for part in summands), slope, summands=summands if self.split else ())
 
     def minimum(self) -> float:
         """By HiGHS, on the pieces themselves."""
@@ -84,10 +84,10 @@ def test_program_and_proof_attain_the_minimum_of_the_parts_model(domain, steep) 
     oracle = Sum(domain, steep=steep)
     pool = filled(oracle, 12)
     found = MulticutLP(domain, 6).solve(pool)
-    groups = [pool.parts.part == j for j in range(6)]
-    exact = minimum(domain, [pool.parts.matrix[g] for g in groups], [pool.parts.constant[g] for g in groups])
+    groups = [pool.summands.summand == j for j in range(6)]
+    exact = minimum(domain, [pool.summands.matrix[g] for g in groups], [pool.summands.constant[g] for g in groups])
     assert found.value == pytest.approx(exact, abs=1e-8 * steep)
-    minorant = pool.minorant(found.objective, found.feasibility, found.parts)
+    minorant = pool.minorant(found.objective, found.feasibility, found.summands)
     assert minorant.constant + domain.minimize_linear(minorant.slope)[0] == pytest.approx(exact, abs=1e-8 * steep)
 
 
@@ -99,14 +99,14 @@ def test_any_multipliers_give_a_minorant(domain) -> None:
     values = np.array([oracle.value(z) for z in points])
     for whole in (0.0, 0.3):
         for _ in range(20):
-            parts = rng.exponential(size=len(pool.parts)) * (rng.random(len(pool.parts)) < 0.4) - 0.01
-            minorant = pool.minorant(whole * rng.random(len(pool.objective)), np.zeros(0), parts)
+            summands = rng.exponential(size=len(pool.summands)) * (rng.random(len(pool.summands)) < 0.4) - 0.01
+            minorant = pool.minorant(whole * rng.random(len(pool.objective)), np.zeros(0), summands)
             if minorant is not None:
                 assert (minorant.constant + points @ minorant.slope <= values + 1e-10).all()
     # a summand without a multiplier leaves the whole cuts, or nothing
-    parts = np.where(pool.parts.part == 2, 0.0, 1.0)
-    assert pool.minorant(np.zeros(len(pool.objective)), np.zeros(0), parts) is None
-    assert pool.minorant(np.ones(len(pool.objective)), np.zeros(0), parts) is not None
+    summands = np.where(pool.summands.summand == 2, 0.0, 1.0)
+    assert pool.minorant(np.zeros(len(pool.objective)), np.zeros(0), summands) is None
+    assert pool.minorant(np.ones(len(pool.objective)), np.zeros(0), summands) is not None
 
 
 @pytest.mark.parametrize("domain", DOMAINS[:3], ids=repr)
@@ -115,10 +115,10 @@ def test_dropping_cuts_keeps_the_bound_and_the_rows_in_step(domain) -> None:
     pool, lp = filled(oracle, 30), MulticutLP(domain, 6)
     found = lp.solve(pool)
     before = found.value
-    lp.keep(*pool.shrink(2, found.objective, found.feasibility, found.parts))
+    lp.keep(*pool.shrink(2, found.objective, found.feasibility, found.summands))
     assert len(pool.objective) == 2  # one and the aggregate
-    assert len(pool.parts) <= 6 + 6
-    assert set(pool.parts.part) == set(range(6))
+    assert len(pool.summands) <= 6 + 6
+    assert set(pool.summands.summand) == set(range(6))
     after = lp.solve(pool)
     assert after.value >= before - 1e-9
     pool.add(oracle.query(Query(domain.interior_point())))
@@ -168,7 +168,7 @@ METHODS = [
 def test_parts_leave_the_optimum_and_save_calls(method, domain) -> None:
     calls = []
     for split in (False, True):
-        oracle = Sum(domain, n_parts=12, split=split)
+        oracle = Sum(domain, n_summands=12, split=split)
         result = minimize(oracle, method, rtol=1e-6, max_calls=1500)
         optimum = oracle.minimum()
         assert result.status is Status.CONVERGED
@@ -185,7 +185,7 @@ def test_parts_leave_the_optimum_and_save_calls(method, domain) -> None:
 
 
 def test_level_points_lie_in_the_level_set_of_the_parts_model() -> None:
-    oracle, method = Sum(Box(-np.ones(6), np.ones(6)), n_parts=12), LevelSet(level=0.5, adaptive=False)
+    oracle, method = Sum(Box(-np.ones(6), np.ones(6)), n_summands=12), LevelSet(level=0.5, adaptive=False)
     method.reset(oracle.domain, np.zeros(6))
     pool = CutPool(oracle.domain)
     best, lower = np.inf, -np.inf
@@ -227,8 +227,8 @@ def test_feasibility_cuts_go_along_with_parts() -> None:
 
 @pytest.mark.parametrize("method", [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()], ids=repr)
 def test_cuts_without_parts_join_those_with(method) -> None:
-    oracle = Sum(Simplex(8), n_parts=12)
-    whole = minimize(Sum(Simplex(8), n_parts=12, split=False), method, max_calls=4, rtol=0, keep_cuts=True)
+    oracle = Sum(Simplex(8), n_summands=12)
+    whole = minimize(Sum(Simplex(8), n_summands=12, split=False), method, max_calls=4, rtol=0, keep_cuts=True)
     result = minimize(oracle, method, rtol=1e-6, cuts=whole.history.cuts, max_calls=300)
     assert result.status is Status.CONVERGED
     assert result.upper_bound == pytest.approx(oracle.minimum(), rel=2e-6)
@@ -236,7 +236,7 @@ def test_cuts_without_parts_join_those_with(method) -> None:
 
 def changed(answer: int, change) -> Oracle:
     """A sum whose answer of this number is changed."""
-    inner, count = Sum(Simplex(4), n_parts=3), 0
+    inner, count = Sum(Simplex(4), n_summands=3), 0
 
     def function(z):
         nonlocal count
@@ -250,9 +250,9 @@ def changed(answer: int, change) -> Oracle:
 @pytest.mark.parametrize("method", [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()], ids=repr)
 def test_another_number_of_parts_is_refused(method) -> None:
     def merged(cut):
-        one, two, three = cut.parts
+        one, two, three = cut.summands
         both = ObjectiveCut(cut.point, one.value + two.value, one.subgradient + two.subgradient)
-        return replace(cut, parts=(both, three))
+        return replace(cut, summands=(both, three))
 
     with pytest.raises(InvalidCut, match="got 2, before 3") as caught:
         minimize(changed(3, merged), method, rtol=1e-12)
@@ -260,18 +260,21 @@ def test_another_number_of_parts_is_refused(method) -> None:
 
 
 def spoiled(cut: ObjectiveCut, **changes) -> tuple[ObjectiveCut, ...]:
-    return (replace(cut.parts[0], **changes), *cut.parts[1:])
+    return (replace(cut.summands[0], **changes), *cut.summands[1:])
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda cut: replace(cut, parts=cut.parts[:2]), "`parts` must add up to the cut"),
-        (lambda cut: replace(cut, parts=spoiled(cut, value=cut.parts[0].value + 1e-3)), "add up"),
-        (lambda cut: replace(cut, parts=spoiled(cut, subgradient=cut.parts[0].subgradient + 1e-3)), "add up"),
-        (lambda cut: replace(cut, parts=spoiled(cut, value=np.nan)), r"`parts\[0\]` must be finite"),
-        (lambda cut: replace(cut, parts=spoiled(cut, subgradient=np.ones(3))), r"`parts\[0\]` must be finite and of"),
-        (lambda cut: replace(cut, parts=spoiled(cut, point=cut.point + 1)), r"`parts\[0\].point`"),
+        (lambda cut: replace(cut, summands=cut.summands[:2]), "`summands` must add up to the cut"),
+        (lambda cut: replace(cut, summands=spoiled(cut, value=cut.summands[0].value + 1e-3)), "add up"),
+        (lambda cut: replace(cut, summands=spoiled(cut, subgradient=cut.summands[0].subgradient + 1e-3)), "add up"),
+        (lambda cut: replace(cut, summands=spoiled(cut, value=np.nan)), r"`summands\[0\]` must be finite"),
+        (
+            lambda cut: replace(cut, summands=spoiled(cut, subgradient=np.ones(3))),
+            r"`summands\[0\]` must be finite and of",
+        ),
+        (lambda cut: replace(cut, summands=spoiled(cut, point=cut.point + 1)), r"`summands\[0\].point`"),
         (lambda cut: replace(cut, further=spoiled(cut, value=np.inf)), r"`further\[0\]` must be finite"),
         (lambda cut: replace(cut, further=spoiled(cut, point=np.zeros(4))), r"`further\[0\].point`"),
     ],
@@ -282,17 +285,17 @@ def test_spoiled_parts_are_refused(change, words) -> None:
 
 
 @pytest.mark.parametrize("normal", [np.zeros(2), np.full(2, np.nan), np.ones(3)])
-def test_spoiled_parts_of_feasibility_cuts_are_refused(normal) -> None:
+def test_spoiled_further_cuts_of_feasibility_cuts_are_refused(normal) -> None:
     def function(z):
         return FeasibilityCut(z, 1.0, np.ones(2), (FeasibilityCut(z, 1.0, normal),))
 
     oracle = FunctionOracle(function, Box(-np.ones(2), np.ones(2)), gives_feasibility_cuts=True)
-    with pytest.raises(InvalidCut, match="`parts"):
+    with pytest.raises(InvalidCut, match="`further"):
         minimize(oracle, Kelley())
 
 
 def test_ellipsoid_cuts_with_the_further_cuts_of_a_call() -> None:
-    pieces = Sum(Box(-np.ones(5), np.ones(5)), n_parts=1)
+    pieces = Sum(Box(-np.ones(5), np.ones(5)), n_summands=1)
 
     def function(z, several):
         values = pieces.slopes[0] @ z + pieces.constants[0]
@@ -316,10 +319,10 @@ def test_newton_steps_go_along_with_parts(seed) -> None:
 
     def function(z, split):
         away = [root @ (z - target) for root, target in zip(roots, targets, strict=True)]
-        parts = tuple(ObjectiveCut(z, 0.5 * float(a @ a), root.T @ a) for root, a in zip(roots, away, strict=True))
-        slope = np.sum([part.subgradient for part in parts], axis=0)
-        value = sum(part.value for part in parts)
-        return ObjectiveCut(z, value, slope, parts=parts if split else (), curvature=np.vstack(roots))
+        summands = tuple(ObjectiveCut(z, 0.5 * float(a @ a), root.T @ a) for root, a in zip(roots, away, strict=True))
+        slope = np.sum([part.subgradient for part in summands], axis=0)
+        value = sum(part.value for part in summands)
+        return ObjectiveCut(z, value, slope, summands=summands if split else (), curvature=np.vstack(roots))
 
     single, several = (
         minimize(FunctionOracle(lambda z, s=split: function(z, s), Simplex(6)), NewtonBundle(), rtol=1e-8)

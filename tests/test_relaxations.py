@@ -71,7 +71,7 @@ def test_knapsacks_are_exact():
         uses[0, 0] = 0
         oracle = GeneralizedAssignmentOracle(costs, uses, capacities, multicut=True)
         u = rng.normal(-15, 8, 10)
-        for i, part in enumerate(oracle.query(Query(u)).parts):
+        for i, part in enumerate(oracle.query(Query(u)).summands):
             done = milp(
                 costs[i] + u, constraints=LinearConstraint(uses[i], ub=capacities[i]), integrality=1, bounds=(0, 1)
             )
@@ -305,8 +305,8 @@ def test_shipped_relaxations_conform(check_oracle, multicut):
         spread = 3 * rng.normal(size=(5, n))
         points = [oracle.domain.project(oracle.domain.interior_point() + move) for move in spread]
         check_oracle(oracle, points)
-        parts = oracle.query(Query(points[0])).parts
-        assert (len(parts) > 1) == (multicut and not isinstance(oracle, HeldKarpOracle))
+        summands = oracle.query(Query(points[0])).summands
+        assert (len(summands) > 1) == (multicut and not isinstance(oracle, HeldKarpOracle))
 
 
 def test_identities_differ():

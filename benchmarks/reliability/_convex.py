@@ -117,14 +117,14 @@ def largest_eigenvalue(rng, n, closed):
     return answer, model
 
 
-def parts(rng, n, closed):
+def summands(rng, n, closed):
     """A sum of maxima, with the cuts of the summands."""
     many = [max_affine(rng, n, closed) for _ in range(int(rng.integers(1, 5)))]
 
     def answer(z):
         cuts = tuple(one(z) for one, _ in many)
         slope = np.sum([cut.subgradient for cut in cuts], axis=0)
-        return ObjectiveCut(z, float(np.sum([cut.value for cut in cuts])), slope, parts=cuts)
+        return ObjectiveCut(z, float(np.sum([cut.value for cut in cuts])), slope, summands=cuts)
 
     return answer, lambda z: sum(model(z) for _, model in many)
 
@@ -150,7 +150,7 @@ def _symmetric(rng, order):
     return 0.5 * (M + M.T)
 
 
-FUNCTIONS = (max_affine, quadratic, absolute, log_sum_exp, largest_eigenvalue, parts, inexact)
+FUNCTIONS = (max_affine, quadratic, absolute, log_sum_exp, largest_eigenvalue, summands, inexact)
 UNBOUNDED = (NonnegativeOrthant, FreeSpace)
 
 
@@ -220,7 +220,7 @@ def random_problem(rng):
         normals /= np.linalg.norm(normals, axis=1)[:, None]
         sides = normals @ inside + rng.choice([0.0, 0.1, 1.0]) * rng.random(len(normals))
         rows.append(normals @ z <= sides)
-    linear = make in (max_affine, absolute, parts, inexact) and kind is not Ball
+    linear = make in (max_affine, absolute, summands, inexact) and kind is not Ball
     program = cp.Problem(cp.Minimize(model(z)), rows)
     try:
         program.solve(solver=cp.HIGHS if linear else cp.CLARABEL)
@@ -270,8 +270,8 @@ def _scaled(answer, scale, offset, normals, sides, z):
     cut = answer(z)
     summands = tuple(
         ObjectiveCut(z, scale * one.value + (offset if j == 0 else 0.0), scale * one.subgradient)
-        for j, one in enumerate(cut.parts)
+        for j, one in enumerate(cut.summands)
     )
     value = float(np.sum([one.value for one in summands])) if summands else scale * cut.value + offset
     curvature = None if cut.curvature is None else np.sqrt(scale) * cut.curvature
-    return ObjectiveCut(z, value, scale * cut.subgradient, scale * cut.error, parts=summands, curvature=curvature)
+    return ObjectiveCut(z, value, scale * cut.subgradient, scale * cut.error, summands=summands, curvature=curvature)

@@ -44,7 +44,7 @@ class Watched(Oracle):
 
 
 def pieces(rng):
-    """Largest of affine functions, with parts or further cuts."""
+    """Largest of affine functions, with summands or further cuts."""
     n, m = int(rng.integers(1, 6)), int(rng.integers(2, 12))
     A, b = rng.normal(size=(m, n)), rng.normal(size=m)
     inexact = rng.uniform() < 0.3
@@ -110,11 +110,11 @@ def kernels(rng):
 
 
 def stages(rng):
-    """A two-stage program with parts."""
+    """A two-stage program with summands."""
     k = int(rng.integers(2, 6))
     demand = RandomBlock(np.full(k, 1.0 / k), rows=[1], rhs=rng.uniform(1, 9, (k, 1)))
     shop = TwoStageProblem([1, 1.5], [-3, 2], [[-1, -1], [0, 0]], np.eye(2) + 0.2, -np.inf, [0, 2], [demand], x_upper=8)
-    return BendersOracle(shop, n_parts=int(rng.integers(1, k + 1))), [Kelley(), LevelSet()][int(rng.integers(2))]
+    return BendersOracle(shop, n_summands=int(rng.integers(1, k + 1))), [Kelley(), LevelSet()][int(rng.integers(2))]
 
 
 def random_run(rng):

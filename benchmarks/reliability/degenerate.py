@@ -174,9 +174,9 @@ def equal_parts(rng, domain):
     count = int(rng.integers(1, 4))
 
     def answer(z):
-        parts = (one(z),) * count
-        value, slope = count * parts[0].value, count * parts[0].subgradient
-        return ObjectiveCut(z, value, slope, count * parts[0].error, parts=parts)
+        summands = (one(z),) * count
+        value, slope = count * summands[0].value, count * summands[0].subgradient
+        return ObjectiveCut(z, value, slope, count * summands[0].error, summands=summands)
 
     return answer
 
@@ -229,14 +229,14 @@ class Problem:
         cut, s = self.answer(z), self.scale
         rounding = 4.0 * np.finfo(float).eps * abs(self.offset)
         below = self.offset - rounding
-        parts = tuple(
+        summands = tuple(
             ObjectiveCut(z, s * one.value + (below if j == 0 else 0.0), s * one.subgradient, s * one.error)
-            for j, one in enumerate(cut.parts)
+            for j, one in enumerate(cut.summands)
         )
-        value = float(np.sum([one.value for one in parts])) if parts else s * cut.value + below
+        value = float(np.sum([one.value for one in summands])) if summands else s * cut.value + below
         curvature = None if cut.curvature is None else np.sqrt(s) * cut.curvature
         error = s * cut.error + 2.0 * rounding
-        return ObjectiveCut(z, value, s * cut.subgradient, error, parts=parts, curvature=curvature)
+        return ObjectiveCut(z, value, s * cut.subgradient, error, summands=summands, curvature=curvature)
 
 
 def run(count, seed, tally):

@@ -1,7 +1,7 @@
 """Bounds against rational arithmetic: maxima of affine functions with integer data, every generator and domain.
 
 Random are the pieces (integers below 1000, also times a power of ten), an offset up to 1e8, the domain, a half-space
-answered as feasibility cuts, whether the function is a sum of two maxima told in parts, and the generator. The optimum
+answered as feasibility cuts, whether the function is a sum of two told by summands, and the generator. The optimum
 is that of a basis of HiGHS, whose vertex and multipliers are computed and checked in `fractions`. Half of the oracles
 compute in floating point and state no error; then no lower bound may exceed the optimum. The others round the exact
 value down and state the error; then the upper bound must hold, too.
@@ -88,7 +88,7 @@ def pieces(rng, domain, offset, scale):
 
 def exact_cut(z, summands):
     """Value and subgradient of each summand at z: the value rounded down, with the error that makes it an upper one."""
-    parts = []
+    cuts = []
     for slopes, constants in summands:
         values = [
             sum((Fraction(a) * Fraction(x) for a, x in zip(row, z, strict=True)), Fraction(c))
@@ -101,18 +101,18 @@ def exact_cut(z, summands):
         error = float(values[i] - Fraction(value))
         while Fraction(value) + Fraction(error) < values[i]:
             error = np.nextafter(error, np.inf)
-        parts.append(ObjectiveCut(z, float(value), slopes[i], error=float(error)))
-    return parts
+        cuts.append(ObjectiveCut(z, float(value), slopes[i], error=float(error)))
+    return cuts
 
 
 def float_cut(z, summands):
     """The same in floating point, with no error stated."""
-    parts = []
+    cuts = []
     for slopes, constants in summands:
         values = slopes @ z + constants
         i = int(values.argmax())
-        parts.append(ObjectiveCut(z, float(values[i]), slopes[i]))
-    return parts
+        cuts.append(ObjectiveCut(z, float(values[i]), slopes[i]))
+    return cuts
 
 
 def random_problem(seed):
@@ -122,8 +122,8 @@ def random_problem(seed):
     domain = random_domain(rng, n)
     offset = float(rng.choice([0, 0, 1e3, -1e6, 1e8]))
     scale = float(rng.choice([1.0, 1.0, 1e-3, 1e4]))
-    exact, n_parts = bool(rng.random() < 0.5), 1 + int(rng.random() < 0.25)
-    summands = [pieces(rng, domain, offset, scale) for _ in range(n_parts)]
+    exact, n_summands = bool(rng.random() < 0.5), 1 + int(rng.random() < 0.25)
+    summands = [pieces(rng, domain, offset, scale) for _ in range(n_summands)]
     normal = rng.integers(-5, 6, n).astype(float)
     normal[0] += not normal.any()
     cutting = rng.random() < 0.25
@@ -135,23 +135,23 @@ def random_problem(seed):
             if violation > 0 and float(violation) > 0:
                 down = float(violation)
                 return FeasibilityCut(z, down if Fraction(down) <= violation else np.nextafter(down, -np.inf), normal)
-        parts = (exact_cut if exact else float_cut)(z, summands)
-        if n_parts == 1:
-            return parts[0]
-        value, error = sum(Fraction(one.value) for one in parts), sum(Fraction(one.error) for one in parts)
+        cuts = (exact_cut if exact else float_cut)(z, summands)
+        if n_summands == 1:
+            return cuts[0]
+        value, error = sum(Fraction(one.value) for one in cuts), sum(Fraction(one.error) for one in cuts)
         down = float(value)
         if exact and Fraction(down) > value:
             down = float(np.nextafter(down, -np.inf))
         above = float(value + error - Fraction(down))
         if exact and Fraction(down) + Fraction(above) < value + error:
             above = float(np.nextafter(above, np.inf))
-        slope = parts[0].subgradient + parts[1].subgradient  # exact but where the scale is 1e-3
-        return ObjectiveCut(z, down, slope, error=above if exact else 0.0, parts=tuple(parts))
+        slope = cuts[0].subgradient + cuts[1].subgradient  # exact but where the scale is 1e-3
+        return ObjectiveCut(z, down, slope, error=above if exact else 0.0, summands=tuple(cuts))
 
     rows, rhs, E, f = constraints(domain, rng)
     if cutting:
         rows, rhs = np.vstack([rows, normal]), np.r_[rhs, side]
-    words = f"seed {seed}: {domain!r}, offset {offset:g}, scale {scale:g}, {n_parts} parts, exact {exact}"
+    words = f"seed {seed}: {domain!r}, offset {offset:g}, scale {scale:g}, {n_summands} summands, exact {exact}"
     oracle = FunctionOracle(function, domain, gives_feasibility_cuts=bool(cutting))
     return oracle, Program(summands, rows, rhs, E, f), exact, words
 

@@ -1,7 +1,7 @@
 """Oracles that lie: every run ends in a status or in a clear error with the result so far, whatever is answered.
 
 An honest oracle of a random convex function with a known minimizer answers, and a random lie is told about some of its
-answers: numbers that are none, other types and shapes, wrong values, subgradients, errors, bounds, parts and points,
+answers: numbers that are none, other types and shapes, wrong values, subgradients, errors, bounds, summands and points,
 arrays that change later, feasibility cuts out of place, exceptions of all kinds, values that drift, functions that are
 not convex. A run may end with a status; with `InvalidCut`; or with the oracle's own exception; each carries the
 result. Where the lie amounts to another convex function, or to none, bounds are held against its optimum. Runs
@@ -157,24 +157,26 @@ def feasibility(oracle, cut, rng):
         FeasibilityCut(cut.point, 1.0, with_entry(normal, rng, wild)),
         FeasibilityCut(cut.point, 1e-300, normal),
         FeasibilityCut(cut.point, 1.0, normal, error=wild),
-        FeasibilityCut(cut.point, 1.0, normal, parts=(FeasibilityCut(cut.point, 1.0, -normal),)),
-        FeasibilityCut(cut.point, 1.0, normal, parts=(FeasibilityCut(cut.point, wild, with_entry(normal, rng, wild)),)),
+        FeasibilityCut(cut.point, 1.0, normal, further=(FeasibilityCut(cut.point, 1.0, -normal),)),
+        FeasibilityCut(
+            cut.point, 1.0, normal, further=(FeasibilityCut(cut.point, wild, with_entry(normal, rng, wild)),)
+        ),
     )
     return wrong[kind]
 
 
-def parts(oracle, cut, rng):
-    """Parts and further cuts that do not fit."""
+def summands(oracle, cut, rng):
+    """Summands and further cuts that do not fit."""
     wild = float(rng.choice(WILD))
     half = replace(cut, value=0.5 * cut.value, subgradient=0.5 * cut.subgradient)
     kind = int(rng.integers(9))
     return (
-        lambda: replace(cut, parts=(half, half)),
-        lambda: replace(cut, parts=(half,) * int(rng.integers(1, 4))),
-        lambda: replace(cut, parts=[half, half]),
-        lambda: replace(cut, parts=None),
-        lambda: replace(cut, parts=(1.0, 2.0)),
-        lambda: replace(cut, parts=(half, replace(half, subgradient=with_entry(half.subgradient, rng, wild)))),
+        lambda: replace(cut, summands=(half, half)),
+        lambda: replace(cut, summands=(half,) * int(rng.integers(1, 4))),
+        lambda: replace(cut, summands=[half, half]),
+        lambda: replace(cut, summands=None),
+        lambda: replace(cut, summands=(1.0, 2.0)),
+        lambda: replace(cut, summands=(half, replace(half, subgradient=with_entry(half.subgradient, rng, wild)))),
         lambda: replace(cut, further=(replace(cut, value=wild),)),
         lambda: replace(cut, further=(replace(cut, subgradient=odd_array(cut.subgradient, rng)),)),
         lambda: replace(cut, further=(replace(cut, subgradient=-cut.subgradient),)),
@@ -224,7 +226,7 @@ LIES = {
     "an odd curvature": lambda o, c, r: replace(c, curvature=odd_array(c.subgradient, r)),
     "a wild curvature": lambda o, c, r: replace(c, curvature=np.full((2, len(c.point)), float(r.choice(WILD)))),
     "feasibility cuts": feasibility,
-    "parts": parts,
+    "summands": summands,
     "no cut": returns,
     "an array used again": reuses,
     "an exception": raises,

@@ -57,9 +57,9 @@ def fractions(values):
     return [Fraction(float(v)) for v in values]
 
 
-def expectation(problem, probabilities, outcomes, x, parts=1):
+def expectation(problem, probabilities, outcomes, x, count=1):
     """Exact bounds on the value of each part at x; None where HiGHS' basis is not exactly optimal."""
-    z, total = fractions(x), [[Fraction(0), Fraction(0)] for _ in range(parts)]
+    z, total = fractions(x), [[Fraction(0), Fraction(0)] for _ in range(count)]
     for s, (p, outcome) in enumerate(zip(probabilities, outcomes, strict=True)):
         T, W = ([fractions(row) for row in matrix.toarray()] for matrix in (problem.T, problem.W))
         q, moved = fractions(problem.q), [Fraction(0)] * len(T)
@@ -92,7 +92,7 @@ def expectation(problem, probabilities, outcomes, x, parts=1):
             if np.isfinite(lower):
                 rows, values = [*rows, [-a for a in unit]], [*values, -Fraction(float(lower))]
         for k, value in enumerate(optimum(q, rows, values, equations, sides)):
-            one = total[s * parts // len(probabilities)]
+            one = total[s * count // len(probabilities)]
             one[k] = None if value is None or one[k] is None else one[k] + Fraction(float(p)) * value
     return total
 
@@ -150,16 +150,16 @@ def two_stage(rng, tally):
     """Words for what is wrong with the answers of one oracle at several points, some next to each other."""
     problem, strict = program(rng)
     outcomes, p = problem.all_scenarios()
-    oracle = BendersOracle(problem, n_parts=int(rng.integers(1, 4)))
-    n, parts = len(problem.c), oracle.n_parts
+    oracle = BendersOracle(problem, n_summands=int(rng.integers(1, 4)))
+    n, count = len(problem.c), oracle.n_summands
     first = rng.integers(-2, 6, n) + (0.0 if rng.random() < 0.5 else rng.random(n))
     points = [first, first + 10.0 ** rng.uniform(-12, -8) * rng.normal(size=n), rng.uniform(-3, 10, n)]
     cuts = [oracle.query(Query(x)) for x in points]
-    known = [expectation(problem, p, outcomes, x, parts) for x in points]
-    mass = np.bincount(np.arange(len(p)) * parts // len(p), p, parts)
+    known = [expectation(problem, p, outcomes, x, count) for x in points]
+    mass = np.bincount(np.arange(len(p)) * count // len(p), p, count)
     words = []
     for i, (x, cut) in enumerate(zip(points, cuts, strict=True)):
-        several = cut.parts if len(cut.parts) or isinstance(cut, FeasibilityCut) else ()
+        several = cut.further if isinstance(cut, FeasibilityCut) else cut.summands
         for j, z in enumerate(points):
             away = [a - b for a, b in zip(fractions(z), fractions(x), strict=True)]
             sums = [[None if None in side else sum(side)] for side in zip(*known[j], strict=True)]
@@ -310,9 +310,9 @@ def relaxation(rng, tally):
             over = Fraction(cut.value) + _dot(fractions(cut.subgradient), away) - known[j]
             if over > 0:
                 words.append(f"{maker.__name__}: cut {i} is above f at point {j} by {float(over):.1e}")
-            several = [Fraction(part.value) + _dot(fractions(part.subgradient), away) for part in cut.parts]
+            several = [Fraction(part.value) + _dot(fractions(part.subgradient), away) for part in cut.summands]
             if several and sum(several) > known[j]:
-                words.append(f"{maker.__name__}: the parts of cut {i} are above f at point {j}")
+                words.append(f"{maker.__name__}: the summands of cut {i} are above f at point {j}")
     tally.count(maker.__name__)
     return words
 

@@ -11,7 +11,7 @@ from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCu
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
 
-TANGENTS = 20  # limit on the pieces of the parts' model that one call adds
+TANGENTS = 20  # limit on the pieces of the summands' model that one call adds
 
 
 class Rows:
@@ -32,14 +32,14 @@ class Rows:
     tolerance : ndarray of shape (m,)
         By how much a point that the oracle calls feasible may violate the row, as the oracle says; of an aggregate, by
         how much the row may exceed f there.
-    part : ndarray of shape (m,)
+    summand : ndarray of shape (m,)
         Which summand of f the row is a cut of; 0 where f is not split.
     """
 
     def __init__(self, dimension: int) -> None:
         self._matrix = np.empty((16, dimension))
         self._sides = np.empty((6, 16))
-        self._part = np.zeros(16, dtype=np.intp)
+        self._summand = np.zeros(16, dtype=np.intp)
         self._size = 0
 
     def __len__(self) -> int:
@@ -81,9 +81,9 @@ class Rows:
         return self._sides[5, : self._size]
 
     @property
-    def part(self) -> NDArray[np.intp]:
+    def summand(self) -> NDArray[np.intp]:
         """Summands, a view."""
-        return self._part[: self._size]
+        return self._summand[: self._size]
 
     def add(
         self,
@@ -92,21 +92,21 @@ class Rows:
         value: float,
         size: float,
         error: float,
-        part: int = 0,
+        summand: int = 0,
         tolerance: float = 0.0,
     ) -> None:
         """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays."""
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
-            if self._part[i] == part and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
+            if self._summand[i] == summand and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
                 self._sides[1, i] = min(self._sides[1, i], value)
                 self._sides[2, i] += 1
                 return
         if self._size == len(self._matrix):
             self._matrix = np.concatenate([self._matrix, np.empty_like(self._matrix)])
             self._sides = np.concatenate([self._sides, np.empty_like(self._sides)], axis=1)
-            self._part = np.concatenate([self._part, np.zeros_like(self._part)])
+            self._summand = np.concatenate([self._summand, np.zeros_like(self._summand)])
         self._matrix[self._size] = row
-        self._part[self._size] = part
+        self._summand[self._size] = summand
         self._sides[:, self._size] = constant, value, 1, size, error, tolerance
         self._size += 1
 
@@ -127,14 +127,14 @@ class Rows:
         self._size = len(kept)
         self._matrix[: self._size] = self._matrix[kept]
         self._sides[:, : self._size] = self._sides[:, kept]
-        self._part[: self._size] = self._part[kept]
+        self._summand[: self._size] = self._summand[kept]
 
 
 class CutPool:
     """Objective cuts ``f(z) >= constant + matrix @ z`` and feasibility cuts ``matrix @ z + constant <= 0``.
 
-    Where cuts come with `parts`, cuts of the summands f_j of f, these are kept as well (multicut). Their model, the sum
-    over j of the largest cut of f_j, lies above that of the whole cuts: it has as many pieces as there are ways to
+    Where cuts come with `summands`, cuts of the summands f_j of f, these are kept as well (multicut). Their model, the
+    sum over j of the largest cut of f_j, lies above that of the whole cuts: it has as many pieces as there are ways to
     choose a call for every j. Methods that know whole cuts alone ask for those pieces they need: see `add_tangent`.
 
     Parameters
@@ -146,10 +146,10 @@ class CutPool:
     ----------
     objective, feasibility : Rows
         The cuts as rows.
-    parts : Rows
+    summands : Rows
         Cuts of the summands.
-    n_parts : int
-        Number of summands, 0 while no cut came with parts.
+    n_summands : int
+        Number of summands, 0 while no cut came with `summands`.
     upper : float
         Best value seen plus its error.
     best : ObjectiveCut or None
@@ -158,40 +158,41 @@ class CutPool:
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
-        self.objective, self.feasibility, self.parts = (Rows(domain.dimension) for _ in range(3))
-        self.n_parts = 0
+        self.objective, self.feasibility, self.summands = (Rows(domain.dimension) for _ in range(3))
+        self.n_summands = 0
         self.upper = np.inf
         self.best: ObjectiveCut | None = None
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> None:
-        """Take up a cut, its parts, and the further ones of the same call.
+        """Take up a cut, those of its summands, and the further ones of the same call.
 
         Raises
         ------
         InvalidCut
-            The cut has another number of parts than those before it.
+            The cut has another number of summands than those before it.
         """
         if isinstance(cut, ObjectiveCut):
-            if cut.parts:
-                self._add_parts(cut)
+            if cut.summands:
+                self._add_summands(cut)
             for one in (cut, *cut.further):
                 self._add_row(self.objective, one.point, one.value, one.subgradient, cut.upper)
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
         else:
-            for part in (cut, *cut.parts):
+            for one in (cut, *cut.further):
                 self._add_row(
-                    self.feasibility, part.point, part.violation, part.normal, part.violation, tolerance=part.error
+                    self.feasibility, one.point, one.violation, one.normal, one.violation, tolerance=one.error
                 )
 
-    def _add_parts(self, cut: ObjectiveCut) -> None:
-        if self.n_parts not in (0, len(cut.parts)):
+    def _add_summands(self, cut: ObjectiveCut) -> None:
+        if self.n_summands not in (0, len(cut.summands)):
             raise InvalidCut(
-                f"`parts` must be as many in every cut, one a summand of f: got {len(cut.parts)}, before {self.n_parts}"
+                f"`summands` must be as many in every cut, one a summand of f: got {len(cut.summands)}, before "
+                f"{self.n_summands}"
             )
-        self.n_parts = len(cut.parts)
-        for j, one in enumerate(cut.parts):
-            self._add_row(self.parts, one.point, one.value, one.subgradient, one.upper, j)
+        self.n_summands = len(cut.summands)
+        for j, one in enumerate(cut.summands):
+            self._add_row(self.summands, one.point, one.value, one.subgradient, one.upper, j)
 
     def _add_row(
         self,
@@ -200,12 +201,12 @@ class CutPool:
         value: float,
         slope: Vector,
         upper: float,
-        part: int = 0,
+        summand: int = 0,
         tolerance: float = 0.0,
     ) -> None:
         error, size = cut_rounding(point, value, slope)
         size += self._domain.extent(slope)
-        rows.add(slope, value - float(slope @ point), upper, size, error, part, tolerance)
+        rows.add(slope, value - float(slope @ point), upper, size, error, summand, tolerance)
 
     def add_inequalities(self, matrix: NDArray[np.float64], rhs: Vector) -> None:
         """Add ``matrix @ z <= rhs``, which all of the domain satisfies, as feasibility cuts known beforehand."""
@@ -215,10 +216,10 @@ class CutPool:
     def value(self, point: Vector) -> float:
         """Value of the model at a point; -inf without objective cuts."""
         whole = self.objective.largest(point)
-        return max(whole, self._piece(point)[1]) if self.n_parts else whole
+        return max(whole, self._piece(point)[1]) if self.n_summands else whole
 
     def add_tangent(self, point: Vector, height: float) -> bool:
-        """Add the piece of the parts' model that is largest at a point as a cut, if it exceeds `height` there.
+        """Add the piece of the summands' model that is largest at a point as a cut, if it exceeds `height` there.
 
         It is the sum over j of the largest cut of f_j at the point: a minorant of f, and one that no call gave if these
         cuts are of several calls.
@@ -230,43 +231,43 @@ class CutPool:
         height : float
             What its model of whole cuts says there, plus what it need not care about.
         """
-        if not self.n_parts:
+        if not self.n_summands:
             return False
         largest, value = self._piece(point)
         if not value > height:
             return False
-        before, parts = len(self.objective), self.parts
-        size = float(parts.size[largest].sum())
-        error = float(parts.error[largest].sum()) + EPS * self.n_parts * size  # the sums' own rounding
-        slope, constant = parts.matrix[largest].sum(axis=0), float(parts.constant[largest].sum())
+        before, summands = len(self.objective), self.summands
+        size = float(summands.size[largest].sum())
+        error = float(summands.error[largest].sum()) + EPS * self.n_summands * size  # the sums' own rounding
+        slope, constant = summands.matrix[largest].sum(axis=0), float(summands.constant[largest].sum())
         self.objective.add(slope, constant, self.upper, size, error)
         return len(self.objective) > before
 
     def _piece(self, point: Vector) -> tuple[NDArray[np.intp], float]:
         """For each summand its cut that is largest at the point, and the sum of their values there."""
-        values = self.parts.constant + self.parts.matrix @ point
-        order = np.lexsort((values, self.parts.part))
-        ends = np.searchsorted(self.parts.part[order], np.arange(self.n_parts), side="right")
+        values = self.summands.constant + self.summands.matrix @ point
+        order = np.lexsort((values, self.summands.summand))
+        ends = np.searchsorted(self.summands.summand[order], np.arange(self.n_summands), side="right")
         largest = order[ends - 1]
         return largest, float(values[largest].sum())
 
-    def minorant(self, objective: Vector, feasibility: Vector, parts: Vector | None = None) -> Minorant | None:
+    def minorant(self, objective: Vector, feasibility: Vector, summands: Vector | None = None) -> Minorant | None:
         """Convex combination of objective cuts plus nonnegative multiples of feasibility cuts.
 
         Any nonnegative multipliers give a function below f on the feasible set, good ones a tight one: negative
         entries, which only rounding can make, are cut off, so a solver's tolerance cannot falsify the bound. Those of
-        the parts are scaled to the same sum for every summand: what the whole cuts leave to one. The `error` of the
+        those of the summands are scaled to the same sum for each: what the whole cuts leave to one. The `error` of the
         minorant bounds what rounding does to the cuts' constants, the multipliers and their sums.
         """
         a, u = np.maximum(objective, 0.0), np.maximum(feasibility, 0.0)
         total = whole = fsum(a[a > 0])
         b = np.zeros(0)
-        if parts is not None and self.n_parts:
-            b = np.maximum(parts, 0.0)
-            sums = np.bincount(self.parts.part, b, self.n_parts)
+        if summands is not None and self.n_summands:
+            b = np.maximum(summands, 0.0)
+            sums = np.bincount(self.summands.summand, b, self.n_summands)
             if sums.min() > 0:  # else the whole cuts have to do
                 total = whole + float(sums.mean())
-                b = b * ((total - whole) / sums)[self.parts.part]
+                b = b * ((total - whole) / sums)[self.summands.summand]
             else:
                 b = np.zeros(0)
         if not (total > 0 and np.isfinite(total) and np.isfinite(u).all()):
@@ -278,45 +279,45 @@ class CutPool:
         error = float(a @ self.objective.error + u @ self.feasibility.error)
         terms = 0.5 * (np.count_nonzero(a) + np.count_nonzero(u))  # products and their sum
         if len(b):
-            constant += float(b @ self.parts.constant)
-            slope += self.parts.combine(b)
-            size += float(b @ self.parts.size)
-            error += float(b @ self.parts.error)
+            constant += float(b @ self.summands.constant)
+            slope += self.summands.combine(b)
+            size += float(b @ self.summands.size)
+            error += float(b @ self.summands.error)
             terms += np.count_nonzero(b)  # these and the sums of multipliers, which are not exact
         tolerance = float(a @ self.objective.tolerance + u @ self.feasibility.tolerance)
         return Minorant(constant, slope, error + EPS * (terms + 6) * size, tolerance)
 
     def shrink(
-        self, cap: int, objective: Vector, feasibility: Vector, parts: Vector | None = None
+        self, cap: int, objective: Vector, feasibility: Vector, summands: Vector | None = None
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Drop slack cuts once there are more than `cap`; give the masks of those kept, if any were dropped.
 
         The minorant of the given multipliers, the proof of the present bound, is added as a cut of its own, so
         that no later model is worse than this bound (aggregation: Kiwiel 1983, "An aggregate subgradient method").
-        Half of `cap` stays, those with the largest multipliers, then the newest; of the parts' cuts as many for each
+        Half of `cap` stays, those with the largest multipliers, then the newest; of the summands' cuts as many for each
         summand on average, and at least the newest.
 
         Returns
         -------
-        objective, parts : ndarray of bool
-            Masks of the whole cuts and of those of parts.
+        objective, summands : ndarray of bool
+            Masks of the whole cuts and of those of summands.
         """
-        if len(self.objective) <= cap and len(self.parts) <= cap * max(self.n_parts, 1):
+        if len(self.objective) <= cap and len(self.summands) <= cap * max(self.n_summands, 1):
             return None
-        aggregate = self.minorant(objective, feasibility, parts)
+        aggregate = self.minorant(objective, feasibility, summands)
         mask = _largest(objective, cap)
-        if parts is None:  # the method knows them by their tangents alone
-            parts = np.zeros(len(self.parts))
-        of_parts = _largest(parts, cap * self.n_parts)
-        newest = np.unique(self.parts.part[::-1], return_index=True)[1]
-        of_parts[len(of_parts) - 1 - newest] = True
+        if summands is None:  # the method knows them by their tangents alone
+            summands = np.zeros(len(self.summands))
+        of_summands = _largest(summands, cap * self.n_summands)
+        newest = np.unique(self.summands.summand[::-1], return_index=True)[1]
+        of_summands[len(of_summands) - 1 - newest] = True
         self.objective.keep(mask)
-        self.parts.keep(of_parts)
+        self.summands.keep(of_summands)
         if aggregate is not None:
             size = abs(aggregate.constant) + self._domain.extent(aggregate.slope)
             constant, tolerance = aggregate.constant - aggregate.error, aggregate.tolerance
             self.objective.add(aggregate.slope, constant, self.upper, size, 0.0, tolerance=tolerance)
-        return mask, of_parts
+        return mask, of_summands
 
 
 def _largest(multipliers: Vector, cap: int) -> NDArray[np.bool_]:

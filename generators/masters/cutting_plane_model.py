@@ -15,11 +15,11 @@ from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMi
 from oracle_opt.generators.masters.multicut import MulticutLP
 
 COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
-WORTH = 0.1  # share of the depth below the upper bound that a piece of the parts' model has to take off
+WORTH = 0.1  # share of the depth below the upper bound that a piece of the summands' model has to take off
 
 
 class CuttingPlaneModel:
-    """Cuts, minimized after each by a linear program; with a variable a summand once cuts come with parts.
+    """Cuts, minimized after each by a linear program; with a variable a summand once cuts come with summands.
 
     Should the program fail numerically, the newest objective cut stands in for the model: its minimizer over the domain
     for that of the model, itself for the minorant. The best bound proven so far stays. Before the first objective cut
@@ -104,8 +104,8 @@ class CuttingPlaneModel:
         """Take up a cut and minimize; whether the cut is the best seen so far."""
         before = self.pool.best
         self.pool.add(cut)
-        if self.pool.n_parts and isinstance(self._lp, ModelLP):
-            self._lp = MulticutLP(self.domain, self.pool.n_parts)
+        if self.pool.n_summands and isinstance(self._lp, ModelLP):
+            self._lp = MulticutLP(self.domain, self.pool.n_summands)
         try:
             self.minimum = self._lp.solve(self.pool)
             if self._chebyshev:
@@ -116,7 +116,7 @@ class CuttingPlaneModel:
         if self.failed:
             self.minimum = self._of_newest_cut() if len(self.pool.objective) else self._of_no_cut(cut.point)
         if self.minimum is not None and len(self.pool.objective):
-            multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.parts
+            multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.summands
             self.minorant = self.pool.minorant(*multipliers)
             if self.minorant is not None:
                 proven = self.minorant.constant + self.domain.minimize_linear(self.minorant.slope)[0]
@@ -128,7 +128,7 @@ class CuttingPlaneModel:
         return self.pool.best is not before
 
     def _refine(self) -> None:
-        """Add to the whole cuts, all that the ball knows, what the parts say at its center, and solve again."""
+        """Add to the whole cuts, all that the ball knows, what the summands say at its center, and solve again."""
         for _ in range(TANGENTS):
             if self.minimum is None:
                 return
@@ -142,7 +142,7 @@ class CuttingPlaneModel:
         if not nearest.converged and prove_empty(self.domain, self.pool.feasibility, nearest.multipliers):
             return None
         zeros = np.zeros(len(self.pool.feasibility))
-        return ModelMinimum(nearest.point, -np.inf, np.zeros(0), zeros, np.zeros(len(self.pool.parts)))
+        return ModelMinimum(nearest.point, -np.inf, np.zeros(0), zeros, np.zeros(len(self.pool.summands)))
 
     def _of_newest_cut(self) -> ModelMinimum:
         rows = self.pool.objective
@@ -150,5 +150,5 @@ class CuttingPlaneModel:
         multipliers[-1] = 1.0
         point = self.domain.minimize_linear(rows.matrix[-1])[1]
         value = float((rows.constant + rows.matrix @ point).max())
-        outer, parts = np.zeros(len(self.pool.feasibility)), np.zeros(len(self.pool.parts))
-        return ModelMinimum(point, value, multipliers, outer, parts)
+        outer, summands = np.zeros(len(self.pool.feasibility)), np.zeros(len(self.pool.summands))
+        return ModelMinimum(point, value, multipliers, outer, summands)

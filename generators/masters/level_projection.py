@@ -16,8 +16,8 @@ MISSED = 0.01  # a level missed by this share of the gap is as good
 def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
     """Project on ``{z : model(z) <= lower + level * (upper - lower)}``.
 
-    Where cuts come with parts, the projection knows whole cuts alone. Whatever piece of the parts' model its point
-    violates, by more than a share of the gap, is added to these, and it is done again.
+    Where cuts come with summands, the projection knows whole cuts alone. Whatever piece of the summands' model its
+    point violates, by more than a share of the gap, is added to these, and it is done again.
 
     Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Its
     multipliers are left with the model, for the next projection to start from. A gap that is rounding has no level

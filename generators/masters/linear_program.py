@@ -26,7 +26,7 @@ class ModelMinimum:
     value: float
     objective: Vector
     feasibility: Vector
-    parts: Vector
+    summands: Vector
 
 
 class CutLP(ABC):
@@ -79,11 +79,11 @@ class CutLP(ABC):
         """All rows of cuts: as they stand in the program, and in the pool."""
         return [(self._feasibility, pool.feasibility), (self._objective, pool.objective)]
 
-    def _heights(self, weights: Vector, parts: NDArray[np.intp], of: CutRows) -> Matrix:
+    def _heights(self, weights: Vector, summands: NDArray[np.intp], of: CutRows) -> Matrix:
         """Coefficients of t in the rows of some cuts with these w."""
         return -weights[:, None]
 
-    def _levels(self, level: float, parts: NDArray[np.intp], of: CutRows) -> Vector | float:
+    def _levels(self, level: float, summands: NDArray[np.intp], of: CutRows) -> Vector | float:
         """Levels of the rows of some cuts."""
         return 0.0 if of is self._feasibility else level
 
@@ -122,13 +122,13 @@ class CutLP(ABC):
         whole, outer = self._objective.multipliers(duals), self._feasibility.multipliers(duals)
         return ModelMinimum(point, pool.value(point), whole, outer, self._part_multipliers(duals, pool))
 
-    def keep(self, mask: NDArray[np.bool_], parts: NDArray[np.bool_]) -> None:
-        """Drop the objective cuts, and those of parts, that the pool dropped."""
+    def keep(self, mask: NDArray[np.bool_], summands: NDArray[np.bool_]) -> None:
+        """Drop the objective cuts, and those of summands, that the pool dropped."""
         self._drop(self._objective, mask, [self._feasibility])
 
     def _part_multipliers(self, duals: Vector, pool: CutPool) -> Vector:
-        """Multipliers of the cuts of parts, which are not in this program."""
-        return np.zeros(len(pool.parts))
+        """Multipliers of the cuts of summands, which are not in this program."""
+        return np.zeros(len(pool.summands))
 
     def _drop(self, known: CutRows, mask: NDArray[np.bool_], others: list[CutRows]) -> None:
         mask = mask[: len(known.places)]  # the newest cuts are not in a program that failed to take them up
@@ -157,9 +157,9 @@ class CutLP(ABC):
             self._first_columns(slopes[0])
         scales, weights = self._factors(slopes, known is not self._feasibility)
         places = self._lp.n_rows + np.arange(len(slopes))
-        parts = rows.part[new]
-        matrix = np.hstack([self._heights(weights, parts, known), slopes[:, self._columns] * scales[:, None]])
-        sides = (self._levels(level, parts, known) - rows.constant[new]) * scales
+        summands = rows.summand[new]
+        matrix = np.hstack([self._heights(weights, summands, known), slopes[:, self._columns] * scales[:, None]])
+        sides = (self._levels(level, summands, known) - rows.constant[new]) * scales
         self._lp.add_rows(matrix, np.full(len(slopes), -np.inf), sides)
         known.places, known.scales = np.r_[known.places, places], np.r_[known.scales, scales]
 

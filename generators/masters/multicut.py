@@ -15,14 +15,14 @@ from oracle_opt.generators.masters.linear_program import CutLP, CutRows, row_fac
 class MulticutLP(CutLP):
     """``min sum_j theta_j`` with ``theta_j >= constant_i + slope_i @ z`` for the cuts i of the summand j.
 
-    Whole cuts, of calls without parts and the aggregate of cuts that were dropped, bound the sum of all theta_j. Units
-    and scales are those of `ModelLP`; theta_j is counted from the first cut of its summand.
+    Whole cuts, of calls without summands and the aggregate of cuts that were dropped, bound the sum of all theta_j.
+    Units and scales are those of `ModelLP`; theta_j is counted from the first cut of its summand.
 
     Parameters
     ----------
     domain : Domain
         With bounded linear constraints.
-    n_parts : int
+    n_summands : int
         Number of summands.
 
     References
@@ -30,40 +30,40 @@ class MulticutLP(CutLP):
     Birge & Louveaux (1988), "A multicut algorithm for two-stage stochastic linear programs".
     """
 
-    def __init__(self, domain: Domain, n_parts: int) -> None:
-        super().__init__(domain, -np.inf, np.inf, n_parts)
-        self._parts = CutRows()
+    def __init__(self, domain: Domain, n_summands: int) -> None:
+        super().__init__(domain, -np.inf, np.inf, n_summands)
+        self._summands = CutRows()
         self._unit = 0.0
-        self._origins = np.zeros(n_parts)
+        self._origins = np.zeros(n_summands)
 
-    def keep(self, mask: NDArray[np.bool_], parts: NDArray[np.bool_]) -> None:
-        """Drop the objective cuts, and those of parts, that the pool dropped."""
-        self._drop(self._objective, mask, [self._feasibility, self._parts])
-        self._drop(self._parts, parts, [self._feasibility, self._objective])
+    def keep(self, mask: NDArray[np.bool_], summands: NDArray[np.bool_]) -> None:
+        """Drop the objective cuts, and those of summands, that the pool dropped."""
+        self._drop(self._objective, mask, [self._feasibility, self._summands])
+        self._drop(self._summands, summands, [self._feasibility, self._objective])
 
     def _groups(self, pool: CutPool) -> list[tuple[CutRows, Rows]]:
-        return [*super()._groups(pool), (self._parts, pool.parts)]
+        return [*super()._groups(pool), (self._summands, pool.summands)]
 
     def _current_level(self, pool: CutPool) -> float:
         if not self._unit:
-            parts = pool.parts
-            first = np.unique(parts.part, return_index=True)[1]
-            self._unit = float(np.abs(parts.matrix[first]).max()) or 1.0
-            self._origins = parts.constant[first] + parts.matrix[first] @ self._domain.interior_point()
+            summands = pool.summands
+            first = np.unique(summands.summand, return_index=True)[1]
+            self._unit = float(np.abs(summands.matrix[first]).max()) or 1.0
+            self._origins = summands.constant[first] + summands.matrix[first] @ self._domain.interior_point()
         return float(self._origins.sum())
 
     def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
         return row_factors(slopes, objective, self._unit)
 
-    def _heights(self, weights: Vector, parts: NDArray[np.intp], of: CutRows) -> Matrix:
-        if of is not self._parts:
+    def _heights(self, weights: Vector, summands: NDArray[np.intp], of: CutRows) -> Matrix:
+        if of is not self._summands:
             return np.tile(-weights[:, None], self._n_heights)
         matrix = np.zeros((len(weights), self._n_heights))
-        matrix[np.arange(len(weights)), parts] = -weights
+        matrix[np.arange(len(weights)), summands] = -weights
         return matrix
 
-    def _levels(self, level: float, parts: NDArray[np.intp], of: CutRows) -> Vector | float:
-        return self._origins[parts] if of is self._parts else super()._levels(level, parts, of)
+    def _levels(self, level: float, summands: NDArray[np.intp], of: CutRows) -> Vector | float:
+        return self._origins[summands] if of is self._summands else super()._levels(level, summands, of)
 
     def _part_multipliers(self, duals: Vector, pool: CutPool) -> Vector:
-        return self._parts.multipliers(duals)
+        return self._summands.multipliers(duals)

@@ -54,8 +54,8 @@ class BendersOracle(Oracle):
         Draw so many scenarios instead of taking all: f is then the sampled average.
     seed : int
         Of the draw.
-    n_parts : int
-        Give the sum as so many `parts` (multicut), groups of scenarios; default 1: a single cut.
+    n_summands : int
+        Give the sum as so many `summands` (multicut), groups of scenarios; default 1: a single cut.
     radius : float
         Stands in for infinite bounds of x, default 1e6: a promise that some minimizer is within; the lower bounds rest
         on it.
@@ -99,11 +99,11 @@ class BendersOracle(Oracle):
         *,
         n_samples: int | None = None,
         seed: int = 0,
-        n_parts: int = 1,
+        n_summands: int = 1,
         radius: float = 1e6,
         n_threads: int = 1,
     ) -> None:
-        for name, value in (("n_samples", n_samples), ("n_parts", n_parts), ("n_threads", n_threads)):
+        for name, value in (("n_samples", n_samples), ("n_summands", n_summands), ("n_threads", n_threads)):
             if value is not None and (int(value) != value or value < 1):
                 raise InvalidArgument(f"`{name}` must be a positive integer, got {value!r}")
         if not radius > 0:
@@ -114,10 +114,10 @@ class BendersOracle(Oracle):
         self.n_samples, self.seed, self.n_threads = n_samples, seed, n_threads
         drawn = problem.all_scenarios() if n_samples is None else problem.sample(n_samples, seed)
         self._outcomes, self._probability = drawn
-        self.n_parts = min(n_parts, len(self._probability))
+        self.n_summands = min(n_summands, len(self._probability))
         self.domain: Domain = _first_stage(problem, radius)
         self._boxes = problem.multiplier_boxes()
-        self._frame = Frame.of(problem, self._probability, self.n_parts, radius)
+        self._frame = Frame.of(problem, self._probability, self.n_summands, radius)
         self.reset()
 
     @classmethod
@@ -129,13 +129,13 @@ class BendersOracle(Oracle):
         rescale: bool = False,
         n_samples: int | None = None,
         seed: int = 0,
-        n_parts: int = 1,
+        n_summands: int = 1,
         radius: float = 1e6,
         n_threads: int = 1,
     ) -> BendersOracle:
         """Read the SMPS files beside a core file; see `read_smps` and the class."""
         problem = read_smps(core, maximize=maximize, rescale=rescale)
-        return cls(problem, n_samples=n_samples, seed=seed, n_parts=n_parts, radius=radius, n_threads=n_threads)
+        return cls(problem, n_samples=n_samples, seed=seed, n_summands=n_summands, radius=radius, n_threads=n_threads)
 
     def reset(self) -> None:
         """Forget the bases found."""
@@ -150,10 +150,10 @@ class BendersOracle(Oracle):
         Returns
         -------
         ObjectiveCut or FeasibilityCut
-            Half-spaces of up to 50 infeasible scenarios, or the cut of the expectation, with `parts` for multicut.
+            Half-spaces of up to 50 infeasible scenarios, or the cut of the expectation, with `summands` for multicut.
         """
         x = np.asarray(query.point)
-        gathered = Gathered(self._frame, x, self.n_parts, len(self._probability))
+        gathered = Gathered(self._frame, x, self.n_summands, len(self._probability))
         serve = self._serve_bunched if self.problem.only_rows_vary else self._serve_singly
         serve(x, self._outcomes, self._probability, gathered)
         return gathered.cut()
@@ -176,9 +176,9 @@ class BendersOracle(Oracle):
         return Estimate(base + float(values.mean()), half)
 
     def identity(self) -> str:
-        """Data, draw and parts."""
+        """Data, draw and number of summands."""
         scenarios = f"{len(self._probability)} scenarios #{digest(self._outcomes, self._probability)}"
-        return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_parts} parts"
+        return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_summands} summands"
 
     def _serve_bunched(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: Gathered) -> None:
         """Bases known first, a new one from the first scenario that is left, until none is."""

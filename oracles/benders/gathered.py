@@ -27,8 +27,8 @@ class Frame:
     Parameters
     ----------
     problem : TwoStageProblem
-    share : ndarray of shape (n_parts,)
-        Of the first stage's cost, by part.
+    share : ndarray of shape (n_summands,)
+        Of the first stage's cost, by summand.
     lower, upper : ndarray of shape (n,)
         Bounds of x, infinite ones replaced by the radius.
     pull : sparse matrix of shape (n, m)
@@ -60,10 +60,10 @@ class Frame:
     longest_pull: int
 
     @classmethod
-    def of(cls, problem: TwoStageProblem, probability: Vector, n_parts: int, radius: float) -> Frame:
+    def of(cls, problem: TwoStageProblem, probability: Vector, n_summands: int, radius: float) -> Frame:
         """That of a problem."""
-        part = np.arange(len(probability)) * n_parts // len(probability)
-        mass = np.bincount(part, probability, n_parts)
+        part = np.arange(len(probability)) * n_summands // len(probability)
+        mass = np.bincount(part, probability, n_summands)
         finite = [np.where(np.isinf(side), 0.0, np.abs(side)) for side in (problem.row_lower, problem.row_upper)]
         sides = np.maximum(*finite)
         T_sizes = sparse.lil_array(abs(problem.T))
@@ -104,19 +104,19 @@ class Frame:
 
 
 class Gathered:
-    """Sums over the scenarios served, by part."""
+    """Sums over the scenarios served, by summand."""
 
-    def __init__(self, frame: Frame, x: Vector, n_parts: int, n_scenarios: int) -> None:
+    def __init__(self, frame: Frame, x: Vector, n_summands: int, n_scenarios: int) -> None:
         self.frame, self.problem, self.x = frame, frame.problem, x
-        self.n_parts, self.n_scenarios = n_parts, n_scenarios
+        self.n_summands, self.n_scenarios = n_summands, n_scenarios
         self.sides = frame.sides + frame.T_sizes @ np.abs(x)
         self.rate = frame.depth
         self.rounding = self.rate * self.sides
         # in extended precision: minorants' values and slopes, upper bounds; and the sizes of their terms
-        self.value = np.zeros(n_parts, dtype=np.longdouble)
-        self.upper = np.zeros(n_parts, dtype=np.longdouble)
-        self.slope = np.zeros((n_parts, len(x)), dtype=np.longdouble)
-        self.size, self.slope_size = np.zeros(n_parts), np.zeros((n_parts, len(x)))
+        self.value = np.zeros(n_summands, dtype=np.longdouble)
+        self.upper = np.zeros(n_summands, dtype=np.longdouble)
+        self.slope = np.zeros((n_summands, len(x)), dtype=np.longdouble)
+        self.size, self.slope_size = np.zeros(n_summands), np.zeros((n_summands, len(x)))
         self._sums = self._longest = 0  # number of inner sums, and terms of the longest
         self.feasibility: list[FeasibilityCut] = []
 
@@ -148,7 +148,7 @@ class Gathered:
         outcomes: Outcomes,
         p: Vector,
     ) -> None:
-        part = members * self.n_parts // self.n_scenarios
+        part = members * self.n_summands // self.n_scenarios
         starts = np.flatnonzero(np.r_[True, part[1:] > part[:-1]])
         starts = np.union1d(starts, np.arange(0, len(members), _BLOCK)) if len(members) > _BLOCK else starts
         part, weights = part[starts], p[members].astype(np.longdouble)
@@ -202,12 +202,12 @@ class Gathered:
                 self.feasibility, key=lambda cut: -cut.violation / max(float(np.linalg.norm(cut.normal)), 1e-300)
             )
             return FeasibilityCut(self.x, first.violation, first.normal, tuple(rest), error=first.error)
-        parts = ()
-        if self.n_parts > 1:
+        summands = ()
+        if self.n_summands > 1:
             sums = zip(self.frame.share, self.value, self.upper, self.slope, self.size, self.slope_size, strict=True)
-            parts = tuple(self._one(*each) for each in sums)
+            summands = tuple(self._one(*each) for each in sums)
         every = (self.value, self.upper, self.slope, self.size, self.slope_size)
-        return self._one(1.0, *(one.sum(axis=0) for one in every), parts=parts)
+        return self._one(1.0, *(one.sum(axis=0) for one in every), summands=summands)
 
     def _one(
         self,
@@ -217,23 +217,25 @@ class Gathered:
         slope: NDArray[np.longdouble],
         size: float,
         slope_size: Vector,
-        parts: tuple[ObjectiveCut, ...] = (),
+        summands: tuple[ObjectiveCut, ...] = (),
     ) -> ObjectiveCut:
         """Cut of one part, which has this share of the first stage's cost: all roundings taken off its value."""
         c, offset = self.problem.c, self.problem.offset
         first = share * (c.astype(np.longdouble) @ self.x + offset)
         terms = share * (float(np.abs(c) @ np.abs(self.x)) + abs(offset))
-        extended = EXTENDED * (self._longest + 2 * self._sums + self.n_parts + len(c) + 8)
+        extended = EXTENDED * (self._longest + 2 * self._sums + self.n_summands + len(c) + 8)
         rounding = extended * terms + (self.rate + extended) * size
         if share < 1.0:  # the shares add up to 1 but for rounding
             reach = np.maximum(np.abs(self.frame.lower), np.abs(self.frame.upper))
-            rounding += EPS * (self.n_parts + 2) * share * (float(np.abs(c) @ reach) + abs(offset))
+            rounding += EPS * (self.n_summands + 2) * share * (float(np.abs(c) @ reach) + abs(offset))
         whole = slope + share * c
         subgradient, lift = self._rounded(whole, slope_size + share * np.abs(c))
         least = nextafter(float(value + first - (rounding + lift)), -inf)
-        known = (upper + first - least) + extended * (terms + abs(float(upper)) + size) + (rounding if parts else 0.0)
+        known = (
+            (upper + first - least) + extended * (terms + abs(float(upper)) + size) + (rounding if summands else 0.0)
+        )
         error = max(0.0, nextafter(float(known) * (1.0 + EPS), inf))
-        return ObjectiveCut(self.x, least, subgradient, error, parts=parts)
+        return ObjectiveCut(self.x, least, subgradient, error, summands=summands)
 
     def _rounded(self, slope: NDArray[np.longdouble], size: Vector) -> tuple[Vector, float]:
         """A slope, whose terms have these sizes, in floats, and the most that it is lifted by that within the bounds.
@@ -246,7 +248,7 @@ class Gathered:
         wrong = np.where(above > below, result > slope, result < slope)
         result = np.where(wrong, np.nextafter(result, towards), result)
         off = (result - slope).astype(float)
-        extended = EXTENDED * (self._longest + 2 * self._sums + self.n_parts + self.frame.longest_pull + 8)
+        extended = EXTENDED * (self._longest + 2 * self._sums + self.n_summands + self.frame.longest_pull + 8)
         lift = np.maximum(off * above, -off * below)
         lost = lift + extended * size * np.maximum(np.maximum(above, below), 0.0)
         return result, float(np.maximum(lost, 0.0).sum()) * (1.0 + EPS * (len(size) + 3))

@@ -33,7 +33,7 @@ class ConicOracle(Oracle):
 
     Inside K a query is answered with the objective; outside with one half-space a violated cone (an eigenvector for
     each negative eigenvalue, a row for each violated inequality): for y in the dual cone of K every feasible z has
-    ``y @ (A @ z + b) >= 0``. The farthest half-space in x is the cut, the others are its `parts`.
+    ``y @ (A @ z + b) >= 0``. The farthest half-space in x is the cut, the others are in `further`.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class ConicOracle(Oracle):
         Symmetric and positive semidefinite; default: the objective is linear.
     split : bool
         Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
-        linear function for each positive eigenvalue of P, as `parts`. `Kelley` then needs a dozen or two calls to 1e-6,
-        `AnalyticCenter` and `ProximalBundle` fewer, each of which takes longer; `LevelSet` is better off without.
+        linear function for each positive eigenvalue of P, as `summands`. `Kelley` then needs a dozen or two calls to
+        1e-6, `AnalyticCenter` and `ProximalBundle` fewer, each of which takes longer; `LevelSet` is better off without.
         Default: yes.
     hold_rows : bool, optional
         Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
@@ -71,7 +71,7 @@ class ConicOracle(Oracle):
         point of any other cone within ``tolerance`` or, relative to the terms of ``A @ x + b``, 7e-15. Upper
         bounds are values at such points: they may lie below the minimum by the distances from the cones times the
         multipliers.
-    max_parts : int
+    max_half_spaces : int
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional
         Maps x to the variables of the problem that was modeled, a dict of arrays by name; `from_cvxpy` sets it.
@@ -129,7 +129,7 @@ class ConicOracle(Oracle):
         hold_rows: bool | None = None,
         offset: float = 0.0,
         tolerance: float = 1e-9,
-        max_parts: int = 50,
+        max_half_spaces: int = 50,
         recover: Callable[[Vector], Variables] | None = None,
     ) -> None:
         self.c = np.array(c, dtype=float)
@@ -150,17 +150,17 @@ class ConicOracle(Oracle):
                 raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")
         if not tolerance >= 0:
             raise InvalidArgument(f"`tolerance` must be at least 0, got {tolerance!r}")
-        if int(max_parts) != max_parts or max_parts < 1:
-            raise InvalidArgument(f"`max_parts` must be a positive integer, got {max_parts!r}")
+        if int(max_half_spaces) != max_half_spaces or max_half_spaces < 1:
+            raise InvalidArgument(f"`max_half_spaces` must be a positive integer, got {max_half_spaces!r}")
         self.domain = FreeSpace(n, 1e4) if domain is None else domain
         if self.domain.dimension != n:
             raise InvalidArgument(f"`domain` must have dimension {n}, that of `c`, got {self.domain!r}")
-        self.offset, self.tolerance, self.max_parts = float(offset), tolerance, max_parts
+        self.offset, self.tolerance, self.max_half_spaces = float(offset), tolerance, max_half_spaces
         self.quadratic = None if P is None else Quadratic(P, n)
         self.split = split
         self._recover = recover
         self.free = self.domain if isinstance(self.domain, FreeSpace) else None
-        self._half_spaces = HalfSpaces(self.A, self.b, self.cones, tolerance, self.max_parts)
+        self._half_spaces = HalfSpaces(self.A, self.b, self.cones, tolerance, self.max_half_spaces)
         self._kinds = np.repeat([type(cone) for cone in self.cones], [cone.dimension for cone in self.cones])
         self.hold_rows = hold_rows
         self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
@@ -192,7 +192,7 @@ class ConicOracle(Oracle):
         split: bool = True,
         hold_rows: bool | None = None,
         tolerance: float = 1e-9,
-        max_parts: int = 50,
+        max_half_spaces: int = 50,
     ) -> ConicOracle:
         """The oracle of a cvxpy problem; `variables` leads back to its variables.
 
@@ -203,7 +203,7 @@ class ConicOracle(Oracle):
         ----------
         problem : cvxpy.Problem
             Convex by cvxpy's rules.
-        domain, split, hold_rows, tolerance, max_parts
+        domain, split, hold_rows, tolerance, max_half_spaces
             As above; the domain is one of cvxpy's canonical variables, so rather a `FreeSpace` than a box.
 
         Raises
@@ -235,7 +235,7 @@ class ConicOracle(Oracle):
             hold_rows=hold_rows,
             offset=form.offset,
             tolerance=tolerance,
-            max_parts=max_parts,
+            max_half_spaces=max_half_spaces,
             recover=form.recover,
         )
 
@@ -257,7 +257,8 @@ class ConicOracle(Oracle):
         Returns
         -------
         ObjectiveCut or FeasibilityCut
-            The `extras` of a feasibility cut and its parts: `dual`, the vector y of the dual cone, shape (m,).
+            The `extras` of a feasibility cut and of those in its `further`: `dual`, the vector y of the dual cone, of
+            shape (m,).
 
         Raises
         ------
@@ -267,27 +268,27 @@ class ConicOracle(Oracle):
         cuts = self._half_spaces.at(query.point, self._held, self._extent)
         if not cuts:
             return self._objective(query.point, query.curvature)
-        first, rest = cuts[0], tuple(cuts[1 : self.max_parts])
+        first, rest = cuts[0], tuple(cuts[1 : self.max_half_spaces])
         return FeasibilityCut(first.point, first.violation, first.normal, rest, first.extras, first.error)
 
     def _objective(self, x: Vector, curvature: bool) -> ObjectiveCut:
-        """Value and gradient, with the summands as parts, and the root of P where it is asked for."""
+        """Value and gradient, with the cuts of its summands, and the root of P where it is asked for."""
         linear = float(self.c @ x) + self.offset
         if self.quadratic is None:
             return ObjectiveCut(x, linear, self.c)
         curved, pull = self.quadratic.at(x)
-        parts = (ObjectiveCut(x, linear, self.c), *self.quadratic.parts(x)) if self.split else ()
+        summands = (ObjectiveCut(x, linear, self.c), *self.quadratic.summands(x)) if self.split else ()
         root = self.quadratic.roots.toarray() if curvature else None
-        return ObjectiveCut(x, linear + curved, self.c + pull, parts=parts, curvature=root)
+        return ObjectiveCut(x, linear + curved, self.c + pull, summands=summands, curvature=root)
 
     def identity(self) -> str:
         """Cones, data, tolerance, and the rows that the domain holds."""
         data = digest(self.c, self.offset, self.A, self.b, self._held, [fingerprint(cone) for cone in self.cones])
-        words = f"#{data}, tolerance {float(self.tolerance)!r}, at most {self.max_parts} parts"
+        words = f"#{data}, tolerance {float(self.tolerance)!r}, at most {self.max_half_spaces} half-spaces"
         if self.free is not None:
             words += f", minimizer in {self.free.identity()}"
         if self.quadratic is not None:
-            words += f", quadratic{' in parts' if self.split else ''} #{digest(self.quadratic.P)}"
+            words += f", quadratic{' in summands' if self.split else ''} #{digest(self.quadratic.P)}"
         return f"{super().identity()}, {len(self.cones)} cones {words}"
 
     def within(self, radius: float) -> ConicOracle:
@@ -311,7 +312,7 @@ class ConicOracle(Oracle):
             hold_rows=self.hold_rows,
             offset=self.offset,
             tolerance=self.tolerance,
-            max_parts=self.max_parts,
+            max_half_spaces=self.max_half_spaces,
             recover=self._recover,
         )
 
@@ -351,5 +352,5 @@ class ConicOracle(Oracle):
         InvalidArgument
             The cuts prove nothing: none has a positive constant.
         """
-        known = [cut.extras["dual"] for one in cuts if isinstance(one, FeasibilityCut) for cut in (one, *one.parts)]
+        known = [cut.extras["dual"] for one in cuts if isinstance(one, FeasibilityCut) for cut in (one, *one.further)]
         return Infeasibility.of(self, farkas_vector(self.A, self.b, self._kinds, known + self._half_spaces.impossible))

@@ -89,7 +89,7 @@ class Quadratic:
         along = self.roots @ x
         return 0.5 * float(along @ along), self.roots.T @ along
 
-    def parts(self, x: Vector) -> tuple[ObjectiveCut, ...]:
+    def summands(self, x: Vector) -> tuple[ObjectiveCut, ...]:
         """Cuts of the summands ``1/2 (r_i @ x)**2``, each a function of one number."""
         along = self.roots @ x
         slopes: NDArray[np.float64] = self.roots.multiply(along[:, None]).toarray()

@@ -31,7 +31,7 @@ class FacilityLocationOracle(LagrangianOracle):
     costs : array_like of shape (m, n)
         Of serving all of customer j from facility i.
     multicut : bool
-        Answer with the facilities as `parts`, default not.
+        Answer with the facilities as `summands`, default not.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class FacilityLocationOracle(LagrangianOracle):
             self._serve,
             np.ones(c.shape[1]),
             domain=Box(-most - room, -least + room),
-            name=f"facilities #{digest(f, c)}{', one a part' if multicut else ''}",
+            name=f"facilities #{digest(f, c)}{', a summand each' if multicut else ''}",
         )
 
     @classmethod

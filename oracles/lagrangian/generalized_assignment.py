@@ -36,7 +36,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     maximize : bool
         Whether costs are profits.
     multicut : bool
-        Answer with the agents as `parts`, default not.
+        Answer with the agents as `summands`, default not.
     radius : float, optional
         Half the edge of the cube in which best multipliers are stated to lie, around each job's least cost (largest
         profit); default is ten times the difference between the largest and the smallest cost.
@@ -112,7 +112,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
             np.ones(c.shape[1]),
             maximize=maximize,
             domain=Box(middle - reach, middle + reach, promised=True),
-            name=f"knapsacks #{data}{', an agent a part' if multicut else ''}",
+            name=f"knapsacks #{data}{', an agent a summand' if multicut else ''}",
         )
 
     @classmethod

@@ -156,7 +156,7 @@ class LagrangianOracle(Oracle):
         -------
         ObjectiveCut
             Its `extras`: `cost`, `activity` and, for a single summand that gives it, `solution`. With several summands
-            its `parts` hold the same of each; an equal share of ``u @ rhs`` goes to each.
+            its `summands` hold the same of each; an equal share of ``u @ rhs`` goes to each.
 
         Raises
         ------
@@ -169,24 +169,24 @@ class LagrangianOracle(Oracle):
         answers = [answer] if isinstance(answer, RelaxedSolution) else answer
         if not isinstance(answers, Sequence) or not answers:
             raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {answer!r}")
-        parts = [self._part(u, one, k, len(answers)) for k, one in enumerate(answers)]
-        cost = sum(part.extras["cost"] for part in parts)
-        activity = sum(part.extras["activity"] for part in parts)
+        summands = [self._summand(u, one, k, len(answers)) for k, one in enumerate(answers)]
+        cost = sum(one.extras["cost"] for one in summands)
+        activity = sum(one.extras["activity"] for one in summands)
         assert isinstance(activity, np.ndarray)
-        value, slope, error = parts[0].value, parts[0].subgradient, parts[0].error
-        if len(parts) > 1:
-            sizes = sum(np.abs(part.extras["activity"]) for part in parts)
-            costs = sum(abs(part.extras["cost"]) for part in parts)
-            missed = sum(part.extras.pop("missed") for part in parts)
-            off = 0.0 if _whole(activity) else EPS * len(parts) * sizes
-            value, slope, error = self._cut(u, cost, activity, self.rhs, missed, costs, len(parts), off)
+        value, slope, error = summands[0].value, summands[0].subgradient, summands[0].error
+        if len(summands) > 1:
+            sizes = sum(np.abs(one.extras["activity"]) for one in summands)
+            costs = sum(abs(one.extras["cost"]) for one in summands)
+            missed = sum(one.extras.pop("missed") for one in summands)
+            off = 0.0 if _whole(activity) else EPS * len(summands) * sizes
+            value, slope, error = self._cut(u, cost, activity, self.rhs, missed, costs, len(summands), off)
         else:
-            parts[0].extras.pop("missed")
+            summands[0].extras.pop("missed")
         self._compare(u, value, error)
         self._seen.append((cost, activity))
-        extras = parts[0].extras if len(parts) == 1 else {"cost": cost, "activity": activity}
-        whole = tuple(parts) if len(parts) > 1 else ()
-        return ObjectiveCut(u, value, slope, error, parts=whole, extras=extras)
+        extras = summands[0].extras if len(summands) == 1 else {"cost": cost, "activity": activity}
+        whole = tuple(summands) if len(summands) > 1 else ()
+        return ObjectiveCut(u, value, slope, error, summands=whole, extras=extras)
 
     def _cut(
         self,
@@ -215,7 +215,7 @@ class LagrangianOracle(Oracle):
         least = value - (rounding + lift) * (1.0 + 4.0 * EPS)
         return least, slope, (missed + 2.0 * rounding + 2.0 * lift) * (1.0 + 8.0 * EPS) + 2.0 * EPS * abs(least)
 
-    def _part(self, u: Vector, one: Any, k: int, count: int) -> ObjectiveCut:
+    def _summand(self, u: Vector, one: Any, k: int, count: int) -> ObjectiveCut:
         """Cut of one summand, ``-sign c_k - u @ a_k`` plus its share of ``u @ rhs``."""
         if not isinstance(one, RelaxedSolution):
             raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {one!r}")
@@ -293,10 +293,10 @@ class LagrangianOracle(Oracle):
         kept = [cut for cut in cuts if isinstance(cut, ObjectiveCut)]
         if not kept:
             raise InvalidArgument("`cuts` must hold the cuts of a run, got none; run with keep_cuts=True")
-        columns = [cut.parts or (cut,) for cut in kept]
-        if any("activity" not in part.extras for parts in columns for part in parts):
+        columns = [cut.summands or (cut,) for cut in kept]
+        if any("activity" not in one.extras for summands in columns for one in summands):
             raise InvalidArgument("`cuts` must be those of a LagrangianOracle, got others")
-        if len({len(parts) for parts in columns}) > 1:
+        if len({len(summands) for summands in columns}) > 1:
             raise InvalidArgument("`cuts` must have the same number of summands each")
         if weights is None:
             shares = restricted_master(columns, self.rhs, self.inequality, self._sign)

@@ -38,7 +38,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
     demands : array_like of shape (k,)
         Their units, at least 0.
     multicut : bool
-        Answer with the origins as `parts`, default not.
+        Answer with the origins as `summands`, default not.
     radius : float, optional
         States that best prices are at most so large; default is ten times the cost of the longest of the shortest
         paths at prices zero.
@@ -110,7 +110,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
             self.capacities[self._limited],
             inequality=True,
             radius=finite_reach("costs", 10.0 * max(float(lengths.max()), 1e-3)) if radius is None else radius,
-            name=f"flows #{data}{', an origin a part' if multicut else ''}",
+            name=f"flows #{data}{', an origin a summand' if multicut else ''}",
         )
 
     @classmethod

@@ -42,13 +42,13 @@ def weighted_average(
     columns: Sequence[Sequence[ObjectiveCut]], weights: Matrix, rhs: Vector, inequality: NDArray[np.bool_]
 ) -> PrimalSolution:
     """Average cuts, one row a call and one column a summand, with weights of the same shape."""
-    pairs = [(w, cut) for row, parts in zip(weights, columns, strict=True) for w, cut in zip(row, parts, strict=True)]
+    pairs = [(w, one) for row, cuts in zip(weights, columns, strict=True) for w, one in zip(row, cuts, strict=True)]
     activity = sum((w * cut.extras["activity"] for w, cut in pairs), np.zeros(len(rhs)))
     excess = activity - rhs
     solutions: tuple[Vector, ...] = ()
     if all("solution" in cut.extras for _, cut in pairs):
         used = [
-            [(w, parts[k].extras["solution"]) for w, parts in zip(column, columns, strict=True) if w > 0]
+            [(w, cuts[k].extras["solution"]) for w, cuts in zip(column, columns, strict=True) if w > 0]
             for k, column in enumerate(weights.T)
         ]
         solutions = tuple(np.sum([w * solution for w, solution in summand], axis=0) for summand in used)
@@ -74,7 +74,7 @@ def restricted_master(
     from scipy.optimize import linprog  # only here: the import takes time
 
     calls, summands, n = len(columns), len(columns[0]), len(rhs)
-    flat = [cut for parts in columns for cut in parts]
+    flat = [cut for cuts in columns for cut in cuts]
     activities = np.array([cut.extras["activity"] for cut in flat]).T
     costs = sign * np.array([cut.extras["cost"] for cut in flat])
     scale = np.maximum(np.abs(activities).max(axis=1), 1e-12)
