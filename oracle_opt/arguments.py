@@ -1,0 +1,145 @@
+"""Arguments as users pass them: of the kind that is needed, or refused by name with what to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf, isnan
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arrays import Vector, real_array
+from oracle_opt.errors import InvalidArgument
+
+T = TypeVar("T")
+
+LONGEST = 80  # characters of what was got in a message
+
+
+def shown(value: object) -> str:
+    """Return a short text that says what a value is: an array by its shape, a class by its name."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, np.ndarray) and value.size > 3:
+        return f"an array of shape {value.shape}"
+    words = " ".join(repr(value).split())
+    if len(words) <= LONGEST:
+        return words
+    size = f" of {len(value)}" if isinstance(value, list | tuple | dict) else ""
+    return f"a {type(value).__name__}{size}"
+
+
+def instance(name: str, value: object, kind: type[T], instead: str) -> T:
+    """Return a value of a class, or refuse it.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument.
+    value : object
+    kind : type
+    instead : str
+        What to pass, in words: "a Domain such as Box(lower, upper)".
+    """
+    if isinstance(value, kind):
+        return value
+    hint = f"; call it: {value.__name__}(...)" if isinstance(value, type) and issubclass(value, kind) else ""
+    raise InvalidArgument(f"`{name}` must be {instead}, got {shown(value)}{hint}")
+
+
+def instances(name: str, values: Iterable[Any], kind: type[T], instead: str) -> tuple[T, ...]:
+    """Return a sequence of objects of a class as a tuple, or refuse it."""
+    if isinstance(values, str | bytes | kind) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"`{name}` must be a sequence, each {instead}, got {shown(values)}")
+    return tuple(instance(f"{name}[{i}]", value, kind, instead) for i, value in enumerate(values))
+
+
+def flag(name: str, value: object) -> bool:
+    """Return True or False, or refuse anything else."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidArgument(f"`{name}` must be True or False, got {shown(value)}")
+
+
+def text(name: str, value: object, instead: str = "a text") -> str:
+    """Return a str, or refuse anything else."""
+    return instance(name, value, str, instead)
+
+
+def real(
+    name: str,
+    value: object,
+    *,
+    least: float = -inf,
+    above: float = -inf,
+    most: float = inf,
+    below: float = inf,
+    infinite: bool = False,
+) -> float:
+    """Return a number as a float, or refuse it.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument.
+    value : object
+        Any real number that is no bool.
+    least, most : float
+        Bounds that the number may attain.
+    above, below : float
+        Bounds that it may not attain.
+    infinite : bool
+        Whether it may be infinite.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
+        value = value[()]
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise InvalidArgument(f"`{name}` must be a number, got {shown(value)}")
+    number = float(value)
+    fits = least <= number <= most and (number > above or above == -inf) and (number < below or below == inf)
+    if not fits or isnan(number) or (abs(number) == inf and not infinite):
+        wanted = _bounds(least, above, most, below) or "finite"
+        raise InvalidArgument(f"`{name}` must be {wanted}, got {value!r}")
+    return number
+
+
+def whole(name: str, value: object, least: int = 1) -> int:
+    """Return a whole number as an int, or refuse it; 3.0 is one, and True is none."""
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
+        value = value[()]
+    integral = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if isinstance(value, bool) or not integral:
+        raise InvalidArgument(f"`{name}` must be a whole number of at least {least}, got {shown(value)}")
+    number = int(value)  # type: ignore[call-overload]
+    if number < least:
+        raise InvalidArgument(f"`{name}` must be a whole number of at least {least}, got {value!r}")
+    return int(number)
+
+
+def floats(name: str, values: ArrayLike, instead: str = "an array of real numbers") -> Vector:
+    """Return a new array of floats, or refuse what is none: words, None, complex numbers, rows of different lengths."""
+    try:
+        given = np.asarray(values)
+        if given.dtype == object and not all(isinstance(one, Real) for one in given.flat):
+            raise TypeError("not all entries are numbers")
+        return real_array(given)
+    except (TypeError, ValueError) as problem:
+        raise InvalidArgument(f"`{name}` must be {instead}, got {shown(values)}: {problem}") from problem
+
+
+def _bounds(least: float, above: float, most: float, below: float) -> str:
+    """Say in words which numbers are allowed."""
+    parts = []
+    if above == 0.0:
+        parts.append("positive")
+    elif above > -inf:
+        parts.append(f"above {above:g}")
+    elif least > -inf:
+        parts.append(f"at least {least:g}")
+    if below < inf:
+        parts.append(f"below {below:g}")
+    elif most < inf:
+        parts.append(f"at most {most:g}")
+    return " and ".join(parts)
