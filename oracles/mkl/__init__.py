@@ -1,7 +1,9 @@
 """Multiple kernel learning: oracles, regularizers, and solvers of the dual."""
 
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
-from oracle_opt.oracles.mkl.losses import EpsilonInsensitive, Hinge, Loss
+from oracle_opt.oracles.mkl.losses import _EpsilonInsensitiveData as EpsilonInsensitive
+from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
+from oracle_opt.oracles.mkl.losses import _LossData as Loss
 from oracle_opt.oracles.mkl.mixed_norm_oracle import MixedNormOracle
 from oracle_opt.oracles.mkl.mkl_one_class import MKLOneClassOracle
 from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle

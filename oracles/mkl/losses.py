@@ -16,7 +16,7 @@ def imbalance(x: Vector) -> float:
     return (1 + EPS) * total + float(np.finfo(np.longdouble).eps) * x.size * float(np.abs(x).sum())
 
 
-class Loss:
+class _LossData:
     """A loss whose dual is ``linear @ x`` over a box and ``sum(x) == 0``.
 
     The variables x belong to points: the i-th to point ``i % n``. Added up they are the signed dual variables v of the
@@ -79,7 +79,7 @@ class Loss:
         return (1 + EPS * (x.size + 16)) * float(terms.sum()) + abs(bias) * imbalance(x), bias, violation
 
 
-class Hinge(Loss):
+class _HingeData(_LossData):
     """Hinge loss of classification, ``C * max(0, 1 - y * f)``: x = y * alpha.
 
     Parameters
@@ -104,7 +104,7 @@ class Hinge(Loss):
         self.upper = np.where(self.y > 0, self.C, 0.0)
 
 
-class EpsilonInsensitive(Loss):
+class _EpsilonInsensitiveData(_LossData):
     """Loss of support vector regression, ``C * max(0, abs(y - f) - epsilon)``: x = (alpha+, -alpha-).
 
     Parameters

@@ -15,7 +15,9 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles.kernels.base import EPS, KernelBank, Matrix
 from oracle_opt.oracles.mkl.duals import smooth_dual
-from oracle_opt.oracles.mkl.losses import Hinge, Loss, imbalance
+from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
+from oracle_opt.oracles.mkl.losses import _LossData as Loss
+from oracle_opt.oracles.mkl.losses import imbalance
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven_forms
 from oracle_opt.oracles.mkl.regularizers import Regularizer
 from oracle_opt.oracles.svm.csvc import SVMSolution, solve_checked

@@ -13,7 +13,7 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import Step
 from oracle_opt.oracles.mkl.duals import SmoothDual, column_blocks
-from oracle_opt.oracles.mkl.losses import Hinge
+from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
 from oracle_opt.oracles.svm.curvature import Matrix, curvature_factor

@@ -13,7 +13,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels.base import EPS, Indices, KernelBank, Matrix
-from oracle_opt.oracles.mkl.losses import Loss
+from oracle_opt.oracles.mkl.losses import _LossData as Loss
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
 
 if AVX2:

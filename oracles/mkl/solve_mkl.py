@@ -12,7 +12,8 @@ from oracle_opt.domains import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank
-from oracle_opt.oracles.mkl.losses import Hinge, Loss
+from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
+from oracle_opt.oracles.mkl.losses import _LossData as Loss
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
 from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer

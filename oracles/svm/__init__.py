@@ -1,11 +1,29 @@
-"""Support vector machines solved in Cython, each answer with its duality gap."""
+"""Support vector machines solved in Cython, each answer with its duality gap: one solver, and a loss a file."""
 
-from oracle_opt.oracles.svm.box_dual import SVMSolution, SVMStatus
+from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, SVMStatus
 from oracle_opt.oracles.svm.csvc import solve_csvc
-from oracle_opt.oracles.svm.one_class import solve_one_class
+from oracle_opt.oracles.svm.epsilon_insensitive import EpsilonInsensitive
+from oracle_opt.oracles.svm.hinge import Hinge
+from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.one_class import OneClass, solve_one_class
+from oracle_opt.oracles.svm.solve_svm import solve_svm
+from oracle_opt.oracles.svm.squared_hinge import SquaredHinge
 from oracle_opt.oracles.svm.svr import solve_svr
 
-__all__ = ["SVMSolution", "SVMStatus", "solve_csvc", "solve_one_class", "solve_svr"]
+__all__ = [
+    "BoxDual",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Loss",
+    "OneClass",
+    "SVMSolution",
+    "SVMStatus",
+    "SquaredHinge",
+    "solve_csvc",
+    "solve_one_class",
+    "solve_svm",
+    "solve_svr",
+]
 
 
 def __getattr__(name: str) -> object:

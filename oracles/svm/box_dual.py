@@ -123,23 +123,27 @@ def decision_values(cross: ArrayLike, signed_dual: Vector, bias: float) -> Vecto
 class BoxDual:
     """``max linear @ b - epsilon * sum(abs(b)) - 1/2 b @ (K + diag(ridge)) @ b``, b in a box and of a given sum.
 
-    What the kinds of support vector machines differ in; all arrays are float64, contiguous and checked.
+    The dual of a support vector machine but for its kernel K: all that losses differ in. Its variables b are the
+    signed dual variables, those in the decision values ``K @ b + bias``.
 
     Parameters
     ----------
     linear : ndarray of shape (n,)
+        Linear term, float64 and contiguous, as all arrays here.
     lower, upper : ndarray of shape (n,)
-        The box, finite, which holds 0; with `epsilon`, ``lower == -upper``.
+        The box: finite, ``lower <= 0 <= upper``, with room for each variable. With `epsilon`, ``lower == -upper``.
     total : float
         Sum of b.
     epsilon : float
-        Half the width of the tube of a regression.
+        Half the width of the tube without loss of a regression.
     ridge : ndarray of shape (n,), optional
-        ``1 / (2 * C)`` of the squared hinge loss; the box must then hold every solution inside.
+        Positive: ``1 / (2 * C)`` of a loss that grows with the square of the error, such as the squared hinge. The box
+        is then no constraint but holds every solution in its inside, with one side at 0; `total` and `epsilon` are 0.
     unit : float
-        Size of the gradients that matter, a power of 2, with which tolerances go. 0: found from the kernel.
+        Size of the gradients that matter, a power of 2, with which tolerances go: of targets about half their range.
+        0: found from the kernel.
     offset : float
-        What was subtracted from the targets to make `linear`; as b adds up to 0, it moves the bias alone.
+        What was subtracted from the targets to make `linear`; as b then has to add up to 0, it moves the bias alone.
     """
 
     linear: Vector
@@ -150,6 +154,54 @@ class BoxDual:
     ridge: Vector | None = None
     unit: float = 1.0
     offset: float = 0.0
+
+    def check(self, n_points: int) -> None:
+        """Raise `InvalidArgument` unless this is a dual for n points that can be solved: what `Loss.dual` promises."""
+        n, zero = n_points, np.zeros(n_points)
+        ridge = zero + 1.0 if self.ridge is None else self.ridge
+        for name, array in (("linear", self.linear), ("lower", self.lower), ("upper", self.upper), ("ridge", ridge)):
+            if not isinstance(array, np.ndarray) or array.shape != (n,) or array.dtype != np.float64:
+                raise InvalidArgument(f"`{name}` of a BoxDual must be a float64 array of shape {(n,)}, got {array!r}")
+            if not array.flags.c_contiguous or not np.isfinite(array).all():
+                raise InvalidArgument(f"`{name}` of a BoxDual must be finite and contiguous, got {array!r}")
+        numbers = self.total, self.epsilon, self.unit, self.offset
+        if not np.isfinite(numbers).all() or self.epsilon < 0 or self.unit < 0:
+            raise InvalidArgument(
+                "`total`, `epsilon`, `unit`, `offset` of a BoxDual must be finite, epsilon and unit not negative, "
+                f"got {numbers}"
+            )
+        if not ((self.lower <= 0) & (self.upper >= 0) & (self.lower < self.upper)).all():
+            raise InvalidArgument("`lower` and `upper` of a BoxDual must leave room around 0: lower <= 0 <= upper")
+        slack = 1e-12 * abs(self.total)
+        if not self.lower.sum() - slack <= self.total <= self.upper.sum() + slack:
+            raise InvalidArgument(f"`total` of a BoxDual must be a sum that its box allows, got {self.total!r}")
+        if self.total != 0 and self.offset != 0:
+            raise InvalidArgument("`offset` of a BoxDual must be 0 where `total` is not: it would move the objective")
+        if self.epsilon > 0 and not np.array_equal(self.lower, -self.upper):
+            raise InvalidArgument("`epsilon` of a BoxDual needs `lower == -upper`: both sides of the kink are one box")
+        if self.ridge is not None and not (
+            (ridge > 0).all()
+            and ((self.lower == 0) | (self.upper == 0)).all()
+            and self.total == self.epsilon == self.offset == 0
+        ):
+            raise InvalidArgument(
+                "`ridge` of a BoxDual must be positive and needs a box with one side at 0, and `total`, `epsilon` and "
+                "`offset` 0: it is made for losses that are 0 on one side"
+            )
+
+    def longest_multiple(self, b: Vector) -> float:
+        """Return the largest t for which ``t * b`` is in the box and of the right sum, for a feasible b.
+
+        At least 1, and 1 where `total` is not 0; infinite for b = 0.
+        """
+        if self.total != 0:
+            return 1.0
+        used = np.flatnonzero(b)
+        moving = b[used]
+        with np.errstate(over="ignore"):
+            room = np.where(moving > 0, self.upper[used], self.lower[used]) / moving
+        # rounded down, but 1 is feasible
+        return max(1.0, (1.0 - EPS) * float(room.min(initial=np.inf)))
 
     def value(self, b: Vector) -> float:
         """Objective without the quadratic form of the kernel."""

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.kernels._packed import count_signs
 from oracle_opt.oracles.svm.box_dual import (
     BoxDual,
     SVMSolution,
@@ -20,6 +18,7 @@ from oracle_opt.oracles.svm.box_dual import (
     checked_start,
     decision_values,
 )
+from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
 
 if AVX2:
     from oracle_opt.oracles.svm._smo_avx2 import signed_box
@@ -144,48 +143,6 @@ def csvc_dual(y: Vector, C: Vector, squared_hinge: bool = False) -> BoxDual:
     return dual
 
 
-def checked_labels(y: ArrayLike) -> Vector:
-    """Return labels as float64, or raise `InvalidArgument` unless they are -1 and +1, both present."""
-    labels = np.asarray(y)
-    if labels.ndim != 1 or labels.size == 0:
-        raise InvalidArgument(f"`y` must have shape (n,), got {labels.shape}")
-    # Of a small problem, checks are a good part.
-    if labels.dtype == np.float64 and labels.flags.c_contiguous:
-        n_positive, n_negative = count_signs(labels)
-    else:
-        n_positive, n_negative = np.count_nonzero(labels == 1), np.count_nonzero(labels == -1)
-    if n_positive + n_negative < labels.size:
-        values = np.unique(labels)
-        shown = ", ".join(map(str, values[:4].tolist())) + (", ..." if values.size > 4 else "")
-        raise InvalidArgument(
-            f"`y` must hold the labels -1 and +1, got {shown}; convert two classes by "
-            "np.where(y == positive_class, 1, -1)"
-        )
-    if n_positive == 0 or n_negative == 0:
-        raise InvalidArgument(f"`y` must hold both classes -1 and +1, got only {labels[0]}")
-    return np.ascontiguousarray(labels, dtype=float)
-
-
 def checked_box(C: float | ArrayLike, y: Vector, class_weight: Mapping[int, float] | None = None) -> Vector:
-    """Return the bound of each dual variable, ndarray of shape (n,): C times the weight of the label.
-
-    Raises
-    ------
-    InvalidArgument
-        A bound is not a positive finite number, or a class is weighted that is not -1 or +1.
-    """
-    if class_weight is None and isinstance(C, (int, float)) and 0 < C < np.inf:
-        return np.full(y.shape, float(C))
-    bound = np.array(C, dtype=float)
-    if bound.shape not in ((), y.shape):
-        raise InvalidArgument(f"`C` must be a number or have shape {y.shape}, got shape {bound.shape}")
-    if class_weight is not None:
-        if unknown := set(class_weight) - {-1, 1}:
-            raise InvalidArgument(f"`class_weight` must weight the labels -1 and +1, got {sorted(map(str, unknown))}")
-        bound = bound * np.where(y > 0, class_weight.get(1, 1.0), class_weight.get(-1, 1.0))
-    good = (bound > 0) & (bound < np.inf)
-    if np.count_nonzero(good) < bound.size:
-        bad = bound[~good].flat[0]
-        name = "`C`" if class_weight is None else "`C` times `class_weight`"
-        raise InvalidArgument(f"{name} must be positive and finite, got {bad}; for a hard margin take a large number")
-    return np.full(y.shape, bound)
+    """Return the bound of each dual variable, ndarray of shape (n,): C times the weight of the label."""
+    return weights_of_points(checked_C(C), y, checked_class_weight(class_weight))

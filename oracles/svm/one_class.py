@@ -1,13 +1,66 @@
-"""The one-class support vector machine on a precomputed kernel."""
+"""The loss of the one-class support vector machine."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
 from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, check_options, checked_start
+from oracle_opt.oracles.svm.loss import Loss, signs
+
+
+class OneClass(Loss):
+    """``max(0, rho - f)``, with a reward of ``nu * n * rho``: points without labels, and outliers among them [1]_.
+
+    The dual is ``max -1/2 a @ K @ a`` over ``0 <= a <= 1``, ``sum(a) == nu * n``, that of
+    ``min 1/2 |w|**2 - nu * n * rho + sum(max(0, rho - w @ phi(x)))``, in the scale of libsvm; a, w and rho of the
+    reference are those here divided by ``nu * n``. The bias is -rho. All objectives are at most 0.
+
+    Parameters
+    ----------
+    nu : float
+        In (0, 1]: at most this share of the points has a negative decision value, at least this share is a support
+        vector.
+
+    Raises
+    ------
+    InvalidArgument
+        nu is not in (0, 1]. From `dual`: `y` is not None.
+
+    References
+    ----------
+    .. [1] Schoelkopf, Platt, Shawe-Taylor, Smola, Williamson (2001), "Estimating the support of a high-dimensional
+       distribution", Neural Computation 13, section 3.
+
+    Examples
+    --------
+    >>> from oracle_opt.oracles.svm import OneClass, solve_svm
+    >>> solution = solve_svm([[1.0, 0.0], [0.0, 3.0]], loss=OneClass(nu=0.5))
+    >>> solution.alpha.round(12).tolist(), round(solution.dual_objective, 12), round(solution.bias, 12)
+    ([0.75, 0.25], -0.375, -0.75)
+    """
+
+    def __init__(self, nu: float = 0.5) -> None:
+        if not 0.0 < nu <= 1.0:
+            raise InvalidArgument(f"`nu` must be in (0, 1], the share of points that may be outliers, got {nu!r}")
+        self.nu = float(nu)
+
+    def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
+        """No linear term, box between 0 and 1, sum ``nu * n``; see `Loss.dual`."""
+        if y is not None:
+            raise InvalidArgument(
+                f"`y` must be None for the loss OneClass, which knows no labels, got an array of shape {np.shape(y)}; "
+                "leave it out, or take `loss=Hinge()`"
+            )
+        # The size of its gradients is that of the kernel: unit 0.
+        return BoxDual(np.zeros(n_points), np.zeros(n_points), np.ones(n_points), total=self.nu * n_points, unit=0.0)
+
+    def predict(self, values: Vector) -> Vector:
+        """1 for points like those of the bank, -1 for outliers: the signs, 0 counting as 1."""
+        return signs(values)
 
 
 def solve_one_class(

@@ -1,0 +1,100 @@
+"""Checks of what the losses of support vector machines are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels._packed import count_signs
+
+
+def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
+    """Return labels as float64, or raise `InvalidArgument` unless they are -1 and +1, both present."""
+    if y is None:
+        raise InvalidArgument("`y` must hold the labels -1 and +1, got None; without labels take `loss=OneClass()`")
+    labels = np.asarray(y)
+    if labels.ndim != 1 or labels.size == 0:
+        raise InvalidArgument(f"`y` must have shape (n,), got {labels.shape}")
+    # Of a small problem, checks are a good part.
+    if labels.dtype == np.float64 and labels.flags.c_contiguous:
+        n_positive, n_negative = count_signs(labels)
+    else:
+        n_positive, n_negative = np.count_nonzero(labels == 1), np.count_nonzero(labels == -1)
+    if n_positive + n_negative < labels.size:
+        values = np.unique(labels)
+        shown = ", ".join(map(str, values[:4].tolist())) + (", ..." if values.size > 4 else "")
+        raise InvalidArgument(
+            f"`y` must hold the labels -1 and +1, got {shown}; convert two classes by "
+            "np.where(y == positive_class, 1, -1)"
+        )
+    if n_positive == 0 or n_negative == 0:
+        raise InvalidArgument(f"`y` must hold both classes -1 and +1, got only {labels[0]}")
+    if n_points is not None and labels.size != n_points:
+        raise InvalidArgument(f"`y` must have {n_points} labels, one a point, got {labels.size}")
+    return np.ascontiguousarray(labels, dtype=float)
+
+
+def checked_targets(y: ArrayLike | None, n_points: int | None = None) -> Vector:
+    """Return targets as float64, or raise `InvalidArgument` unless they are n finite numbers."""
+    if y is None:
+        raise InvalidArgument("`y` must hold the targets, got None; without targets take `loss=OneClass()`")
+    targets = np.asarray(y, dtype=float)
+    if targets.ndim != 1 or targets.size == 0:
+        raise InvalidArgument(f"`y` must have shape (n,), got {targets.shape}")
+    if not np.isfinite(targets).all():
+        first = int(np.flatnonzero(~np.isfinite(targets))[0])
+        raise InvalidArgument(f"`y` must be finite, got {targets[first]} at {first}; remove such points")
+    if n_points is not None and targets.size != n_points:
+        raise InvalidArgument(f"`y` must have {n_points} targets, one a point, got {targets.size}")
+    return np.ascontiguousarray(targets)
+
+
+def checked_C(C: float | ArrayLike) -> float | Vector:
+    """Return weights of the loss, or raise `InvalidArgument` unless they are positive finite numbers."""
+    if isinstance(C, (int, float)) and 0 < C < np.inf:
+        return float(C)
+    weights = np.array(C, dtype=float)
+    if weights.ndim > 1 or weights.size == 0:
+        raise InvalidArgument(f"`C` must be a number or have shape (n,), got shape {weights.shape}")
+    _check_positive(weights, "`C`")
+    weights.flags.writeable = False
+    return weights if weights.ndim else float(weights)
+
+
+def checked_class_weight(class_weight: Mapping[int, float] | None) -> dict[int, float] | None:
+    """Return factors on C, or raise `InvalidArgument` if a class is weighted that is not -1 or +1."""
+    if class_weight is None:
+        return None
+    if not isinstance(class_weight, Mapping):
+        raise InvalidArgument(f"`class_weight` must map the labels -1 and +1 to factors, got {class_weight!r}")
+    if unknown := set(class_weight) - {-1, 1}:
+        raise InvalidArgument(f"`class_weight` must weight the labels -1 and +1, got {sorted(map(str, unknown))}")
+    return {label: float(class_weight[label]) for label in sorted(class_weight)}
+
+
+def weights_of_points(C: float | Vector, y: Vector, class_weight: Mapping[int, float] | None = None) -> Vector:
+    """Weight of the loss of each point, ndarray of shape (n,): C times the weight of the label.
+
+    Raises
+    ------
+    InvalidArgument
+        C is of another length, or a product is not positive and finite.
+    """
+    if isinstance(C, np.ndarray) and C.shape != y.shape:
+        raise InvalidArgument(f"`C` must be a number or have shape {y.shape}, got shape {C.shape}")
+    if class_weight is None:
+        return np.full(y.shape, C)
+    weights: Vector = C * np.where(y > 0, class_weight.get(1, 1.0), class_weight.get(-1, 1.0))
+    _check_positive(weights, "`C` times `class_weight`")
+    return weights
+
+
+def _check_positive(weights: Vector, name: str) -> None:
+    good = (weights > 0) & (weights < np.inf)
+    if np.count_nonzero(good) < weights.size:
+        bad = weights[~good].flat[0]
+        raise InvalidArgument(f"{name} must be positive and finite, got {bad}; for a hard margin take a large number")

@@ -1,0 +1,83 @@
+"""The loss of a support vector machine: how it charges an error, seen through the dual problem it leads to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arguments import instance
+from oracle_opt.arrays import Vector
+from oracle_opt.oracles.svm.box_dual import BoxDual
+
+
+class Loss(ABC):
+    """What a support vector machine pays for its decision values; subclass it for one of your own.
+
+    The machine solves ``min over w and bias of 1/2 |w|**2 + sum of the losses of all points``. An object holds the
+    parameters of the loss and no data. Its two methods are all that `solve_svm` and the oracles of multiple kernel
+    learning ask for, so a new loss serves in all of them.
+
+    Examples
+    --------
+    The loss of quantile regression costs `share` for each unit by which a value is too small and ``1 - share`` for each
+    unit by which it is too large. Its dual is ``max y @ b - 1/2 b @ K @ b`` over a box:
+
+    >>> import numpy as np
+    >>> from oracle_opt.oracles.svm import BoxDual, Loss, solve_svm
+    >>> class Quantile(Loss):
+    ...     def __init__(self, share):
+    ...         self.share = share
+    ...     def dual(self, y, n_points):
+    ...         return BoxDual(np.array(y), np.full(n_points, self.share - 1.0), np.full(n_points, self.share))
+    ...     def predict(self, values):
+    ...         return values
+    >>> solution = solve_svm(np.zeros((4, 4)), [1.0, 2.0, 3.0, 4.0], Quantile(0.7))
+    >>> solution.bias  # of a kernel that explains nothing: the quantile
+    3.0
+    """
+
+    def __repr__(self) -> str:
+        """Class and parameters."""
+        words = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
+        return f"{type(self).__name__}({words})"
+
+    @abstractmethod
+    def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
+        """Dual of the machine but for its kernel.
+
+        Parameters
+        ----------
+        y : array_like of shape (n_points,) or None
+            Labels or targets of the points, as the caller gave them: to be checked here. None: there are none.
+        n_points : int
+            Number of points.
+
+        Returns
+        -------
+        BoxDual
+            Linear term, box and sum of the signed dual variables, those in ``K @ b + bias``, the decision values.
+
+        Raises
+        ------
+        InvalidArgument
+            `y` or the parameters cannot be used.
+        """
+
+    @abstractmethod
+    def predict(self, values: Vector) -> Vector:
+        """Prediction for new points of given decision values: a label or a target each, ndarray of shape (m,)."""
+
+
+def checked_dual(loss: Loss, y: ArrayLike | None, n_points: int) -> BoxDual:
+    """Return the dual of a loss, or raise `InvalidArgument` unless it is one that can be solved."""
+    dual = instance("loss", loss, Loss, "a Loss such as Hinge(C=100.0)").dual(y, n_points)
+    instance("loss.dual(...)", dual, BoxDual, "a BoxDual")
+    dual.check(n_points)
+    return dual
+
+
+def signs(values: Vector) -> Vector:
+    """Return the labels -1 or +1 of decision values, 0 counting as +1."""
+    return np.where(values >= 0, 1.0, -1.0)
