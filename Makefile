@@ -21,6 +21,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/cython-lint oracles
+	$(BIN)/python tools/link_types.py
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 

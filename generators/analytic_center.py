@@ -208,7 +208,7 @@ class AnalyticCenter(QueryPointGenerator):
         slopes, normals = pool.objective.matrix, pool.feasibility.matrix
         values = pool.upper - pool.objective.constant
         below, above = np.isfinite(box.lower), np.isfinite(box.upper)
-        sides = [box.lower, self.domain_weight * below, box.upper, self.domain_weight * above]
+        sides = (box.lower, self.domain_weight * below, box.upper, self.domain_weight * above)
         equalities = box.equality_matrix
         anchor = self._domain.interior_point() if pool.best is None else pool.best.point
         proximal = np.full(n, self.proximal / self._size**2)
@@ -220,7 +220,8 @@ class AnalyticCenter(QueryPointGenerator):
             slopes = np.column_stack([slopes / unit, -np.ones(len(slopes))])
             values = values / unit
             normals = np.column_stack([normals, np.zeros(len(normals))])
-            sides = [np.r_[a, b] for a, b in zip(sides, (-np.inf, 0.0, 0.0, weight), strict=True)]
+            lower, lower_weights, upper, upper_weights = sides
+            sides = np.r_[lower, -np.inf], np.r_[lower_weights, 0.0], np.r_[upper, 0.0], np.r_[upper_weights, weight]
             equalities = np.column_stack([equalities, np.zeros(len(equalities))])
             anchor, proximal = np.r_[anchor, 0.0], np.r_[proximal, 0.0]
         elif len(slopes):

@@ -136,9 +136,11 @@ class Ellipsoid(QueryPointGenerator):
         if self._upper - (ahead - length) <= 0.8 * (self._upper - self._lower):
             self._prove(normal, length, cut, size)
         normal /= length
-        logs = self._normals, self._lengths, self._depths, self._cuts, self._sizes
-        for log, entry in zip(logs, (normal, length, depth, cut, size), strict=True):
-            log.append(entry)
+        self._normals.append(normal)
+        self._lengths.append(length)
+        self._depths.append(depth)
+        self._cuts.append(cut)
+        self._sizes.append(size)
         along, across = _factors(d, depth)
         direction = self._axes @ normal
         self._center = self._center - (1 + d * depth) / (d + 1) * direction
@@ -220,7 +222,7 @@ class Ellipsoid(QueryPointGenerator):
                 total += share
                 constant += share * (taken.value - float(taken.subgradient @ taken.point))
                 slope += share * taken.subgradient
-            elif share > 0 and taken is not None:
+            elif share > 0 and isinstance(taken, FeasibilityCut):
                 constant += share * (taken.violation - float(taken.normal @ taken.point))
                 slope += share * taken.normal
                 tolerance += share * taken.error

@@ -79,7 +79,8 @@ class LBFGS(SequentialGenerator):
 
 def _two_loops(g: Vector, free: np.ndarray, pairs: deque[tuple[Vector, Vector]]) -> Vector:
     """``H g`` of the BFGS matrix restricted to the free variables (Nocedal's two loops)."""
-    q, steps = g.copy(), []
+    q = g.copy()
+    steps: list[tuple[Vector, Vector, float, float]] = []
     scale = 1.0
     for moved, turned in reversed(pairs):
         s, t = np.where(free, moved, 0.0), np.where(free, turned, 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import (
+    Cut,
     Domain,
     InvalidArgument,
     Minorant,
@@ -14,10 +15,10 @@ from oracle_opt import (
     Simplex,
     Step,
 )
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
-from oracle_opt.generators.masters.interior_point import Matrix, minimize_epigraph
+from oracle_opt.generators.masters.interior_point import minimize_epigraph
 from oracle_opt.generators.masters.level_projection import level_point
 
 # A Newton step whose value was predicted to this share of the gap is followed by one with the best point's curvature
@@ -114,8 +115,9 @@ class NewtonBundle(QueryPointGenerator):
         """Return the level or Newton point, with the wish for curvature."""
         return Query(self._point, curvature=True)
 
-    def tell(self, cut: ObjectiveCut) -> Step:
+    def tell(self, cut: Cut) -> Step:
         """Add the cut; step to the level set or to the minimizer of the second-order model."""
+        assert isinstance(cut, ObjectiveCut)  # it takes no others
         model, before = self._model, self._model.gap
         better = model.add(cut)
         best, gap = model.pool.best, model.gap
@@ -191,4 +193,5 @@ class NewtonBundle(QueryPointGenerator):
         point = np.zeros(len(active))
         point[chosen] = solved.x
         point[point < 1e-9 * point.max()] = 0.0
-        return point * (self._radius / point.sum())
+        scaled: Vector = point * (self._radius / point.sum())
+        return scaled

@@ -106,7 +106,8 @@ class ReducedGradient(SequentialGenerator):
 def _scaled(point: Vector, cut: ObjectiveCut) -> Vector:
     """Undo rounding in the sum and below zero; weights that are zero stay zero, which a projection would not keep."""
     point = np.maximum(point, 0.0)
-    return point * (cut.point.sum() / point.sum())
+    scaled: Vector = point * (cut.point.sum() / point.sum())
+    return scaled
 
 
 def _reduced_direction(cut: ObjectiveCut, lead: int) -> Vector:

@@ -16,8 +16,8 @@ from oracle_opt import (
     SpectralPart,
     Step,
 )
-from oracle_opt.arrays import EPS, Vector
-from oracle_opt.generators.masters.spectral import Matrix, SpectralModel, SpectralPoint, flattened, minimize_spectral
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, flattened, minimize_spectral
 
 NEW = 10  # eigenvectors that a call adds to the active ones
 ACTIVE = 1e-3  # share of the largest multiplier above which an eigenvector is active

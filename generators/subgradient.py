@@ -97,7 +97,7 @@ class Subgradient(QueryPointGenerator):
             away = self._domain.minimize_linear(cut.subgradient)[1] - cut.point
             size = float(np.linalg.norm(away))
             self._size = size if np.isfinite(size) and size > 0 else 1.0
-        return self.scale * self._size / np.sqrt(self._steps)
+        return float(self.scale * self._size / np.sqrt(self._steps))
 
     def _prove(self, cut: ObjectiveCut) -> None:
         """Raise the bound by the last cut and by the average of all."""

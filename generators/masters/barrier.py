@@ -155,13 +155,14 @@ def _newton_step(matrix: Matrix, weights: Vector, diagonal: Vector, gradient: Ve
     if len(equalities):
         # dx = -(H^-1 g - H^-1 E' nu) with E dx = 0
         newton = newton - normals @ _solved(equalities @ normals, equalities @ newton)
-    return -newton
+    step: Vector = -newton
+    return step
 
 
 def _solved(gram: Matrix, right: Vector) -> Vector:
     """``gram^-1 right``; NaN where rounding leaves the matrix singular, as beside a variable its equality fixes."""
     try:
-        solved: Vector = np.linalg.solve(gram, right)
+        solved = np.asarray(np.linalg.solve(gram, right), dtype=float)
     except np.linalg.LinAlgError:
         return np.full(len(right), np.nan)
     return solved

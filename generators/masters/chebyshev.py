@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import Domain
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool
-from oracle_opt.generators.masters.highs import Matrix
 from oracle_opt.generators.masters.linear_program import CutLP
 
 FLAT = 1e-6  # share of a slope below which its part in the affine hull is not told from rounding

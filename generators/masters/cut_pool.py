@@ -179,9 +179,9 @@ class CutPool:
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
         else:
-            for one in (cut, *cut.further):
+            for half in (cut, *cut.further):
                 self._add_row(
-                    self.feasibility, one.point, one.violation, one.normal, one.violation, tolerance=one.error
+                    self.feasibility, half.point, half.violation, half.normal, half.violation, tolerance=half.error
                 )
 
     def _add_summands(self, cut: ObjectiveCut) -> None:

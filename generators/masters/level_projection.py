@@ -55,11 +55,10 @@ def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
     rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
     rhs[len(objective) :] -= 3e-6 * unit[len(objective) :]  # three times the tolerance: stay inside feasibility cuts
-    domain, equations = model.domain, np.zeros((0, len(last)))
-    if isinstance(domain, Polyhedron):  # whose inequalities are in the pool, and whose box alone is simple
-        domain, equations = Box(domain.lower, domain.upper), domain.equality_matrix
-        assert isinstance(model.domain, Polyhedron)
-        matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, model.domain.equality_rhs]
+    domain, whole, equations = model.domain, model.domain, np.zeros((0, len(last)))
+    if isinstance(whole, Polyhedron):  # whose inequalities are in the pool, and whose box alone is simple
+        domain, equations = Box(whole.lower, whole.upper), whole.equality_matrix
+        matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, whole.equality_rhs]
         unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
     metric = None if entropic is False else model.domain.entropic_metric(last)
     if metric is None:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt import Domain
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool, Rows
 from oracle_opt.generators.masters.feasible_points import prove_empty
-from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, Matrix, WarmLP
+from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
 
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt import Domain
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool, Rows
-from oracle_opt.generators.masters.highs import Matrix
 from oracle_opt.generators.masters.linear_program import CutLP, CutRows, row_factors
 
 

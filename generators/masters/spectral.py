@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
@@ -199,7 +200,7 @@ def flattened(model: SpectralModel, V: Matrix, eta: Vector) -> tuple[Matrix, Vec
     return V / total, eta / total
 
 
-def _share(root: Matrix, change: Matrix, value: Vector, difference: Vector) -> float:
+def _share(root: NDArray[np.floating], change: Matrix, value: Vector, difference: Vector) -> float:
     """How far, at most 1, a definite matrix, given by its root, and a positive vector can change and stay so."""
     half = scipy.linalg.solve_triangular(root, change, lower=True, check_finite=False)
     whole = scipy.linalg.solve_triangular(root, half.T, lower=True, check_finite=False)

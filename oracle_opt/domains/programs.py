@@ -20,7 +20,7 @@ def linear_program(
     """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds."""
     import highspy  # only here and where it solves: the import takes time
 
-    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    model = highspy.Highs()
     # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance
     options = (
         ("output_flag", False),

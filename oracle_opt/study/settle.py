@@ -143,9 +143,11 @@ def settle(
                 cuts=result.history.cuts or (),
                 keep_cuts=True,
             )
+            if again.point is None:
+                break
             result = replace(again, n_calls=result.n_calls + again.n_calls)
             message = f"Within a radius of {radius:g}: {result.message}"
-            inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
+            inside = float(np.abs(again.point - oracle.free.center).max()) < 0.5 * radius
         if result.success and inside:
             return Verdict(Outcome.OPTIMAL, result, radius, Outcome.OPTIMAL.value)
         # a minimizer beyond the radius brings these about

@@ -202,10 +202,10 @@ class BendersOracle(Oracle):
                         return
                     continue
                 one = left[:1]
-                basis = self._programs[0].basis(dual)
-                if basis is not None:
-                    self._bases.append(basis)
-                    left = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
+                found = self._programs[0].basis(dual)
+                if found is not None:
+                    self._bases.append(found)
+                    left = self._settle(found, left, start, lower, upper, outcomes, p, gathered)
                 # to the tolerance a basis may not fit its own scenario, though it fits others
                 if len(left) and left[0] == one[0]:
                     gathered.add(dual, start + one, dual.values(lower[one], upper[one]), np.array([value]), outcomes, p)
@@ -239,6 +239,8 @@ class BendersOracle(Oracle):
             answers = []
             for s in members:
                 for block, outcome in zip(self.problem.blocks, outcomes[s], strict=True):
+                    assert block.cost is not None
+                    assert block.recourse is not None
                     if len(block.cost_columns):
                         program.change_cost(block.cost_columns, block.cost[outcome])
                     if len(block.recourse_entries):

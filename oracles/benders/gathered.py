@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, nextafter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +156,7 @@ class Gathered:
         self._sums += len(starts)
         self._longest = max(self._longest, min(len(members), _BLOCK))
 
-        def total(terms):  # type: ignore[no-untyped-def]
+        def total(terms: NDArray[np.floating]) -> NDArray[Any]:
             return np.add.reduceat(terms, starts, axis=0)
 
         frame = self.frame
@@ -202,12 +203,12 @@ class Gathered:
                 self.feasibility, key=lambda cut: -cut.violation / max(float(np.linalg.norm(cut.normal)), 1e-300)
             )
             return FeasibilityCut(self.x, first.violation, first.normal, tuple(rest), error=first.error)
-        summands = ()
+        summands: tuple[ObjectiveCut, ...] = ()
         if self.n_summands > 1:
             sums = zip(self.frame.share, self.value, self.upper, self.slope, self.size, self.slope_size, strict=True)
             summands = tuple(self._one(*each) for each in sums)
-        every = (self.value, self.upper, self.slope, self.size, self.slope_size)
-        return self._one(1.0, *(one.sum(axis=0) for one in every), summands=summands)
+        value, upper, slope = (one.sum(axis=0) for one in (self.value, self.upper, self.slope))
+        return self._one(1.0, value, upper, slope, self.size.sum(), self.slope_size.sum(axis=0), summands)
 
     def _one(
         self,

@@ -276,11 +276,11 @@ class _Reader:
             lower[i], upper[i] = self._row_sides(name)
         cost = np.array([self.entries.get((name, self.objective), 0.0) for name in self.columns])
         held = [(rows[row], self.columns[column], v) for (column, row), v in self.entries.items() if row in rows and v]
-        i, j, values = zip(*held, strict=True) if held else ((), (), ())
         shape = (len(rows), len(self.columns))
         ends = self._ends()
-        places = np.array(i, dtype=np.intp), np.array(j, dtype=np.intp)
-        matrix = sparse.csr_array(sparse.coo_array((np.array(values, dtype=float), places), shape=shape))
+        places = np.array([at[:2] for at in held], dtype=np.intp).reshape(-1, 2).T
+        values = np.array([value for *_, value in held], dtype=float)
+        matrix = sparse.csr_array(sparse.coo_array((values, (places[0], places[1])), shape=shape))
         return LinearProgram(
             rows,
             self.columns,

@@ -69,7 +69,7 @@ class Basis(DualVertex):
         rows, columns = basic[:, :n], basic[:, n:]
         np.maximum(lower[:, self.basic_rows] - rows, rows - upper[:, self.basic_rows], out=missed[:, :n])
         np.maximum(self.basic_lower - columns, columns - self.basic_upper, out=missed[:, n:])
-        fits: NDArray[np.bool_] = (missed <= slack).all(axis=1)
+        fits = np.asarray((missed <= slack).all(axis=1))
         if not fits.any():
             return fits, np.zeros(0)
         price = (1.0 + EPS * (len(sides) + 8)) * (np.maximum(missed[fits], 0.0) @ self.basic_price)
@@ -115,7 +115,8 @@ class Recourse:
     ) -> None:
         self.q, self.W, self.y_lower, self.y_upper = q.copy(), W.copy(), y_lower, y_upper
         self.signs, self.bounds = signs, bounds
-        self._side = 1.0 * (np.isinf(y_upper) & np.isfinite(y_lower)) - (np.isinf(y_lower) & np.isfinite(y_upper))
+        above, below = np.isinf(y_upper) & np.isfinite(y_lower), np.isinf(y_lower) & np.isfinite(y_upper)
+        self._side: Vector = np.where(above, 1.0, np.where(below, -1.0, 0.0))
         self._free = np.isinf(y_lower) & np.isinf(y_upper)
         # sizes of the bounds that a reduced cost may meet, for its rounding
         finite_lower, finite_upper = (np.where(np.isinf(side), 0.0, side) for side in (y_lower, y_upper))
@@ -181,7 +182,7 @@ class Recourse:
             self.W = sparse.csr_array((np.r_[self.W.data, np.zeros(len(missing))], places), shape=(m, k))
             self._places.clear()
             return self._positions(entries)
-        positions = np.searchsorted(rows * k + columns, wanted)
+        positions = np.asarray(np.searchsorted(rows * k + columns, wanted))
         self._places[id(entries)] = entries, positions
         return positions
 
@@ -274,19 +275,23 @@ class Recourse:
         if known is not None and known[1] is not None:
             return known[0], known[1]
         cost = self.q if costly else np.zeros_like(self.q)
-        target, least = (None, 0) if known is None else (known[0], known[2])
-        while True:
+        if known is not None:
             # what was inside for other costs may still be; solve anew only where more columns are outside
-            solved = target is None
-            if solved:
-                target = Inside(self.W, cost, self._side, self._free, self.signs).multipliers
-            reduced, doubt = self._reduced(target, cost)
-            margin = self._side * reduced - doubt
-            outside = int(((margin <= 0) & (self._side != 0)).sum())
-            if solved or outside <= least:
-                self._inside[costly] = target, margin, outside if solved else least
+            target, _, least = known
+            margin, outside = self._margin(target, cost)
+            if outside <= least:
+                self._inside[costly] = target, margin, least
                 return target, margin
-            target = None
+        target = Inside(self.W, cost, self._side, self._free, self.signs).multipliers
+        margin, outside = self._margin(target, cost)
+        self._inside[costly] = target, margin, outside
+        return target, margin
+
+    def _margin(self, target: Vector, cost: Vector) -> tuple[Vector, int]:
+        """By how much each reduced cost is on its side at these multipliers, and how many are not."""
+        reduced, doubt = self._reduced(target, cost)
+        margin = self._side * reduced - doubt
+        return margin, int(((margin <= 0) & (self._side != 0)).sum())
 
     def _ray(self, ray: Vector, lower: Vector, upper: Vector) -> DualVertex:
         """The ray with the sign that proves infeasibility: ``pi W y`` can nowhere reach what the sides ask."""

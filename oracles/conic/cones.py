@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt import InvalidArgument
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 
 Duals = NDArray[np.float64]
 
@@ -230,7 +230,7 @@ class PositiveSemidefinite(Cone):
         if not values[0] < least:
             return np.zeros((0, self.dimension))
         chosen = vectors[:, values < least][:, :most]
-        rows = chosen[self._rows].T * chosen[self._columns].T * self._scale
+        rows: Matrix = chosen[self._rows].T * chosen[self._columns].T * self._scale
         rows[:, self._rows == self._columns] += 4 * EPS
         return rows
 

@@ -6,8 +6,8 @@ from math import exp, inf, log
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
-from oracle_opt.oracles.conic.cones import EPS, Cone, Duals, length, one_row, scaled
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.conic.cones import Cone, Duals, length, one_row, scaled
 from oracle_opt.oracles.conic.roots import rising_root
 
 TINY = 5e-324  # the least positive number

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.cuts import FeasibilityCut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet
-from oracle_opt.oracles.conic.cones import EPS, ROUNDING, Cone, Duals, Nonnegative, Zero, length
+from oracle_opt.oracles.conic.cones import ROUNDING, Cone, Duals, Nonnegative, Zero, length
 
 FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the terms of ``A @ x + b``
 

@@ -7,8 +7,8 @@ from math import exp, hypot, inf, log, log1p
 import numpy as np
 
 from oracle_opt import InvalidArgument
-from oracle_opt.arrays import Vector
-from oracle_opt.oracles.conic.cones import EPS, Cone, Duals, length, one_row, scaled
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.conic.cones import Cone, Duals, length, one_row, scaled
 from oracle_opt.oracles.conic.roots import rising_root
 
 SMALL = float(np.finfo(float).tiny)  # the least number with all its digits

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from oracle_opt.arrays import digest
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels.base import (
-    EPS,
     Indices,
     KernelBank,
-    Matrix,
-    Vector,
     checked_indices,
     checked_out,
     checked_vector,
@@ -25,31 +21,17 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
-
-if AVX2:
-    from oracle_opt.oracles.kernels._packed_avx2 import (
-        combine_halves,
-        pack,
-        packed_forms,
-        piece_count,
-        row_products,
-        support_pairs,
-        thread_count,
-        transpose,
-        weighted_rows,
-    )
-else:
-    from oracle_opt.oracles.kernels._packed import (
-        combine_halves,
-        pack,
-        packed_forms,
-        piece_count,
-        row_products,
-        support_pairs,
-        thread_count,
-        transpose,
-        weighted_rows,
-    )
+from oracle_opt.oracles.kernels.packed_build import (
+    combine_halves,
+    pack,
+    packed_forms,
+    piece_count,
+    row_products,
+    support_pairs,
+    thread_count,
+    transpose,
+    weighted_rows,
+)
 
 
 class GramBank(KernelBank):
@@ -211,7 +193,8 @@ class GramBank(KernelBank):
         support_pairs(support, x, entries, weights)
         shares = np.empty((piece_count(n_pairs), self.n_kernels))
         weighted_rows(self._pairs, entries, weights, shares, thread_count(n_pairs * self.n_kernels))
-        return np.add.reduce(shares, axis=0)
+        total: Vector = np.add.reduce(shares, axis=0)
+        return total
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector, see `KernelBank.row_products`."""

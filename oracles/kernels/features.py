@@ -211,7 +211,8 @@ def _pair_groups(Z: Matrix) -> Iterator[tuple[tuple[int, ...], Vector, Vector]]:
 def _specs(features: tuple[int, ...], distances: Vector, products: Vector) -> Iterator[tuple[KernelSpec, Vector]]:
     """Yield the kernels on some features, each with the terms of the pairs it is a function of."""
     positive = np.sqrt(distances[distances > 0])
-    for width in np.geomspace(*np.quantile(positive, (0.1, 0.9)), N_WIDTHS):
+    least, largest = np.quantile(positive, (0.1, 0.9))
+    for width in np.geomspace(least, largest, N_WIDTHS):
         yield KernelSpec(features, KernelKind.RBF, float(width)), distances
     for degree in DEGREES:
         yield KernelSpec(features, KernelKind.POLYNOMIAL, float(degree)), products

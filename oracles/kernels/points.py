@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices, Vector
+from oracle_opt.oracles.kernels.base import Indices
 
 Points = Any  # ndarray or CSR array of shape (n, d)
 

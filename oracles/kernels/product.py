@@ -236,7 +236,7 @@ class _PointDistances:
         self._n_columns = raw.shape[1]
         kept = raw[:, self._columns]
         self._center, self._spread = kept.mean(axis=0), kept.std(axis=0)
-        self._points = (kept - self._center) / self._spread
+        self._points: Matrix = (kept - self._center) / self._spread
         self.shape = (self._columns.size, raw.shape[0])
 
     def total(self, d: Vector) -> Matrix:

@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arrays import digest
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
-    EPS,
     Indices,
     KernelBank,
-    Matrix,
-    Vector,
     checked_indices,
     checked_out,
     checked_vector,
@@ -158,16 +155,16 @@ class RBFBank(KernelBank):
         if not 0.0 <= quantiles[0] <= quantiles[1] <= 1.0:
             raise InvalidArgument(f"`quantiles` must be two numbers from 0 to 1 in order, got {quantiles!r}")
         by_column = points.tocsc() if sparse.issparse(points) else points
-        subsets: Sequence[ArrayLike]
+        given: Sequence[ArrayLike]
         if features is None:
             spread = by_column.max(axis=0) - by_column.min(axis=0)
             varied = np.flatnonzero(spread.toarray() if sparse.issparse(spread) else spread)
             if varied.size == 0:
                 raise InvalidArgument("`X` must have a column that is not constant, got none")
-            subsets = [varied, *varied[:, None]]
+            given = [varied, *varied[:, None]]
         else:
-            subsets = features
-        subsets = [_checked_features(f, points.shape[1]) for f in subsets[:n_kernels]]
+            given = features
+        subsets = [_checked_features(f, points.shape[1]) for f in given[:n_kernels]]
         if not subsets:
             raise InvalidArgument("`features` must have an entry, got none")
         counts = np.full(len(subsets), -(-n_kernels // len(subsets)))
@@ -179,7 +176,8 @@ class RBFBank(KernelBank):
             distances = sampled_distances(of_features(by_column, f), n_pairs, rng)
             if distances.size == 0:
                 raise InvalidArgument(f"`X` must have points that differ on the features {f.tolist()}")
-            widths.append(np.geomspace(*np.quantile(distances, quantiles), count))
+            least, largest = np.quantile(distances, quantiles)
+            widths.append(np.geomspace(least, largest, count))
         return cls(points, subsets, widths, scale=scale, block_bytes=block_bytes)
 
     def __repr__(self) -> str:

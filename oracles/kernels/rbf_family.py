@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.oracles.kernels.base import EPS, Indices, Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.points import Points, distinct, squared_norms
 
 # Features up to which squared differences are added up one by one: exact, where a difference of norms is rounded.
@@ -169,8 +170,8 @@ class RBFFamily:
     def _distances(self, left: Points, right: Points) -> Matrix:
         """Squared distances; as differences of norms, they may be below 0 by their rounding."""
         if left.shape[1] > FEW_FEATURES:
-            D: Matrix = left @ right
-            return D.toarray() if sparse.issparse(D) else D
+            product = left @ right
+            return np.asarray(product.toarray() if sparse.issparse(product) else product)
         D = np.zeros((left.shape[0], right.shape[1]))
         for f in range(left.shape[1]):
             difference = left[:, f, None] - right[f]
@@ -210,7 +211,7 @@ def blocks(rows: int, columns: int, block: int) -> Iterator[slice]:
 
 def _decays(D: Matrix, rates: Vector) -> Iterator[tuple[slice, int, Matrix]]:
     """Yield ``exp(-rates[k] * D[piece])`` piece by piece, rate by rate; the array is used again."""
-    for piece in blocks(*D.shape, CHUNK):
+    for piece in blocks(D.shape[0], D.shape[1], CHUNK):
         E = np.empty((piece.stop - piece.start, D.shape[1]))
         for k, rate in enumerate(rates.tolist()):
             np.multiply(D[piece], -rate, out=E)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.oracles.kernels.base import Indices, Matrix, Vector
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.rbf_family import RBFFamily
 
 
@@ -24,7 +25,7 @@ class RBFTables:
     """
 
     def __init__(self, families: Sequence[RBFFamily], scale: float) -> None:
-        tables = [scale * family.table for family in families]
+        tables: list[Matrix] = [scale * family.table for family in families if family.table is not None]
         index = np.concatenate([np.broadcast_to(f.index, (f.rates.size, f.index.size)) for f in families])
         sizes = np.concatenate([np.full(f.rates.size, f.n_distinct) for f in families])
         # Value a of kernel k has the number starts[k] + a, its pairs (a, b) are at pair_starts[k] + sizes[k] * a + b.
@@ -47,7 +48,8 @@ class RBFTables:
     def products(self, rows: Indices, v: Vector) -> Matrix:
         """Entries of every kernel times one vector, shape (r, t)."""
         products = self.matrix @ self._added_up(v)
-        return np.asarray(products)[self.starts + self.values[rows]]
+        of_rows: Matrix = np.asarray(products)[self.starts + self.values[rows]]
+        return of_rows
 
     def forms(self, v: Vector) -> Vector:
         """Quadratic forms of every kernel, shape (t,)."""
@@ -59,7 +61,8 @@ class RBFTables:
         support = np.flatnonzero(v)
         numbers = self.starts + self.values[support]
         weights = np.broadcast_to(v[support, None], numbers.shape)
-        return np.bincount(numbers.ravel(), weights.ravel(), minlength=self.matrix.shape[0])
+        added = np.bincount(numbers.ravel(), weights.ravel(), minlength=self.matrix.shape[0])
+        return np.asarray(added, dtype=float)
 
 
 def _squares(table: Matrix) -> list[Matrix]:

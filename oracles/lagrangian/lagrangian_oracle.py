@@ -169,7 +169,8 @@ class LagrangianOracle(Oracle):
         answers = [answer] if isinstance(answer, RelaxedSolution) else answer
         if not isinstance(answers, Sequence) or not answers:
             raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {answer!r}")
-        summands = [self._summand(u, one, k, len(answers)) for k, one in enumerate(answers)]
+        found = [self._summand(u, one, k, len(answers)) for k, one in enumerate(answers)]
+        summands = [one for one, _ in found]
         cost = sum(one.extras["cost"] for one in summands)
         activity = sum(one.extras["activity"] for one in summands)
         assert isinstance(activity, np.ndarray)
@@ -177,11 +178,9 @@ class LagrangianOracle(Oracle):
         if len(summands) > 1:
             sizes = sum(np.abs(one.extras["activity"]) for one in summands)
             costs = sum(abs(one.extras["cost"]) for one in summands)
-            missed = sum(one.extras.pop("missed") for one in summands)
+            missed = sum(short for _, short in found)
             off = 0.0 if _whole(activity) else EPS * len(summands) * sizes
             value, slope, error = self._cut(u, cost, activity, self.rhs, missed, costs, len(summands), off)
-        else:
-            summands[0].extras.pop("missed")
         self._compare(u, value, error)
         self._seen.append((cost, activity))
         extras = summands[0].extras if len(summands) == 1 else {"cost": cost, "activity": activity}
@@ -197,7 +196,7 @@ class LagrangianOracle(Oracle):
         missed: float,
         costs: float,
         count: int = 1,
-        off: ArrayLike = 0.0,
+        off: float | Vector = 0.0,
     ) -> tuple[float, Vector, float]:
         """Value, slope and error of ``-sign cost + u @ (rhs - activity)``, all rounding off the value and in the error.
 
@@ -207,7 +206,7 @@ class LagrangianOracle(Oracle):
         slope = rhs - activity
         # what rounding took off the difference, exactly (Knuth's two-sum)
         shadow = slope - rhs
-        lost = np.abs((rhs - (slope - shadow)) - (activity + shadow)) + off
+        lost: Vector = np.abs((rhs - (slope - shadow)) - (activity + shadow)) + off
         lift = self.domain.extent(lost) + float(lost @ np.abs(u)) if lost.any() else 0.0
         size = costs + float(np.abs(u) @ (np.abs(rhs) + np.abs(activity)))
         rounding = EPS * (len(u) + count + 3) * size
@@ -215,8 +214,8 @@ class LagrangianOracle(Oracle):
         least = value - (rounding + lift) * (1.0 + 4.0 * EPS)
         return least, slope, (missed + 2.0 * rounding + 2.0 * lift) * (1.0 + 8.0 * EPS) + 2.0 * EPS * abs(least)
 
-    def _summand(self, u: Vector, one: Any, k: int, count: int) -> ObjectiveCut:
-        """Cut of one summand, ``-sign c_k - u @ a_k`` plus its share of ``u @ rhs``."""
+    def _summand(self, u: Vector, one: Any, k: int, count: int) -> tuple[ObjectiveCut, float]:
+        """Cut of one summand, ``-sign c_k - u @ a_k`` plus its share of ``u @ rhs``; what its solution may miss."""
         if not isinstance(one, RelaxedSolution):
             raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {one!r}")
         cost, activity = float(one.cost), np.array(one.activity, dtype=float)
@@ -237,14 +236,12 @@ class LagrangianOracle(Oracle):
         extras: dict[str, Any] = {"cost": cost, "activity": activity}
         if one.solution is not None:
             extras["solution"] = np.array(one.solution, dtype=float)
-        extras["missed"] = missed = max(error, 0.0) + EPS * (2 * len(u) + 4) * (
-            abs(cost) + float(np.abs(u) @ abs(activity))
-        )
+        missed = max(error, 0.0) + EPS * (2 * len(u) + 4) * (abs(cost) + float(np.abs(u) @ abs(activity)))
         share = self.rhs / count
         # the shares add up to the right-hand sides, but for rounding
         off = EPS * np.abs(share) if count & (count - 1) else 0.0
         value, slope, error = self._cut(u, cost, activity, share, missed, abs(cost), off=off)
-        return ObjectiveCut(u, value, slope, error, extras=extras)
+        return ObjectiveCut(u, value, slope, error, extras=extras), missed
 
     def _compare(self, u: Vector, value: float, error: float) -> None:
         """Raise if a remembered x is better than the answer by more than the stated error."""

@@ -94,4 +94,5 @@ def restricted_master(
     # within the tolerance of HiGHS the second program may have no point; the first one's is as good then
     solved = least.x if cheapest.x is None else cheapest.x
     weights = np.maximum(solved[: len(flat)], 0.0).reshape(calls, summands)
-    return weights / weights.sum(axis=0)
+    shares: Matrix = weights / weights.sum(axis=0)
+    return shares

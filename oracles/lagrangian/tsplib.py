@@ -138,6 +138,6 @@ def _geo(given: Matrix) -> Matrix:
     q1 = np.cos(longitude[:, None] - longitude)
     q2 = np.cos(latitude[:, None] - latitude)
     q3 = np.cos(latitude[:, None] + latitude)
-    d = np.trunc(6378.388 * np.arccos(np.clip(0.5 * ((1 + q1) * q2 - (1 - q1) * q3), -1, 1)) + 1.0)
+    d: Matrix = np.trunc(6378.388 * np.arccos(np.clip(0.5 * ((1 + q1) * q2 - (1 - q1) * q3), -1, 1)) + 1.0)
     np.fill_diagonal(d, 0.0)
     return d

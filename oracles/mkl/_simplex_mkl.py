@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt.arrays import Vector, digest
+from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.svm.box_dual import BoxDual, decision_values
 from oracle_opt.oracles.svm.curvature import curvature_factor
@@ -106,7 +105,7 @@ class SimplexMKLOracle(Oracle):
             start=self._signed,
             accuracy=self.accuracy if query.accuracy is None else query.accuracy,
             max_steps=self.max_steps,
-            noise=self.bank.noise(np.count_nonzero(point)),
+            noise=self.bank.noise(int(np.count_nonzero(point))),
         )
         S = self._forms(svm.signed_dual)
         constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, self._S_error)

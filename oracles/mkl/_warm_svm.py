@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector, digest
+from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
-from oracle_opt.oracles.kernels.bank import Matrix
 from oracle_opt.oracles.svm.csvc import (
     SVMSolution,
     checked_box,

@@ -10,14 +10,8 @@ import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.mkl.lpmkl_build import Entropy, LpNorm, Penalty, SquaredNorm
 from oracle_opt.oracles.mkl.regularizers import EntropyRegularizer, LpRegularizer, Regularizer
-
-if AVX2:
-    from oracle_opt.oracles.mkl._lpmkl_avx2 import Entropy, LpNorm, Penalty, SquaredNorm
-else:
-    from oracle_opt.oracles.mkl._lpmkl import Entropy, LpNorm, Penalty, SquaredNorm
-
 
 # Exponent of a kernel weight under the entropy; larger ones could overflow in sums.
 LARGEST = 300.0
@@ -136,7 +130,7 @@ class SquaredLpNorm(SmoothDual):
     def best_multiple(self, linear: float, S: Vector) -> float:
         """``(linear / (w(S) @ S))**(2/3)``, as w is homogeneous of degree 1: ``w(S) @ S = norm**2 / (2 lam)``."""
         low, high = MULTIPLES
-        return min(max((2.0 * self.lam * linear / self._norm(S) ** 2) ** (2.0 / 3.0), low), high)
+        return min(max(float((2.0 * self.lam * linear / self._norm(S) ** 2) ** (2.0 / 3.0)), low), high)
 
     def start(self) -> Vector:
         """Ones."""
@@ -155,7 +149,7 @@ class SquaredLpNorm(SmoothDual):
     def _norm(self, S: Vector) -> float:
         """``norm(S, q)``, scaled so that no power overflows, and kept so far from 0 that its square is not."""
         largest = max(float(S.max()), 1e-150)
-        return max(largest * float(((S / largest) ** self.q).sum()) ** (1.0 / self.q), 1e-150)
+        return max(largest * float(float(((S / largest) ** self.q).sum()) ** (1.0 / self.q)), 1e-150)
 
 
 class GeneralizedKL(SmoothDual):

@@ -157,7 +157,7 @@ class GMKLOracle(WeightedSVMOracle):
         d = np.maximum(checked_point(query.point, self.domain), 0.0)
         regularized, slope = self._regularize(d)
         svm = self._svm
-        noise = 0.0 if isinstance(self.bank, ProductBank) else self.bank.noise(np.count_nonzero(d))
+        noise = 0.0 if isinstance(self.bank, ProductBank) else self.bank.noise(int(np.count_nonzero(d)))
         solution = svm.solve(self.bank.combine(d, out=svm.kernel), query.accuracy, noise)
         alpha = solution.alpha
         extras: dict[str, Any] = {"alpha": alpha, "bias": solution.bias, "n_steps": solution.n_steps}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
-from oracle_opt.oracles.kernels.base import EPS, KernelBank
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.svm.box_dual import BoxDual
 
 

@@ -78,6 +78,9 @@ class MixedNormOracle(WeightedSVMOracle):
     (0.25, [0.5, 0.5])
     """
 
+    bank: KernelBank
+    domain: ProductOfSimplices
+
     def __init__(
         self,
         bank: KernelBank,
@@ -143,7 +146,7 @@ class MixedNormOracle(WeightedSVMOracle):
             n_solves += 1
             weights = np.empty(self.bank.n_kernels)
             weights[self._order] = point / self._of_kernels(c)
-            noise = self.bank.noise(np.count_nonzero(weights))
+            noise = self.bank.noise(int(np.count_nonzero(weights)))
             svm = self._svm.solve(self.bank.combine(weights, out=self._svm.kernel), 0.5 * wanted, noise)
             n_steps += svm.n_steps
             b = svm.signed_dual

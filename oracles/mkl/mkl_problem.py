@@ -9,11 +9,11 @@ from time import perf_counter
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
-from oracle_opt.oracles.kernels.base import EPS, KernelBank, Matrix
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.duals import smooth_dual
 from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
 from oracle_opt.oracles.mkl.losses import _LossData as Loss
@@ -128,7 +128,7 @@ class MKLProblem:
             self.kernel = np.empty((self.bank.n_points, self.bank.n_points))
         self.bank.combine(d, out=self.kernel)
         y, C = self.loss.linear, self.loss.upper - self.loss.lower
-        limit, noise = STEPS_A_POINT * y.size, self.bank.noise(np.count_nonzero(d))
+        limit, noise = STEPS_A_POINT * y.size, self.bank.noise(int(np.count_nonzero(d)))
         return solve_checked(self.kernel, y, C, start=start, accuracy=accuracy, max_steps=limit, noise=noise)
 
     def _solved(self, d: Vector, svm: SVMSolution, n_steps: int) -> ObjectiveCut:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import Step
@@ -16,7 +16,7 @@ from oracle_opt.oracles.mkl.duals import SmoothDual, column_blocks
 from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
-from oracle_opt.oracles.svm.curvature import Matrix, curvature_factor
+from oracle_opt.oracles.svm.curvature import curvature_factor
 
 # Relative gap at which a regularizer on the way is left for the next.
 ON_THE_WAY = 0.1
@@ -139,4 +139,5 @@ def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: Ob
         R[:, part] = Q @ R[:, part]
     W = r.derivative(theta)
     system = np.eye(free.size) + 2.0 * W.between(R)
-    return y - 2.0 * (cho_solve(cho_factor(system), R @ (W @ y)) @ R)
+    direction: Vector = y - 2.0 * (cho_solve(cho_factor(system), R @ (W @ y)) @ R)
+    return direction

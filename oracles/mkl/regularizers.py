@@ -154,7 +154,7 @@ class LpRegularizer(Regularizer):
 
     def value(self, d: Vector) -> float:
         """``weight / power * norm(d, p)**power``."""
-        return self.weight / self.power * _norm(d, self.p) ** self.power
+        return float(self.weight / self.power * _norm(d, self.p) ** self.power)
 
     def gradient(self, d: Vector) -> Vector:
         """``weight * norm**(power - p) * d**(p - 1)``, as ``weight * norm**(power - 1) * (d / norm)**(p - 1)``."""
@@ -170,7 +170,7 @@ class LpRegularizer(Regularizer):
         if self.power == 1.0:
             return 0.0 if ratio <= 1.0 else float("inf")
         m = self.power / (self.power - 1.0)
-        return self.weight / m * ratio**m
+        return float(self.weight / m * ratio**m)
 
     def dual_bound(self, total: float, s: Vector, longest: float) -> float:
         """In closed form: the conjugate is homogeneous of degree m, so ``total = 2 m t**(2 m - 1) conjugate(s)``."""
@@ -178,11 +178,11 @@ class LpRegularizer(Regularizer):
         if ratio == 0.0:
             return total * min(longest, 1.0)
         if self.power == 1.0:
-            return total * min(longest, ratio**-0.5)
+            return float(total * min(longest, ratio**-0.5))
         m = self.power / (self.power - 1.0)
         at_one = self.weight / m * ratio**m
         t = min(longest, (total / (2.0 * m * at_one)) ** (1.0 / (2.0 * m - 1.0)))
-        return t * total - t ** (2.0 * m) * at_one
+        return float(t * total - t ** (2.0 * m) * at_one)
 
     def metric(self, d: Vector) -> Vector | None:
         """``d**(p - 2)`` for p < 2: the rank-one part of the Hessian and that of the SVM are left out."""
@@ -294,7 +294,7 @@ def _norm(d: Vector, p: float) -> float:
         return largest
     if p == 1.0:
         return float(d.sum())
-    return largest * float(((d / largest) ** p).sum()) ** (1.0 / p)
+    return float(largest * float(((d / largest) ** p).sum()) ** (1.0 / p))
 
 
 def _checked_weight(weight: float, name: str) -> float:

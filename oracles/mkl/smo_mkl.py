@@ -7,19 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
-from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.kernels.base import EPS, Indices, KernelBank, Matrix
+from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.losses import _LossData as Loss
+from oracle_opt.oracles.mkl.lpmkl_build import ColumnCache, Penalty, take_steps
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
-
-if AVX2:
-    from oracle_opt.oracles.mkl._lpmkl_avx2 import ColumnCache, Penalty, take_steps
-else:
-    from oracle_opt.oracles.mkl._lpmkl import ColumnCache, Penalty, take_steps
 
 # Steps, and working sets, after which a duality gap is computed in any case.
 ROUND, SETS = 10_000, 25

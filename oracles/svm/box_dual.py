@@ -11,13 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
-
-if AVX2:
-    from oracle_opt.oracles.svm._smo_avx2 import solve_signed
-else:
-    from oracle_opt.oracles.svm._smo import solve_signed
+from oracle_opt.oracles.svm.smo_build import solve_signed
 
 
 class SVMStatus(Enum):

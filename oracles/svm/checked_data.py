@@ -23,7 +23,7 @@ def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     if labels.dtype == np.float64 and labels.flags.c_contiguous:
         n_positive, n_negative = count_signs(labels)
     else:
-        n_positive, n_negative = np.count_nonzero(labels == 1), np.count_nonzero(labels == -1)
+        n_positive, n_negative = int((labels == 1).sum()), int((labels == -1).sum())
     if n_positive + n_negative < labels.size:
         values = np.unique(labels)
         shown = ", ".join(map(str, values[:4].tolist())) + (", ..." if values.size > 4 else "")

@@ -7,23 +7,18 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.oracles._processor import AVX2
+from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.box_dual import (
     BoxDual,
     SVMSolution,
     SVMStatus,
-    Vector,
     check_options,
     checked_problem,
     checked_start,
     decision_values,
 )
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
-
-if AVX2:
-    from oracle_opt.oracles.svm._smo_avx2 import signed_box
-else:
-    from oracle_opt.oracles.svm._smo import signed_box
+from oracle_opt.oracles.svm.smo_build import signed_box
 
 __all__ = [
     "SVMSolution",

@@ -7,15 +7,10 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
 from oracle_opt.oracles.svm.loss import Loss, signs
-
-if AVX2:
-    from oracle_opt.oracles.svm._smo_avx2 import signed_box
-else:
-    from oracle_opt.oracles.svm._smo import signed_box
+from oracle_opt.oracles.svm.smo_build import signed_box
 
 
 class Hinge(Loss):

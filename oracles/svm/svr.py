@@ -5,16 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.svm.box_dual import (
-    BoxDual,
-    SVMSolution,
-    Vector,
-    check_options,
-    checked_problem,
-    checked_start,
-    unit_of,
-)
+from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, check_options, checked_problem, checked_start, unit_of
 from oracle_opt.oracles.svm.csvc import checked_box
 
 

@@ -40,7 +40,7 @@ NOTES = (
 )
 
 
-class Unregularized(Regularizer):  # type: ignore[misc]  # its module is checked without types
+class Unregularized(Regularizer):
     """r = 0: the paper has no regularizer."""
 
     convex = True

@@ -44,7 +44,8 @@ def table1(options: Options) -> Reproduced:
                     tally.add(row, f"seconds, {name}", thread_time() - began if result.success else np.nan)
                     if name == "SMO-MKL":
                         cut = result.cut
-                        assert cut is not None  # there is one from the first row on
+                        assert cut is not None
+                        assert result.point is not None  # there is one from the first row on
                         decisions = bank.cross(X[test], result.point) @ cut.extras["signed_dual"] + cut.extras["bias"]
                         right = np.where(decisions >= 0, 1.0, -1.0) == y[test]
                         used = (result.point > USED * result.point.max()).sum()
