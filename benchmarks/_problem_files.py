@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from oracle_opt import FreeSpace
-from oracle_opt.oracles import ConicOracle, Nonnegative, PositiveSemidefinite, Zero
+from oracle_opt.oracles import ConicOracle, ConicProblem, Nonnegative, PositiveSemidefinite, Zero
 
 FOLDER = Path(os.environ.get("ORACLE_OPT_PROBLEMS", "problems"))
 
@@ -44,8 +44,8 @@ def _rows_oracle(c, rows, lower, upper, offset, P=None):
     below, above = (lower > -1e20) & ~equal, (upper < 1e20) & ~equal
     cones = [Zero(int(equal.sum()))] if equal.any() else []
     cones += [Nonnegative(int(below.sum() + above.sum()))]
-    A = sparse.vstack([rows[equal], rows[below], -rows[above]])
-    b = np.r_[-lower[equal], -lower[below], upper[above]]
+    A = sparse.vstack([rows[equal], -rows[below], rows[above]])
+    b = np.r_[lower[equal], -lower[below], upper[above]]
     return ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), P=P, offset=offset, max_half_spaces=500)
 
 
@@ -59,7 +59,7 @@ def quadratic_program(entry):
 
 
 def semidefinite_program(entry):
-    """c, A, b and cones of ``min c x : sum_i x_i F_i - F_0`` in K, from a file in SDPA's sparse format."""
+    """``min c x : sum_i x_i F_i - F_0`` in K, from a file in SDPA's sparse format."""
     lines = (FOLDER / "sdp" / f"{entry['name']}.dat-s").read_text().splitlines()
     lines = [line for line in lines if line.strip() and line[0] not in '"*']
     plain = [line.translate(str.maketrans(",(){}", "     ")).split() for line in lines]
@@ -79,6 +79,6 @@ def semidefinite_program(entry):
         if k == 0:
             b[row] -= value
         else:
-            entries.append((row, k - 1, value))
+            entries.append((row, k - 1, -value))
     rows, columns, values = zip(*entries, strict=True)
-    return c, sparse.csr_array((values, (rows, columns)), shape=(len(b), m)), b, cones
+    return ConicProblem(c, sparse.csr_array((values, (rows, columns)), shape=(len(b), m)), b, cones)

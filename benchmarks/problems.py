@@ -73,21 +73,22 @@ def quadratic(entry, seconds):
     """Rows of a quadratic program, its squares the summands of the cuts."""
     for generator in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
         oracle = quadratic_program(entry)
-        size = f"{len(oracle.c)} x {len(oracle.b)}"
+        size = f"{len(oracle.problem.c)} x {len(oracle.problem.b)}"
         yield partial(settled, entry, oracle, size, generator, 1e-6, seconds)
 
 
 def semidefinite(entry, seconds):
     """Rows of a semidefinite program; of constant trace through its dual, an eigenvalue problem, too."""
-    c, A, b, cones = semidefinite_program(entry)
-    orders = [cone.order for cone in cones if isinstance(cone, PositiveSemidefinite)]
-    size = f"{len(c)}, order {max(orders)}" + (f" and {len(cones) - 1} more blocks" if len(cones) > 1 else "")
-    oracle = ConicOracle(c, A, b, cones, domain=FreeSpace(len(c), 1e4), tolerance=1e-8)
+    problem = semidefinite_program(entry)
+    orders = [cone.order for cone in problem.cones if isinstance(cone, PositiveSemidefinite)]
+    size = f"{problem.c.size}, order {max(orders)}"
+    size += f" and {len(problem.cones) - 1} more blocks" if len(problem.cones) > 1 else ""
+    oracle = ConicOracle.from_problem(problem, domain=FreeSpace(problem.c.size, 1e4), tolerance=1e-8)
     for generator in (AnalyticCenter(), LevelSet()):
         yield partial(settled, entry, oracle, size, generator, 1e-5, seconds)
     if entry.get("status", "optimal") == "optimal":
         for generator in (SpectralBundle(min_order=40), LevelSet()):
-            yield partial(promised, entry, (c, A, b, cones), generator, 1e-5, seconds)
+            yield partial(promised, entry, problem, generator, 1e-5, seconds)
 
 
 def promised(entry, program, generator, rtol, seconds):
@@ -98,7 +99,7 @@ def promised(entry, program, generator, rtol, seconds):
     """
     began, radius, trace, start, n_calls = perf_counter(), 1e3, 1.0, None, 0
     while True:
-        oracle, constant = as_largest_eigenvalue(*program, radius, trace)
+        oracle, constant = as_largest_eigenvalue(program, radius, trace)
         left = max(seconds - (perf_counter() - began), 1.0)
         result = minimize(oracle, generator, start, rtol=rtol, max_calls=20_000, max_seconds=left)
         n_calls += result.n_calls
@@ -117,7 +118,7 @@ def promised(entry, program, generator, rtol, seconds):
     return row(name, size, entry["resolved"], result, ended, perf_counter() - began, generator)
 
 
-def as_largest_eigenvalue(c, A, b, cones, radius=1e3, trace=1.0):
+def as_largest_eigenvalue(program, radius=1e3, trace=1.0):
     """Oracle of ``min c x + trace * max(0, lambda_max(F_0 - sum_i x_i F_i))``, and whether it needs no promised trace.
 
     Where ``sum_i y_i F_i = I`` for some y, all solutions Y of the dual have the trace ``c y``, and so has lambda_max
@@ -126,6 +127,7 @@ def as_largest_eigenvalue(c, A, b, cones, radius=1e3, trace=1.0):
     All F_i come to norm one by the units of x, and then, where the trace is a promise, each block to the square root of
     its order, that of all F_i together: the promises are in these units.
     """
+    c, A, b, cones = program.c, -program.A, program.b, program.cones
     norms = sparse.linalg.norm(A, axis=0)
     A, c = A @ sparse.diags_array(1.0 / norms), c / norms
     matrices = [isinstance(cone, PositiveSemidefinite) for cone in cones]

@@ -51,7 +51,7 @@ def instance(name: str, value: object, kind: type[T], instead: str) -> T:
 
 def instances(name: str, values: Iterable[Any], kind: type[T], instead: str) -> tuple[T, ...]:
     """Return a sequence of objects of a class as a tuple, or refuse it."""
-    if isinstance(values, str | bytes | kind) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidArgument(f"`{name}` must be a sequence, each {instead}, got {shown(values)}")
     return tuple(instance(f"{name}[{i}]", value, kind, instead) for i, value in enumerate(values))
 

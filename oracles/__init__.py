@@ -4,6 +4,7 @@ from oracle_opt.oracles.benders import BendersOracle, Estimate, RandomBlock, Two
 from oracle_opt.oracles.conic import (
     Cone,
     ConicOracle,
+    ConicProblem,
     Exponential,
     Infeasibility,
     Nonnegative,
@@ -48,6 +49,7 @@ __all__ = [
     "BendersOracle",
     "Cone",
     "ConicOracle",
+    "ConicProblem",
     "CvxpyOracle",
     "ElasticNet",
     "EntropyRegularizer",

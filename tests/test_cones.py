@@ -96,7 +96,7 @@ def test_a_point_is_feasible_within_the_stated_distance(cone, v):
     """The identity as A: the distance in x is the distance from the cone, relative to the terms from 1 on."""
     v = np.array(v)
     outward = cone.separate(v + np.array([0.1, 0, 0] if isinstance(cone, Exponential) else [-0.1, 0, 0]))
-    oracle = ConicOracle(np.ones(3), np.eye(3), np.zeros(3), [cone], domain=Box(-np.full(3, 9.0), np.full(3, 9.0)))
+    oracle = ConicOracle(np.ones(3), -np.eye(3), np.zeros(3), [cone], domain=Box(-np.full(3, 9.0), np.full(3, 9.0)))
     answers = []
     for step in (0.5e-9, 20e-9):
         answers.append(oracle.query(Query(v - step * outward[0])))
@@ -107,7 +107,7 @@ def test_a_point_is_feasible_within_the_stated_distance(cone, v):
 
 def test_small_half_spaces_of_large_points_count():
     """Next to x = -1e4 the other entries still mean what they say."""
-    oracle = ConicOracle(np.ones(3), np.eye(3), np.zeros(3), [Exponential()], domain=FreeSpace(3, 1e5))
+    oracle = ConicOracle(np.ones(3), -np.eye(3), np.zeros(3), [Exponential()], domain=FreeSpace(3, 1e5))
     assert isinstance(oracle.query(Query(np.array([-1e4, 1.0, -1e-6]))), FeasibilityCut)
     assert isinstance(oracle.query(Query(np.array([-1e4, 1.0, 1e-6]))), ObjectiveCut)
 
@@ -122,7 +122,7 @@ def test_what_counts_as_feasible_violates_no_half_space_by_more_than_its_error(c
     for scale in (1.0, 1e-4):
         kept, cuts = [], []
         A = rng.normal(size=(3, 4)) * np.array([1.0, scale, scale, 1e-3])
-        oracle = ConicOracle(np.ones(4), A, b, [cone], domain=domain, tolerance=1e-2)
+        oracle = ConicOracle(np.ones(4), -A, b, [cone], domain=domain, tolerance=1e-2)
         for x in rng.uniform(-1, 1, (300, 4)):
             cut = oracle.query(Query(x))
             (cuts if isinstance(cut, FeasibilityCut) else kept).append(cut)
@@ -140,7 +140,7 @@ def test_the_error_of_a_feasibility_cut_holds_what_a_cone_takes_for_rounding(ord
     cone, rng = PositiveSemidefinite(order), np.random.default_rng(order)
     n = cone.dimension
     domain = Box(np.full(n, -1e6), np.full(n, 1e6))
-    oracle = ConicOracle(np.ones(n), np.eye(n), np.zeros(n), [cone], domain=domain, tolerance=0.0)
+    oracle = ConicOracle(np.ones(n), -np.eye(n), np.zeros(n), [cone], domain=domain, tolerance=0.0)
     turn = np.linalg.qr(rng.normal(size=(order, order)))[0]
     kept, cuts = [], []
     for share in 10.0 ** rng.uniform(-16, -11, 60):

@@ -131,21 +131,21 @@ def test_cvxpy_problems_agree_with_clarabel(name, problem, generator):
 
 def test_infeasible_linear_program_has_a_farkas_proof():
     # x + y >= 3 with x <= 1, y <= 1
-    A, b = [[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [-3.0, 1.0, 1.0]
+    A, b = [[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]], [-3.0, 1.0, 1.0]
     oracle = ConicOracle([1.0, 1.0], A, b, [Nonnegative(3)], domain=FreeSpace(2, 100.0))
     run = minimize(oracle, Kelley(), keep_cuts=True)
     assert run.status is Status.EMPTY
     proof = oracle.infeasibility(run.history.cuts)
     assert proof.in_dual_cone
     assert proof.reach > 1e10
-    assert np.allclose(oracle.A.T @ proof.dual, 0)
-    assert oracle.b @ proof.dual < 0
+    assert np.allclose(oracle.problem.A.T @ proof.dual, 0)
+    assert oracle.problem.b @ proof.dual < 0
 
 
 def test_infeasible_semidefinite_program_states_how_far_its_proof_reaches():
     # [[x, 1], [1, 0]] is never positive semidefinite, but nearly so for large x: a weak infeasibility
     cone = PositiveSemidefinite(2)
-    A = sparse.csr_array(cone.vector(np.array([[1.0, 0.0], [0.0, 0.0]]))[:, None])
+    A = sparse.csr_array(cone.vector(np.array([[-1.0, 0.0], [0.0, 0.0]]))[:, None])
     oracle = ConicOracle([1.0], A, cone.vector(np.array([[0.0, 1.0], [1.0, 0.0]])), [cone], domain=FreeSpace(1, 10.0))
     run = minimize(oracle, Kelley(), keep_cuts=True, max_calls=200)
     assert run.status is Status.EMPTY
@@ -156,7 +156,7 @@ def test_infeasible_semidefinite_program_states_how_far_its_proof_reaches():
 
 def test_a_direction_of_recession_proves_unboundedness():
     # min -x - y with norm(x, y) <= 2 x: falls along (1, 1)
-    A, b = [[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 0.0, 0.0]
+    A, b = [[-2.0, 0.0], [-1.0, 0.0], [0.0, -1.0]], [1.0, 0.0, 0.0]
     oracle = ConicOracle([-1.0, -1.0], A, b, [SecondOrder(3)], domain=FreeSpace(2, 1e3))
     run = minimize(oracle.recession(), Kelley(), rtol=1e-4)
     assert run.upper_bound < -0.5
@@ -169,7 +169,7 @@ def test_a_direction_of_recession_proves_unboundedness():
 
 
 def test_a_contradiction_without_x_is_told_at_once():
-    oracle = ConicOracle([1.0], [[0.0], [1.0]], [-1.0, 0.0], [Nonnegative(2)])
+    oracle = ConicOracle([1.0], [[0.0], [-1.0]], [-1.0, 0.0], [Nonnegative(2)])
     run = minimize(oracle, Kelley())
     assert run.status is Status.EMPTY
     assert run.n_calls == 0
@@ -177,7 +177,7 @@ def test_a_contradiction_without_x_is_told_at_once():
 
 def test_several_cuts_of_one_call_are_capped():
     oracle = ConicOracle(
-        np.ones(6), np.eye(6), -np.arange(1.0, 7.0), [Nonnegative(6)], hold_rows=False, max_half_spaces=3
+        np.ones(6), -np.eye(6), -np.arange(1.0, 7.0), [Nonnegative(6)], hold_rows=False, max_half_spaces=3
     )
     cut = oracle.query(Query(np.zeros(6)))
     assert isinstance(cut, FeasibilityCut)

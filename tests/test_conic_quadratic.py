@@ -29,12 +29,12 @@ GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()]
 
 
 def quadratic_program(seed, n=8):
-    """P, c, equations, inequalities and bounds as rows ``A @ x + b`` in K; of random rank, so with a flat part."""
+    """P, c, equations, inequalities and bounds as rows ``b - A @ x`` in K; of random rank, so with a flat part."""
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(rng.integers(2, n + 1), n))
     inside = rng.uniform(0.2, 0.8, size=n)
     E, G = rng.normal(size=(2, n)), rng.normal(size=(6, n))
-    A = np.vstack([E, G, np.eye(n), -np.eye(n)])
+    A = -np.vstack([E, G, np.eye(n), -np.eye(n)])
     b = np.r_[-E @ inside, rng.uniform(0.05, 0.5, size=6) - G @ inside, np.zeros(n), np.ones(n)]
     return factor.T @ factor, rng.normal(size=n), A, b, [Zero(2), Nonnegative(6 + 2 * n)]
 
@@ -42,7 +42,7 @@ def quadratic_program(seed, n=8):
 def solved(P, c, A, b, solver):
     """Optimal value by another solver."""
     x = cp.Variable(len(c))
-    rows = [A[:2] @ x + b[:2] == 0, A[2:] @ x + b[2:] >= 0]
+    rows = [A[:2] @ x == b[:2], A[2:] @ x <= b[2:]]
     return cp.Problem(cp.Minimize(0.5 * cp.quad_form(x, P, assume_PSD=True) + c @ x), rows).solve(solver=solver)
 
 
@@ -57,7 +57,7 @@ def test_quadratic_programs_agree_with_other_solvers(seed, generator):
     assert run.status is Status.CONVERGED
     assert run.lower_bound - 1e-7 <= known <= run.upper_bound + 1e-7
     assert not oracle.gives_feasibility_cuts
-    v = A @ run.point + b
+    v = b - A @ run.point
     assert np.abs(v[:2]).max() <= 1e-8
     assert v[2:].min() >= -1e-8
 
@@ -81,7 +81,7 @@ def test_the_options_change_the_way_and_not_the_end(arguments):
 def test_the_level_method_needs_fewer_calls_with_the_squares_as_parts(seed):
     rng, n = np.random.default_rng(seed), 12
     root = rng.normal(size=(n, n)) * np.logspace(0, 2, n)[:, None]
-    P, A, b = root.T @ root, np.vstack([np.ones(n), np.eye(n)]), np.r_[-1.0, np.zeros(n)]
+    P, A, b = root.T @ root, np.vstack([np.ones(n), -np.eye(n)]), np.r_[1.0, np.zeros(n)]
     c, domain = -P @ rng.random(n), FreeSpace(n, 10.0)
     split, whole = (
         minimize(ConicOracle(c, A, b, [Zero(1), Nonnegative(n)], P=P, domain=domain, split=it), LevelSet())
@@ -93,7 +93,7 @@ def test_the_level_method_needs_fewer_calls_with_the_squares_as_parts(seed):
 
 def test_with_a_curved_cone_beside_the_rows():
     # the point of the unit disc, with x + y >= 1 and 3 x <= y, that is nearest to (2, 0)
-    A = [[1.0, 1.0], [-3.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    A = [[-1.0, -1.0], [3.0, -1.0], [0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]]
     oracle = ConicOracle(
         [-2.0, 0.0], A, [-1.0, 0.0, 1.0, 0.0, 0.0], [Nonnegative(2), SecondOrder(3)], P=np.eye(2), offset=2.0
     )
@@ -171,7 +171,7 @@ def test_cvxpy_keeps_the_quadratic_objective():
     problem = cp.Problem(cp.Minimize(objective), [cp.sum(x) == y, x >= 0.1])
     oracle = ConicOracle.from_cvxpy(problem, tolerance=1e-8).within(50.0)
     assert oracle.quadratic is not None
-    assert not any(isinstance(cone, SecondOrder) for cone in oracle.cones)
+    assert not any(isinstance(cone, SecondOrder) for cone in oracle.problem.cones)
     run = minimize(oracle, LevelSet(), rtol=1e-6, max_calls=500)
     known = problem.solve(solver=cp.CLARABEL)
     assert run.success
@@ -182,7 +182,7 @@ def test_cvxpy_keeps_the_quadratic_objective():
 
 
 def test_bounds_alone_make_a_box_and_rows_that_leave_nothing_stay_cuts():
-    rows, b = [[2.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [1.0, 1.0]], [2.0, 0.5, 3.0, 0.0]
+    rows, b = [[-2.0, 0.0], [0.0, -1.0], [1.0, 0.0], [-1.0, -1.0]], [2.0, 0.5, 3.0, 0.0]
     bounded = ConicOracle([1.0, 1.0], rows, b, [Nonnegative(4)], domain=FreeSpace(2, 10.0))
     assert isinstance(bounded.domain, Box)
     assert bounded.domain.lower.tolist() == [-1.0, -0.5]
@@ -190,7 +190,7 @@ def test_bounds_alone_make_a_box_and_rows_that_leave_nothing_stay_cuts():
     cut = bounded.query(Query(np.array([-1.0, 0.0])))
     assert isinstance(cut, FeasibilityCut)
     assert cut.normal == pytest.approx(-np.ones(2) / np.sqrt(2))
-    contradictory = ConicOracle([1.0], [[1.0], [-1.0]], [-2.0, 1.0], [Nonnegative(2)])
+    contradictory = ConicOracle([1.0], [[-1.0], [1.0]], [-2.0, 1.0], [Nonnegative(2)])
     assert isinstance(contradictory.domain, FreeSpace)
     free = ConicOracle([1.0, 1.0], rows, b, [Nonnegative(4)], hold_rows=False)
     assert isinstance(free.domain, FreeSpace)
@@ -200,17 +200,17 @@ def test_bounds_alone_make_a_box_and_rows_that_leave_nothing_stay_cuts():
 def test_settle_tells_a_flat_direction_from_a_curved_one():
     # min (x - y)^2 / 2 - x - y falls along (1, 1) unless x + y <= 6
     P = [[1.0, -1.0], [-1.0, 1.0]]
-    falls = settle(ConicOracle([-1.0, -1.0], [[1.0, 0.0]], [0.0], [Nonnegative(1)], P=P), Kelley())
+    falls = settle(ConicOracle([-1.0, -1.0], [[-1.0, 0.0]], [0.0], [Nonnegative(1)], P=P), Kelley())
     assert falls.outcome is Outcome.UNBOUNDED
     assert falls.direction[0] == pytest.approx(falls.direction[1], abs=1e-6)
-    held = settle(ConicOracle([-1.0, -1.0], [[-1.0, -1.0]], [6.0], [Nonnegative(1)], P=P), Kelley())
+    held = settle(ConicOracle([-1.0, -1.0], [[1.0, 1.0]], [6.0], [Nonnegative(1)], P=P), Kelley())
     assert held.outcome is Outcome.OPTIMAL
     assert held.result.upper_bound == pytest.approx(-6.0, abs=1e-5)
 
 
 def test_infeasible_with_rows_that_the_domain_holds():
     # the disc of radius 1 around (3, 0), and x + y <= 1, x - y <= 1: held, and not violated by any query point
-    A = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [-1.0, 1.0]]
+    A = [[0.0, 0.0], [-1.0, 0.0], [0.0, -1.0], [1.0, 1.0], [1.0, -1.0]]
     oracle = ConicOracle(
         [0.0, 1.0], A, [1.0, -3.0, 0.0, 1.0, 1.0], [SecondOrder(3), Nonnegative(2)], P=np.diag([1.0, 1.0])
     )
@@ -219,7 +219,7 @@ def test_infeasible_with_rows_that_the_domain_holds():
     y = verdict.infeasibility.dual
     assert y[3:].min() >= 0
     assert np.linalg.norm(y[1:3]) <= y[0] * (1 + 1e-9)
-    assert oracle.b @ y < 0
+    assert oracle.problem.b @ y < 0
     assert verdict.infeasibility.reach >= 1e7
 
 

@@ -11,13 +11,13 @@ from oracle_opt.oracles import ConicOracle, Nonnegative, Zero
 
 @pytest.mark.parametrize("kind", [Nonnegative, Zero])
 def test_rows_that_hold_everywhere_leave_the_domain_simple(kind):
-    A = [[0.0, 0.0], [2.0, 0.0], [0.0, -4.0]]
+    A = [[0.0, 0.0], [-2.0, 0.0], [0.0, 4.0]]
     oracle = ConicOracle([1.0, 1.0], A, [0.0, 6.0, 2.0], [kind(1), Nonnegative(2)], hold_rows=True)
     assert type(oracle.domain) is Box
     assert not oracle.gives_feasibility_cuts
     assert oracle.domain.lower.tolist() == [-3.0, -1e4]
     assert oracle.domain.upper.tolist() == [1e4, 0.5]
-    several = ConicOracle([1.0, 1.0], [[0.0, 0.0], [1.0, 1.0]], [0.0, 6.0], [kind(1), Nonnegative(1)], hold_rows=True)
+    several = ConicOracle([1.0, 1.0], [[0.0, 0.0], [-1.0, -1.0]], [0.0, 6.0], [kind(1), Nonnegative(1)], hold_rows=True)
     assert isinstance(several.domain, Polyhedron)
     assert len(several.domain.b) == 1
 
@@ -29,7 +29,7 @@ def test_a_row_without_variables_may_miss_by_the_tolerance_of_the_largest_side(o
     side = -share * tolerance * abs(other)
     oracle = ConicOracle(
         [1.0],
-        [[0.0], [1.0]],
+        [[0.0], [-1.0]],
         [side, other],
         [Nonnegative(2)],
         domain=FreeSpace(1, 1e8),
@@ -51,7 +51,7 @@ def test_inequalities_are_feasible_within_the_stated_distance_of_the_point(lengt
     tolerance, row = 1e-7, length * np.array([0.6, 0.8])
     at = place * np.array([0.8, -0.6])  # the row vanishes there
     oracle = ConicOracle(
-        [1.0, 0.0], [row], [0.0], [Nonnegative(1)], domain=FreeSpace(2, 1e5), tolerance=tolerance, hold_rows=False
+        [1.0, 0.0], [-row], [0.0], [Nonnegative(1)], domain=FreeSpace(2, 1e5), tolerance=tolerance, hold_rows=False
     )
     allowed = tolerance * max(1.0, place)
     for share, feasible in ((0.5, True), (2.0, False)):

@@ -14,9 +14,9 @@ def test_what_is_outside_the_dual_cone_costs_its_distance():
     """x >= 1 is feasible at 1 alone: a slightly negative multiplier of a slack row must not reach any farther."""
     for away in (1e-12, 1e-7, 1e-3):
         for A, b in (
-            ([[1.0], [0.0]], [-1.0, 1e6]),  # the side of the other row is large
-            ([[1.0], [1e6]], [-1.0, 0.0]),  # or its length
-            ([[1.0], [-1e3]], [-1.0, 1e7]),
+            ([[-1.0], [0.0]], [-1.0, 1e6]),  # the side of the other row is large
+            ([[-1.0], [-1e6]], [-1.0, 0.0]),  # or its length
+            ([[-1.0], [1e3]], [-1.0, 1e7]),
         ):
             oracle = ConicOracle([1.0], A, b, [Nonnegative(2)])
             proof = Infeasibility.of(oracle, np.array([1.0, -away]))
@@ -34,15 +34,15 @@ def test_no_feasible_point_is_nearer_than_a_proof_reaches(seed):
     A = rng.normal(size=(8, n)) * 10.0 ** rng.uniform(-2, 2, (8, 1))
     far = 30.0 * rng.normal(size=n)
     inside = np.r_[0.0, rng.uniform(0, 1, 3), 5.0, rng.normal(size=3)]
-    oracle = ConicOracle(np.ones(n), A, inside - A @ far, cones)
+    oracle = ConicOracle(np.ones(n), -A, inside - A @ far, cones)
     x = cp.Variable(n)
-    v = A @ x + oracle.b
+    v = A @ x + oracle.problem.b
     nearest = cp.Problem(cp.Minimize(cp.norm(x)), [v[0] == 0, v[1:4] >= 0, cp.norm(v[5:]) <= v[4]])
     nearest.solve(solver=cp.CLARABEL)
     equation, rows, curved = (constraint.dual_value for constraint in nearest.constraints)
     w = v.value[5:] / np.linalg.norm(v.value[5:])
     best = np.r_[-equation, rows, float(curved) * np.r_[1.0, -w]]
-    proof = Infeasibility.of(oracle, best if oracle.b @ best < 0 else np.r_[equation, best[1:]])
+    proof = Infeasibility.of(oracle, best if oracle.problem.b @ best < 0 else np.r_[equation, best[1:]])
     assert proof.reach <= nearest.value * (1 + 1e-6)
     assert proof.reach >= nearest.value * (1 - 1e-3)
     proven = 0
@@ -56,10 +56,10 @@ def test_no_feasible_point_is_nearer_than_a_proof_reaches(seed):
 
 @pytest.mark.parametrize("side", [0.5, 1e-300, 3.0])
 def test_a_vector_that_proves_the_opposite_proves_nothing(side):
-    oracle = ConicOracle([1.0], [[0.0], [1.0]], [side, -2.0], [Nonnegative(2)])
+    oracle = ConicOracle([1.0], [[0.0], [-1.0]], [side, -2.0], [Nonnegative(2)])
     proof = Infeasibility.of(oracle, np.array([1.0, 0.0]))
     assert proof.reach == 0.0
-    turned = ConicOracle([1.0], [[0.0], [1.0]], [-side, -2.0], [Nonnegative(2)])
+    turned = ConicOracle([1.0], [[0.0], [-1.0]], [-side, -2.0], [Nonnegative(2)])
     proof = Infeasibility.of(turned, np.array([1.0, 0.0]))
     assert proof.reach == np.inf
     assert proof.in_dual_cone
@@ -67,12 +67,12 @@ def test_a_vector_that_proves_the_opposite_proves_nothing(side):
 
 def test_without_rounding_means_exactly():
     """0.1 + 0.2 is not 0.3 in these numbers: what remains of A.T @ y bounds the reach."""
-    rows = [[0.1], [0.2], [-0.3]]
+    rows = [[-0.1], [-0.2], [0.3]]
     oracle = ConicOracle([1.0], rows, [-1.0, 0.0, 0.0], [Nonnegative(3)])
     proof = Infeasibility.of(oracle, np.ones(3))
     assert 1e10 < proof.reach < np.inf
-    exact = ConicOracle([1.0], [[0.25], [0.5], [-0.75]], [-1.0, 0.0, 0.0], [Nonnegative(3)])
+    exact = ConicOracle([1.0], [[-0.25], [-0.5], [0.75]], [-1.0, 0.0, 0.0], [Nonnegative(3)])
     assert Infeasibility.of(exact, np.ones(3)).reach == np.inf
-    curved = ConicOracle([1.0], [[0.25], [0.5], [-0.75]], [-1.0, 0.0, 0.0], [SecondOrder(3)])
+    curved = ConicOracle([1.0], [[-0.25], [-0.5], [0.75]], [-1.0, 0.0, 0.0], [SecondOrder(3)])
     assert not Infeasibility.of(curved, np.ones(3)).in_dual_cone
     assert Infeasibility.of(curved, np.ones(3)).reach < np.inf

@@ -95,25 +95,25 @@ def truth(oracle):
         Exponential: lambda cone: clarabel.ExponentialConeT(),
         Power: lambda cone: clarabel.PowerConeT(cone.exponent),
     }
-    n = len(oracle.c)
+    n = len(oracle.problem.c)
     P = sparse.csc_array((n, n)) if oracle.quadratic is None else sparse.csc_array(sparse.triu(oracle.quadratic.P))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    cones = [kinds[type(cone)](cone) for cone in oracle.cones]
-    A = sparse.csc_matrix(-oracle.A)
-    solved = clarabel.DefaultSolver(sparse.csc_matrix(P), oracle.c, A, oracle.b, cones, settings).solve()
-    starts = np.cumsum([cone.dimension for cone in oracle.cones])[:-1]
+    cones = [kinds[type(cone)](cone) for cone in oracle.problem.cones]
+    c, A, b, offset = oracle.problem.c, sparse.csc_matrix(oracle.problem.A), oracle.problem.b, oracle.problem.offset
+    solved = clarabel.DefaultSolver(sparse.csc_matrix(P), c, A, b, cones, settings).solve()
+    starts = np.cumsum([cone.dimension for cone in oracle.problem.cones])[:-1]
     weights = [np.linalg.norm(part) for part in np.split(np.array(solved.z), starts)]
-    values = [solved.obj_val + oracle.offset, solved.obj_val_dual + oracle.offset]
+    values = [solved.obj_val + offset, solved.obj_val_dual + offset]
     return str(solved.status), values, weights
 
 
 def allowance(oracle, weights, x):
     """How far below the optimum the stated tolerance lets a value lie, at most, within the norm of x."""
     total, start = 0.0, 0
-    for cone, weight in zip(oracle.cones, weights, strict=True):
-        A, b = oracle.A[start : start + cone.dimension], oracle.b[start : start + cone.dimension]
+    for cone, weight in zip(oracle.problem.cones, weights, strict=True):
+        A, b = (side[start : start + cone.dimension] for side in (oracle.problem.A, oracle.problem.b))
         size = sparse.linalg.norm(A)
         straight = isinstance(cone, Zero | Nonnegative)
         relative = oracle.tolerance * max(1.0, np.linalg.norm(x)) if straight else oracle.tolerance
@@ -152,7 +152,7 @@ def check(verdict, known, tally):
         words.append(f"upper bound {result.upper_bound:.12g} below {optimum:.12g} by more than {allowed:.1e}")
     if verdict.outcome is Outcome.OPTIMAL:
         tally.error("value called optimal above the optimum", max(0.0, result.upper_bound - optimum) / size)
-        sizes = np.abs(oracle.c)
+        sizes = np.abs(oracle.problem.c)
         wanted = RTOL * max(abs(result.upper_bound), sizes @ np.abs(result.point)) + 1e-8 * sizes.sum()
         if result.gap > wanted or result.upper_bound > optimum + wanted + slack:
             words.append(f"optimal {result.upper_bound:.12g}, truth {optimum:.12g}")

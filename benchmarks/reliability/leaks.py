@@ -180,7 +180,7 @@ def _benders(folder):
 
 
 def _conic(folder):
-    A = np.vstack([-np.eye(3), np.eye(3)[:1], np.zeros((1, 3)), np.eye(3)[1:]])
+    A = np.vstack([np.eye(3), -np.eye(3)[:1], np.zeros((1, 3)), -np.eye(3)[1:]])
     cones = [O.Exponential(), O.Nonnegative(3)] if hasattr(O, "Exponential") else [O.Nonnegative(6)]
     b = np.r_[np.zeros(3), 3.0, 0.0, 3.0, 3.0][: A.shape[0]]
     return O.ConicOracle([1.0, -1.0, 1.0], A[:6], b[:6], cones)

@@ -42,7 +42,7 @@ class Verdict:
     infeasibility : Infeasibility or None
         The proof, where infeasible; where undecided, that of a smaller distance, if there is one.
     direction : ndarray or None
-        Of recession, where unbounded: ``A @ d`` in K up to the oracle's tolerance, ``c @ d < 0``.
+        Of recession, where unbounded: ``-A @ d`` in K up to the oracle's tolerance, ``c @ d < 0``.
     """
 
     outcome: Outcome
@@ -95,16 +95,16 @@ def settle(
     >>> from oracle_opt.generators import Kelley
     >>> from oracle_opt.oracles import ConicOracle, Nonnegative
     >>> from oracle_opt.study import settle
-    >>> settle(ConicOracle([1.0], [[1.0], [-1.0]], [-2.0, 1.0], [Nonnegative(2)]), Kelley()).outcome.name
+    >>> settle(ConicOracle([1.0], [[-1.0], [1.0]], [-2.0, 1.0], [Nonnegative(2)]), Kelley()).outcome.name
     'INFEASIBLE'
-    >>> settle(ConicOracle([-1.0], [[1.0]], [0.0], [Nonnegative(1)]), Kelley()).outcome.name
+    >>> settle(ConicOracle([-1.0], [[-1.0]], [0.0], [Nonnegative(1)]), Kelley()).outcome.name
     'UNBOUNDED'
     """
     if oracle.free is None:
         raise InvalidArgument(f"`oracle` must be on FreeSpace, whose radius is to grow, got {oracle.domain!r}")
     if not len(radii):
         raise InvalidArgument("`radii` must name at least one radius, got none")
-    center, n = float(np.linalg.norm(oracle.free.center)), len(oracle.c)
+    center, n = float(np.linalg.norm(oracle.free.center)), len(oracle.problem.c)
     # the domain is a ball or, where it has taken up rows, a part of the box around it
     farthest = center + float(np.sqrt(n)) * max(radii)
     best, message = None, ""
@@ -158,7 +158,9 @@ def settle(
             away = minimize(
                 trial.recession(), Kelley(), rtol=rtol, atol=1e-9, max_calls=max_calls, max_seconds=max_seconds
             )
-            if away.point is not None and float(trial.c @ away.point) < -1e-6 * float(np.abs(trial.c).max()):
+            if away.point is not None and float(trial.problem.c @ away.point) < -1e-6 * float(
+                np.abs(trial.problem.c).max()
+            ):
                 return Verdict(Outcome.UNBOUNDED, result, radius, Outcome.UNBOUNDED.value, direction=away.point)
     return Verdict(Outcome.UNDECIDED, result, radius, message, infeasibility=best)
 
@@ -166,7 +168,7 @@ def settle(
 def _wanted(oracle: ConicOracle, result: Result, rtol: float) -> float:
     """Gap that counts as closed, relative to the terms of the objective or to what the tolerance does to them."""
     assert result.point is not None
-    sizes: Vector = np.abs(oracle.c)
+    sizes: Vector = np.abs(oracle.problem.c)
     terms = max(abs(result.upper_bound), float(sizes @ np.abs(result.point)))
     return max(rtol * terms, 10.0 * float(oracle.tolerance) * float(sizes.sum()))
 

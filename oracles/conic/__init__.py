@@ -2,6 +2,7 @@
 
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_oracle import ConicOracle
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.power import Power
@@ -9,6 +10,7 @@ from oracle_opt.oracles.conic.power import Power
 __all__ = [
     "Cone",
     "ConicOracle",
+    "ConicProblem",
     "Exponential",
     "Infeasibility",
     "Nonnegative",

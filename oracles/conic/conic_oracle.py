@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from oracle_opt.arguments import flag, instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
 from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, farkas_vector
@@ -25,15 +27,17 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 
+SOME_CUTS = "a cut: pass result.history.cuts of a run with keep_cuts=True"
 HELD = 1000  # most inequalities that a polyhedron holds unasked: it is made of dense matrices
 
 
 class ConicOracle(Oracle):
-    """``min 1/2 x @ P @ x + c @ x + offset`` subject to ``A @ x + b`` in K, a product of cones.
+    """``min 1/2 x @ P @ x + c @ x + offset`` subject to ``A @ x + s = b``, s in K, a product of cones.
 
-    Inside K a query is answered with the objective; outside with one half-space a violated cone (an eigenvector for
-    each negative eigenvalue, a row for each violated inequality): for y in the dual cone of K every feasible z has
-    ``y @ (A @ z + b) >= 0``. The farthest half-space in x is the cut, the others are in `further`.
+    The data are those that Clarabel and SCS take, `ConicProblem` says more. Where ``s = b - A @ x`` is in K a query is
+    answered with the objective; where it is not, with one half-space a violated cone (one for each negative eigenvalue
+    of a matrix, one for each violated inequality): for y in the dual cone of K every feasible z has
+    ``y @ (b - A @ z) >= 0``. The farthest half-space in x is the cut, the others are in `further`.
 
     Parameters
     ----------
@@ -67,8 +71,8 @@ class ConicOracle(Oracle):
         Constant of the objective.
     tolerance : float
         A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x: that of
-        an equation or inequality within ``tolerance * max(1, norm(x))``; that between ``A @ x + b`` and its nearest
-        point of any other cone within ``tolerance`` or, relative to the terms of ``A @ x + b``, 7e-15. Upper
+        an equation or inequality within ``tolerance * max(1, norm(x))``; that between ``b - A @ x`` and its nearest
+        point of any other cone within ``tolerance`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper
         bounds are values at such points: they may lie below the minimum by the distances from the cones times the
         multipliers.
     max_half_spaces : int
@@ -80,6 +84,8 @@ class ConicOracle(Oracle):
     ----------
     gives_feasibility_cuts : bool
         Whether there are rows that the domain has not taken up.
+    problem : ConicProblem
+        The data.
     free : FreeSpace or None
         The promise of where a minimizer lies, if the domain was one.
     quadratic : Quadratic or None
@@ -98,7 +104,7 @@ class ConicOracle(Oracle):
     >>> from oracle_opt import Box, minimize
     >>> from oracle_opt.generators import Kelley
     >>> from oracle_opt.oracles import ConicOracle, SecondOrder
-    >>> A, b = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([1.0, 0.0, 0.0])
+    >>> A, b = np.array([[0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]]), np.array([1.0, 0.0, 0.0])
     >>> oracle = ConicOracle([-1, -1], A, b, [SecondOrder(3)], domain=Box([-2, -2], [2, 2]))
     >>> round(minimize(oracle, Kelley()).upper_bound, 5)
     -1.41421
@@ -106,7 +112,7 @@ class ConicOracle(Oracle):
     The point of the line x + 2 y = 5 nearest to the origin:
 
     >>> from oracle_opt.oracles import Zero
-    >>> nearest = ConicOracle([0, 0], [[1, 2]], [-5], [Zero(1)], P=np.eye(2))
+    >>> nearest = ConicOracle([0, 0], [[1, 2]], [5], [Zero(1)], P=np.eye(2))
     >>> minimize(nearest, Kelley()).point.round(2).tolist()
     [1.0, 2.0]
 
@@ -132,37 +138,25 @@ class ConicOracle(Oracle):
         max_half_spaces: int = 50,
         recover: Callable[[Vector], Variables] | None = None,
     ) -> None:
-        self.c = np.array(c, dtype=float)
-        self.b = np.array(b, dtype=float)
-        self.A = sparse.csr_array(A, dtype=float, copy=True)
-        self.A.sum_duplicates()
-        self.A.eliminate_zeros()
-        self.cones = tuple(cones)
-        n, m = self.c.size, sum(cone.dimension for cone in self.cones)
-        if self.c.ndim != 1 or not n:
-            raise InvalidArgument(f"`c` must have shape (n,), got {self.c.shape}")
-        if self.A.shape != (m, n):
-            raise InvalidArgument(f"`A` must have shape ({m}, {n}), a row a cone entry, got {self.A.shape}")
-        if self.b.shape != (m,):
-            raise InvalidArgument(f"`b` must have shape ({m},), one entry a row of `A`, got {self.b.shape}")
-        for name, values in (("c", self.c), ("A", self.A.data), ("b", self.b), ("offset", np.array([offset]))):
-            if not np.isfinite(values).all():
-                raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")
-        if not tolerance >= 0:
-            raise InvalidArgument(f"`tolerance` must be at least 0, got {tolerance!r}")
-        if int(max_half_spaces) != max_half_spaces or max_half_spaces < 1:
-            raise InvalidArgument(f"`max_half_spaces` must be a positive integer, got {max_half_spaces!r}")
-        self.domain = FreeSpace(n, 1e4) if domain is None else domain
+        self.problem = ConicProblem(c, A, b, cones, P, offset)
+        m, n = self.problem.A.shape
+        self.tolerance = real("tolerance", tolerance, least=0.0)
+        self.max_half_spaces = whole("max_half_spaces", max_half_spaces)
+        self.domain = (
+            FreeSpace(n, 1e4)
+            if domain is None
+            else instance("domain", domain, Domain, "a Domain such as Box(lower, upper)")
+        )
         if self.domain.dimension != n:
             raise InvalidArgument(f"`domain` must have dimension {n}, that of `c`, got {self.domain!r}")
-        self.offset, self.tolerance, self.max_half_spaces = float(offset), tolerance, max_half_spaces
-        self.quadratic = None if P is None else Quadratic(P, n)
-        self.split = split
+        self.quadratic = None if self.problem.P is None else Quadratic(self.problem.P)
+        self.split = flag("split", split)
+        self.hold_rows = None if hold_rows is None else flag("hold_rows", hold_rows)
         self._recover = recover
         self.free = self.domain if isinstance(self.domain, FreeSpace) else None
-        self._half_spaces = HalfSpaces(self.A, self.b, self.cones, tolerance, self.max_half_spaces)
-        self._kinds = np.repeat([type(cone) for cone in self.cones], [cone.dimension for cone in self.cones])
-        self.hold_rows = hold_rows
+        self._half_spaces = HalfSpaces(self.problem, self.tolerance, self.max_half_spaces)
+        used = self.problem.cones
+        self._kinds = np.repeat([type(cone) for cone in used], [cone.dimension for cone in used])
         self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
         if self.free is not None:
             self._hold(self.free)
@@ -176,10 +170,10 @@ class ConicOracle(Oracle):
         if self.hold_rows is False:
             inequalities = inequalities[:0]
         elif self.hold_rows is None and not (quadratic and len(inequalities) <= HELD):
-            inequalities = inequalities[np.diff(self.A.indptr)[inequalities] == 1]
+            inequalities = inequalities[np.diff(self.problem.A.indptr)[inequalities] == 1]
         if not len(equations) + len(inequalities):
             return
-        domain = domain_of_rows(self.A, self.b, equations, inequalities, free, quadratic)
+        domain = domain_of_rows(self.problem.A, self.problem.b, equations, inequalities, free, quadratic)
         if domain is not None:
             self.domain, self._held = domain, np.r_[equations, inequalities]
 
@@ -223,20 +217,44 @@ class ConicOracle(Oracle):
         >>> oracle.variables(minimize(oracle, Kelley(), rtol=1e-7).point)["x"].round(4).tolist()
         [-0.7071, -0.7071]
         """
-        form = conic_form(problem)
-        return cls(
-            form.c,
-            form.A,
-            form.b,
-            form.cones,
+        form, recover = conic_form(problem)
+        return cls.from_problem(
+            form,
             domain=domain,
-            P=form.P,
             split=split,
             hold_rows=hold_rows,
-            offset=form.offset,
             tolerance=tolerance,
             max_half_spaces=max_half_spaces,
-            recover=form.recover,
+            recover=recover,
+        )
+
+    @classmethod
+    def from_problem(
+        cls,
+        problem: ConicProblem,
+        *,
+        domain: Domain | None = None,
+        split: bool = True,
+        hold_rows: bool | None = None,
+        tolerance: float = 1e-9,
+        max_half_spaces: int = 50,
+        recover: Callable[[Vector], Variables] | None = None,
+    ) -> ConicOracle:
+        """The oracle of a conic problem; the other parameters are those of the constructor."""
+        instance("problem", problem, ConicProblem, "a ConicProblem; ConicOracle.from_cvxpy takes a cvxpy.Problem")
+        return cls(
+            problem.c,
+            problem.A,
+            problem.b,
+            problem.cones,
+            domain=domain,
+            P=problem.P,
+            split=split,
+            hold_rows=hold_rows,
+            offset=problem.offset,
+            tolerance=tolerance,
+            max_half_spaces=max_half_spaces,
+            recover=recover,
         )
 
     def variables(self, point: Vector) -> Variables:
@@ -273,23 +291,25 @@ class ConicOracle(Oracle):
 
     def _objective(self, x: Vector, curvature: bool) -> ObjectiveCut:
         """Value and gradient, with the cuts of its summands, and the root of P where it is asked for."""
-        linear = float(self.c @ x) + self.offset
+        c = self.problem.c
+        linear = float(c @ x) + self.problem.offset
         if self.quadratic is None:
-            return ObjectiveCut(x, linear, self.c)
+            return ObjectiveCut(x, linear, c)
         curved, pull = self.quadratic.at(x)
-        summands = (ObjectiveCut(x, linear, self.c), *self.quadratic.summands(x)) if self.split else ()
+        summands = (ObjectiveCut(x, linear, c), *self.quadratic.summands(x)) if self.split else ()
         root = self.quadratic.roots.toarray() if curvature else None
-        return ObjectiveCut(x, linear + curved, self.c + pull, summands=summands, curvature=root)
+        return ObjectiveCut(x, linear + curved, c + pull, summands=summands, curvature=root)
 
     def identity(self) -> str:
         """Cones, data, tolerance, and the rows that the domain holds."""
-        data = digest(self.c, self.offset, self.A, self.b, self._held, [fingerprint(cone) for cone in self.cones])
-        words = f"#{data}, tolerance {float(self.tolerance)!r}, at most {self.max_half_spaces} half-spaces"
+        it = self.problem
+        data = digest(it.c, it.offset, it.A, it.b, self._held, [fingerprint(cone) for cone in it.cones])
+        words = f"#{data}, tolerance {self.tolerance!r}, at most {self.max_half_spaces} half-spaces"
         if self.free is not None:
             words += f", minimizer in {self.free.identity()}"
         if self.quadratic is not None:
             words += f", quadratic{' in summands' if self.split else ''} #{digest(self.quadratic.P)}"
-        return f"{super().identity()}, {len(self.cones)} cones {words}"
+        return f"{super().identity()}, {len(it.cones)} cones {words}"
 
     def within(self, radius: float) -> ConicOracle:
         """Return the same oracle with another radius of its `FreeSpace`.
@@ -301,23 +321,18 @@ class ConicOracle(Oracle):
         """
         if self.free is None:
             raise InvalidArgument(f"`domain` must be a FreeSpace to take another radius, got {self.domain!r}")
-        return ConicOracle(
-            self.c,
-            self.A,
-            self.b,
-            self.cones,
-            domain=FreeSpace(self.c.size, radius, self.free.center),
-            P=None if self.quadratic is None else self.quadratic.P,
+        return ConicOracle.from_problem(
+            self.problem,
+            domain=FreeSpace(self.free.dimension, radius, self.free.center),
             split=self.split,
             hold_rows=self.hold_rows,
-            offset=self.offset,
             tolerance=self.tolerance,
             max_half_spaces=self.max_half_spaces,
             recover=self._recover,
         )
 
     def recession(self) -> ConicOracle:
-        """Directions d with ``A @ d`` in K, ``P @ d = 0`` and no coordinate above 1: a linear oracle, with b = 0.
+        """Directions d with ``-A @ d`` in K, ``P @ d = 0`` and no coordinate above 1: a linear oracle, with b = 0.
 
         A proven negative value there means that the objective falls without end along d from any feasible point.
 
@@ -328,13 +343,13 @@ class ConicOracle(Oracle):
         """
         if self.free is None and not isinstance(self.domain, NonnegativeOrthant):
             raise InvalidArgument(f"`domain` must be FreeSpace or NonnegativeOrthant to recede in, got {self.domain!r}")
-        ones = np.ones(self.c.size)
+        ones = np.ones(self.domain.dimension)
         box = Box(0.0 * ones if self.free is None else -ones, ones)
-        A, cones = self.A, self.cones
+        c, A, cones = self.problem.c, self.problem.A, self.problem.cones
         if self.quadratic is not None and self.quadratic.roots.shape[0]:
             A = sparse.csr_array(sparse.vstack([A, self.quadratic.roots]))
             cones = (*cones, Zero(self.quadratic.roots.shape[0]))
-        return ConicOracle(self.c, A, np.zeros(A.shape[0]), cones, domain=box, tolerance=self.tolerance)
+        return ConicOracle(c, A, np.zeros(A.shape[0]), cones, domain=box, tolerance=self.tolerance)
 
     def infeasibility(self, cuts: Iterable[Cut]) -> Infeasibility:
         """Combine the feasibility cuts of a run that ended with an empty localization set into one proof.
@@ -345,12 +360,20 @@ class ConicOracle(Oracle):
         Parameters
         ----------
         cuts : iterable of cuts
-            Say ``result.history.cuts`` of a run with ``keep_cuts=True``.
+            Those of a run with ``keep_cuts=True``: ``result.history.cuts``.
 
         Raises
         ------
         InvalidArgument
-            The cuts prove nothing: none has a positive constant.
+            These are no cuts of this oracle, or they prove nothing: none has a positive constant.
         """
-        known = [cut.extras["dual"] for one in cuts if isinstance(one, FeasibilityCut) for cut in (one, *one.further)]
-        return Infeasibility.of(self, farkas_vector(self.A, self.b, self._kinds, known + self._half_spaces.impossible))
+        known = list(self._half_spaces.impossible)
+        for i, one in enumerate(instances("cuts", cuts, object, SOME_CUTS)):
+            if not isinstance(one, FeasibilityCut):
+                instance(f"cuts[{i}]", one, ObjectiveCut, SOME_CUTS)
+                continue
+            for cut in (one, *one.further):
+                if np.shape(cut.extras.get("dual", ())) != self.problem.b.shape:
+                    raise InvalidArgument(f"`cuts[{i}]` must be a cut of this oracle, with `dual` in its `extras`")
+                known.append(cut.extras["dual"])
+        return Infeasibility.of(self, farkas_vector(self.problem.A, self.problem.b, self._kinds, known))

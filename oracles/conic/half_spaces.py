@@ -1,8 +1,8 @@
-"""Half-spaces between a point x and the feasible ones, from the cones that ``A @ x + b`` is outside of."""
+"""Half-spaces between a point x and the feasible ones, from the cones that ``b - A @ x`` is outside of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
@@ -16,19 +16,18 @@ from oracle_opt.cuts import FeasibilityCut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet
 from oracle_opt.oracles.conic.cones import ROUNDING, Cone, Duals, Nonnegative, Zero, length
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
 
-FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the terms of ``A @ x + b``
+FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the terms of ``b - A @ x``
 
 
 class HalfSpaces:
-    """The constraint ``A @ x + b`` in K, and when a point counts as satisfying it.
+    """The constraint ``b - A @ x`` in K, and when a point counts as satisfying it.
 
     Parameters
     ----------
-    A : csr_array of shape (m, n)
-    b : ndarray of shape (m,)
-    cones : sequence of Cone
-        Whose product is K.
+    problem : ConicProblem
+        A, b and the cones, whose product is K.
     tolerance : float
         As `ConicOracle` says.
     most : int
@@ -40,7 +39,8 @@ class HalfSpaces:
         Vectors of the dual cone each of which proved that no point of the domain is feasible.
     """
 
-    def __init__(self, A: sparse.csr_array, b: Vector, cones: Sequence[Cone], tolerance: float, most: int) -> None:
+    def __init__(self, problem: ConicProblem, tolerance: float, most: int) -> None:
+        A, b, cones = problem.A, problem.b, problem.cones
         self.A, self.b, self.cones, self.tolerance, self.most = A, b, cones, tolerance, most
         starts = np.cumsum([0, *(cone.dimension for cone in cones)])
         row_norms = np.asarray(sparse.linalg.norm(A, axis=1)) if A.shape[0] else np.zeros(0)
@@ -66,9 +66,9 @@ class HalfSpaces:
         Raises
         ------
         EmptyLocalizationSet
-            Some y of the dual cone has ``y @ (A @ z + b) < 0`` for all z of the domain, as ``A.T @ y`` is zero.
+            Some y of the dual cone has ``y @ (b - A @ z) < 0`` for all z of the domain, as ``A.T @ y`` is zero.
         """
-        v = self.A @ x + self.b
+        v = self.b - self.A @ x
         v[held] = 0.0  # satisfied, up to the domain's tolerance
         norm = sqrt(x @ x)
         cuts: list[FeasibilityCut] = []
@@ -95,7 +95,7 @@ class HalfSpaces:
             return
         chosen = chosen[np.argsort(-depths[chosen], kind="stable")][: self.most]
         signs = np.where(v[chosen] > 0.0, -1.0, 1.0)
-        normals = -signs[:, None] * block.A[chosen].toarray()
+        normals = signs[:, None] * block.A[chosen].toarray()
         for i, sign, normal in zip(chosen, signs, normals, strict=True):
             row = np.zeros(len(v))
             row[i] = sign
@@ -119,14 +119,14 @@ class HalfSpaces:
         largest = (block.size * extent if block.size else 0.0) + block.side
         error = self.tolerance * block.size + (FAR + cone.rounding) * largest
         if len(rows) == 1:
-            yield from self._cut(x, norm, block, y, -pull, distance, error, extent)
+            yield from self._cut(x, norm, block, y, pull, distance, error, extent)
             return
         found = [
             cut
-            for row, normal, depth in zip(rows, -(block.turned @ rows.T).T, depths, strict=True)
+            for row, normal, depth in zip(rows, (block.turned @ rows.T).T, depths, strict=True)
             for cut in self._cut(x, norm, block, row, normal, float(depth), error, extent)
         ]
-        yield from found or self._cut(x, norm, block, y, -pull, distance, error, extent)
+        yield from found or self._cut(x, norm, block, y, pull, distance, error, extent)
 
     def _cut(
         self,
@@ -154,7 +154,7 @@ class HalfSpaces:
                 self.impossible.append(dual)
                 raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
             return
-        rounding = noise * norm + ROUNDING * terms  # what ``y @ (A @ x + b)`` may be off by
+        rounding = noise * norm + ROUNDING * terms  # what ``y @ (b - A @ x)`` may be off by
         if depth > rounding:
             dual[block.part] = row / unit
             # in units of the distance: what a cone calls its violation has no meaning in x

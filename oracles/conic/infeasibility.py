@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Infeasibility:
-    """A vector y of the dual cone with ``b @ y < 0``: every feasible x has ``y @ A @ x >= -b @ y > 0``.
+    """A vector y of the dual cone with ``b @ y < 0``: every feasible x has ``y @ A @ x <= b @ y < 0``.
 
     Attributes
     ----------
@@ -42,31 +42,31 @@ class Infeasibility:
     def of(cls, oracle: ConicOracle, dual: Vector) -> Infeasibility:
         """Check a vector against the data of an oracle.
 
-        With d the distance of y from the dual cone, ``y @ (A @ x + b) >= -d norm(A @ x + b)`` for every feasible x.
+        With d the distance of y from the dual cone, ``y @ (b - A @ x) >= -d norm(b - A @ x)`` for every feasible x.
         """
-        cones = oracle.cones
+        cones = oracle.problem.cones
         pieces = np.split(dual, np.cumsum([cone.dimension for cone in cones])[:-1])
         away = [cone.dual_distance(piece) for cone, piece in zip(cones, pieces, strict=True)]
         inside = all(one <= 1e-9 * length(piece) for one, piece in zip(away, pieces, strict=True))
         if _exact(oracle, dual, pieces):
             return cls(dual, np.inf, True)
-        size, side = np.sqrt(oracle.A.multiply(oracle.A).sum(axis=1)), np.abs(oracle.b)
+        size, side = np.sqrt(oracle.problem.A.multiply(oracle.problem.A).sum(axis=1)), np.abs(oracle.problem.b)
         distance, rounding = length(np.array(away)), ROUNDING * np.abs(dual)
-        constant = -float(oracle.b @ dual) - distance * length(side) - float(rounding @ side)
-        pull = length(oracle.A.T @ dual) + distance * length(size) + float(rounding @ size)
+        constant = -float(oracle.problem.b @ dual) - distance * length(side) - float(rounding @ side)
+        pull = length(oracle.problem.A.T @ dual) + distance * length(size) + float(rounding @ size)
         return cls(dual, constant / pull if constant > 0 and pull > 0 else 0.0, inside)
 
 
 def _exact(oracle: ConicOracle, dual: Vector, pieces: list[Vector]) -> bool:
     """Whether in exact arithmetic ``A.T @ y = 0`` and ``b @ y < 0``, with y in the dual of polyhedral cones."""
-    for cone, piece in zip(oracle.cones, pieces, strict=True):
+    for cone, piece in zip(oracle.problem.cones, pieces, strict=True):
         plain = isinstance(cone, Zero) or not piece.any() or (isinstance(cone, Nonnegative) and piece.min() >= 0)
         if not plain:
             return False
     used = np.flatnonzero(dual)
-    A = oracle.A[used].tocsc()
+    A = oracle.problem.A[used].tocsc()
     y = [Fraction(entry) for entry in dual[used]]
-    if sum((one * Fraction(side) for one, side in zip(y, oracle.b[used], strict=True)), Fraction(0)) >= 0:
+    if sum((one * Fraction(side) for one, side in zip(y, oracle.problem.b[used], strict=True)), Fraction(0)) >= 0:
         return False
     for start, stop in zip(A.indptr[:-1], A.indptr[1:], strict=True):
         entries = zip(A.indices[start:stop], A.data[start:stop], strict=True)

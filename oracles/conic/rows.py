@@ -22,7 +22,7 @@ def domain_of_rows(
     free: FreeSpace,
     quadratic: bool,
 ) -> Box | Polyhedron | None:
-    """``{x : A x + b == 0 on the equations, >= 0 on the inequalities}`` within the radius; `None` if that is empty.
+    """``{x : A x == b on the equations, A x <= b on the inequalities}`` within the radius; `None` if that is empty.
 
     An inequality of one variable becomes its bound. For a quadratic objective the bounds are brought down to the extent
     of the set: the radius is but a statement, and a proof loses to rounding and tolerances what a wide box leaves. Its
@@ -36,17 +36,17 @@ def domain_of_rows(
     equations = equations[n_entries[equations] > 0]
     single, several = (inequalities[n_entries[inequalities] == 1], inequalities[n_entries[inequalities] > 1])
     variable, factor = A.indices[A.indptr[single]], A.data[A.indptr[single]]
-    side = -b[single] / factor
-    np.maximum.at(lower, variable[factor > 0], side[factor > 0])
-    np.minimum.at(upper, variable[factor < 0], side[factor < 0])
+    side = b[single] / factor
+    np.minimum.at(upper, variable[factor > 0], side[factor > 0])
+    np.maximum.at(lower, variable[factor < 0], side[factor < 0])
     if not len(equations) + len(several) and (lower < upper).all():
         return Box(lower, upper)
     try:
         return Polyhedron(
-            -A[several].toarray(),
+            A[several].toarray(),
             b[several],
             equality_matrix=A[equations].toarray(),
-            equality_rhs=-b[equations],
+            equality_rhs=b[equations],
             lower=lower,
             upper=upper,
             tighten=quadratic and len(lower) <= TIGHTENED,
