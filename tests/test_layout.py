@@ -66,7 +66,17 @@ def test_no_name_stands_twice() -> None:
 def test_the_installed_files_are_those_of_the_folders() -> None:
     """Sources are found by folder: a new file is listed nowhere, and a plain install has them all."""
     build = (ROOT / "meson.build").read_text()
-    assert {name for name in FOLDERS if f"install_subdir('{name}'" in build} == set(FOLDERS)
+    (folders,) = re.findall(r"foreach folder, parent : \{(.*)\}", build)
+    assert set(re.findall(r"'(\w+)': '", folders)) == set(FOLDERS)
+    (patterns,) = re.findall(r"exclude_files: run_command\(listing, (.*), check: true\)", build)
+    lister = [sys.executable, ROOT / "tools" / "list_files.py"]
+    for folder in FOLDERS:
+        command = [*lister, ROOT / folder, *re.findall(r"'([^']+)'", patterns)]
+        left_out = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+        files = {path.relative_to(ROOT / folder).as_posix() for path in (ROOT / folder).rglob("*.*") if path.is_file()}
+        files = {name for name in files if "__pycache__" not in name}
+        assert {Path(name).suffix for name in files - left_out} <= {".py", ".pyi", ".typed", ".csv"}
+        assert not {name for name in left_out if name.endswith((".py", ".pyi"))}
     assert (ROOT / "oracle_opt" / "py.typed").exists()
 
 
