@@ -7,12 +7,9 @@ import numpy as np
 from oracle_opt import (
     Domain,
     FeasibilityCut,
-    FreeSpace,
     InvalidArgument,
     Minorant,
-    NonnegativeOrthant,
     ObjectiveCut,
-    ProductOfSimplices,
     Query,
     QueryPointGenerator,
     Step,
@@ -117,12 +114,14 @@ class AnalyticCenter(QueryPointGenerator):
         constraints = self._domain.linear_constraints()
         assert constraints is not None
         self._constraints = constraints
+        self._free = np.flatnonzero(constraints.lower < constraints.upper)  # the others have one value: no interior
+        self._blocks = self._domain.simplices()
         self._model = CuttingPlaneModel(self._domain, self.max_cuts)
         self._point = point
         self._center = middle = self._domain.interior_point()
         vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
         size = whole = float(np.linalg.norm(vertex - middle)) or 1.0
-        if isinstance(domain, FreeSpace | NonnegativeOrthant):  # whose radius says no more than where no minimizer is
+        if self._domain is not domain:  # whose radius says no more than where no minimizer is
             size /= domain.dimension
         self._least_size = self._size = size
         self._most_size = FAR * whole
@@ -166,9 +165,12 @@ class AnalyticCenter(QueryPointGenerator):
             self._size = max(NEARER * self._size, self._least_size)
 
     def _recenter(self, minimum: ModelMinimum) -> None:
+        if not len(self._free):
+            self._point = minimum.point
+            return
         polytope = self._polytope()
-        height = [-self._height / self._unit] if len(polytope.lower) > self._domain.dimension else []
-        center, converged = analytic_center(polytope, np.r_[self._center, height])
+        height = [-self._height / self._unit] if len(polytope.lower) > len(self._free) else []
+        center, converged = analytic_center(polytope, np.r_[self._center[self._free], height])
         if not converged:
             start = self._best_on_segment(polytope, minimum.point)
             if start is None:
@@ -180,7 +182,8 @@ class AnalyticCenter(QueryPointGenerator):
             center, converged = analytic_center(polytope, start)
             if not converged:
                 center = start
-        self._center = center[: self._domain.dimension]
+        self._center = self._domain.interior_point()
+        self._center[self._free] = center[: len(self._free)]
         if height:
             self._height = -center[-1] * self._unit
         self._point = self._query()
@@ -195,22 +198,31 @@ class AnalyticCenter(QueryPointGenerator):
 
     def _query(self) -> Vector:
         """The center, without weights that vanish beside the largest of their simplex."""
-        domain, z = self._domain, self._domain.project(self._center)
-        if not isinstance(domain, ProductOfSimplices) or len(self._model.pool.feasibility):
+        z = self._domain.project(self._center)
+        if self._blocks is None or len(self._model.pool.feasibility):
             return z
-        starts = np.cumsum([0, *domain.sizes[:-1]])
-        z[z < self.vanishing * np.repeat(np.maximum.reduceat(z, starts), domain.sizes)] = 0.0
-        return z * np.repeat(domain.radius / np.add.reduceat(z, starts), domain.sizes)
+        return self._blocks.without_small(z, self.vanishing)
 
     def _polytope(self) -> Polytope:
-        """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable."""
-        pool, n, box = self._model.pool, self._domain.dimension, self._constraints
-        slopes, normals = pool.objective.matrix, pool.feasibility.matrix
-        values = pool.upper - pool.objective.constant
-        below, above = np.isfinite(box.lower), np.isfinite(box.upper)
-        sides = (box.lower, self.domain_weight * below, box.upper, self.domain_weight * above)
-        equalities = box.equality_matrix
-        anchor = self._domain.interior_point() if pool.best is None else pool.best.point
+        """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable.
+
+        Of the variables those that are not fixed.
+        """
+        pool, n, box, free = self._model.pool, len(self._free), self._constraints, self._free
+        slopes, normals, equalities = pool.objective.matrix, pool.feasibility.matrix, box.equality_matrix
+        lower, upper, constants, shifts = box.lower, box.upper, pool.objective.constant, pool.feasibility.constant
+        counts, anchor = pool.feasibility.count, self._domain.interior_point() if pool.best is None else pool.best.point
+        if n < len(lower):
+            fixed = np.where(lower < upper, 0.0, lower)
+            constants, shifts = constants + slopes @ fixed, shifts + normals @ fixed
+            slopes, normals, equalities = slopes[:, free], normals[:, free], equalities[:, free]
+            inside = normals.any(axis=1)  # a row of fixed variables alone bounds nothing
+            normals, shifts, counts = normals[inside], shifts[inside], counts[inside]
+            equalities = equalities[equalities.any(axis=1)]
+            lower, upper, anchor = lower[free], upper[free], anchor[free]
+        values = pool.upper - constants
+        below, above = np.isfinite(lower), np.isfinite(upper)
+        sides = (lower, self.domain_weight * below, upper, self.domain_weight * above)
         proximal = np.full(n, self.proximal / self._size**2)
         if self.epigraph and len(slopes):
             self._unit = unit = float(np.abs(slopes).max()) or 1.0
@@ -227,21 +239,21 @@ class AnalyticCenter(QueryPointGenerator):
         elif len(slopes):
             # constant_i + slope_i @ z <= value_i is (12), slope_i @ (z - point_i) <= 0
             unit = float(np.abs(slopes).max()) or 1.0
-            slopes, values = slopes / unit, (pool.objective.value - pool.objective.constant) / unit
+            slopes, values = slopes / unit, (pool.objective.value - constants) / unit
         scale = np.abs(normals).max(axis=1, initial=0.0)
-        rhs = np.r_[values, -pool.feasibility.constant / scale]
+        rhs = np.r_[values, -shifts / scale]
         matrix = np.vstack([slopes, normals / scale[:, None]])
-        weights = np.r_[pool.objective.count, pool.feasibility.count]
+        weights = np.r_[pool.objective.count, counts]
         return Polytope(matrix, rhs, weights, *sides, equalities, proximal, anchor)
 
     def _best_on_segment(self, polytope: Polytope, inner: Vector) -> Vector | None:
         """The point of least barrier among some between the last center and `inner`; `None` if none is inside."""
-        n = self._domain.dimension
+        n, free = len(self._free), self._free
         middle = self._domain.interior_point()
         best, least = None, np.inf
         for share in (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0):
             for lift in (1e-2, 1e-4, 1e-7):
-                x = (1 - lift) * ((1 - share) * self._center + share * inner) + lift * middle
+                x = ((1 - lift) * ((1 - share) * self._center + share * inner) + lift * middle)[free]
                 if len(polytope.lower) > n:  # theta half way between the model's value and the upper bound
                     model = (polytope.matrix[:, :n] @ x - polytope.rhs)[polytope.matrix[:, n] != 0].max()
                     x = np.r_[x, 0.5 * model]

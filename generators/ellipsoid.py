@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
-from numpy.typing import NDArray
 
 from oracle_opt import (
-    Ball,
     Domain,
     Exhausted,
     FeasibilityCut,
-    FreeSpace,
     Minorant,
     ObjectiveCut,
-    ProductOfSimplices,
     QueryPointGenerator,
     Step,
 )
@@ -23,7 +18,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.cuts import Cut
 from oracle_opt.generators.masters.feasible_points import is_positive, nothing_left
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.polyhedral import boundless_refusal
 
 FLAT = 1e-14  # relative to the longest axis
 INSIDE = 1e-12  # a center so little outside, relative to the domain's size, is projected and not cut off
@@ -63,12 +58,12 @@ class Ellipsoid(QueryPointGenerator):
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain that no ellipsoid holds."""
-        return None if isinstance(domain, Ball) else polyhedral_refusal(domain)
+        return boundless_refusal(domain)
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, in the smallest ellipsoid around the domain."""
         self._domain = domain
-        self._center, self._axes = _around(domain)
+        self._center, self._axes = domain.enclosing_ellipsoid()
         self._size = float(np.abs(self._axes).max(initial=0.0))
         self._point = point
         self._upper = np.inf
@@ -159,37 +154,11 @@ class Ellipsoid(QueryPointGenerator):
             if self._end is not None:
                 return
             seconds_left()
-            if isinstance(domain, Ball | FreeSpace):
-                away = self._center - domain.center
-                distance = float(np.linalg.norm(away))
-                if distance <= domain.radius + enough:
-                    return
-                self._cut(away / distance, self.deep * (distance - domain.radius))
-                continue
-            constraints = domain.linear_constraints()
-            assert constraints is not None
-            outside = np.maximum(constraints.lower - self._center, self._center - constraints.upper)
-            worst = np.flatnonzero(outside > enough)
-            depths, widths = outside[worst], np.linalg.norm(self._axes[worst], axis=1)
-            rows = np.zeros((0, domain.dimension))
-            if constraints.inequality_matrix is not None and constraints.inequality_rhs is not None:
-                norms = np.linalg.norm(constraints.inequality_matrix, axis=1)
-                beyond = (constraints.inequality_matrix @ self._center - constraints.inequality_rhs) / norms
-                violated = beyond > enough
-                rows = constraints.inequality_matrix[violated] / norms[violated, None]
-                depths = np.r_[depths, beyond[violated]]
-                widths = np.r_[widths, np.linalg.norm(rows @ self._axes, axis=1)]
-            if not len(depths):
+            beyond = domain.deepest_cut(self._center, self._axes, enough)
+            if beyond is None:
                 return
-            # the deepest cut: violation over half the ellipsoid's width
-            chosen = int(np.argmax(depths / np.maximum(widths, 1e-300)))
-            if chosen < len(worst):
-                slope = np.zeros(domain.dimension)
-                j = worst[chosen]
-                slope[j] = 1.0 if self._center[j] > constraints.upper[j] else -1.0
-            else:
-                slope = rows[chosen - len(worst)]
-            self._cut(slope, self.deep * float(depths[chosen]))
+            normal, depth = beyond
+            self._cut(normal, self.deep * depth)
 
     def _prove(self, normal: Vector, length: float, cut: Cut | None, size: tuple[float, float]) -> bool:
         """Make a minorant of the least value of the pending cut c over the ellipsoid; whether it leaves no point.
@@ -243,33 +212,3 @@ def _factors(d: int, depth: float) -> tuple[float, float]:
     """How the smallest ellipsoid around the cut one's axes shrink along the cut's normal and grow across it."""
     along = d * (1 - depth) / (d + 1)
     return along, d * float(np.sqrt((1 - depth * depth) / (d * d - 1))) if d > 1 else 1.0
-
-
-def _around(domain: Domain) -> tuple[Vector, NDArray[np.float64]]:
-    """Center and axes M of an ellipsoid ``{center + M w : norm(w) <= 1}`` that holds the domain, smallest if known."""
-    n = domain.dimension
-    if isinstance(domain, Ball | FreeSpace):
-        return domain.center, domain.radius * np.eye(n)
-    constraints = domain.linear_constraints()
-    assert constraints is not None
-    if isinstance(domain, ProductOfSimplices):
-        # around each simplex a ball in its hyperplane; around d dimensions of balls of d_k an ellipsoid
-        blocks = np.split(np.arange(n), np.cumsum(domain.sizes)[:-1])
-        axes = np.zeros((n, n - len(blocks)))
-        column = 0
-        for block in blocks:
-            size = len(block)
-            if size > 1:
-                radius = domain.radius * np.sqrt((1 - 1 / size) * axes.shape[1] / (size - 1))
-                axes[block, column : column + size - 1] = radius * scipy.linalg.null_space(np.ones((1, size)))
-                column += size - 1
-        return domain.interior_point(), axes
-    if not len(constraints.equality_rhs):
-        half = 0.5 * (constraints.upper - constraints.lower)
-        return constraints.lower + half, np.sqrt(n) * np.diag(half)
-    # another polyhedron: a ball around its bounding box, cut by the equalities
-    center, unit = domain.interior_point(), np.eye(n)
-    lower = np.array([domain.minimize_linear(row)[0] for row in unit])
-    upper = np.array([-domain.minimize_linear(-row)[0] for row in unit])
-    radius = float(np.linalg.norm(np.maximum(upper - center, center - lower)))
-    return center, radius * scipy.linalg.null_space(constraints.equality_matrix)

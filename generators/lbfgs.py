@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracle_opt import Box, Domain, FreeSpace, InvalidArgument, ObjectiveCut, SequentialGenerator
+from oracle_opt import Domain, InvalidArgument, ObjectiveCut, SequentialGenerator
 from oracle_opt.arrays import Vector
 
 
@@ -37,8 +37,11 @@ class LBFGS(SequentialGenerator):
         self.sufficient_decrease = sufficient_decrease
 
     def refusal(self, domain: Domain) -> str | None:
-        """Refuse all but boxes and free space, where alone the two-metric projection descends."""
-        return None if isinstance(domain, Box | FreeSpace) else "it needs a Box or FreeSpace"
+        """Refuse constraints other than bounds, under which alone the two-metric projection descends."""
+        constraints = domain.linear_constraints()
+        if constraints is None or not constraints.has_bounds_alone:
+            return "it needs a domain of bounds alone, as Box or FreeSpace"
+        return None
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Descend."""
@@ -47,12 +50,14 @@ class LBFGS(SequentialGenerator):
                 "`memory` must be a positive integer and `sufficient_decrease` in (0, 1), "
                 f"got {self.memory!r} and {self.sufficient_decrease!r}"
             )
-        lower, upper = (domain.lower, domain.upper) if isinstance(domain, Box) else (-np.inf, np.inf)
+        bounds = domain.linear_constraints()
+        assert bounds is not None  # else refused
+        lower, upper = bounds.lower, bounds.upper
         pairs: deque[tuple[Vector, Vector]] = deque(maxlen=int(self.memory))
         self.center = cut = yield point
         while True:
             g = cut.subgradient
-            free = ~(((cut.point <= lower) & (g > 0)) | ((cut.point >= upper) & (g < 0)))
+            free = ~(((cut.point <= lower) & (g > 0)) | ((cut.point >= upper) & (g < 0))) & (lower < upper)
             direction = np.where(free, -_two_loops(np.where(free, g, 0.0), free, pairs), 0.0)
             if not pairs and direction.any():
                 direction *= (float(np.linalg.norm(cut.point)) or 1.0) / float(np.linalg.norm(direction))

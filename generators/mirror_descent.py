@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import Domain, Exhausted, InvalidArgument, ObjectiveCut, ProductOfSimplices, QueryPointGenerator, Step
+from oracle_opt import Domain, Exhausted, InvalidArgument, ObjectiveCut, QueryPointGenerator, Step
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut
 
 
 class MirrorDescent(QueryPointGenerator):
-    """Multiply the weights by ``exp(-step * subgradient)``, then scale each block back to its sum.
+    """Multiply the weights of simplices by ``exp(-step * subgradient)``, then scale each block back to its sum.
 
     At the t-th call the step is ``scale * sqrt(log m) / (radius * norm(g, inf) * sqrt(t))``, m the size of the largest
     block: (8) with (9). The averaged certificate weighs each cut with its step, for which the average's bound converges
@@ -41,18 +41,18 @@ class MirrorDescent(QueryPointGenerator):
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse everything but simplices and their products."""
-        return None if isinstance(domain, ProductOfSimplices) else "it needs a Simplex or a ProductOfSimplices"
+        return "it needs a domain made of simplices" if domain.simplices() is None else None
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`."""
         if not self.scale > 0:
             raise InvalidArgument(f"`scale` must be positive, got {self.scale!r}")
-        assert isinstance(domain, ProductOfSimplices)
+        blocks = domain.simplices()
+        assert blocks is not None  # else refused
+        self._blocks = blocks
         self._point: Vector | None = point
-        self._starts = np.cumsum((0, *domain.sizes[:-1]))
-        self._sizes = np.asarray(domain.sizes)
-        self._radius = domain.radius
-        self._floor = 1e-16 * domain.interior_point()
+        self._sizes = np.asarray(blocks.sizes)
+        self._floor = 1e-16 * np.repeat(blocks.radius / self._sizes, self._sizes)
         self._steps = 0
         self._weight = 0.0
 
@@ -67,16 +67,17 @@ class MirrorDescent(QueryPointGenerator):
         if not isinstance(cut, ObjectiveCut):
             raise InvalidArgument("`cut` must be an objective cut: MirrorDescent takes no feasibility cuts")
         self._steps += 1
-        largest = float(np.abs(cut.subgradient).max())
-        log_size = float(np.log(self._sizes.max()))
+        blocks, slopes, sizes = self._blocks, self._blocks.slopes(cut.subgradient), self._sizes
+        largest = float(np.abs(slopes).max())
+        log_size = float(np.log(sizes.max()))
         if largest == 0 or log_size == 0:
             self._point, self._weight = None, 1.0
             return Step.SERIOUS
-        self._weight = self.scale * np.sqrt(log_size / self._steps) / (self._radius * largest)
-        logs = np.log(np.maximum(cut.point, self._floor)) - self._weight * self._radius * cut.subgradient
-        logs -= np.repeat(np.maximum.reduceat(logs, self._starts), self._sizes)
+        self._weight = self.scale * np.sqrt(log_size / self._steps) / (blocks.radius * largest)
+        logs = np.log(np.maximum(blocks.weights(cut.point), self._floor)) - self._weight * blocks.radius * slopes
+        logs -= np.repeat(np.maximum.reduceat(logs, blocks.starts), sizes)
         raised = np.exp(logs)
-        self._point = self._radius * raised / np.repeat(np.add.reduceat(raised, self._starts), self._sizes)
+        self._point = blocks.point(blocks.radius * raised / np.repeat(np.add.reduceat(raised, blocks.starts), sizes))
         return Step.SERIOUS
 
     def weight(self) -> float:

@@ -12,7 +12,6 @@ from oracle_opt import (
     ObjectiveCut,
     Query,
     QueryPointGenerator,
-    Simplex,
     Step,
 )
 from oracle_opt.arrays import Matrix, Vector
@@ -86,8 +85,9 @@ class NewtonBundle(QueryPointGenerator):
         self.max_cuts = max_cuts
 
     def refusal(self, domain: Domain) -> str | None:
-        """Refuse everything but a simplex."""
-        return None if isinstance(domain, Simplex) else "it needs a Simplex"
+        """Refuse everything but a simplex, scaled or not."""
+        blocks = domain.simplices()
+        return "it needs a domain that is one simplex" if blocks is None or len(blocks.sizes) > 1 else None
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts.
@@ -102,8 +102,9 @@ class NewtonBundle(QueryPointGenerator):
                 raise InvalidArgument(f"`{name}` must lie strictly between 0 and 1, got {value!r}")
         if not self.memory >= 1:
             raise InvalidArgument(f"`memory` must be at least 1, got {self.memory!r}")
-        assert isinstance(domain, Simplex)
-        self._radius = domain.radius
+        blocks = domain.simplices()
+        assert blocks is not None  # else refused
+        self._blocks = blocks
         self._model = CuttingPlaneModel(domain, self.max_cuts)
         self._point = point
         self._curved: list[ObjectiveCut] = []  # the latest cuts with curvature, newest first
@@ -165,23 +166,23 @@ class NewtonBundle(QueryPointGenerator):
         return rows.largest(point) + 0.5 * float(moved @ moved)
 
     def _newton_point(self, best: ObjectiveCut, root: Matrix, gap: float) -> Vector | None:
-        """Minimize the model in units of the gap; `None` if the interior point method fails."""
+        """Minimize the model in units of the gap, in the weights; `None` if the interior point method fails."""
         assert self._model.minimum is not None
-        pool = self._model.pool
-        root = root / np.sqrt(gap)
+        pool, blocks = self._model.pool, self._blocks
+        root, weights = blocks.slopes(root / np.sqrt(gap)), blocks.weights(best.point)
         slopes, constants = pool.objective.matrix / gap, (pool.objective.constant - pool.upper) / gap
-        target = root @ best.point
-        lowest = self._model.minimum.point
+        slopes, target = blocks.slopes(slopes), root @ weights
+        lowest = blocks.weights(self._model.minimum.point)
         active = lowest > 1e-6 * lowest.max()
-        largest = np.argsort(best.point)[-FIRST:]
-        active[largest[best.point[largest] > 1e-3 * best.point.max()]] = True
+        largest = np.argsort(weights)[-FIRST:]
+        active[largest[weights[largest] > 1e-3 * weights.max()]] = True
         while True:
             chosen = np.flatnonzero(active)
             part = root[:, chosen]
             # the tiny ridge makes the minimizer unique where neither cuts nor curvature do
             hessian = part.T @ part
             hessian[np.diag_indices(len(chosen))] += 1e-10 * max(float(hessian.diagonal().max()), 1.0)
-            solved = minimize_epigraph(hessian, -target @ part, slopes[:, chosen], constants, self._radius)
+            solved = minimize_epigraph(hessian, -target @ part, slopes[:, chosen], constants, blocks.radius)
             if not solved.converged:
                 return None
             # at zero: the slope of cuts and curvature, plus the multiplier of the sum
@@ -190,8 +191,7 @@ class NewtonBundle(QueryPointGenerator):
             if not len(wanted):
                 break
             active[wanted[np.argsort(reduced[wanted])[: max(50, len(chosen) // 2)]]] = True
-        point = np.zeros(len(active))
-        point[chosen] = solved.x
-        point[point < 1e-9 * point.max()] = 0.0
-        scaled: Vector = point * (self._radius / point.sum())
-        return scaled
+        weights = np.zeros(len(active))
+        weights[chosen] = solved.x
+        weights[weights < 1e-9 * weights.max()] = 0.0
+        return blocks.point(weights * (blocks.radius / weights.sum()))

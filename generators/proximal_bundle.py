@@ -5,22 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import (
-    Box,
     Domain,
     Exhausted,
     FeasibilityCut,
-    FreeSpace,
     InvalidArgument,
     Minorant,
-    NonnegativeOrthant,
     ObjectiveCut,
-    Polyhedron,
     QueryPointGenerator,
     Step,
 )
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
+from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
 from oracle_opt.generators.masters.proximal import proximal_point
 
 TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
@@ -70,7 +67,7 @@ class ProximalBundle(QueryPointGenerator):
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without linear constraints."""
-        return "it needs a domain with linear constraints" if domain.linear_constraints() is None else None
+        return NEEDS_ROWS if domain.linear_constraints() is None else None
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
@@ -79,12 +76,10 @@ class ProximalBundle(QueryPointGenerator):
         if self.proximal is not None and not self.proximal > 0:
             raise InvalidArgument(f"`proximal` must be positive, got {self.proximal!r}")
         self._domain = domain
-        self._master = _without_radius(domain)
+        # what is not simple in the domain becomes rows of the master
+        self._master, self._equations, self._rhs = simple_part(domain)
         self._pool = CutPool(domain)
-        self._equations, self._rhs = np.zeros((0, domain.dimension)), np.zeros(0)
-        if isinstance(domain, Polyhedron):  # its box alone is simple: the rest are rows of the master
-            self._equations, self._rhs = domain.equality_matrix, domain.equality_rhs
-            self._pool.add_inequalities(domain.A, domain.b)
+        self._pool.add_domain(domain)
         self._point = point
         self._center: ObjectiveCut | None = None
         self._weight = 0.0
@@ -243,7 +238,7 @@ class ProximalBundle(QueryPointGenerator):
 
     def _inside(self, point: Vector) -> Vector:
         """Return the point of the domain nearest to one that satisfies the master's rows to its tolerance."""
-        return self._domain.project(point) if isinstance(self._domain, Polyhedron) else point
+        return point if self._master is self._domain else self._domain.project(point)
 
     def _prove(self, objective: Vector, feasibility: Vector) -> None:
         minorant = self._pool.minorant(objective, feasibility)
@@ -255,22 +250,9 @@ class ProximalBundle(QueryPointGenerator):
 
     def _restore(self) -> None:
         """Before the first objective cut: the nearest point of the feasibility cuts."""
-        domain = self._domain if isinstance(self._domain, Polyhedron) else self._master
-        nearest = nearest_feasible(domain, self._pool.feasibility, self._point)
+        nearest = nearest_feasible(self._domain, self._pool.feasibility, self._point)
         if not nearest.converged:
             proven = prove_empty(self._domain, self._pool.feasibility, nearest.multipliers)
             if proven or bool((nearest.point == self._point).all()):
                 self._end = nothing_left(proven)
         self._point = nearest.point
-
-
-def _without_radius(domain: Domain) -> Domain:
-    """Return the domain; its box, where its rows are the master's; a box without the radius that is but a statement."""
-    n = domain.dimension
-    if isinstance(domain, FreeSpace):
-        return Box(np.full(n, -np.inf), np.full(n, np.inf))
-    if isinstance(domain, NonnegativeOrthant):
-        return Box(np.zeros(n), np.full(n, np.inf))
-    if isinstance(domain, Polyhedron):
-        return Box(domain.lower, domain.upper)
-    return domain

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracle_opt import Box, Domain, FreeSpace, InvalidArgument, ObjectiveCut, SequentialGenerator, Simplex
+from oracle_opt import Domain, InvalidArgument, ObjectiveCut, SequentialGenerator
 from oracle_opt.arrays import Vector
 
 
@@ -45,7 +45,7 @@ class QuasiNewton(SequentialGenerator):
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse domains without a projection in a diagonal metric."""
-        return None if isinstance(domain, Box | FreeSpace | Simplex) else "it needs a Box, a Simplex or FreeSpace"
+        return "it needs a domain that projects in diagonal metrics" if domain.euclidean_only else None
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Run Algorithm 1."""

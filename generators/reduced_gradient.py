@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracle_opt import Domain, ObjectiveCut, SequentialGenerator, Simplex
+from oracle_opt import Domain, ObjectiveCut, SequentialGenerator, SimplexBlocks
 from oracle_opt.arrays import Vector
 
 
@@ -40,25 +40,29 @@ class ReducedGradient(SequentialGenerator):
         self.line_tolerance = line_tolerance
 
     def refusal(self, domain: Domain) -> str | None:
-        """Refuse everything but a simplex."""
-        return None if isinstance(domain, Simplex) else "it needs a Simplex"
+        """Refuse everything but a simplex, scaled or not."""
+        blocks = domain.simplices()
+        return "it needs a domain that is one simplex" if blocks is None or len(blocks.sizes) > 1 else None
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Run Algorithm 1."""
+        blocks = domain.simplices()
+        assert blocks is not None  # else refused
         cut = yield point
         self.center = cut
         while True:
-            start, lead = cut, int(np.argmax(cut.point))
-            direction = _reduced_direction(cut, lead)
+            start, lead = cut, int(np.argmax(blocks.weights(cut.point)))
+            direction = _reduced_direction(cut, lead, blocks)
             if not direction.any():
                 return
             # Follow the direction to the boundary while the function falls.
             longest = 0.0
             while direction.any():
-                longest, arriving = _to_boundary(cut.point, direction)
-                edge = cut.point + longest * direction
+                weights = blocks.weights(cut.point)
+                longest, arriving = _to_boundary(weights, direction)
+                edge = weights + longest * direction
                 edge[arriving] = 0.0
-                trial = yield _scaled(edge, cut)
+                trial = yield _scaled(edge, cut, blocks)
                 if trial.value >= cut.value + trial.error + cut.error and trial.value > cut.value:
                     break
                 self.center = cut = trial
@@ -69,21 +73,21 @@ class ReducedGradient(SequentialGenerator):
                 direction[lead] = 0.0
                 direction[lead] = -direction.sum()
             if longest > 0:
-                cut = yield from self._golden_section(cut, direction, longest)
+                cut = yield from self._golden_section(cut, direction, longest, blocks)
             emptied = (cut.point > 0).sum() < (start.point > 0).sum()
             if cut is start or not (cut.value < start.value or emptied):
                 return
 
     def _golden_section(
-        self, cut: ObjectiveCut, direction: Vector, longest: float
+        self, cut: ObjectiveCut, direction: Vector, longest: float, blocks: SimplexBlocks
     ) -> Generator[Vector, ObjectiveCut, ObjectiveCut]:
-        """Return the best cut found on ``cut.point + [0, longest] * direction``."""
+        """Return the best cut found on ``weights + [0, longest] * direction``, from those of the cut's point."""
         ratio = 0.5 * (np.sqrt(5.0) - 1.0)
         low, high = 0.0, longest
-        best = cut
+        best, weights = cut, blocks.weights(cut.point)
         inner, outer = high - ratio * (high - low), low + ratio * (high - low)
-        at_inner = yield _scaled(cut.point + inner * direction, cut)
-        at_outer = yield _scaled(cut.point + outer * direction, cut)
+        at_inner = yield _scaled(weights + inner * direction, cut, blocks)
+        at_outer = yield _scaled(weights + outer * direction, cut, blocks)
         while True:
             for trial in (at_inner, at_outer):
                 if trial.value < best.value:
@@ -96,33 +100,36 @@ class ReducedGradient(SequentialGenerator):
             if at_inner.value <= at_outer.value:
                 high, outer, at_outer = outer, inner, at_inner
                 inner = high - ratio * (high - low)
-                at_inner = yield _scaled(cut.point + inner * direction, cut)
+                at_inner = yield _scaled(weights + inner * direction, cut, blocks)
             else:
                 low, inner, at_inner = inner, outer, at_outer
                 outer = low + ratio * (high - low)
-                at_outer = yield _scaled(cut.point + outer * direction, cut)
+                at_outer = yield _scaled(weights + outer * direction, cut, blocks)
 
 
-def _scaled(point: Vector, cut: ObjectiveCut) -> Vector:
-    """Undo rounding in the sum and below zero; weights that are zero stay zero, which a projection would not keep."""
-    point = np.maximum(point, 0.0)
-    scaled: Vector = point * (cut.point.sum() / point.sum())
-    return scaled
+def _scaled(weights: Vector, cut: ObjectiveCut, blocks: SimplexBlocks) -> Vector:
+    """Point of these weights, less the rounding in their sum and below zero.
+
+    Weights that are zero stay zero, which a projection would not keep.
+    """
+    weights = np.maximum(weights, 0.0)
+    return blocks.point(weights * (blocks.weights(cut.point).sum() / weights.sum()))
 
 
-def _reduced_direction(cut: ObjectiveCut, lead: int) -> Vector:
+def _reduced_direction(cut: ObjectiveCut, lead: int, blocks: SimplexBlocks) -> Vector:
     """(12): minus the reduced gradient, zero where a zero weight would become negative; adds up to zero."""
-    reduced = cut.subgradient - cut.subgradient[lead]
+    slopes = blocks.slopes(cut.subgradient)
+    reduced = slopes - slopes[lead]
     direction = np.where((cut.point <= 0) & (reduced > 0), 0.0, -reduced)
     direction[lead] = 0.0
     direction[lead] = -direction.sum()
     return direction
 
 
-def _to_boundary(point: Vector, direction: Vector) -> tuple[float, Vector]:
+def _to_boundary(weights: Vector, direction: Vector) -> tuple[float, Vector]:
     """Longest step that keeps every weight nonnegative, and which weights arrive at zero, up to rounding."""
     falling = direction < 0
-    lengths = np.full(len(point), np.inf)
-    lengths[falling] = -point[falling] / direction[falling]
+    lengths = np.full(len(weights), np.inf)
+    lengths[falling] = -weights[falling] / direction[falling]
     longest = float(lengths.min())
-    return longest, falling & (point + longest * direction <= 1e-10 * point.max())
+    return longest, falling & (weights + longest * direction <= 1e-10 * weights.max())

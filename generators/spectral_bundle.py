@@ -7,7 +7,6 @@ import numpy as np
 from oracle_opt import (
     Domain,
     FeasibilityCut,
-    FreeSpace,
     InvalidArgument,
     Minorant,
     ObjectiveCut,
@@ -108,7 +107,10 @@ class SpectralBundle(QueryPointGenerator):
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain with constraints, which the master does not know."""
-        return None if isinstance(domain, FreeSpace) else "it needs a FreeSpace"
+        constraints = domain.linear_constraints()
+        if constraints is None or not constraints.is_everything:
+            return "it needs a domain without constraints, as FreeSpace"
+        return None
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without vectors."""
@@ -121,8 +123,7 @@ class SpectralBundle(QueryPointGenerator):
             if int(order) != order or order < 2:
                 raise InvalidArgument(f"`{name}` must be an integer of at least 2, got {order!r}")
         self._domain = domain
-        assert isinstance(domain, FreeSpace)  # else refused
-        self._ball = domain.center, domain.radius
+        self._ball = domain.enclosing_ball()  # of the set in which a minimizer is promised
         self._point = point
         self._center: ObjectiveCut | None = None
         self._pairs = np.zeros(0), np.zeros((0, 0))  # eigenvalues and vectors at the center, but of blocks of order one

@@ -12,6 +12,7 @@ from oracle_opt.domains import (
     NonnegativeOrthant,
     ProductOfSimplices,
     Simplex,
+    SimplexBlocks,
 )
 from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.driver import minimize
@@ -69,6 +70,7 @@ __all__ = [
     "Result",
     "SequentialGenerator",
     "Simplex",
+    "SimplexBlocks",
     "SpectralPart",
     "Status",
     "Step",

@@ -112,9 +112,9 @@ CENTRAL = (("hard", 1e-3, 1200), ("any", 1e-5, 1000))
 CAPPED = (("hard", np.inf, 60), *EXACT)
 SMOOTH = (("badly scaled", 1e-2, 1000), ("smooth", 1e-4, 1000))
 STEEPEST = (("badly scaled", np.inf, 60), *SMOOTH)
-LINEAR = ("a domain with linear constraints", Box, FreeSpace, Polyhedron, ProductOfSimplices)
-ONE_SIMPLEX = ("a Simplex", Simplex)
-SIMPLICES = ("a Simplex or a ProductOfSimplices", ProductOfSimplices)
+LINEAR = ("a domain with linear constraints", Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices)
+ONE_SIMPLEX = ("a domain that is one simplex", Simplex)
+SIMPLICES = ("a domain made of simplices", ProductOfSimplices)
 GENERATORS = [
     Entry("analytic-center", AnalyticCenter, INTERIOR, needs=LINEAR),
     Entry(
@@ -178,10 +178,16 @@ GENERATORS = [
         "quasi-newton",
         QuasiNewton,
         SMOOTH,
-        needs=("a Box, a Simplex or FreeSpace", Box, Simplex, FreeSpace),
+        needs=("a domain that projects in diagonal metrics", *LINEAR[1:]),
         takes_feasibility_cuts=False,
     ),
-    Entry("lbfgs", LBFGS, SMOOTH, needs=("a Box or FreeSpace", Box, FreeSpace), takes_feasibility_cuts=False),
+    Entry(
+        "lbfgs",
+        LBFGS,
+        SMOOTH,
+        needs=("a domain of bounds alone, as Box or FreeSpace", Box, FreeSpace, NonnegativeOrthant),
+        takes_feasibility_cuts=False,
+    ),
     Entry("fixed-point", FixedPoint, takes_feasibility_cuts=False),
 ]
 

@@ -128,7 +128,13 @@ def test_tied_slopes_put_the_whole_block_on_one_variable() -> None:
         (lambda: Simplex(3, -1.0), "`radius` must be positive"),
         (lambda: Simplex(3, np.inf), "positive and finite"),
         (lambda: ProductOfSimplices([]), "`sizes` must name at least one block"),
-        (lambda: Box([0.0, 1.0], [1.0, 1.0]), "`lower` must be below `upper`, got 1.0 and 1.0 at index 1"),
+        (
+            lambda: Box([0.0, 1.5], [1.0, 1.0]),
+            "at most `upper`, with a number between them, got 1.5 and 1.0 at index 1",
+        ),
+        (lambda: Box([0.0, np.inf], [1.0, np.inf]), "with a number between them, got inf and inf at index 1"),
+        (lambda: Box([-np.inf, 0.0], [-np.inf, 1.0]), "with a number between them, got -inf and -inf at index 0"),
+        (lambda: Box([np.nan], [1.0]), "with a number between them, got nan and 1.0 at index 0"),
         (lambda: Box([[0.0]], [[1.0]]), "must have shape"),
         (lambda: Ball(2, center=[1.0]), "`center` must be 2 finite numbers"),
         (lambda: FreeSpace(2, radius=0.0), "`radius` must be positive"),
@@ -162,8 +168,9 @@ def test_linear_minima_agree_with_clarabel_wherever_the_set_lies(domain) -> None
     z, slope = cp.Variable(6), cp.Parameter(6)
     if isinstance(domain, FreeSpace | Ball):
         inside = [cp.norm(z - domain.center) <= domain.radius]
-    elif isinstance(domain, Box):
-        inside = [z >= domain.lower, z <= domain.upper]
+    elif isinstance(domain, Box | NonnegativeOrthant):
+        lower, upper = domain.bounding_box()
+        inside = [z >= lower, z <= upper]
     else:
         inside = [z >= 0, cp.sum(z[:2]) == 4, z[2] == 4, cp.sum(z[3:]) == 4]
     program = cp.Problem(cp.Minimize(slope @ z), inside)

@@ -265,7 +265,7 @@ def test_objects_not_names() -> None:
         (LevelSet(), NonnegativeOrthant(3), "it needs a bounded domain; state a finite radius"),
         (AnalyticCenter(), FreeSpace(3, radius=np.inf), "it needs a bounded domain"),
         (LevelSet(entropic=True), Box(-np.ones(3), np.ones(3)), "entropic metric needs a domain made of simplices"),
-        (ReducedGradient(), Box(-np.ones(3), np.ones(3)), "it needs a Simplex"),
+        (ReducedGradient(), Box(-np.ones(3), np.ones(3)), "it needs a domain that is one simplex"),
     ],
 )
 def test_domains_a_generator_cannot_serve(generator, domain, message) -> None:

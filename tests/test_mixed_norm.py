@@ -205,5 +205,5 @@ def test_other_bad_arguments() -> None:
         MixedNormOracle(bank, y, 5.0, groups=GROUPS).query(Query(np.full(8, 0.5)))
     with pytest.raises(InvalidArgument, match="`scale` must be positive"):
         minimize(MixedNormOracle(bank, y, 5.0, groups=GROUPS), MirrorDescent(scale=0.0))
-    with pytest.raises(CapabilityMismatch, match="it needs a Simplex or a ProductOfSimplices"):
+    with pytest.raises(CapabilityMismatch, match="it needs a domain made of simplices"):
         minimize(GMKLOracle(bank, y, 5.0, ElasticNet()), MirrorDescent())

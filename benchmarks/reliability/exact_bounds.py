@@ -42,8 +42,8 @@ def constraints(domain, rng):
         lower = np.zeros(n)
         E = np.array([np.arange(len(domain.sizes)) == k for k in domain._block]).T.astype(float)
         f = np.full(len(domain.sizes), domain.radius)
-    elif isinstance(domain, Box | Polyhedron):
-        lower, upper = domain.lower, domain.upper
+    elif isinstance(domain, Box | Polyhedron | NonnegativeOrthant):
+        lower, upper = domain.bounding_box()
         if isinstance(domain, Polyhedron):
             A, b, E, f = domain.A, domain.b, domain.equality_matrix, domain.equality_rhs
     sides = [np.eye(n)[np.isfinite(upper)], -np.eye(n)[np.isfinite(lower)], A]

@@ -33,8 +33,9 @@ class ChebyshevLP(CutLP):
         assert constraints is not None
         # An orthonormal basis of the equalities' normals, to project slopes on the affine hull.
         self._normals = np.linalg.qr(constraints.equality_matrix.T)[0] if len(constraints.equality_rhs) else None
-        largest = constraints.equality_rhs.max() if len(constraints.equality_rhs) else np.inf
-        diameter = float(np.linalg.norm(np.minimum(constraints.upper, largest) - constraints.lower))
+        lower, upper = domain.bounding_box()
+        diameter = float(np.linalg.norm(upper - lower))
+        self._wide = None if (lower < upper).all() else lower < upper
         super().__init__(domain, -diameter, 0.0)
 
     def _current_level(self, pool: CutPool) -> float:
@@ -42,5 +43,7 @@ class ChebyshevLP(CutLP):
 
     def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
         inside = slopes if self._normals is None else slopes - (slopes @ self._normals) @ self._normals.T
+        if self._wide is not None:  # fixed variables are not in the affine hull
+            inside = inside * self._wide
         norms = np.maximum(np.linalg.norm(inside, axis=1), FLAT * np.linalg.norm(slopes, axis=1))
         return 1.0 / np.where(norms > 0, norms, 1.0), np.ones(len(slopes))

@@ -63,10 +63,7 @@ class CuttingPlaneModel:
         self._max_cuts = max_cuts
         self._asked: Vector | None = None
         self._predicted = np.inf
-        constraints = domain.linear_constraints()
-        assert constraints is not None
-        if constraints.inequality_matrix is not None and constraints.inequality_rhs is not None:
-            self.pool.add_inequalities(constraints.inequality_matrix, constraints.inequality_rhs)
+        self.pool.add_domain(domain)
 
     @property
     def gap(self) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import Box, Domain, EmptyLocalizationSet, Exhausted, Minorant, Polyhedron
+from oracle_opt import Domain, EmptyLocalizationSet, Exhausted, Minorant
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.domains.projection import Projection, project_on_cuts
 from oracle_opt.generators.masters.cut_pool import Rows
+from oracle_opt.generators.masters.polyhedral import simple_part
 
 INSIDE = 3e-9  # how far inside each cut the point is wanted, in units of its largest entry: three times the tolerance
 FINE = 1e-12  # tolerance for sets without interior
@@ -19,15 +20,13 @@ def nearest_feasible(domain: Domain, rows: Rows, point: Vector) -> Projection:
     Parameters
     ----------
     domain : Domain
-        With linear constraints; the inequalities of a `Polyhedron` are among the rows.
+        With linear constraints; its inequalities are among the rows.
     rows : Rows
         The feasibility cuts.
     point : ndarray of shape (n,)
         The point to project.
     """
-    simple, equations, sides = domain, np.zeros((0, domain.dimension)), np.zeros(0)
-    if isinstance(domain, Polyhedron):  # its box alone is simple
-        simple, equations, sides = Box(domain.lower, domain.upper), domain.equality_matrix, domain.equality_rhs
+    simple, equations, sides = simple_part(domain)
     matrix = np.vstack([rows.matrix, equations])
     scale = np.abs(matrix).max(axis=1)
     matrix, rhs = matrix / scale[:, None], np.r_[-rows.constant, sides] / scale

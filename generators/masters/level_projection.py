@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import Box, Polyhedron
 from oracle_opt.arrays import Vector
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.polyhedral import simple_part
 
 MISSED = 0.01  # a level missed by this share of the gap is as good
 
@@ -55,10 +55,9 @@ def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
     rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
     rhs[len(objective) :] -= 3e-6 * unit[len(objective) :]  # three times the tolerance: stay inside feasibility cuts
-    domain, whole, equations = model.domain, model.domain, np.zeros((0, len(last)))
-    if isinstance(whole, Polyhedron):  # whose inequalities are in the pool, and whose box alone is simple
-        domain, equations = Box(whole.lower, whole.upper), whole.equality_matrix
-        matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, whole.equality_rhs]
+    domain, equations, sides = simple_part(model.domain)  # the domain's inequalities are in the pool
+    if len(equations):
+        matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, sides]
         unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
     metric = None if entropic is False else model.domain.entropic_metric(last)
     if metric is None:
@@ -69,7 +68,7 @@ def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: 
     done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
     model.level_multipliers = done.multipliers[: len(objective)] / gap if done.converged else np.zeros(0)
     if done.converged and (done.point != last).any():
-        if not isinstance(model.domain, Polyhedron):
+        if domain is model.domain:
             return done.point
         # whose rows hold up to the projection's tolerance: they shall, but then perhaps no longer the level
         point = model.domain.project(done.point)

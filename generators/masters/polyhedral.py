@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import Box, Domain, FreeSpace, NonnegativeOrthant
+from oracle_opt import Box, Domain
+from oracle_opt.arrays import Matrix, Vector
+
+NEEDS_ROWS = "it needs a domain with linear constraints"
+NEEDS_BOUNDS = "it needs a bounded domain; state a finite radius or finite bounds"
 
 
 def polyhedral_refusal(domain: Domain) -> str | None:
     """Say why a cutting-plane model on this domain has no bounded master, if so."""
-    constraints = domain.linear_constraints()
-    if constraints is None:
-        return "it needs a domain with linear constraints"
-    if np.isinf(constraints.lower).any() or (np.isinf(constraints.upper).any() and not len(constraints.equality_rhs)):
-        return "it needs a bounded domain; state a finite radius or finite bounds"
-    return None
+    return NEEDS_ROWS if domain.promised_polyhedron() is None else boundless_refusal(domain)
+
+
+def boundless_refusal(domain: Domain) -> str | None:
+    """Say that the set in which a minimizer is promised has no end, if so."""
+    return None if np.isfinite(domain.bounding_box()).all() else NEEDS_BOUNDS
 
 
 def working_polyhedron(domain: Domain) -> Domain:
     """Return the domain itself, or the box its stated radius makes of it."""
-    if isinstance(domain, FreeSpace | NonnegativeOrthant):
-        constraints = domain.linear_constraints()
-        assert constraints is not None
-        return Box(constraints.lower, constraints.upper)
-    return domain
+    polyhedron = domain.promised_polyhedron()
+    assert polyhedron is not None  # else refused
+    return polyhedron
+
+
+def simple_part(domain: Domain) -> tuple[Domain, Matrix, Vector]:
+    """A set on which projections in a diagonal metric are those of bounds and equations, and further equations.
+
+    Within the simple set, these equations and the domain's inequalities make up the domain. It is the domain itself
+    where that has no inequalities of several variables, else the box of its bounds.
+    """
+    constraints = domain.linear_constraints()
+    assert constraints is not None  # else refused
+    if constraints.inequality_rhs is None and not domain.euclidean_only:
+        return domain, np.zeros((0, domain.dimension)), np.zeros(0)
+    return Box(constraints.lower, constraints.upper), constraints.equality_matrix, constraints.equality_rhs

@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import checked_center, checked_dimension, checked_radius, short
 from oracle_opt.domains.domain import Domain
 from oracle_opt.errors import InvalidArgument
@@ -25,6 +25,8 @@ class Ball(Domain):
     center : array_like of shape (dimension,), optional
         Default: the origin.
     """
+
+    euclidean_only = True
 
     def __init__(self, dimension: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
         self.dimension = checked_dimension(dimension)
@@ -56,8 +58,31 @@ class Ball(Domain):
         """Return the center."""
         return self.center.copy()
 
+    def bounding_box(self) -> tuple[Vector, Vector]:
+        """``center - radius`` and ``center + radius``."""
+        return self.center - self.radius, self.center + self.radius
+
+    def enclosing_ball(self) -> tuple[Vector, float]:
+        """Return the ball itself."""
+        return self.center.copy(), self.radius
+
+    def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
+        """Return the ball itself."""
+        return self.center.copy(), self.radius * np.eye(self.dimension)
+
+    def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
+        """Half-space at the nearest point of the ball."""
+        return ball_cut(point, self.center, self.radius, tolerance)
+
 
 def ball_extent(slope: Vector, center: Vector | None, radius: float) -> float:
     """``abs(slope) @ center + radius * norm(slope)``, no center being the origin."""
     length = radius * sqrt(float(slope.dot(slope)))
     return length if center is None else length + float(np.abs(slope).dot(center))
+
+
+def ball_cut(point: Vector, center: Vector, radius: float, tolerance: float) -> tuple[Vector, float] | None:
+    """Half-space that holds a ball and cuts a point off, as `Domain.deepest_cut` gives it."""
+    away = point - center
+    distance = float(np.linalg.norm(away))
+    return None if distance <= radius + tolerance else (away / distance, distance - radius)

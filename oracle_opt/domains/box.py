@@ -5,22 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import EDGE, edge_of_promise, short
-from oracle_opt.domains.domain import Domain, LinearConstraints
+from oracle_opt.domains.domain import Domain, ellipsoid_around
+from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.errors import InvalidArgument
 
 
 class Box(Domain):
-    """``{z : lower <= z <= upper}``; bounds may be infinite.
+    """``{z : lower <= z <= upper}``; bounds may be infinite, and equal ones fix a variable.
 
     Parameters
     ----------
     lower, upper : array_like of shape (n,)
-        Bounds, ``lower < upper``.
+        Bounds, ``lower <= upper``.
     promised : array_like of bool, shape (2, n) or to be broadcast
-        Which lower and upper bounds are no constraints but the statement that some minimizer lies within. Runs that end
-        at one of these say so. Default: none.
+        Which lower and upper bounds are no constraints of the problem but the statement that some minimizer lies
+        within. No point beyond them is asked; runs that end at one of these say so. Default: none.
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, *, promised: ArrayLike = False) -> None:
@@ -29,11 +30,12 @@ class Box(Domain):
         self.lower, self.upper = (np.array(side, dtype=float) for side in np.broadcast_arrays(lower, upper))
         if self.lower.ndim != 1 or self.lower.size == 0:
             raise InvalidArgument(f"`lower` and `upper` must have shape (n,), got {self.lower.shape}")
-        if not np.all(self.lower < self.upper):
-            j = int(np.flatnonzero(~(self.lower < self.upper))[0])
+        ordered = (self.lower <= self.upper) & (self.lower < np.inf) & (self.upper > -np.inf)
+        if not ordered.all():
+            j = int(np.flatnonzero(~ordered)[0])
             raise InvalidArgument(
-                f"`lower` must be below `upper`, got {self.lower[j]} and {self.upper[j]} at index {j}; "
-                "take a fixed variable out of the problem"
+                "`lower` must be at most `upper`, with a number between them, "
+                f"got {self.lower[j]} and {self.upper[j]} at index {j}"
             )
         self.dimension = self.lower.size
         below, above = np.isfinite(self.lower), np.isfinite(self.upper)
@@ -60,7 +62,7 @@ class Box(Domain):
         """At a promised bound, within a hundredth of its size or of the width."""
         rooms = np.array([point - self.lower, self.upper - point])
         width = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, self._reach)
-        sides, which = np.nonzero(self.promised & (rooms <= EDGE * width))
+        sides, which = np.nonzero(self.promised & (rooms <= EDGE * width) & (self.lower < self.upper))
         if not len(which):
             return ""
         side, j = int(sides[0]), int(which[0])
@@ -74,3 +76,16 @@ class Box(Domain):
     def linear_constraints(self) -> LinearConstraints:
         """Return the bounds."""
         return LinearConstraints(np.zeros((0, self.dimension)), np.zeros(0), self.lower, self.upper)
+
+    def bounding_box(self) -> tuple[Vector, Vector]:
+        """Return the bounds."""
+        return self.lower.copy(), self.upper.copy()
+
+    def enclosing_ball(self) -> tuple[Vector, float]:
+        """Ball through the corners."""
+        half = 0.5 * (self.upper - self.lower)
+        return self._middle.copy(), float(np.linalg.norm(half))
+
+    def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
+        """Ellipsoid through the corners, without the fixed variables."""
+        return ellipsoid_around(self.lower, self.upper)

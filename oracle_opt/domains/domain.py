@@ -1,35 +1,40 @@
-"""What a domain answers: a simple known set, its projection, linear minimum and linear constraints."""
+"""What a domain answers: a simple known set, and where in it a minimizer is promised."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from oracle_opt.arrays import EPS, Vector, fingerprint
-
-
-@dataclass(frozen=True, eq=False)
-class LinearConstraints:
-    """The set ``{z : equality_matrix @ z == equality_rhs, lower <= z <= upper}``, cut by ``inequality_matrix @ z <=
-    inequality_rhs`` where these are not `None`.
-    """
-
-    equality_matrix: NDArray[np.float64]
-    equality_rhs: Vector
-    lower: Vector
-    upper: Vector
-    inequality_matrix: NDArray[np.float64] | None = None
-    inequality_rhs: Vector | None = None
+from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
+from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.domains.simplex_blocks import SimplexBlocks
 
 
 class Domain(ABC):
-    """A closed convex set of points, ndarrays of shape (dimension,)."""
+    """A closed convex set of points, ndarrays of shape (dimension,), and where in it a minimizer is promised.
+
+    A subclass sets `dimension` and defines `project`, `minimize_linear` and `interior_point`: with these the methods of
+    projection and `Ellipsoid` run. Each further answer makes more methods run; docs/write_a_domain.md has the table.
+
+    Its answers are about two sets. *The set itself* holds all query points: `project`, `contains`,
+    `linear_constraints`, `simplices` and `entropic_metric` describe it. *The promised set* is a part of it in which
+    some minimizer is stated to lie, and over which bounds are proven: `minimize_linear`, `interior_point`, `extent`,
+    `minimum_rounding`, `doubt`, `promised_polyhedron`, `bounding_box`, `enclosing_ball`, `enclosing_ellipsoid` and
+    `deepest_cut` describe that. By default both are the same. They differ for sets without end: `FreeSpace` projects
+    on R^n and promises a ball, `NonnegativeOrthant` projects on ``z >= 0`` and promises a box.
+
+    Attributes
+    ----------
+    dimension : int
+        Number of variables.
+    euclidean_only : bool
+        Whether `project` takes no metric. Default: it takes any positive diagonal one.
+    """
 
     dimension: int
+    euclidean_only: bool = False
 
     @abstractmethod
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
@@ -37,17 +42,111 @@ class Domain(ABC):
 
     @abstractmethod
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
-        """Minimum of ``slope @ z`` over the set, and a point that attains it.
+        """Minimum of ``slope @ z`` over the promised set, and a point that attains it.
 
         An unbounded minimum is -inf, its point then has infinite entries.
         """
 
     @abstractmethod
     def interior_point(self) -> Vector:
-        """Return a point of the relative interior: the default starting point."""
+        """Return a point of the promised set's relative interior: the default starting point."""
+
+    def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
+        """Whether the point is in the set, up to a distance of tolerance * max(1, norm of the point)."""
+        return bool(np.linalg.norm(self.project(point) - point) <= tolerance * max(1.0, float(np.linalg.norm(point))))
+
+    def linear_constraints(self) -> LinearConstraints | None:
+        """Return the linear description of the set, or `None` if it has none; by default that of its `simplices`.
+
+        Bounds that are only promised are infinite here.
+        """
+        blocks = self.simplices()
+        return None if blocks is None else blocks.linear_constraints()
+
+    def simplices(self) -> SimplexBlocks | None:
+        """Return the blocks of a product of simplices, scaled or not; `None`, the default, if the set is none."""
+        return None
+
+    def entropic_metric(self, point: Vector) -> Vector | None:
+        """Diagonal Hessian of the entropy at a point, kept bounded; `None` where entropy makes no sense."""
+        return None
+
+    def promised_polyhedron(self) -> Domain | None:
+        """Return a polyhedron that holds the promised set, as a domain without promises: polyhedral methods search it.
+
+        By default the set itself, or `None` if it has no linear constraints.
+        """
+        return None if self.linear_constraints() is None else self
+
+    def bounding_box(self) -> tuple[Vector, Vector]:
+        """Lower and upper bounds of the variables on the promised set, infinite where it has no end.
+
+        They need not be the tightest. By default each variable's range is asked of `minimize_linear`, once.
+        """
+        return self._ranges[0].copy(), self._ranges[1].copy()
+
+    @cached_property
+    def _ranges(self) -> Matrix:
+        """Least and largest value of each variable."""
+        unit = np.eye(self.dimension)
+        lower = [self.minimize_linear(row)[0] for row in unit]
+        return np.array([lower, [-self.minimize_linear(-row)[0] for row in unit]])
+
+    def enclosing_ball(self) -> tuple[Vector, float]:
+        """Center and radius of a ball that holds the promised set, the smallest if it is known.
+
+        By default that around the bounding box, about `interior_point`; infinite where it is.
+        """
+        center = self.interior_point()
+        lower, upper = self._ranges
+        return center, float(np.linalg.norm(np.maximum(upper - center, center - lower)))
+
+    def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
+        """Center c and axes M of an ellipsoid ``{c + M @ w : norm(w) <= 1}`` that holds the promised set.
+
+        Asked of bounded sets alone. The columns of M span the affine hull. By default the smallest ellipsoid around the
+        bounding box or, where there are equations, the part of `enclosing_ball` that satisfies them.
+        """
+        constraints = self.linear_constraints()
+        if constraints is None or not len(constraints.equality_rhs):
+            return ellipsoid_around(*self._ranges)
+        import scipy.linalg  # only here: the import takes time
+
+        center, radius = self.enclosing_ball()
+        return center, radius * scipy.linalg.null_space(constraints.equality_matrix)
+
+    def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
+        """Half-space that cuts off a point outside the promised set; `None` if that is no farther than `tolerance`.
+
+        By default the bound or inequality that cuts deepest into an ellipsoid or, where there are none, that of the
+        projection.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            A point that satisfies the equations.
+        axes : ndarray of shape (n, d)
+            Of the ellipsoid ``{point + axes @ w : norm(w) <= 1}`` that is to be cut.
+        tolerance : float
+            Distance outside that does not count.
+
+        Returns
+        -------
+        normal : ndarray of shape (n,)
+            Of length 1.
+        violation : float
+            All z of the promised set have ``violation + normal @ (z - point) <= 0``.
+        """
+        polyhedron = self.promised_polyhedron()
+        constraints = None if polyhedron is None else polyhedron.linear_constraints()
+        if constraints is not None:
+            return constraints.deepest_cut(point, axes, tolerance)
+        away = point - self.project(point)
+        distance = float(np.linalg.norm(away))
+        return None if distance <= tolerance else (away / distance, distance)
 
     def extent(self, slope: Vector) -> float:
-        """Largest ``sum(abs(slope * z))`` over the set in which a minimizer is promised, or more.
+        """Largest ``sum(abs(slope * z))`` over the promised set, or more.
 
         Rounding errors of an affine function on the set are multiples of it, and proven bounds are lowered by them. In
         a direction without end the set counts as far as its finite side. By default each variable's range is asked of
@@ -58,9 +157,8 @@ class Domain(ABC):
     @cached_property
     def _reach(self) -> Vector:
         """Largest size of each variable, as far as it is finite."""
-        unit = np.eye(self.dimension)
-        ends = np.abs([[self.minimize_linear(side)[0] for side in (row, -row)] for row in unit])
-        reach: Vector = np.where(np.isfinite(ends), ends, 0.0).max(axis=1)
+        ends = np.abs(self._ranges)
+        reach: Vector = np.where(np.isfinite(ends), ends, 0.0).max(axis=0)
         return reach
 
     def minimum_rounding(self, slope: Vector) -> float:
@@ -78,18 +176,6 @@ class Domain(ABC):
         """
         return ""
 
-    def linear_constraints(self) -> LinearConstraints | None:
-        """Return the linear description of the set, or `None` if it has none."""
-        return None
-
-    def entropic_metric(self, point: Vector) -> Vector | None:
-        """Diagonal Hessian of the entropy at a point, kept bounded; `None` where entropy makes no sense."""
-        return None
-
-    def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
-        """Whether the point is in the set, up to a distance of tolerance * max(1, norm of the point)."""
-        return bool(np.linalg.norm(self.project(point) - point) <= tolerance * max(1.0, float(np.linalg.norm(point))))
-
     def reset(self) -> None:  # noqa: B027 - a set that remembers nothing has nothing to forget
         """Forget warm starts: the next answers are those of a new object."""
 
@@ -100,3 +186,10 @@ class Domain(ABC):
         """
         shown = "" if type(self).__repr__ is object.__repr__ else f"{self!r}, "  # which would show an address
         return f"{shown}{fingerprint(self)}"
+
+
+def ellipsoid_around(lower: Vector, upper: Vector) -> tuple[Vector, Matrix]:
+    """Center and axes of the smallest ellipsoid around a box, flat in the variables that it fixes."""
+    half = 0.5 * (upper - lower)
+    wide = np.flatnonzero(half > 0)
+    return lower + half, np.sqrt(len(wide)) * np.diag(half)[:, wide]

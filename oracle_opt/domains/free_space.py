@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import EDGE, checked_center, checked_dimension, checked_radius, edge_of_promise, short
-from oracle_opt.domains.ball import ball_extent
-from oracle_opt.domains.domain import Domain, LinearConstraints
+from oracle_opt.domains.ball import ball_cut, ball_extent
+from oracle_opt.domains.box import Box
+from oracle_opt.domains.domain import Domain
+from oracle_opt.domains.linear_constraints import LinearConstraints
 
 
 class FreeSpace(Domain):
     """All of R^n, with the statement that some minimizer lies within `radius` of `center`.
 
-    The proven lower bounds rest on that statement: state it generously.
+    The set is R^n: projections are the points themselves, and there are no constraints. The promised set is the ball:
+    linear minima, and with them the proven lower bounds, are taken over it. State it generously.
 
     Parameters
     ----------
@@ -67,6 +70,26 @@ class FreeSpace(Domain):
         return self.center.copy()
 
     def linear_constraints(self) -> LinearConstraints:
+        """There are none: every bound is infinite."""
+        n = self.dimension
+        return LinearConstraints(np.zeros((0, n)), np.zeros(0), np.full(n, -np.inf), np.full(n, np.inf))
+
+    def promised_polyhedron(self) -> Box:
         """Return the box around the ball the minimizer is stated to lie in."""
-        none = np.zeros((0, self.dimension))
-        return LinearConstraints(none, np.zeros(0), self.center - self.radius, self.center + self.radius)
+        return Box(*self.bounding_box())
+
+    def bounding_box(self) -> tuple[Vector, Vector]:
+        """``center - radius`` and ``center + radius``."""
+        return self.center - self.radius, self.center + self.radius
+
+    def enclosing_ball(self) -> tuple[Vector, float]:
+        """Return the ball the minimizer is stated to lie in."""
+        return self.center.copy(), self.radius
+
+    def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
+        """Return that ball."""
+        return self.center.copy(), self.radius * np.eye(self.dimension)
+
+    def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
+        """Half-space at the nearest point of that ball."""
+        return ball_cut(point, self.center, self.radius, tolerance)

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains.box import Box
-from oracle_opt.domains.domain import Domain, LinearConstraints
+from oracle_opt.domains.domain import Domain, ellipsoid_around
+from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.programs import ProgramFailure, linear_program, solved
 from oracle_opt.errors import InvalidArgument
 
@@ -198,6 +199,16 @@ class Polyhedron(Domain):
     def linear_constraints(self) -> LinearConstraints:
         """Return the whole description."""
         return LinearConstraints(self.equality_matrix, self.equality_rhs, self.lower, self.upper, self.A, self.b)
+
+    def bounding_box(self) -> tuple[Vector, Vector]:
+        """Return the bounds."""
+        return self.lower.copy(), self.upper.copy()
+
+    def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
+        """The smallest around the bounds; with equations as for every domain, about the extent of the set."""
+        if not len(self.equality_rhs):
+            return ellipsoid_around(self.lower, self.upper)
+        return super().enclosing_ellipsoid()
 
     def _pulled_in(self, point: Vector) -> Vector:
         """Where the segment from the interior point to a point leaves the set, for want of the nearest point."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains._checked import checked_dimension, checked_radius
 from oracle_opt.domains._simplex_projection import project_on_simplices
-from oracle_opt.domains.domain import Domain, LinearConstraints
+from oracle_opt.domains.domain import Domain
+from oracle_opt.domains.simplex_blocks import SimplexBlocks
 from oracle_opt.errors import InvalidArgument
 
 
@@ -78,11 +79,29 @@ class ProductOfSimplices(Domain):
         result: Vector = self.radius / np.asarray(self.sizes, dtype=float)[self._block]
         return result
 
-    def linear_constraints(self) -> LinearConstraints:
-        """One equality a block, and 0 <= z <= radius."""
-        matrix = (np.arange(len(self.sizes))[:, None] == self._block).astype(float)
-        rhs = np.full(len(self.sizes), self.radius)
-        return LinearConstraints(matrix, rhs, np.zeros(self.dimension), np.full(self.dimension, np.inf))
+    def simplices(self) -> SimplexBlocks:
+        """Return the blocks."""
+        return SimplexBlocks(self.sizes, self.radius)
+
+    def bounding_box(self) -> tuple[Vector, Vector]:
+        """0 and the radius."""
+        return np.zeros(self.dimension), np.full(self.dimension, self.radius)
+
+    def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
+        """Around each simplex a ball in its hyperplane; around d dimensions of balls of d_k an ellipsoid."""
+        import scipy.linalg  # only here: the import takes time
+
+        n = self.dimension
+        blocks = np.split(np.arange(n), self._starts[1:])
+        axes = np.zeros((n, n - len(blocks)))
+        column = 0
+        for block in blocks:
+            size = len(block)
+            if size > 1:
+                radius = self.radius * np.sqrt((1 - 1 / size) * axes.shape[1] / (size - 1))
+                axes[block, column : column + size - 1] = radius * scipy.linalg.null_space(np.ones((1, size)))
+                column += size - 1
+        return self.interior_point(), axes
 
     def entropic_metric(self, point: Vector) -> Vector:
         """``1 / z``, with z kept above a hundredth of its block's mean."""

@@ -179,12 +179,4 @@ class _Block:
 
 def extent_of(domain: Domain) -> float:
     """Norm that no point of the domain, or of the ball in which a minimizer is promised, exceeds."""
-    limits = domain.linear_constraints()
-    n = domain.dimension
-    lower, upper = (np.full(n, -np.inf), np.full(n, np.inf)) if limits is None else (limits.lower, limits.upper)
-    largest = np.maximum(np.abs(lower), np.abs(upper))
-    for i in np.flatnonzero(np.isinf(largest)):
-        unit = np.zeros(n)
-        unit[i] = 1.0
-        largest[i] = max(abs(domain.minimize_linear(sign * unit)[0]) for sign in (1.0, -1.0))
-    return length(largest)
+    return length(np.abs(domain.bounding_box()).max(axis=0))

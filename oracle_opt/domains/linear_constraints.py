@@ -1,0 +1,62 @@
+"""The linear description of a set: equations, bounds, inequalities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConstraints:
+    """The set ``{z : equality_matrix @ z == equality_rhs, lower <= z <= upper}``, cut by ``inequality_matrix @ z <=
+    inequality_rhs`` where these are not `None`. Bounds may be infinite.
+    """
+
+    equality_matrix: Matrix
+    equality_rhs: Vector
+    lower: Vector
+    upper: Vector
+    inequality_matrix: Matrix | None = None
+    inequality_rhs: Vector | None = None
+
+    @property
+    def has_bounds_alone(self) -> bool:
+        """Whether there is neither an equation nor an inequality of several variables."""
+        rows = 0 if self.inequality_rhs is None else len(self.inequality_rhs)
+        return not (rows or len(self.equality_rhs))
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether there is no constraint at all: the set is R^n."""
+        return self.has_bounds_alone and bool(np.isinf(self.lower).all() and np.isinf(self.upper).all())
+
+    def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
+        """Of the bounds and inequalities violated at a point, the one that cuts deepest into an ellipsoid around it.
+
+        As `Domain.deepest_cut`: unit normal and violation of the one with the largest violation over
+        ``norm(normal @ axes)``, half the width of the ellipsoid ``{point + axes @ w : norm(w) <= 1}``.
+        """
+        outside = np.maximum(self.lower - point, point - self.upper)
+        worst = np.flatnonzero(outside > tolerance)
+        depths, widths = outside[worst], np.linalg.norm(axes[worst], axis=1)
+        rows = np.zeros((0, len(point)))
+        if self.inequality_matrix is not None and self.inequality_rhs is not None:
+            norms = np.linalg.norm(self.inequality_matrix, axis=1)
+            beyond = (self.inequality_matrix @ point - self.inequality_rhs) / norms
+            violated = beyond > tolerance
+            rows = self.inequality_matrix[violated] / norms[violated, None]
+            depths = np.r_[depths, beyond[violated]]
+            widths = np.r_[widths, np.linalg.norm(rows @ axes, axis=1)]
+        if not len(depths):
+            return None
+        chosen = int(np.argmax(depths / np.maximum(widths, 1e-300)))
+        if chosen < len(worst):
+            normal = np.zeros(len(point))
+            j = worst[chosen]
+            normal[j] = 1.0 if point[j] > self.upper[j] else -1.0
+        else:
+            normal = rows[chosen - len(worst)]
+        return normal, float(depths[chosen])
