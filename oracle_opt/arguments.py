@@ -12,23 +12,9 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.words import shown
 
 T = TypeVar("T")
-
-LONGEST = 80  # characters of what was got in a message
-
-
-def shown(value: object) -> str:
-    """Return a short text that says what a value is: an array by its shape, a class by its name."""
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    if isinstance(value, np.ndarray) and value.size > 3:
-        return f"an array of shape {value.shape}"
-    words = " ".join(repr(value).split())
-    if len(words) <= LONGEST:
-        return words
-    size = f" of {len(value)}" if isinstance(value, list | tuple | dict) else ""
-    return f"a {type(value).__name__}{size}"
 
 
 def instance(name: str, value: object, kind: type[T], instead: str) -> T:

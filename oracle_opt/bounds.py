@@ -102,6 +102,9 @@ class BoundTracker:
         self._first, self._highest = inf, -inf
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
 
+    def __repr__(self) -> str:
+        return f"BoundTracker(upper={self.upper:.10g}, lower={self.lower:.10g}, by {self.source.value})"
+
     @property
     def gap(self) -> float:
         """Upper minus lower bound."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from oracle_opt.answers.eigenpairs import SpectralPart
 from oracle_opt.arrays import Vector
+from oracle_opt.words import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,8 @@ class Query:
     curvature : bool
         Whether second-order information is wanted.
     """
+
+    __repr__ = one_line
 
     point: Vector
     accuracy: float | None = None
@@ -61,6 +64,8 @@ class ObjectiveCut:
     extras : mapping
         What the user wants back at the best point: names to arrays or numbers.
     """
+
+    __repr__ = one_line
 
     point: Vector
     value: float
@@ -107,6 +112,8 @@ class FeasibilityCut:
         By how much points that the oracle calls feasible, within its tolerance, may violate the half-space.
     """
 
+    __repr__ = one_line
+
     point: Vector
     violation: float
     normal: Vector
@@ -143,6 +150,8 @@ class Minorant:
         How far it may exceed f, besides, at points that an oracle calls feasible within its tolerance: feasibility
         cuts times their errors.
     """
+
+    __repr__ = one_line
 
     constant: float
     slope: Vector

@@ -10,6 +10,7 @@ from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCut
+from oracle_opt.words import shown
 
 
 class Oracle(ABC):
@@ -54,6 +55,10 @@ class Oracle(ABC):
 
     def resume(self, cut: Cut) -> None:  # noqa: B027 - as above
         """Take up the warm start that answering `cut` left behind (a journal is being replayed)."""
+
+    def __repr__(self) -> str:
+        """Class and domain, in one line."""
+        return f"{type(self).__name__}(on {shown(getattr(self, 'domain', None))})"
 
     def identity(self) -> str:
         """Words that tell this problem from others; a journal of another identity is refused.
@@ -122,6 +127,9 @@ class FunctionOracle(Oracle):
             raise InvalidCut(
                 f"`function` must return (value, subgradient) or a cut, got {answer!r}: {problem}"
             ) from problem
+
+    def __repr__(self) -> str:
+        return f"FunctionOracle({shown(self.name)}, on {shown(self.domain)})"
 
     def identity(self) -> str:
         """Name of the function, and what it is said to be; what the function computes is not known here."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,14 @@ from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.generator import Step
+from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+LARGEST = 5  # entries of the point that are printed
 
 
 class Status(Enum):
@@ -52,6 +57,8 @@ class Status(Enum):
 @dataclass(frozen=True, eq=False)
 class Record:
     """One answered call, as a callback sees it."""
+
+    __repr__ = one_line
 
     call: int
     step: Step
@@ -103,6 +110,13 @@ class History:
 
     def __len__(self) -> int:
         return len(self.call)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "History(no calls)"
+        bounds = f"upper_bound={self.upper_bound[-1]:.10g}, lower_bound={self.lower_bound[-1]:.10g}"
+        cuts = f", {len(self.cuts)} cuts" if self.cuts else ""
+        return f"History({len(self)} calls, {bounds}{cuts})"
 
     @property
     def relative_gap(self) -> Vector:
@@ -181,6 +195,9 @@ class HistoryRecorder:
 class Result:
     """Outcome of `minimize`.
 
+    ``print(result)`` shows it in ten lines. `x`, `fun` and `nfev` are other names of `point`, `upper_bound` and
+    `n_calls`: those of scipy's results, where `success` and `message` mean the same as here.
+
     Attributes
     ----------
     point : ndarray of shape (n,) or None
@@ -204,8 +221,14 @@ class Result:
     history : History
         One row a call.
     warnings : tuple of str
-        What casts doubt on the gap: that the best point lies at the edge of a set, as the radius of a `FreeSpace`, in
-        which a minimizer is but stated to lie.
+        What casts doubt on the gap: that the best point lies at the edge of a set, such as the ball of a `FreeSpace`,
+        in which a minimizer is only promised to lie.
+    x : ndarray of shape (n,) or None
+        The same as `point`.
+    fun : float
+        The same as `upper_bound`: the best value seen plus its stated error.
+    nfev : int
+        The same as `n_calls`.
     """
 
     point: Vector | None
@@ -223,6 +246,44 @@ class Result:
     generator_seconds: float
     history: History = field(repr=False)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def x(self) -> Vector | None:
+        """Best point seen, under scipy's name."""
+        return self.point
+
+    @property
+    def fun(self) -> float:
+        """Best value seen plus its stated error, which is the upper bound, under scipy's name."""
+        return self.upper_bound
+
+    @property
+    def nfev(self) -> int:
+        """Number of oracle calls, under scipy's name."""
+        return self.n_calls
+
+    def __repr__(self) -> str:
+        bounds = f"upper_bound={self.upper_bound:.10g}, lower_bound={self.lower_bound:.10g}"
+        return f"Result({self.status.name}, {bounds}, relative_gap={self.relative_gap:.2g}, n_calls={self.n_calls})"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name + ':':<14} {words}" for name, words in self._lines().items())
+
+    def _lines(self) -> dict[str, str]:
+        """What to print, by name."""
+        extras = {} if self.cut is None else self.cut.extras
+        return {
+            "status": self.status.name,
+            "message": self.message,
+            "upper bound": f"{self.upper_bound:.10g}",
+            "lower bound": f"{self.lower_bound:.10g}",
+            "gap": f"{self.gap:.3g}",
+            "relative gap": f"{self.relative_gap:.3g}",
+            "oracle calls": f"{self.n_calls}, of which {self.n_serious} were serious steps",
+            "seconds": f"{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator",
+            "point": "none seen" if self.point is None else _point_in_words(self.point),
+            "extras": ", ".join(map(str, extras)) or "none",
+        }
 
     def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
         """Draw the relative gap against oracle calls.
@@ -252,16 +313,19 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Show a small table in a notebook."""
-        rows = {
-            "status": f"{self.status.name}: {self.message}",
-            "upper bound": f"{self.upper_bound:.10g}",
-            "lower bound": f"{self.lower_bound:.10g}",
-            "relative gap": f"{self.relative_gap:.2e}",
-            "oracle calls": f"{self.n_calls} ({self.n_serious} serious)",
-            "seconds": f"{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator",
-        }
-        cells = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        cells = "".join(f"<tr><th>{name}</th><td>{escape(words)}</td></tr>" for name, words in self._lines().items())
         return f"<table>{cells}</table>"
+
+
+def _point_in_words(point: Vector) -> str:
+    """Say how many entries there are, how many are not zero, and which are the largest."""
+    n_nonzero = int(np.count_nonzero(point))
+    if not n_nonzero:
+        return f"{point.size} entries, all zero"
+    size = f"{point.size} entries" if n_nonzero == point.size else f"{point.size} entries, {n_nonzero} not zero"
+    largest = np.argsort(-np.abs(point), kind="stable")[:LARGEST]
+    entries = ", ".join(f"[{j}] {point[j]:.4g}" for j in largest if point[j])
+    return f"{size}; the largest: {entries}" if n_nonzero > LARGEST else f"{size}: {entries}"
 
 
 def make_result(

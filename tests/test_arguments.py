@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from oracle_opt import InvalidArgument
-from oracle_opt.arguments import flag, floats, instance, instances, real, shown, text, whole
+from oracle_opt.arguments import flag, floats, instance, instances, real, text, whole
+from oracle_opt.words import shown
 
 NO_NUMBERS = [None, "1", True, [1.0], np.ones(2), {}, 1j, float, np.bool_(True)]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.words import one_line
 
 if TYPE_CHECKING:  # else where it is used alone: the import takes time
     from scipy import sparse
@@ -51,6 +52,9 @@ class AffineMatrix:
         for i, j in (at.coords, (rows, columns)):
             coupled[i[i != j]] = True
         self.single = np.flatnonzero(~coupled)
+
+    def __repr__(self) -> str:
+        return f"AffineMatrix(order={self.order}, {self.entries.shape[1]} variables)"
 
     @classmethod
     def of(cls, C: sparse.csr_array, A: Sequence[sparse.csr_array]) -> AffineMatrix:
@@ -155,6 +159,8 @@ class SpectralPart:
     vectors : ndarray of shape (N, k)
         Their eigenvectors, orthonormal columns.
     """
+
+    __repr__ = one_line
 
     matrix: AffineMatrix
     trace: float

@@ -179,13 +179,16 @@ class Domain(ABC):
     def reset(self) -> None:  # noqa: B027 - a set that remembers nothing has nothing to forget
         """Forget warm starts: the next answers are those of a new object."""
 
+    def __repr__(self) -> str:
+        """Class and dimension, in one line."""
+        return f"{type(self).__name__}(dimension={getattr(self, 'dimension', None)})"
+
     def identity(self) -> str:
         """Words that tell this set from others, to the last bit of its data: part of a problem's identity.
 
         The default is made of all attributes. A set whose attributes change while it is used returns its data instead.
         """
-        shown = "" if type(self).__repr__ is object.__repr__ else f"{self!r}, "  # which would show an address
-        return f"{shown}{fingerprint(self)}"
+        return f"{self!r}, {fingerprint(self)}"
 
 
 def ellipsoid_around(lower: Vector, upper: Vector) -> tuple[Vector, Matrix]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.words import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,6 +15,8 @@ class LinearConstraints:
     """The set ``{z : equality_matrix @ z == equality_rhs, lower <= z <= upper}``, cut by ``inequality_matrix @ z <=
     inequality_rhs`` where these are not `None`. Bounds may be infinite.
     """
+
+    __repr__ = one_line
 
     equality_matrix: Matrix
     equality_rhs: Vector

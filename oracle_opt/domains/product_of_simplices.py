@@ -12,6 +12,7 @@ from oracle_opt.domains._simplex_projection import project_on_simplices
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.simplex_blocks import SimplexBlocks
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.words import shown
 
 
 class ProductOfSimplices(Domain):
@@ -42,7 +43,7 @@ class ProductOfSimplices(Domain):
         self._starts = starts
 
     def __repr__(self) -> str:
-        return f"ProductOfSimplices({list(self.sizes)}, radius={self.radius:g})"
+        return f"ProductOfSimplices({shown(list(self.sizes))}, radius={self.radius:g})"
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Nearest point, exact by sorting."""

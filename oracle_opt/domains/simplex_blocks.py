@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.words import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,8 @@ class SimplexBlocks:
     scale : ndarray of shape (n,), optional
         Weight of a unit of each variable, positive. Default: 1, the weights are the variables.
     """
+
+    __repr__ = one_line
 
     sizes: tuple[int, ...]
     radius: float

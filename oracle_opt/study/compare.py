@@ -16,6 +16,7 @@ from oracle_opt.study.plots import plot_curves
 from oracle_opt.study.records import Failure, Run, Settings
 from oracle_opt.study.store import RunStore
 from oracle_opt.study.summary import history_table, summary_table
+from oracle_opt.words import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class Comparison:
     interrupted : bool
         Whether Ctrl-C ended it early.
     """
+
+    __repr__ = one_line
 
     folder: Path
     runs: tuple[Run, ...]

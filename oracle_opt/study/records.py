@@ -10,6 +10,7 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.result import Status
+from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +92,8 @@ class Run:
     history : DataFrame
         The columns of `History`, one row a call, with `relative_gap` and `single_cut_gap`.
     """
+
+    __repr__ = one_line
 
     dataset: str
     generator: str

@@ -15,6 +15,7 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import ConicOracle, Infeasibility
 from oracle_opt.result import Result, Status
+from oracle_opt.words import one_line
 
 
 class Outcome(Enum):
@@ -44,6 +45,8 @@ class Verdict:
     direction : ndarray or None
         Of recession, where unbounded: ``-A @ d`` in K up to the oracle's tolerance, ``c @ d < 0``.
     """
+
+    __repr__ = one_line
 
     outcome: Outcome
     result: Result

@@ -67,6 +67,9 @@ class RunStore:
         for folder in (self.folder, *self.folder.glob("runs/*/*")):
             remove_left_overs(folder)
 
+    def __repr__(self) -> str:
+        return f"RunStore({str(self.folder)!r}, {self.settings!r})"
+
     def save(self, run: Run) -> None:
         """Write a run; a run of the same key is replaced."""
         import pyarrow as pa

@@ -13,6 +13,7 @@ from scipy import sparse
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.proof import multiplier_bounds
+from oracle_opt.words import one_line, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class RandomBlock:
     InvalidArgument
         Probabilities that are not positive or do not add up to 1 within 1e-4, arrays that do not fit.
     """
+
+    __repr__ = one_line
 
     probabilities: Vector
     rows: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
@@ -166,6 +169,13 @@ class TwoStageProblem:
             ):
                 if places.size and ((places < 0).any() or (places >= np.array(limits)).any()):
                     raise InvalidArgument(f"`{name}` of {block.name} must lie below {limits}, got {places.max(axis=0)}")
+
+    def __repr__(self) -> str:
+        n, (m, k) = self.c.size, self.W.shape
+        return (
+            f"TwoStageProblem({n} + {k} variables, {self.A.shape[0]} + {m} rows, {len(self.blocks)} random blocks, "
+            f"{shown(self.n_scenarios)} scenarios)"
+        )
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell this program from others, names apart."""

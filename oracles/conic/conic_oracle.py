@@ -22,6 +22,7 @@ from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, farkas_vector
 from oracle_opt.oracles.conic.quadratic import Quadratic
 from oracle_opt.oracles.conic.rows import domain_of_rows
+from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -299,6 +300,9 @@ class ConicOracle(Oracle):
         summands = (ObjectiveCut(x, linear, c), *self.quadratic.summands(x)) if self.split else ()
         root = self.quadratic.roots.toarray() if curvature else None
         return ObjectiveCut(x, linear + curved, c + pull, summands=summands, curvature=root)
+
+    def __repr__(self) -> str:
+        return f"ConicOracle({self.problem!r}, on {shown(self.domain)})"
 
     def identity(self) -> str:
         """Cones, data, tolerance, and the rows that the domain holds."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracle_opt.arguments import shown
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import cvxpy as cp

@@ -14,6 +14,7 @@ from scipy import sparse
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import ROUNDING, Nonnegative, Zero, length
+from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
     from oracle_opt.oracles.conic.conic_oracle import ConicOracle
@@ -33,6 +34,8 @@ class Infeasibility:
     in_dual_cone : bool
         Whether y was found in the dual cone, cone by cone, up to rounding.
     """
+
+    __repr__ = one_line
 
     dual: Vector
     reach: float

@@ -32,6 +32,9 @@ class KernelBank(ABC):
     n_points: int
     exactness: float = 0.0
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_kernels={self.n_kernels}, n_points={self.n_points})"
+
     @abstractmethod
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels.

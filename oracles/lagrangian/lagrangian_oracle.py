@@ -17,6 +17,7 @@ from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
 from oracle_opt.result import Result
+from oracle_opt.words import one_line
 
 _REMEMBERED = 50  # relaxed solutions that later answers are checked against
 
@@ -37,6 +38,8 @@ class RelaxedSolution:
         A proven bound on the optimal value of the relaxed problem at these multipliers, ``c(x) + u @ a(x)`` minimized
         (``c(x) - u @ a(x)`` maximized), if x is not known to be optimal. Default: x is optimal.
     """
+
+    __repr__ = one_line
 
     cost: float
     activity: ArrayLike

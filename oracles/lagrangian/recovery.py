@@ -11,6 +11,7 @@ from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.words import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,8 @@ class PrimalSolution:
     solutions : tuple of ndarray
         The average of each summand's solutions; empty if `solve` gave none.
     """
+
+    __repr__ = one_line
 
     cost: float
     activity: Vector

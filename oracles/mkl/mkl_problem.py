@@ -57,6 +57,9 @@ class MKLProblem:
         Bank, loss and regularizer do not go together.
     """
 
+    def __repr__(self) -> str:
+        return f"MKLProblem({self.bank!r}, {self.regularizer!r})"
+
     def __init__(self, bank: KernelBank, loss: Loss, regularizer: Regularizer) -> None:
         if loss.n_points != bank.n_points:
             raise InvalidArgument(

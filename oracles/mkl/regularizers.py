@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.words import by_attributes
 
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
@@ -33,10 +34,7 @@ class Regularizer(ABC):
     12.5
     """
 
-    def __repr__(self) -> str:
-        """Class and parameters: part of a problem's identity."""
-        words = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
-        return f"{type(self).__name__}({words})"
+    __repr__ = by_attributes
 
     @property
     @abstractmethod
@@ -226,9 +224,6 @@ class EntropyRegularizer(Regularizer):
         self.reference = np.array(reference, dtype=float)
         if self.reference.ndim > 1 or not (0.0 < self.reference.min() <= self.reference.max() < np.inf):
             raise InvalidArgument(f"`reference` must be positive finite weights, got {reference!r}")
-
-    def __repr__(self) -> str:
-        return f"EntropyRegularizer(weight={self.weight:g}, reference={self.reference.tolist()!r})"
 
     def value(self, d: Vector) -> float:
         """At 0 a coordinate counts its reference."""

@@ -13,6 +13,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
 from oracle_opt.oracles.svm.smo_build import solve_signed
+from oracle_opt.words import one_line
 
 
 class SVMStatus(Enum):
@@ -65,6 +66,8 @@ class SVMSolution:
     imbalance : float
         At least the difference between the sum of b and what it should be.
     """
+
+    __repr__ = one_line
 
     signed_dual: Vector
     dual_objective: float
@@ -140,6 +143,8 @@ class BoxDual:
     offset : float
         What was subtracted from the targets to make `linear`; as b then has to add up to 0, it moves the bias alone.
     """
+
+    __repr__ = one_line
 
     linear: Vector
     lower: Vector

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.words import by_attributes
 
 
 class Loss(ABC):
@@ -38,10 +39,7 @@ class Loss(ABC):
     3.0
     """
 
-    def __repr__(self) -> str:
-        """Class and parameters."""
-        words = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
-        return f"{type(self).__name__}({words})"
+    __repr__ = by_attributes
 
     @abstractmethod
     def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:

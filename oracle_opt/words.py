@@ -1,0 +1,82 @@
+"""Objects in words of one line: arrays by their shape, the rest in short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from enum import Enum
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+LONGEST = 80  # characters for one thing
+LINE = 240  # characters of a line that names several
+
+
+def shown(value: object) -> str:
+    """Return at most 80 characters on one line that say what a value is.
+
+    Arrays of more than three entries, long sequences and matrices are shown by their shape, mappings by their names,
+    functions and classes by their name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt.words import shown
+    >>> shown(np.zeros((4, 2))), shown(np.array([0.5, 1.0])), shown({"bias": 1.0})
+    ('array(4, 2)', '[0.5, 1]', '{bias}')
+    """
+    if isinstance(value, type):
+        words = f"the class {value.__name__}"
+    elif isinstance(value, FunctionType):
+        words = f"the function {value.__qualname__}"
+    elif isinstance(value, Enum):
+        words = value.name
+    elif isinstance(value, float | np.floating):
+        words = f"{float(value):.10g}"
+    elif isinstance(value, np.ndarray) and (value.ndim != 1 or value.size > 3 or value.dtype.kind not in "fiub"):
+        words = f"array{value.shape}".replace(",)", ")")
+    elif isinstance(value, np.ndarray):
+        words = f"[{', '.join(shown(entry) for entry in value.tolist())}]"
+    elif isinstance(value, Mapping):
+        words = f"{{{', '.join(map(str, value))}}}"
+    elif isinstance(value, tuple | list) and len(value) > 3:
+        words = f"{type(value).__name__} of {len(value)}"
+    elif isinstance(value, tuple | list):
+        inside = ", ".join(map(shown, value))
+        words = f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
+    elif type(value).__module__.startswith("scipy.sparse"):
+        words = f"sparse{getattr(value, 'shape', '')}"
+    else:
+        words = " ".join(repr(value).split())
+    if len(words) <= LONGEST:
+        return words
+    size = f" of {len(value)}" if isinstance(value, str | tuple | list | Mapping) else ""
+    return f"{type(value).__name__}{size}"
+
+
+def by_attributes(thing: object) -> str:
+    """Return the class and the public attributes of an object whose attributes are its parameters: its ``__repr__``."""
+    words = [f"{name}={shown(value)}" for name, value in vars(thing).items() if not name.startswith("_")]
+    return f"{type(thing).__name__}({', '.join(words)})"
+
+
+def one_line(thing: Any) -> str:
+    """Return the class and the fields of an object of a dataclass, on one line: its ``__repr__``.
+
+    Fields at their defaults are left out, and so are empty ones.
+    """
+    words = []
+    for field in fields(thing):
+        value = getattr(thing, field.name)
+        plain = isinstance(value, bool | int | float | str | type(None))
+        default = plain and field.default is not MISSING and value == field.default
+        empty = isinstance(value, tuple | list | Mapping) and not value
+        if field.repr and not (default or empty or (value is None and field.default is None)):
+            words.append(f"{field.name}={shown(value)}")
+    line = f"{type(thing).__name__}({', '.join(words)})"
+    while len(line) > LINE and words:
+        words.pop()
+        line = f"{type(thing).__name__}({', '.join(words)}, ...)"
+    return line
