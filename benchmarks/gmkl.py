@@ -81,7 +81,7 @@ def sums(names: list[str]) -> None:
         X, y = training_part(name)
         bank = uci_bank(X)
         for p in (2, 1.33, 1.1):
-            oracle = GMKLOracle(bank, y, 100.0, LpRegularizer(p))
+            oracle = GMKLOracle(bank, y, LpRegularizer(p), C=100.0)
             print(f"| {name} {p} |", " | ".join(cell(oracle, g, rtol=1e-6) for _, g in LP), "|", flush=True)
 
 
@@ -90,7 +90,7 @@ def parts(names: list[str]) -> None:
     table(PARTS)
     for name in names:
         X, y = training_part(name)
-        oracle = GMKLOracle(uci_bank(X), y, 100.0, LpRegularizer(1.33))
+        oracle = GMKLOracle(uci_bank(X), y, LpRegularizer(1.33), C=100.0)
         print(f"| {name} |", " | ".join(cell(oracle, g, rtol=1e-3) for _, g in PARTS), "|", flush=True)
 
 
@@ -102,7 +102,7 @@ def products(names: list[str]) -> None:
         bank = ProductBank.from_points(X)
         start = np.full(bank.n_kernels, 1.0 / bank.n_kernels)
         for p in (2, 1.33, 1.1):
-            oracle = GMKLOracle(bank, y, 100.0, LpRegularizer(p))
+            oracle = GMKLOracle(bank, y, LpRegularizer(p), C=100.0)
             print(
                 f"| {name} {p} |",
                 " | ".join(cell(oracle, g, point=start, gtol=0.04) for _, g in PRODUCTS),

@@ -21,7 +21,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 from threadpoolctl import threadpool_limits
 
 from oracle_opt.oracles import uci_bank
-from oracle_opt.oracles.svm import SVMSolution, solve_csvc, solve_one_class, solve_svr
+from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge, SVMSolution, solve_csvc, solve_svm
 
 ROUNDS = 7
 PEER = {"kernel": "precomputed", "tol": 1e-5, "max_iter": 1_000_000}
@@ -72,7 +72,7 @@ def svr_cases(quick):
         for C in (1.0, 100.0):
             yield Case(
                 ("epsilon-SVR", name, len(t), f"C {C:g}, epsilon 0.1"),
-                lambda K=K, t=t, C=C: solve_svr(K, t, C, 0.1, **OURS),
+                lambda K=K, t=t, C=C: solve_svm(K, t, EpsilonInsensitive(C, 0.1), **OURS),
                 lambda K=K, t=t, C=C: SVR(C=C, epsilon=0.1, **PEER).fit(K, t),
                 lambda b, K=K, t=t: t @ b - 0.1 * np.abs(b).sum() - 0.5 * b @ K @ b,
             )
@@ -85,7 +85,7 @@ def classification_cases(name):
     for nu in (0.1, 0.5):
         yield Case(
             ("one-class", name, n, f"nu {nu:g}"),
-            lambda nu=nu: solve_one_class(K, nu, **OURS),
+            lambda nu=nu: solve_svm(K, loss=OneClass(nu), **OURS),
             lambda nu=nu: OneClassSVM(nu=nu, **PEER).fit(K),
             lambda a: -0.5 * a @ K @ a,
         )
@@ -100,7 +100,7 @@ def classification_cases(name):
         ridged = K + np.diag(np.full(n, 0.5 / C))
         yield Case(
             ("squared hinge", name, n, f"C {C:g}"),
-            lambda C=C: solve_csvc(K, y, C, squared_hinge=True, **OURS),
+            lambda C=C: solve_svm(K, y, SquaredHinge(C), **OURS),
             lambda ridged=ridged: SVC(C=UNBOUNDED, **PEER).fit(ridged, y),
             lambda b, ridged=ridged: y @ b - 0.5 * b @ ridged @ b,
         )

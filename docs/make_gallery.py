@@ -109,7 +109,7 @@ class Measured:
 def answer(oracle: Oracle, start: np.ndarray | None, method: QueryPointGenerator | MKLSolver, page: Page) -> Result:
     """One run to the tolerance of the page."""
     if isinstance(method, MKLSolver):
-        return solve_mkl(oracle.bank, Hinge(oracle.y, oracle.C), oracle.regularizer, page.tolerance, solver=method)
+        return solve_mkl(oracle.bank, Hinge(oracle.y, oracle.loss.C), oracle.regularizer, page.tolerance, solver=method)
     tolerances = {"rtol": page.tolerance} if oracle.convex else {"rtol": 0.0, "gtol": page.tolerance}
     return minimize(oracle, method, start, **tolerances, max_calls=MAX_CALLS)
 

@@ -63,7 +63,7 @@ def test_conforms(check_oracle, r, C) -> None:
     X, y = problem()
     bank = uci_bank(X)
     # SVMs of different accuracy have bounds of different scales; the finite difference wants interior points
-    check_oracle(GMKLOracle(bank, y, C, r), points(bank.n_kernels, 5), rounding=1e-8)
+    check_oracle(GMKLOracle(bank, y, r, C=C), points(bank.n_kernels, 5), rounding=1e-8)
 
 
 def by_clarabel(bank: GramBank, y: np.ndarray, C: float, r: Regularizer) -> float:
@@ -100,7 +100,7 @@ def test_optimum_is_that_of_an_independent_solver(r) -> None:
     squared = ((X[:, None] - X) ** 2).sum(axis=2)
     bank = GramBank([np.exp(-width * squared) for width in (0.05, 0.2, 0.8, 3.0)] + [1.0 + X @ X.T])
     truth = by_clarabel(bank, y, 10.0, r)
-    result = minimize(GMKLOracle(bank, y, 10.0, r), SPG(), rtol=1e-4, max_calls=2000)
+    result = minimize(GMKLOracle(bank, y, r, C=10.0), SPG(), rtol=1e-4, max_calls=2000)
     assert result.status is Status.CONVERGED, f"{result.message} {result.relative_gap}"
     assert result.lower_bound <= truth * (1 + 1e-6)
     assert result.upper_bound >= truth * (1 - 1e-6)
@@ -120,7 +120,7 @@ CASES = [(name, p) for name, optima in OPTIMA.items() for p in optima]
 def test_certified_optima_of_the_lp_form(training_part, name, p, tuned) -> None:
     X, y = training_part(name)
     result = minimize(
-        GMKLOracle(uci_bank(X), y, 100.0, LpRegularizer(p)), SPG(tune_accuracy=tuned), rtol=1e-6, max_calls=100
+        GMKLOracle(uci_bank(X), y, LpRegularizer(p), C=100.0), SPG(tune_accuracy=tuned), rtol=1e-6, max_calls=100
     )
     assert result.status is Status.CONVERGED
     truth = OPTIMA[name][p]
@@ -136,7 +136,7 @@ def test_certified_optima_of_wdbc(p, truth) -> None:
     data = load_breast_cancer()
     chosen = np.random.default_rng(0).permutation(len(data.target))[: int(0.7 * len(data.target))]
     X, y = data.data[chosen], np.where(data.target[chosen] == 0, 1.0, -1.0)
-    result = minimize(GMKLOracle(uci_bank(X), y, 100.0, LpRegularizer(p)), SPG(), rtol=1e-6, max_calls=100)
+    result = minimize(GMKLOracle(uci_bank(X), y, LpRegularizer(p), C=100.0), SPG(), rtol=1e-6, max_calls=100)
     assert result.status is Status.CONVERGED
     assert result.lower_bound <= truth * (1 + 1e-6)
     assert result.upper_bound >= truth * (1 - 1e-6)
@@ -151,7 +151,7 @@ def test_tuned_accuracy_asks_for_more_as_the_gap_falls() -> None:
             asked.append(query.accuracy)
             return super().query(query)
 
-    minimize(Listening(uci_bank(X), y, 10.0, LpRegularizer(1.33)), SPG(tune_accuracy=True), rtol=1e-6)
+    minimize(Listening(uci_bank(X), y, LpRegularizer(1.33), C=10.0), SPG(tune_accuracy=True), rtol=1e-6)
     assert asked[0] == 1e-1
     assert asked == sorted(asked, reverse=True)
     assert asked[-1] <= 1e-6
@@ -161,9 +161,9 @@ def test_cutting_planes_serve_it_once_a_radius_is_stated() -> None:
     X, y = problem()
     bank = uci_bank(X)
     with pytest.raises(CapabilityMismatch):
-        minimize(GMKLOracle(bank, y, 10.0, LpRegularizer(2)), Kelley())
-    smooth = minimize(GMKLOracle(bank, y, 10.0, LpRegularizer(2)), SPG(), rtol=1e-8)
-    bounded = GMKLOracle(bank, y, 10.0, LpRegularizer(2), radius=2 * smooth.point.max())
+        minimize(GMKLOracle(bank, y, LpRegularizer(2), C=10.0), Kelley())
+    smooth = minimize(GMKLOracle(bank, y, LpRegularizer(2), C=10.0), SPG(), rtol=1e-8)
+    bounded = GMKLOracle(bank, y, LpRegularizer(2), C=10.0, radius=2 * smooth.point.max())
     result = minimize(bounded, LevelSet(), rtol=1e-5)
     assert result.status is Status.CONVERGED
     assert result.upper_bound == pytest.approx(smooth.upper_bound, rel=1e-5)
@@ -173,7 +173,7 @@ def test_the_weights_of_the_kernels_are_those_of_the_dual() -> None:
     """d_k = 1 / (2 lambda) |S|_q**(2 - q) S_k**(q - 1)."""
     X, y = problem()
     p, q, weight = 1.5, 3.0, 0.8
-    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegularizer(p, weight=weight))
+    oracle = GMKLOracle(uci_bank(X), y, LpRegularizer(p, weight=weight), C=10.0)
     result = minimize(oracle, SPG(), rtol=1e-10)
     S = result.cut.extras["quadratic_forms"]
     expected = 0.5 / weight * np.linalg.norm(S, q) ** (2 - q) * S ** (q - 1)
@@ -183,7 +183,7 @@ def test_the_weights_of_the_kernels_are_those_of_the_dual() -> None:
 @pytest.mark.parametrize("p", [1.1, 2, 4])
 def test_analytic_updates_descend_to_the_optimum(p) -> None:
     X, y = problem()
-    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegularizer(p))
+    oracle = GMKLOracle(uci_bank(X), y, LpRegularizer(p), C=10.0)
     result = minimize(oracle, FixedPoint(updates=True), rtol=1e-5, max_calls=400)
     assert result.status is Status.CONVERGED
     assert (np.diff(result.history.value) <= 1e-7 * result.upper_bound).all()
@@ -192,7 +192,7 @@ def test_analytic_updates_descend_to_the_optimum(p) -> None:
 def test_prediction_is_that_of_the_combined_kernel() -> None:
     X, y = problem()
     bank = uci_bank(X)
-    oracle = GMKLOracle(bank, y, 10.0, ElasticNet())
+    oracle = GMKLOracle(bank, y, ElasticNet(), C=10.0)
     result = minimize(oracle, SPG(), rtol=1e-6)
     cut = result.cut
     K = bank.combine(cut.point)
@@ -205,7 +205,7 @@ def test_prediction_is_that_of_the_combined_kernel() -> None:
 def test_recall_continues_as_if_never_interrupted() -> None:
     X, y = problem()
     bank = uci_bank(X)
-    first, later = (GMKLOracle(bank, y, 10.0, LpRegularizer(1.33)) for _ in range(2))
+    first, later = (GMKLOracle(bank, y, LpRegularizer(1.33), C=10.0) for _ in range(2))
     cuts = [first.query(Query(point)) for point in points(bank.n_kernels, 4)]
     for k in range(4):
         later.reset()
@@ -217,7 +217,7 @@ def test_recall_continues_as_if_never_interrupted() -> None:
 
 def test_an_oracle_that_cannot_be_precise_stalls_the_schedule_and_the_best_point_is_kept() -> None:
     X, y = problem()
-    oracle = GMKLOracle(uci_bank(X), y, 10.0, LpRegularizer(1.33), max_steps=0)
+    oracle = GMKLOracle(uci_bank(X), y, LpRegularizer(1.33), C=10.0, max_steps=0)
     result = minimize(oracle, SPG(tune_accuracy=True), rtol=1e-6, max_calls=2000)
     assert result.status in (Status.EXHAUSTED, Status.STALLED)
     assert not result.success
@@ -233,7 +233,7 @@ def test_forms_below_zero_by_rounding_do_no_harm() -> None:
             return np.where(forms < 1e-10, -1e-18, forms)
 
     _, y = problem()
-    oracle = GMKLOracle(Rounding([np.eye(40), np.ones((40, 40))]), y, 1.0, LpRegularizer(1.33))
+    oracle = GMKLOracle(Rounding([np.eye(40), np.ones((40, 40))]), y, LpRegularizer(1.33), C=1.0)
     cut = oracle.query(Query(np.ones(2)))
     assert cut.extras["quadratic_forms"].tolist()[1] == 0.0
     assert np.isfinite(cut.lower_bound)
@@ -244,12 +244,12 @@ def test_identity_tells_problems_apart() -> None:
     X, y = problem()
     bank = uci_bank(X)
     words = {
-        GMKLOracle(bank, y, C, r).identity()
+        GMKLOracle(bank, y, r, C=C).identity()
         for C in (1.0, 2.0)
         for r in (LpRegularizer(2), LpRegularizer(3), HuberNorm())
     }
     assert len(words) == 6
-    assert GMKLOracle(bank, y, 1.0, HuberNorm()).identity() in words
+    assert GMKLOracle(bank, y, HuberNorm(), C=1.0).identity() in words
 
 
 class Broken(HuberNorm):
@@ -265,23 +265,23 @@ class Wrong(HuberNorm):
 def test_bad_regularizers_are_named() -> None:
     _, y = problem()
     bank = GramBank([np.eye(40), 2 * np.eye(40)])
-    oracle = GMKLOracle(bank, y, 1.0, Broken())
+    oracle = GMKLOracle(bank, y, Broken(), C=1.0)
     with pytest.raises(InvalidArgument, match=r"`regularizer.gradient` must be finite .* got nan for weight 1 at 0.2"):
         oracle.query(Query(np.array([1.0, 0.2])))
     with pytest.raises(InvalidArgument, match=r"`regularizer.gradient` must have shape \(2,\), got \(3,\)"):
-        GMKLOracle(bank, y, 1.0, Wrong())
-    with pytest.raises(InvalidArgument, match="`regularizer` must be a Regularizer, got 'l1'"):
-        GMKLOracle(bank, y, 1.0, "l1")
+        GMKLOracle(bank, y, Wrong(), C=1.0)
+    with pytest.raises(InvalidArgument, match=r"`regularizer` must be a Regularizer such as .*, got 'l1'"):
+        GMKLOracle(bank, y, "l1", C=1.0)
     with pytest.raises(InvalidArgument, match=r"`query.point` must be in .* the least entry -1"):
-        GMKLOracle(bank, y, 1.0, LpRegularizer(2)).query(Query(np.array([1.0, -1.0])))
+        GMKLOracle(bank, y, LpRegularizer(2), C=1.0).query(Query(np.array([1.0, -1.0])))
     with pytest.raises(InvalidArgument, match="`y` must have 40 labels"):
-        GMKLOracle(bank, [1, -1], 1.0, LpRegularizer(2))
+        GMKLOracle(bank, [1, -1], LpRegularizer(2), C=1.0)
 
 
 def test_a_regularizer_that_breaks_during_a_run_leaves_the_result_so_far() -> None:
     _, y = problem()
     with pytest.raises(InvalidArgument, match="must be finite") as caught:
-        minimize(GMKLOracle(GramBank([np.eye(40), np.ones((40, 40))]), y, 1.0, Broken()), SPG())
+        minimize(GMKLOracle(GramBank([np.eye(40), np.ones((40, 40))]), y, Broken(), C=1.0), SPG())
     assert caught.value.result.n_calls >= 1
 
 
@@ -296,7 +296,7 @@ def test_no_bound_is_reported_for_a_regularizer_that_is_not_convex() -> None:
             return 1 / (1 + d)
 
     X, y = problem()
-    oracle = GMKLOracle(uci_bank(X), y, 10.0, Concave())
+    oracle = GMKLOracle(uci_bank(X), y, Concave(), C=10.0)
     assert not oracle.convex
     result = minimize(oracle, SPG(), gtol=1e-3, max_calls=300)
     assert result.status is Status.GRADIENT

@@ -47,9 +47,7 @@ from oracle_opt.oracles import (
     LpRegularizer,
     MaxEigenvalueOracle,
     MixedNormOracle,
-    MKLOneClassOracle,
     MKLOracle,
-    MKLRegressionOracle,
     MulticommodityFlowOracle,
     Nonnegative,
     PositiveSemidefinite,
@@ -63,6 +61,7 @@ from oracle_opt.oracles import (
     Zero,
     uci_bank,
 )
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 
 def ulp(values, *places):
@@ -107,12 +106,24 @@ NAMES_ALONE = "names what is there; no number depends on it"
 
 SVM = {
     "y": [-Y, swapped(Y, 0, 1)],
-    "C": [next_to(3.0), ulp(np.full(6, 3.0), 4)],
-    "class_weight": [{1: 2.0}],
+    "loss": [
+        Hinge(next_to(3.0)),
+        ulp(np.full(6, 3.0), 4),
+        Hinge(3.0, class_weight={1: 2.0}),
+        SquaredHinge(3.0),
+        EpsilonInsensitive(3.0),
+    ],
     "accuracy": [next_to(1e-8)],
     "max_steps": [10],
 }
-SVM_ARGUMENTS = {"bank": BANK, "y": Y, "C": 3.0, "class_weight": None, "accuracy": 1e-8, "max_steps": 1000}
+SVM_ARGUMENTS = {"bank": BANK, "y": Y, "loss": Hinge(3.0), "accuracy": 1e-8, "max_steps": 1000}
+SHORT = {"C": "short for the loss Hinge(C)"}
+CLASSES = {"C": [next_to(3.0), ulp(np.full(6, 3.0), 4)], "class_weight": [{1: 2.0}, {1: 2.0, -1: next_to(1.0)}]}
+
+
+def answers_of(loss):
+    """Identity of an oracle with a loss."""
+    return MKLOracle(BANK, None if isinstance(loss, OneClass) else Y, loss).identity()
 
 
 def sells(**changes):
@@ -191,28 +202,7 @@ ORACLES = {
             "name": ["other"],
         },
     ),
-    MKLOracle: Case(
-        MKLOracle,
-        SVM_ARGUMENTS | {"squared_hinge": False},
-        SVM | {"bank": [OTHER_BANK], "squared_hinge": [True]},
-    ),
-    MKLRegressionOracle: Case(
-        MKLRegressionOracle,
-        {"bank": BANK, "t": 1.5 * Y, "C": 3.0, "epsilon": 0.1, "accuracy": 1e-8, "max_steps": 1000},
-        {
-            "bank": [OTHER_BANK],
-            "t": [ulp(1.5 * Y, 3)],
-            "C": SVM["C"],
-            "epsilon": [next_to(0.1)],
-            "accuracy": SVM["accuracy"],
-            "max_steps": [10],
-        },
-    ),
-    MKLOneClassOracle: Case(
-        MKLOneClassOracle,
-        {"bank": BANK, "nu": 0.5, "accuracy": 1e-8, "max_steps": 1000},
-        {"bank": [OTHER_BANK], "nu": [next_to(0.5)], "accuracy": SVM["accuracy"], "max_steps": [10]},
-    ),
+    MKLOracle: Case(MKLOracle, SVM_ARGUMENTS, SVM | {"bank": [OTHER_BANK]}, SHORT),
     GMKLOracle: Case(
         GMKLOracle,
         SVM_ARGUMENTS | {"regularizer": LpRegularizer(2.0), "radius": 10.0},
@@ -222,11 +212,13 @@ ORACLES = {
             "regularizer": [LpRegularizer(next_to(2.0)), ElasticNet(), EntropyRegularizer()],
             "radius": [next_to(10.0), np.inf],
         },
+        SHORT,
     ),
     MixedNormOracle: Case(
         MixedNormOracle,
         SVM_ARGUMENTS | {"groups": [[0, 1], [2]], "solves": None},
         SVM | {"bank": [OTHER_BANK], "groups": [[[0], [1, 2]], [[1, 0], [2]], [[2], [0, 1]]], "solves": [1]},
+        SHORT,
     ),
     BendersOracle: Case(
         BendersOracle,
@@ -414,6 +406,16 @@ OTHERS = {
         {"name": NAMES_ALONE},
         lambda made: BendersOracle(TwoStageProblem(**sells(blocks=[made])), n_samples=3).identity(),
     ),
+    Hinge: Case(Hinge, {"C": 3.0}, CLASSES, {}, answers_of),
+    SquaredHinge: Case(SquaredHinge, {"C": 3.0}, CLASSES, {}, answers_of),
+    EpsilonInsensitive: Case(
+        EpsilonInsensitive,
+        {"C": 3.0, "epsilon": 0.1},
+        {"C": CLASSES["C"], "epsilon": [next_to(0.1)]},
+        {},
+        answers_of,
+    ),
+    OneClass: Case(OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)]}, {}, answers_of),
     GramBank: Case(
         GramBank,
         {"kernels": KERNELS},

@@ -116,7 +116,7 @@ def test_generators_find_the_same_optimum(regularizer, generator):
     bank, _, y, _ = random_problem(8)
     direct = solve_mkl(bank, Hinge(y, 10.0), regularizer, 1e-9)
     radius = 2.0 * direct.point.max()
-    asked = minimize(GMKLOracle(bank, y, 10.0, regularizer, radius=radius), generator, rtol=1e-6)
+    asked = minimize(GMKLOracle(bank, y, regularizer, C=10.0, radius=radius), generator, rtol=1e-6)
     assert asked.status is Status.CONVERGED
     assert max(direct.lower_bound, asked.lower_bound) <= min(direct.upper_bound, asked.upper_bound) * (1 + 1e-12)
     np.testing.assert_allclose(asked.point, direct.point, atol=2e-3 * direct.point.max())

@@ -9,8 +9,7 @@ from scipy.optimize import minimize as scipy_minimize
 from oracle_opt import Query
 from oracle_opt.oracles import GramBank, MKLOracle, RandomBlock
 from oracle_opt.oracles.mkl.minorant import proven
-from oracle_opt.oracles.svm import solve_csvc
-from oracle_opt.oracles.svm.csvc import csvc_dual
+from oracle_opt.oracles.svm import Hinge, solve_csvc
 
 
 def problem(seed, n=9):
@@ -26,7 +25,7 @@ def test_a_point_that_is_out_of_balance_proves_what_a_balanced_one_near_it_does(
     """Between the optimum with its equation and the better one without: the minorant stays below the former."""
     rng, bank, y, C = problem(seed)
     w = rng.uniform(0.1, 1.0, 3)
-    K, dual = bank.combine(w), csvc_dual(y, C)
+    K, dual = bank.combine(w), Hinge(C).dual(y, len(y))
     lower, upper = np.minimum(C * y, 0.0), np.maximum(C * y, 0.0)
     balanced = solve_csvc(K, y, C, accuracy=1e-12)
     free = scipy_minimize(

@@ -206,4 +206,4 @@ def test_other_bad_arguments() -> None:
     with pytest.raises(InvalidArgument, match="`scale` must be positive"):
         minimize(MixedNormOracle(bank, y, 5.0, groups=GROUPS), MirrorDescent(scale=0.0))
     with pytest.raises(CapabilityMismatch, match="it needs a domain made of simplices"):
-        minimize(GMKLOracle(bank, y, 5.0, ElasticNet()), MirrorDescent())
+        minimize(GMKLOracle(bank, y, ElasticNet(), C=5.0), MirrorDescent())

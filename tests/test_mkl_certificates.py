@@ -9,10 +9,9 @@ from oracle_opt.oracles import (
     GramBank,
     LpRegularizer,
     MixedNormOracle,
-    MKLOneClassOracle,
     MKLOracle,
-    MKLRegressionOracle,
 )
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass
 
 LONG = np.longdouble
 
@@ -54,17 +53,21 @@ def test_simplex(C, seed):
     rng, kernels, y, path = problem(seed)
     bank, n = GramBank(kernels, check=False), len(y)
     t = 1e2 + rng.normal(size=n)
-    oracles = MKLOracle(bank, y, C), MKLRegressionOracle(bank, t, C, 0.1), MKLOneClassOracle(bank, 0.4)
+    oracles = (
+        MKLOracle(bank, y, C),
+        MKLOracle(bank, t, EpsilonInsensitive(C, 0.1)),
+        MKLOracle(bank, loss=OneClass(0.4)),
+    )
     for oracle in oracles:
         for w in path:
             cut = oracle.query(Query(w))
-            kind, bias = type(oracle), LONG(cut.extras["bias"])
-            b = oracle._signed_dual(cut.extras).astype(LONG)
+            kind, bias = type(oracle.loss), LONG(cut.extras["bias"])
+            b = cut.extras["signed_dual"].astype(LONG)
             S, f = forms(kernels, b), combined(kernels, w, b)
             half = b @ f / 2
-            if kind is MKLOracle:
+            if kind is Hinge:
                 constant, primal = y @ b, half + (C * np.maximum(0, 1 - y * (f + bias))).sum()
-            elif kind is MKLRegressionOracle:
+            elif kind is EpsilonInsensitive:
                 # b adds up to 0 but for rounding; the oracle proves what it does for a point that exactly does
                 constant = (t - 100.0) @ b - LONG(0.1) * np.abs(b).sum() + 10 * abs(b.sum())
                 primal = half + (C * np.maximum(0, np.abs(t - f - bias) - LONG(0.1))).sum()
@@ -80,7 +83,7 @@ def test_simplex(C, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_gmkl(C, seed):
     rng, kernels, y, path = problem(10 + seed)
-    oracle = GMKLOracle(GramBank(kernels, check=False), y, C, LpRegularizer(2.0))
+    oracle = GMKLOracle(GramBank(kernels, check=False), y, LpRegularizer(2.0), C=C)
 
     def penalty(d):
         return (d.astype(LONG) ** 2).sum() / 2

@@ -7,8 +7,8 @@ from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regressio
 
 from oracle_opt import InvalidArgument, Query, minimize
 from oracle_opt.generators import Kelley, LevelSet, NewtonBundle
-from oracle_opt.oracles import GramBank, MKLOneClassOracle, MKLOracle, MKLRegressionOracle, uci_bank
-from oracle_opt.oracles.svm import solve_csvc, solve_one_class, solve_svr
+from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
+from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge, solve_svm
 
 KINDS = ("regression", "absolute loss", "one class", "squared hinge", "weighted squared hinge")
 
@@ -23,13 +23,13 @@ def data(n=60, seed=0, **options):
 def oracle_of(kind, t, bank, **options):
     y = np.where(t > 7, 1, -1)
     if kind == "regression":
-        return MKLRegressionOracle(bank, t, 30.0, 0.1, **options)
+        return MKLOracle(bank, t, EpsilonInsensitive(30.0, 0.1), **options)
     if kind == "absolute loss":
-        return MKLRegressionOracle(bank, t, np.linspace(1.0, 30.0, len(t)), 0.0, **options)
+        return MKLOracle(bank, t, EpsilonInsensitive(np.linspace(1.0, 30.0, len(t)), 0.0), **options)
     if kind == "one class":
-        return MKLOneClassOracle(bank, 0.3, **options)
+        return MKLOracle(bank, loss=OneClass(0.3), **options)
     weight = {1: 3.0} if kind == "weighted squared hinge" else None
-    return MKLOracle(bank, y, 10.0, squared_hinge=True, class_weight=weight, **options)
+    return MKLOracle(bank, y, SquaredHinge(10.0, weight), **options)
 
 
 def weights(p, count, seed=0):
@@ -53,24 +53,21 @@ def objective(oracle, kind, K, cut):
     """Objective of the dual on K at the dual variables of a cut, by the definition; and S by plain products."""
     if kind in ("regression", "absolute loss"):
         b = cut.extras["signed_dual"]
-        linear = oracle.t @ b - oracle.epsilon * np.abs(b).sum()
+        linear = oracle.y @ b - oracle.loss.epsilon * np.abs(b).sum()
     elif kind == "one class":
         b = cut.extras["alpha"]
         linear = 0.0
     else:
         a = cut.extras["alpha"]
         b = oracle.y * a
-        linear = a.sum() - np.sum(a**2 / (4 * oracle.C))
+        C = oracle.loss.C * np.where(oracle.y > 0, (oracle.loss.class_weight or {}).get(1, 1.0), 1.0)
+        linear = a.sum() - np.sum(a**2 / (4 * C))
     S = np.array([b @ oracle.bank.combine(row) @ b for row in np.eye(oracle.bank.n_kernels)])
     return linear, linear - 0.5 * b @ K @ b, S
 
 
 def solution_of(oracle, kind, K):
-    if kind in ("regression", "absolute loss"):
-        return solve_svr(K, oracle.t, oracle.C, oracle.epsilon, accuracy=1e-8)
-    if kind == "one class":
-        return solve_one_class(K, oracle.nu, accuracy=1e-8)
-    return solve_csvc(K, oracle.y, oracle.C, squared_hinge=True, accuracy=1e-8)
+    return solve_svm(K, oracle.y, oracle.loss, accuracy=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -168,7 +165,7 @@ def test_predictions_are_those_of_scikit_learn():
 
 def test_learned_weights_predict_better_than_equal_ones():
     X, _, bank = data(n=120)
-    oracle = MKLRegressionOracle(bank, np.sin(2 * X[:, 0]), 1000.0, 0.01)
+    oracle = MKLOracle(bank, np.sin(2 * X[:, 0]), EpsilonInsensitive(1000.0, 0.01))
     result = minimize(oracle, LevelSet(), rtol=1e-4)
     assert result.success
     new = np.random.default_rng(9).normal(size=(200, 3))
@@ -179,10 +176,10 @@ def test_learned_weights_predict_better_than_equal_ones():
 
 def test_a_tube_wider_than_the_targets_needs_no_search():
     _, t, bank = data()
-    result = minimize(MKLRegressionOracle(bank, t, epsilon=np.ptp(t)), LevelSet(), atol=1e-12)
+    result = minimize(MKLOracle(bank, t, EpsilonInsensitive(epsilon=np.ptp(t))), LevelSet(), atol=1e-12)
     assert result.success
     assert (result.upper_bound, result.n_calls) == (0.0, 1)
-    predicted = MKLRegressionOracle(bank, t, epsilon=np.ptp(t)).predict(result.cut, np.ones((5, 3)))
+    predicted = MKLOracle(bank, t, EpsilonInsensitive(epsilon=np.ptp(t))).predict(result.cut, np.ones((5, 3)))
     np.testing.assert_allclose(predicted, 0.5 * (t.min() + t.max()))
 
 
@@ -190,30 +187,39 @@ def test_identity_tells_problems_apart():
     _, t, bank = data()
     y = np.where(t > 7, 1, -1)
     oracles = [
-        MKLRegressionOracle(bank, t),
-        MKLRegressionOracle(bank, t, epsilon=0.2),
-        MKLRegressionOracle(bank, t, 99.0),
-        MKLRegressionOracle(bank, -t),
-        MKLOneClassOracle(bank),
-        MKLOneClassOracle(bank, 0.4),
+        MKLOracle(bank, t, EpsilonInsensitive()),
+        MKLOracle(bank, t, EpsilonInsensitive(epsilon=0.2)),
+        MKLOracle(bank, t, EpsilonInsensitive(99.0)),
+        MKLOracle(bank, -t, EpsilonInsensitive()),
+        MKLOracle(bank, loss=OneClass()),
+        MKLOracle(bank, loss=OneClass(0.4)),
         MKLOracle(bank, y),
-        MKLOracle(bank, y, squared_hinge=True),
+        MKLOracle(bank, y, SquaredHinge()),
     ]
     assert len({oracle.identity() for oracle in oracles}) == len(oracles)
-    assert MKLRegressionOracle(data()[2], list(t)).identity() == oracles[0].identity()
+    assert MKLOracle(data()[2], list(t), EpsilonInsensitive()).identity() == oracles[0].identity()
+    assert MKLOracle(bank, y.tolist(), C=100).identity() == MKLOracle(bank, y, np.full(len(y), 100.0)).identity()
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda bank: MKLRegressionOracle(bank, [1.0, 2.0, 3.0]), "`t` must have 2 targets, one a point of the bank"),
-        (lambda bank: MKLRegressionOracle(bank, [1.0, np.inf]), "`t` must be finite"),
-        (lambda bank: MKLRegressionOracle(bank, [1.0, 2.0], -1.0), "`C` must be positive"),
-        (lambda bank: MKLRegressionOracle(bank, [1.0, 2.0], epsilon=-1.0), "`epsilon` must be"),
-        (lambda bank: MKLRegressionOracle(bank, [1.0, 2.0], accuracy=-1.0), "`accuracy` must be"),
-        (lambda bank: MKLOneClassOracle(bank, 0.0), "`nu` must be in"),
-        (lambda bank: MKLOneClassOracle(bank, accuracy=np.nan), "`accuracy` must be"),
-        (lambda bank: MKLOneClassOracle(bank).query(Query(np.array([2.0]))), "`query.point` must be in"),
+        (lambda bank: MKLOracle(bank, [1.0, 2.0, 3.0], EpsilonInsensitive()), "`y` must have 2 targets, one a point"),
+        (lambda bank: MKLOracle(bank, [1.0, np.inf], EpsilonInsensitive()), "`y` must be finite"),
+        (lambda bank: MKLOracle(bank, [1.0, 2.0], EpsilonInsensitive(-1.0)), "`C` must be positive"),
+        (lambda bank: MKLOracle(bank, [1.0, 2.0], EpsilonInsensitive(epsilon=-1.0)), "`epsilon` must be"),
+        (lambda bank: MKLOracle(bank, [1.0, 2.0], EpsilonInsensitive(), accuracy=-1.0), "`accuracy` must be"),
+        (lambda bank: MKLOracle(bank, [1, -1], SquaredHinge([1.0])), r"`C` must be a number or have shape \(2,\)"),
+        (lambda bank: MKLOracle(bank, loss=OneClass(0.0)), "`nu` must be in"),
+        (lambda bank: MKLOracle(bank, [1, -1], OneClass()), "`y` must be None for the loss OneClass"),
+        (lambda bank: MKLOracle(bank), "`y` must hold the labels -1 and .1, got None; .*OneClass"),
+        (lambda bank: MKLOracle(bank, loss=EpsilonInsensitive()), "`y` must hold the targets, got None"),
+        (lambda bank: MKLOracle(bank, loss=OneClass(), accuracy=np.nan), "`accuracy` must be"),
+        (lambda bank: MKLOracle(bank, loss=OneClass()).query(Query(np.array([2.0]))), "`query.point` must be in"),
+        (lambda bank: MKLOracle(bank, [1, -1], OneClass), "`loss` must be a Loss such as .* the class OneClass"),
+        (lambda bank: MKLOracle(bank, [1, -1], "hinge"), "`loss` must be a Loss such as"),
+        (lambda bank: MKLOracle(bank, [1, -1], 1.0, C=2.0), "`C` is short for `loss=Hinge.C.`: leave one out"),
+        (lambda bank: MKLOracle(np.eye(2), [1, -1]), "`bank` must be a KernelBank such as"),
     ],
 )
 def test_bad_arguments(make, words):

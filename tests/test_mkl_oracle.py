@@ -5,7 +5,7 @@ import pytest
 
 from oracle_opt import InvalidArgument, Query
 from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
-from oracle_opt.oracles.svm import solve_csvc
+from oracle_opt.oracles.svm import Hinge, solve_csvc
 
 # Certified optima at C = 100, default_rng(0).permutation, first 70 %: no more than the second, no less than the first.
 OPTIMA = {
@@ -37,7 +37,7 @@ def weights(p, count, seed=0):
 @pytest.mark.parametrize("class_weight", [None, {1: 3.0, -1: 0.5}])
 def test_conforms(check_oracle, C, class_weight):
     _, y, bank = problem()
-    check_oracle(MKLOracle(bank, y, C, class_weight=class_weight), weights(bank.n_kernels, 8))
+    check_oracle(MKLOracle(bank, y, Hinge(C, class_weight)), weights(bank.n_kernels, 8))
 
 
 def test_conforms_with_float32_kernels_and_one_layout(check_oracle):
@@ -149,7 +149,7 @@ def test_identity_tells_problems_apart():
     others = [
         MKLOracle(bank, flipped),
         MKLOracle(bank, y, 99.0),
-        MKLOracle(bank, y, class_weight={1: 2.0}),
+        MKLOracle(bank, y, Hinge(class_weight={1: 2.0})),
         MKLOracle(bank, y, accuracy=1e-6),
         MKLOracle(problem(seed=1)[2], y),
     ]
@@ -200,7 +200,7 @@ def test_points_outside_are_refused(point, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"y": [1, -1, 1]}, "`y` must have 2 labels, one a point of the bank, got 3"),
+        ({"y": [1, -1, 1]}, "`y` must have 2 labels, one a point, got 3"),
         ({"y": [0, 1]}, "`y` must hold the labels"),
         ({"y": [1, 1]}, "`y` must hold both classes"),
         ({"C": -1.0}, "`C` must be positive"),
@@ -210,5 +210,6 @@ def test_points_outside_are_refused(point, words):
     ],
 )
 def test_bad_arguments(arguments, words):
+    weighted = {"class_weight": arguments.pop("class_weight")} if "class_weight" in arguments else None
     with pytest.raises(InvalidArgument, match=words):
-        MKLOracle(GramBank([np.eye(2)]), **({"y": [1, -1]} | arguments))
+        MKLOracle(GramBank([np.eye(2)]), **({"y": [1, -1], "loss": weighted and Hinge(**weighted)} | arguments))

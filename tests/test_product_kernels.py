@@ -80,7 +80,7 @@ class Bounded(Regularizer):
 @pytest.mark.parametrize("which", [0, 1], ids=["points", "given"])
 def test_gradient_is_that_of_the_value(r, which) -> None:
     X, y = problem()
-    oracle = GMKLOracle(banks(X)[which], y, 10.0, r, accuracy=1e-13)
+    oracle = GMKLOracle(banks(X)[which], y, r, C=10.0, accuracy=1e-13)
     assert not oracle.convex
     for d in (np.full(4, 0.5), np.array([0.1, 1.0, 0.01, 0.4])):
         cut = oracle.query(Query(d))
@@ -98,7 +98,7 @@ def test_gradient_is_that_of_the_value(r, which) -> None:
 )
 def test_ends_at_a_stationary_point_without_claiming_a_bound(generator) -> None:
     X, y = problem()
-    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegularizer(1.33))
+    oracle = GMKLOracle(ProductBank.from_points(X), y, LpRegularizer(1.33), C=10.0)
     result = minimize(oracle, generator, np.full(4, 0.25), gtol=1e-3, max_calls=2000)
     assert result.status is Status.GRADIENT
     assert result.lower_bound == -np.inf
@@ -110,7 +110,7 @@ def test_ends_at_a_stationary_point_without_claiming_a_bound(generator) -> None:
 
 def test_predicts_new_points() -> None:
     X, y = problem(n=120)
-    oracle = GMKLOracle(ProductBank.from_points(X[:80]), y[:80], 10.0, LpRegularizer(1, power=1))
+    oracle = GMKLOracle(ProductBank.from_points(X[:80]), y[:80], LpRegularizer(1, power=1), C=10.0)
     cut = minimize(oracle, SPG(), np.full(4, 0.25), gtol=1e-2).cut
     assert (oracle.predict(cut, X[80:]) == y[80:]).mean() > 0.8
 
@@ -122,7 +122,7 @@ def test_predicts_new_points() -> None:
 )
 def test_methods_that_need_convexity_are_refused(generator) -> None:
     X, y = problem()
-    oracle = GMKLOracle(ProductBank.from_points(X), y, 10.0, LpRegularizer(2), radius=5.0)
+    oracle = GMKLOracle(ProductBank.from_points(X), y, LpRegularizer(2), C=10.0, radius=5.0)
     with pytest.raises(CapabilityMismatch, match="needs a convex function"):
         minimize(oracle, generator)
 

@@ -130,7 +130,7 @@ def test_oracles_on_the_fly():
     bank, stored = RBFBank(X, FEATURES, WIDTHS), GramBank(kernels_between(X, X, 1 / 60))
     for make in (
         lambda kernels: MKLOracle(kernels, y, 100.0),
-        lambda kernels: GMKLOracle(kernels, y, 100.0, LpRegularizer(2), radius=100.0),
+        lambda kernels: GMKLOracle(kernels, y, LpRegularizer(2), C=100.0, radius=100.0),
     ):
         ours, theirs = (minimize(make(kernels), LevelSet(), rtol=1e-5) for kernels in (bank, stored))
         assert ours.status is theirs.status is Status.CONVERGED

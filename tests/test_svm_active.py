@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class
+from oracle_opt.oracles.svm import OneClass, SVMStatus, solve_csvc, solve_svm
 
 BOXES = (1.0, 1e2, 1e4, 1e6)
 
@@ -164,7 +164,7 @@ def test_one_free_variable_at_its_bound_does_not_come_and_go():
     n = int(rng.integers(10, 60))
     X = rng.normal(size=(n, int(rng.integers(2, 10))))
     K = rbf(X, 10 ** rng.uniform(0, 1)) + 1e-3 * (X @ X.T) ** 2
-    solution = solve_one_class(K, 0.5, accuracy=1e-12)
+    solution = solve_svm(K, loss=OneClass(0.5), accuracy=1e-12)
     assert solution.status is SVMStatus.CONVERGED
     assert solution.relative_gap <= 1e-12
     assert solution.n_newton <= 5 * n

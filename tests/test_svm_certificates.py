@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class, solve_svr
+from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge, SVMStatus, solve_csvc, solve_svm
 
 LONG = np.longdouble
 ACCURACIES = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12, 0.0)
@@ -92,15 +92,15 @@ def test_other_kinds(family, seed):
     n, C = len(y), 10.0 ** rng.uniform(-1, 3)
     t, epsilon, nu = 1e3 + rng.normal(size=n), 0.1, 0.3
     for accuracy in ACCURACIES[::2]:
-        svr = solve_svr(K, t, C, epsilon, accuracy=accuracy)
+        svr = solve_svm(K, t, EpsilonInsensitive(C, epsilon), accuracy=accuracy)
         tube = lambda f: (C * np.maximum(0, np.abs(t - f) - LONG(epsilon))).sum()  # noqa: E731
         penalty = lambda b: LONG(epsilon) * np.abs(b).sum()  # noqa: E731
         assert_true(svr, exact(K, t, svr.signed_dual, svr.bias, tube, penalty), K, t)
-        one = solve_one_class(K, nu, accuracy=accuracy)
+        one = solve_svm(K, loss=OneClass(nu), accuracy=accuracy)
         beyond = lambda f: np.maximum(0, -f).sum()  # noqa: E731
         dual, primal, gradient = exact(K, np.zeros(n), one.signed_dual, one.bias, beyond, lambda b: 0)
         assert_true(one, (dual, primal + LONG(nu * n) * LONG(one.bias), gradient), K, np.zeros(n))
-        squared = solve_csvc(K, y, C, squared_hinge=True, accuracy=accuracy)
+        squared = solve_svm(K, y, SquaredHinge(C), accuracy=accuracy)
         hinge = lambda f: (C * np.maximum(0, 1 - y * f) ** 2).sum()  # noqa: E731
         ridge = lambda b: (b * b).sum() / (4 * LONG(C))  # noqa: E731
         b = squared.signed_dual

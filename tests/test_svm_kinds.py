@@ -9,8 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.mkl import EpsilonInsensitive
-from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class, solve_svr
+from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge, SVMStatus, solve_svm
 
 PRECISE = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
@@ -92,7 +91,7 @@ def rounding_of(K, b, scale, C):
 @pytest.mark.parametrize("seed", range(10))
 def test_regression(name, seed):
     K, t, C, epsilon = regression(name, seed)
-    solution = solve_svr(K, t, C, epsilon)
+    solution = solve_svm(K, t, EpsilonInsensitive(C, epsilon))
     b = solution.signed_dual
     rounding = rounding_of(K, b, np.ptp(t), C)
     assert_certified(solution, svr_objectives(K, t, C, epsilon, b, solution.bias), rounding)
@@ -123,7 +122,7 @@ def test_regression(name, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_one_class(name, nu, seed):
     K, _ = kernel(name, seed)
-    solution = solve_one_class(K, nu)
+    solution = solve_svm(K, loss=OneClass(nu))
     a = solution.signed_dual
     rounding = rounding_of(K, a, 0.0, 1.0)
     assert_certified(solution, one_class_objectives(K, nu, a, -solution.bias), rounding)
@@ -141,7 +140,7 @@ def test_one_class(name, nu, seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_squared_hinge(name, seed):
     K, y, C = classification(name, seed)
-    solution = solve_csvc(K, y, C, squared_hinge=True)
+    solution = solve_svm(K, y, SquaredHinge(C))
     b = solution.signed_dual
     rounding = rounding_of(K, b, 1.0, C)
     assert_certified(solution, squared_hinge_objectives(K, y, C, b, solution.bias), rounding)
@@ -169,12 +168,16 @@ def test_predictions_are_those_of_scikit_learn():
     X, K, t, new = problem()
     C = cross(new, X)
     svr = SVR(C=3.0, epsilon=0.2, kernel="precomputed", tol=1e-10).fit(K, t)
-    np.testing.assert_allclose(solve_svr(K, t, 3.0, 0.2).decision_function(C), svr.predict(C), atol=1e-7)
+    np.testing.assert_allclose(
+        solve_svm(K, t, EpsilonInsensitive(3.0, 0.2)).decision_function(C), svr.predict(C), atol=1e-7
+    )
     one = OneClassSVM(nu=0.3, kernel="precomputed", tol=1e-10).fit(K)
-    np.testing.assert_allclose(solve_one_class(K, 0.3).decision_function(C), one.decision_function(C), atol=1e-7)
+    np.testing.assert_allclose(
+        solve_svm(K, loss=OneClass(0.3)).decision_function(C), one.decision_function(C), atol=1e-7
+    )
     y = np.where(t > 30, 1, -1)
     hard = SVC(C=1e10, kernel="precomputed", tol=1e-10).fit(K + np.eye(len(y)) / 4.0, y)
-    squared = solve_csvc(K, y, 2.0, squared_hinge=True)
+    squared = solve_svm(K, y, SquaredHinge(2.0))
     theirs = np.zeros(len(y))
     theirs[hard.support_] = hard.dual_coef_[0]
     np.testing.assert_allclose(squared.decision_function(C), C @ theirs + hard.intercept_, atol=1e-7)
@@ -185,9 +188,9 @@ def test_a_loose_solve_is_certified(accuracy):
     _, K, t, _ = problem()
     y = np.where(t > 30, 1, -1)
     for solve in (
-        lambda a: solve_svr(K, t, 3.0, 0.2, accuracy=a),
-        lambda a: solve_one_class(K, 0.3, accuracy=a),
-        lambda a: solve_csvc(K, y, 3.0, squared_hinge=True, accuracy=a),
+        lambda a: solve_svm(K, t, EpsilonInsensitive(3.0, 0.2), accuracy=a),
+        lambda a: solve_svm(K, loss=OneClass(0.3), accuracy=a),
+        lambda a: solve_svm(K, y, SquaredHinge(3.0), accuracy=a),
     ):
         loose, tight = solve(accuracy), solve(0.0)
         assert loose.relative_gap <= accuracy
@@ -202,13 +205,13 @@ def test_no_bias_gives_a_lower_primal(kind):
     _, K, t, _ = problem()
     y = np.where(t > 30, 1, -1)
     if kind == "svr":
-        solution = solve_svr(K, t, 3.0, 0.2, max_steps=5, accuracy=1e-3)
+        solution = solve_svm(K, t, EpsilonInsensitive(3.0, 0.2), max_steps=5, accuracy=1e-3)
         objectives = lambda bias: svr_objectives(K, t, 3.0, 0.2, solution.signed_dual, bias)[1]  # noqa: E731
     elif kind == "one class":
-        solution = solve_one_class(K, 0.3, max_steps=5, accuracy=1e-3)
+        solution = solve_svm(K, loss=OneClass(0.3), max_steps=5, accuracy=1e-3)
         objectives = lambda bias: one_class_objectives(K, 0.3, solution.signed_dual, -bias)[1]  # noqa: E731
     else:
-        solution = solve_csvc(K, y, 3.0, squared_hinge=True, max_steps=5, accuracy=1e-3)
+        solution = solve_svm(K, y, SquaredHinge(3.0), max_steps=5, accuracy=1e-3)
         objectives = lambda bias: squared_hinge_objectives(K, y, 3.0, solution.signed_dual, bias)[1]  # noqa: E731
     assert solution.status is SVMStatus.STEP_LIMIT
     biases = solution.bias + np.r_[0.0, np.linspace(-1, 1, 401), np.geomspace(1e-6, 1e-3, 20)]
@@ -219,9 +222,9 @@ def test_warm_starts():
     _, K, t, _ = problem()
     near = 0.999 * K + 0.001 * np.eye(len(t))
     for solve in (
-        lambda K, start=None: solve_svr(K, t, 30.0, 0.05, start=start),
-        lambda K, start=None: solve_one_class(K, 0.3, start=start),
-        lambda K, start=None: solve_csvc(K, np.where(t > 30, 1, -1), 30.0, squared_hinge=True, start=start),
+        lambda K, start=None: solve_svm(K, t, EpsilonInsensitive(30.0, 0.05), start=start),
+        lambda K, start=None: solve_svm(K, loss=OneClass(0.3), start=start),
+        lambda K, start=None: solve_svm(K, np.where(t > 30, 1, -1), SquaredHinge(30.0), start=start),
     ):
         first, cold = solve(K), solve(near)
         warm = solve(near, start=first.signed_dual)
@@ -234,19 +237,22 @@ def test_warm_starts():
 def test_infeasible_starts_are_repaired(scale):
     _, K, t, _ = problem()
     start = scale * np.random.default_rng(1).normal(size=len(t))
-    repaired = solve_svr(K, t, 3.0, 0.2, start=start, max_steps=0).signed_dual
+    repaired = solve_svm(K, t, EpsilonInsensitive(3.0, 0.2), start=start, max_steps=0).signed_dual
     assert (np.abs(repaired) <= 3.0).all()
     assert abs(repaired.sum()) <= 1e-12
-    repaired = solve_one_class(K, 0.3, start=start, max_steps=0).signed_dual
+    repaired = solve_svm(K, loss=OneClass(0.3), start=start, max_steps=0).signed_dual
     assert ((repaired >= 0) & (repaired <= 1)).all()
     assert repaired.sum() == pytest.approx(24.0)
-    for solve in (lambda s: solve_svr(K, t, 3.0, 0.2, start=s), lambda s: solve_one_class(K, 0.3, start=s)):
+    for solve in (
+        lambda s: solve_svm(K, t, EpsilonInsensitive(3.0, 0.2), start=s),
+        lambda s: solve_svm(K, loss=OneClass(0.3), start=s),
+    ):
         assert solve(start).dual_objective == pytest.approx(solve(None).dual_objective, rel=2e-9)
 
 
 def test_a_tube_wider_than_the_targets_holds_them_all():
     _, K, t, _ = problem()
-    solution = solve_svr(K, t, 3.0, np.ptp(t))
+    solution = solve_svm(K, t, EpsilonInsensitive(3.0, np.ptp(t)))
     np.testing.assert_array_equal(solution.signed_dual, 0.0)
     assert (solution.gap, solution.primal_objective, solution.n_steps) == (0.0, 0.0, 0)
     assert solution.bias == pytest.approx(0.5 * (t.min() + t.max()))
@@ -255,21 +261,21 @@ def test_a_tube_wider_than_the_targets_holds_them_all():
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("t", [[5.0], [5.0, 5.0, 5.0]])
 def test_equal_targets_are_predicted(t, epsilon):
-    solution = solve_svr(np.eye(len(t)), t, 1.0, epsilon)
+    solution = solve_svm(np.eye(len(t)), t, EpsilonInsensitive(1.0, epsilon))
     np.testing.assert_array_equal(solution.signed_dual, 0.0)
     assert (solution.bias, solution.gap) == (5.0, 0.0)
 
 
 def test_all_points_are_support_vectors_if_nu_is_one():
     _, K, _, _ = problem()
-    solution = solve_one_class(K, 1.0)
+    solution = solve_svm(K, loss=OneClass(1.0))
     np.testing.assert_array_equal(solution.alpha, 1.0)
     assert -solution.bias >= (K.sum(axis=1)).max() - 1e-12
     assert solution.relative_gap <= 1e-14
 
 
 def test_one_point_of_one_class():
-    solution = solve_one_class([[4.0]], 0.25)
+    solution = solve_svm([[4.0]], loss=OneClass(0.25))
     assert solution.alpha.tolist() == [0.25]
     assert -0.125 - 1e-14 <= solution.dual_objective <= -0.125
     assert 0.0 <= solution.gap <= 1e-14
@@ -278,7 +284,7 @@ def test_one_point_of_one_class():
 @pytest.mark.parametrize("nu", [0.1, 0.37, 0.8])
 def test_nu_is_a_share_of_points(nu):
     _, K, _, _ = problem()
-    solution = solve_one_class(K, nu)
+    solution = solve_svm(K, loss=OneClass(nu))
     values = solution.decision_function(K)
     assert np.mean(values < -1e-9) <= nu <= np.mean(solution.alpha > 0)
 
@@ -286,10 +292,13 @@ def test_nu_is_a_share_of_points(nu):
 @pytest.mark.parametrize("factor", [2.0**-40, 1e-6, 1e6])
 def test_scales_do_not_matter(factor):
     _, K, t, _ = problem()
-    plain, scaled = solve_svr(K, t, 3.0, 0.2), solve_svr(K, factor * t, factor * 3.0, factor * 0.2)
+    plain, scaled = (
+        solve_svm(K, t, EpsilonInsensitive(3.0, 0.2)),
+        solve_svm(K, factor * t, EpsilonInsensitive(factor * 3.0, factor * 0.2)),
+    )
     assert scaled.status is SVMStatus.CONVERGED
     assert scaled.dual_objective == pytest.approx(factor**2 * plain.dual_objective, rel=2e-9)
-    plain, scaled = solve_one_class(K, 0.3), solve_one_class(factor * K, 0.3)
+    plain, scaled = solve_svm(K, loss=OneClass(0.3)), solve_svm(factor * K, loss=OneClass(0.3))
     assert scaled.dual_objective == pytest.approx(factor * plain.dual_objective, rel=2e-9)
     assert scaled.bias == pytest.approx(factor * plain.bias, rel=1e-6)
 
@@ -297,7 +306,7 @@ def test_scales_do_not_matter(factor):
 def test_the_given_kernel_is_left_alone():
     _, K, t, _ = problem()
     kept = K.copy()
-    solve_csvc(K, np.where(t > 30, 1, -1), squared_hinge=True)
+    solve_svm(K, np.where(t > 30, 1, -1), SquaredHinge(1.0))
     np.testing.assert_array_equal(K, kept)
 
 
@@ -307,10 +316,12 @@ GOOD = np.eye(3)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"t": [1.0, np.nan, 2.0]}, "`t` must be finite, got nan at 1"),
-        ({"t": []}, "`t` must have shape"),
-        ({"t": [1.0, 2.0]}, "`K` must have shape .* to go with `t`"),
+        ({"y": [1.0, np.nan, 2.0]}, "`y` must be finite, got nan at 1"),
+        ({"y": []}, "`y` must have shape"),
+        ({"y": [1.0, 2.0]}, "`y` must have 3 targets, one a point, got 2"),
+        ({"y": None}, "`y` must hold the targets, got None"),
         ({"C": 0.0}, "`C` must be positive"),
+        ({"C": [1.0, 2.0]}, r"`C` must be a number or have shape \(3,\)"),
         ({"epsilon": -0.1}, "`epsilon` must be a number >= 0, in units of the targets, got -0.1"),
         ({"epsilon": np.nan}, "`epsilon` must be a number >= 0"),
         ({"accuracy": -1.0}, "`accuracy` must be"),
@@ -321,8 +332,9 @@ GOOD = np.eye(3)
     ],
 )
 def test_bad_arguments_of_regression(arguments, words):
+    loss = {name: arguments.pop(name) for name in ("C", "epsilon") if name in arguments}
     with pytest.raises(InvalidArgument, match=words):
-        solve_svr(**({"K": GOOD, "t": [1.0, 2.0, 3.0]} | arguments))
+        solve_svm(**({"K": GOOD, "y": [1.0, 2.0, 3.0], "loss": EpsilonInsensitive(**loss)} | arguments))
 
 
 @pytest.mark.parametrize(
@@ -333,23 +345,21 @@ def test_bad_arguments_of_regression(arguments, words):
         ({"nu": np.nan}, "`nu` must be in"),
         ({"K": np.ones((2, 3))}, "`K` must have shape"),
         ({"K": 3.0}, "`K` must have shape"),
+        ({"y": [1, -1, 1]}, "`y` must be None for the loss OneClass"),
         ({"start": [np.inf, 0.0, 0.0]}, "`start` must be 3 finite"),
         ({"accuracy": np.nan}, "`accuracy` must be"),
     ],
 )
 def test_bad_arguments_of_one_class(arguments, words):
+    loss = {name: arguments.pop(name) for name in ("nu",) if name in arguments}
     with pytest.raises(InvalidArgument, match=words):
-        solve_one_class(**({"K": GOOD} | arguments))
+        solve_svm(**({"K": GOOD, "loss": OneClass(**loss)} | arguments))
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_regression_of_one_or_two_points(n):
     """b adds up to 0: one point leaves none, two the middle between them, at most epsilon from each."""
     t = np.array([3.0, 5.0])[:n]
-    solution = solve_svr(np.eye(n), t, 100.0, 0.25)
+    solution = solve_svm(np.eye(n), t, EpsilonInsensitive(100.0, 0.25))
     known = [0.0] if n == 1 else [-0.75, 0.75]
     np.testing.assert_allclose(solution.signed_dual, known, atol=1e-9)
-    assert EpsilonInsensitive(t, C=100.0, epsilon=0.25).n_points == n
-    for wrong in ([], [np.nan], [[1.0]]):
-        with pytest.raises(InvalidArgument, match="`y` must be finite targets"):
-            EpsilonInsensitive(wrong)

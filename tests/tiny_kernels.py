@@ -29,7 +29,7 @@ def tiny_mixed_norm() -> MixedNormOracle:
 
 
 def tiny_gmkl() -> GMKLOracle:
-    return GMKLOracle(*_tiny(), 1.0, LpRegularizer(2), radius=10.0)
+    return GMKLOracle(*_tiny(), LpRegularizer(2), C=1.0, radius=10.0)
 
 
 def dual_optimum(oracle, kernels: list[np.ndarray], penalty: Callable) -> float:
@@ -37,7 +37,7 @@ def dual_optimum(oracle, kernels: list[np.ndarray], penalty: Callable) -> float:
     import cvxpy as cp
 
     a, t = cp.Variable(len(oracle.y)), cp.Variable(len(kernels), nonneg=True)
-    constraints = [a >= 0, a <= oracle.C, oracle.y @ a == 0]
+    constraints = [a >= 0, a <= oracle.loss.C, oracle.y @ a == 0]
     for k, kernel in enumerate(kernels):
         values, vectors = np.linalg.eigh(kernel)
         root = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt.oracles import GramBank, MKLOneClassOracle, MKLOracle, MKLRegressionOracle
+from oracle_opt.oracles import GramBank, MKLOracle
+from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
 
 
 def _tiny_bank() -> tuple[GramBank, np.ndarray]:
@@ -19,35 +20,35 @@ def _tiny_bank() -> tuple[GramBank, np.ndarray]:
 def tiny_mkl_squared_hinge() -> MKLOracle:
     """Classification by the signs of the values."""
     bank, values = _tiny_bank()
-    return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), C=1.0, squared_hinge=True)
+    return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), SquaredHinge(C=1.0))
 
 
-def tiny_mkl_regression() -> MKLRegressionOracle:
+def tiny_mkl_regression() -> MKLOracle:
     """Regression of the values."""
     bank, values = _tiny_bank()
-    return MKLRegressionOracle(bank, values, C=2.0, epsilon=0.1)
+    return MKLOracle(bank, values, EpsilonInsensitive(C=2.0, epsilon=0.1))
 
 
-def tiny_mkl_one_class() -> MKLOneClassOracle:
+def tiny_mkl_one_class() -> MKLOracle:
     """No labels; the kernel of least width makes all points alike, so unit diagonals are scaled by 1 to 2."""
     bank, _ = _tiny_bank()
     kernels = [factor * bank.combine(row) for factor, row in zip(np.linspace(0.5, 2.0, 5), np.eye(5), strict=True)]
-    return MKLOneClassOracle(GramBank(kernels), nu=0.4)
+    return MKLOracle(GramBank(kernels), loss=OneClass(nu=0.4))
 
 
-def mkl_kinds_optimum(oracle: MKLOracle | MKLRegressionOracle | MKLOneClassOracle) -> float:
+def mkl_kinds_optimum(oracle: MKLOracle) -> float:
     """l1-MKL as one conic program: maximize the linear part minus r^2 / 2 with |L_k' b| <= r, by Clarabel."""
     import cvxpy as cp
 
-    n = oracle.bank.n_points
+    n, loss = oracle.bank.n_points, oracle.loss
     b, r = cp.Variable(n), cp.Variable()
-    if isinstance(oracle, MKLRegressionOracle):
-        linear = oracle.t @ b - oracle.epsilon * cp.norm1(b)
-        constraints = [cp.abs(b) <= oracle.C, cp.sum(b) == 0]
-    elif isinstance(oracle, MKLOneClassOracle):
-        linear, constraints = cp.Constant(0.0), [b >= 0, b <= 1, cp.sum(b) == oracle.nu * n]
+    if isinstance(loss, EpsilonInsensitive):
+        linear = oracle.y @ b - loss.epsilon * cp.norm1(b)
+        constraints = [cp.abs(b) <= loss.C, cp.sum(b) == 0]
+    elif isinstance(loss, OneClass):
+        linear, constraints = cp.Constant(0.0), [b >= 0, b <= 1, cp.sum(b) == loss.nu * n]
     else:
-        linear = oracle.y @ b - cp.sum(cp.multiply(1 / (4 * oracle.C), cp.square(b)))
+        linear = oracle.y @ b - cp.sum(cp.multiply(1 / (4 * loss.C), cp.square(b)))
         constraints = [cp.multiply(oracle.y, b) >= 0, cp.sum(b) == 0]
     for row in np.eye(oracle.bank.n_kernels):
         values, vectors = np.linalg.eigh(oracle.bank.combine(row))

@@ -292,19 +292,19 @@ def _comparison(jobs):
 KINDS = {name: _generator(name) for name in generators.__all__}
 KINDS |= {
     "MKLOracle": _oracle(lambda folder: O.MKLOracle(*_kernels(), C=1.0), generators.LevelSet()),
-    "MKLOracle, squared hinge": _oracle(lambda folder: O.MKLOracle(*_kernels(), C=1.0, squared_hinge=True)),
-    "MKLRegressionOracle": _oracle(lambda folder: O.MKLRegressionOracle(*_kernels(), C=1.0, epsilon=0.1)),
-    "MKLOneClassOracle": _oracle(lambda folder: O.MKLOneClassOracle(_kernels()[0], nu=0.4)),
+    "MKLOracle, squared hinge": _oracle(lambda folder: O.MKLOracle(*_kernels(), svm.SquaredHinge(1.0))),
+    "MKLOracle, regression": _oracle(lambda folder: O.MKLOracle(*_kernels(), svm.EpsilonInsensitive(1.0, 0.1))),
+    "MKLOracle, one class": _oracle(lambda folder: O.MKLOracle(_kernels()[0], loss=svm.OneClass(0.4))),
     "MixedNormOracle": _oracle(
         lambda folder: O.MixedNormOracle(*_kernels(), C=1.0, groups=((0, 3), (1, 2))), generators.SPG()
     ),
     "GMKLOracle": _oracle(
-        lambda folder: O.GMKLOracle(*_kernels(), 1.0, O.LpRegularizer(2), radius=10.0), generators.SPG()
+        lambda folder: O.GMKLOracle(*_kernels(), O.LpRegularizer(2), C=1.0, radius=10.0), generators.SPG()
     ),
     "solve_csvc": _svm(lambda K, y, bank: svm.solve_csvc(K, y, 10.0)),
-    "solve_csvc, squared hinge": _svm(lambda K, y, bank: svm.solve_csvc(K, y, 10.0, squared_hinge=True)),
-    "solve_svr": _svm(lambda K, y, bank: svm.solve_svr(K, y, 10.0)),
-    "solve_one_class": _svm(lambda K, y, bank: svm.solve_one_class(K, 0.3)),
+    "solve_svm, squared hinge": _svm(lambda K, y, bank: svm.solve_svm(K, y, svm.SquaredHinge(10.0))),
+    "solve_svm, regression": _svm(lambda K, y, bank: svm.solve_svm(K, y, svm.EpsilonInsensitive(10.0))),
+    "solve_svm, one class": _svm(lambda K, y, bank: svm.solve_svm(K, loss=svm.OneClass(0.3))),
     "solve_lp_mkl": _svm(lambda K, y, bank: svm.solve_lp_mkl(bank, y, C=1.0, p=2.0, lam=1.0, rtol=1e-4)),
     "MaxEigenvalueOracle": _oracle(lambda folder: _eigenvalue()),
     "ConicOracle": _oracle(_conic),

@@ -12,7 +12,7 @@ import numpy as np
 
 from oracle_opt.oracles import GramBank
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl
-from oracle_opt.oracles.svm import SVMStatus, solve_csvc, solve_one_class, solve_svr
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge, SVMStatus, solve_svm
 
 UNIT = "solves"
 FULL = 100_000
@@ -99,10 +99,11 @@ class Problem:
         """Solve by the library."""
         options = {"max_steps": MAX_STEPS, **options}
         if self.kind == "regression":
-            return solve_svr(self.K, self.linear, self.C, self.epsilon, **options)
+            return solve_svm(self.K, self.linear, EpsilonInsensitive(self.C, self.epsilon), **options)
         if self.kind == "one class":
-            return solve_one_class(self.K, self.nu, **options)
-        return solve_csvc(self.K, self.linear, self.C, squared_hinge=self.squared, **options)
+            return solve_svm(self.K, loss=OneClass(self.nu), **options)
+        loss = SquaredHinge(self.C) if self.squared else Hinge(self.C)
+        return solve_svm(self.K, self.linear, loss, **options)
 
     def box(self):
         """Bounds of the signed duals."""

@@ -5,10 +5,8 @@ from oracle_opt.oracles.mkl.losses import _EpsilonInsensitiveData as EpsilonInse
 from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
 from oracle_opt.oracles.mkl.losses import _LossData as Loss
 from oracle_opt.oracles.mkl.mixed_norm_oracle import MixedNormOracle
-from oracle_opt.oracles.mkl.mkl_one_class import MKLOneClassOracle
 from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
-from oracle_opt.oracles.mkl.mkl_regression import MKLRegressionOracle
 from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
 from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
@@ -23,10 +21,8 @@ __all__ = [
     "Hinge",
     "Loss",
     "LpRegularizer",
-    "MKLOneClassOracle",
     "MKLOracle",
     "MKLProblem",
-    "MKLRegressionOracle",
     "MKLSolver",
     "MixedNormOracle",
     "NewtonMKL",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import shown
 from oracle_opt.arrays import Vector, fingerprint
-from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
-from oracle_opt.oracles.mkl._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
-from oracle_opt.oracles.mkl.regularizers import Regularizer
+from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
+from oracle_opt.oracles.svm import Loss
 
 # What rounding may make of a regularizer or its conjugate, relative to them.
 ROUNDING = 256 * float(np.finfo(float).eps)
@@ -43,16 +42,18 @@ class WeightOrthant(NonnegativeOrthant):
         return self.regularizer.metric(point)
 
 
-class GMKLOracle(WeightedSVMOracle):
-    """``T(d) = r(d) + max over a of sum(a) - 1/2 (y*a) @ K(d) @ (y*a)``, d >= 0, a in the box of the C-SVC dual.
+class GMKLOracle(SVMOracle):
+    """``T(d) = r(d) + max over b of L(b) - 1/2 b @ K(d) @ b``, d >= 0, b the signed dual variables of a loss.
 
-    A query solves one SVM on the kernel ``K(d)``, from where the last one ended; `Query.accuracy` is the relative gap
-    asked of it, and what remains of its gap is the cut's `error`.
+    L, a box and the sum of b are those of the loss: with the hinge ``b = y*a`` and ``L(b) = sum(a)``. A query solves
+    one support vector machine on the kernel ``K(d)``, from where the last one ended; `Query.accuracy` is the relative
+    gap asked of it, and what remains of its gap is the cut's `error`.
 
-    *Sum*, ``K(d) = sum(d_k K_k)``, for a `KernelBank`. T is convex if r is. For any feasible a the function inside the
+    *Sum*, ``K(d) = sum(d_k K_k)``, for a `KernelBank`. T is convex if r is. For any feasible b the function inside the
     maximum is affine in d, so its value and slope at the query point plus those of r are a valid cut. The orthant is
-    not bounded, and yet the cut has a lower bound: the dual ``sum(t a) - r*(S(t a) / 2)``, r* the conjugate of r over
-    the orthant and t the best scale, for every regularizer that knows its conjugate.
+    not bounded, and yet the cut has a lower bound: the dual ``L(t b) - r*(S(t b) / 2)``, r* the conjugate of r over
+    the orthant and t the best scale, for every regularizer that knows its conjugate. t is 1 for `OneClass`, whose dual
+    variables have a sum that is not 0.
 
     *Product*, ``K(d) = exp(-sum(d_k D_k))`` entrywise, for a `ProductBank`. T is not convex: value and gradient are
     what they are, nothing is proven; end the run by `gtol`. Generators that need convexity are refused.
@@ -61,15 +62,14 @@ class GMKLOracle(WeightedSVMOracle):
     ----------
     bank : KernelBank or ProductBank
         p kernels, or p distances, on n points.
-    y : array_like of shape (n,)
-        Labels, -1 and +1, both present.
-    C : float or array_like of shape (n,)
-        Upper bound of each dual variable, positive.
-    regularizer : Regularizer
-        r, for example `LpRegularizer`, or an object of a subclass of your own.
+    y : array_like of shape (n,), optional
+        As for `MKLOracle`.
+    regularizer : Regularizer, optional
+        r: `LpRegularizer`, `ElasticNet`, `EntropyRegularizer` or an object of a subclass of your own. Default:
+        ``LpRegularizer(2)``, half the squared Euclidean norm.
     radius : float
         States that some minimizer has all weights <= radius; cutting-plane methods need it finite. Default: unbounded.
-    class_weight, accuracy, max_steps
+    loss, C, accuracy, max_steps
         As for `MKLOracle`.
 
     Attributes
@@ -82,8 +82,10 @@ class GMKLOracle(WeightedSVMOracle):
     Raises
     ------
     InvalidArgument
-        Labels, C or a regularizer that cannot be used. From `query`: a point that is not in the orthant, or a
-        regularizer whose value or gradient is not finite there.
+        Labels, targets, a loss or a regularizer that cannot be used, or a homogeneous regularizer, as
+        ``LpRegularizer(p, power=1)`` is, with `OneClass`: then ``T(c d) = c T(d)``, and T is nowhere negative, least at
+        0, or not bounded below. From `query`: a point that is not in the orthant, or a regularizer whose value or
+        gradient is not finite there.
 
     References
     ----------
@@ -97,7 +99,7 @@ class GMKLOracle(WeightedSVMOracle):
     >>> import numpy as np
     >>> from oracle_opt import Query
     >>> from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer
-    >>> oracle = GMKLOracle(GramBank([np.eye(2), np.ones((2, 2))]), [1, -1], 100.0, LpRegularizer(2))
+    >>> oracle = GMKLOracle(GramBank([np.eye(2), np.ones((2, 2))]), [1, -1], LpRegularizer(2), C=100.0)
     >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
     >>> round(cut.value, 6), np.abs(cut.subgradient.round(6)).tolist(), round(cut.lower_bound, 3)
     (1.5, [0.0, 0.0], 1.5)
@@ -106,90 +108,97 @@ class GMKLOracle(WeightedSVMOracle):
     def __init__(
         self,
         bank: KernelBank | ProductBank,
-        y: ArrayLike,
-        C: float | ArrayLike,
-        regularizer: Regularizer,
+        y: ArrayLike | None = None,
+        regularizer: Regularizer | None = None,
         *,
+        loss: Loss | float | ArrayLike | None = None,
+        C: float | ArrayLike | None = None,
         radius: float = np.inf,
-        class_weight: Mapping[int, float] | None = None,
         accuracy: float = 1e-8,
         max_steps: int = 10_000_000,
     ) -> None:
+        regularizer = LpRegularizer(2.0) if regularizer is None else regularizer
         if not isinstance(regularizer, Regularizer):
             raise InvalidArgument(
-                f"`regularizer` must be a Regularizer, got {regularizer!r}; subclass it: `value`, `gradient`, `convex`"
+                f"`regularizer` must be a Regularizer such as LpRegularizer(2), got {shown(regularizer)}; for one of "
+                "your own subclass it: `value`, `gradient`, `convex`. The weight of the loss goes by its name, C=..."
             )
-        self.bank = bank
+        self.bank = bank if isinstance(bank, ProductBank) else checked_bank(bank)
         self.regularizer = regularizer
-        self._svm = WarmSVM(bank.n_points, y, C, class_weight, accuracy, max_steps)
+        super().__init__(bank, y, loss, C, accuracy, max_steps)
+        if regularizer.homogeneous and self._dual.total != 0 and not self._dual.linear.any():
+            raise InvalidArgument(
+                f"`regularizer` must grow faster than linearly with the loss {self.loss!r}, got {regularizer!r}: then "
+                "T(c d) = c T(d) is least at d = 0 or not bounded below; take LpRegularizer(p, power=2)"
+            )
         self.domain = WeightOrthant(bank.n_kernels, radius, regularizer)
         self.convex = bool(regularizer.convex) and not isinstance(bank, ProductBank)
         self._regularize(self.domain.interior_point())
 
-    def reset(self) -> None:
-        """Forget the last SVM solution."""
-        self._svm.reset()
-
-    def resume(self, cut: Cut) -> None:
-        """Take the SVM solution of a cut as the next starting point: all this oracle remembers between queries."""
-        self._svm.resume(cut)
-
     def query(self, query: Query) -> ObjectiveCut:
-        """Solve the SVM on the kernel at the point.
+        """Solve the support vector machine on the kernel at the point.
 
         Parameters
         ----------
         query : Query
-            A point of the orthant; its `accuracy`, if any, is the relative gap asked of the SVM.
+            A point of the orthant; its `accuracy`, if any, is the relative gap asked of the machine.
 
         Returns
         -------
         ObjectiveCut
-            Its `extras`: `alpha`, the dual variables, shape (n,); `bias`; `n_steps`; for a sum of kernels
-            `quadratic_forms`, S, shape (p,), and where the regularizer has one `analytic_update`, shape (p,): the
-            weights that minimize the primal objective at this SVM's hyperplane.
+            Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `n_steps`; for a sum of
+            kernels `quadratic_forms`, S, shape (p,), and where the regularizer has one `analytic_update`, shape (p,):
+            the weights that minimize the primal objective at this machine's hyperplane.
 
         Raises
         ------
         InvalidArgument
             The point is not in the orthant, or the regularizer is not finite there.
         """
-        d = np.maximum(checked_point(query.point, self.domain), 0.0)
+        d = np.maximum(self._checked_point(query.point), 0.0)
         regularized, slope = self._regularize(d)
-        svm = self._svm
-        noise = 0.0 if isinstance(self.bank, ProductBank) else self.bank.noise(int(np.count_nonzero(d)))
-        solution = svm.solve(self.bank.combine(d, out=svm.kernel), query.accuracy, noise)
-        alpha = solution.alpha
-        extras: dict[str, Any] = {"alpha": alpha, "bias": solution.bias, "n_steps": solution.n_steps}
+        self.bank.combine(d, out=self._kernel)
         lower = -np.inf
         if isinstance(self.bank, ProductBank):
-            F = forms = -self.bank.distance_forms(solution.signed_dual, svm.kernel)
-            value = solution.dual_objective
+            svm = self._solve(query.accuracy, 0.0)
+            extras = self._extras(svm)
+            self._kernel.flat[:: self._kernel.shape[0] + 1] = 1.0  # without the ridge
+            F = -self.bank.distance_forms(svm.signed_dual, self._kernel)
+            value = svm.dual_objective
         else:
-            b = solution.signed_dual
-            forms = np.maximum(self.bank.quadratic_forms(b), 0.0)  # below 0 by rounding alone
-            extras["quadratic_forms"] = forms
-            constant, F = proven(self.bank, svm.dual, b, solution.imbalance, forms, self.bank.form_error(b, b))
+            svm = self._solve(query.accuracy, self.bank.noise(int(np.count_nonzero(d))))
+            extras, b = self._extras(svm), svm.signed_dual
+            extras["quadratic_forms"] = S = np.maximum(self.bank.quadratic_forms(b), 0.0)  # below 0 by rounding alone
+            constant, F = proven(self.bank, self._dual, b, svm.imbalance, S, self.bank.form_error(b, b))
             value = minorant_at(d, constant, F)
-            lower = self.regularizer.dual_bound(constant, 0.5 * F, svm.longest(alpha))
-            lower -= ROUNDING * (2.0 * abs(constant) + abs(lower))
+            lower = self._lower_bound(constant, F, b)
             # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
-            if (update := self.regularizer.block_update(d * d * forms)) is not None:
+            if (update := self.regularizer.block_update(d * d * S)) is not None:
                 extras["analytic_update"] = update
         value += regularized - ROUNDING * abs(regularized)
         return ObjectiveCut(
             point=np.array(query.point, dtype=float),
             value=value,
             subgradient=slope - 0.5 * F,
-            error=error_above(value, regularized + ROUNDING * abs(regularized) + solution.primal_objective),
+            error=error_above(value, regularized + ROUNDING * abs(regularized) + svm.primal_objective),
             lower_bound=lower if self.convex else -np.inf,
             extras=extras,
         )
 
     def identity(self) -> str:
-        """Kernels, labels, C, accuracy and regularizer."""
-        kernels = f"kernels #{self.bank.digest()}, {self._svm.identity()}"
-        return f"{super().identity()}, {kernels}, regularizer {fingerprint(self.regularizer)}"
+        """Kernels, loss, labels or targets, accuracy and regularizer."""
+        return f"{super().identity()}, regularizer {fingerprint(self.regularizer)}"
+
+    def _lower_bound(self, constant: float, F: Vector, b: Vector) -> float:
+        """``max over t of L(t b) - r*(t**2 F / 2)`` for L(b) and forms of b that are proven; see `docs/theory.md`."""
+        if self._dual.total != 0:  # no multiple of b is feasible
+            lower = constant - self.regularizer.conjugate(0.5 * F)
+            return lower - ROUNDING * (abs(constant) + abs(lower))
+        quadratic = self._dual.quadratic(b)
+        linear = constant + quadratic
+        longest = self._dual.longest_multiple(b)
+        lower = self.regularizer.dual_bound(linear, 0.5 * F, longest, quadratic)
+        return lower - ROUNDING * (2.0 * abs(linear) + quadratic + abs(lower))
 
     def _regularize(self, d: Vector) -> tuple[float, Vector]:
         """Value and gradient of r, checked, as the user may have written them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +13,9 @@ from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl._warm_svm import WarmSVM, WeightedSVMOracle, checked_point
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
+from oracle_opt.oracles.svm import Loss
 
 ROUNDING = 64 * float(np.finfo(float).eps)  # of sums, quotients and roots of a group, relative
 FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
@@ -22,25 +23,25 @@ MAX_SOLVES = 50  # SVMs a query
 MEMORY = 6  # alternations that are extrapolated
 
 
-class MixedNormOracle(WeightedSVMOracle):
-    """``h(l) = max over a, c of sum(a) - 1/2 sum_j (1/c_j) sum_k l_jk S_jk(a)``, l in a product of simplices.
+class MixedNormOracle(SVMOracle):
+    """``h(l) = max over b, c of L(b) - 1/2 sum_j (1/c_j) sum_k l_jk S_jk(b)``, l in a product of simplices.
 
-    a is in the box of the C-SVC dual, c in the simplex of the n groups; ``S_jk(a) = (y*a) @ K_jk @ (y*a)``. The primal
-    has the largest group norm, and within a group the sum of the norms: l-infinity over groups, l1 inside. The bracket
-    is concave in (a, c) together and affine in l: any (a, c) gives a cut, so h is convex and every generator applies.
+    b are the signed dual variables of a loss, which gives L, their box and their sum: with the hinge ``b = y*a`` and
+    ``L(b) = sum(a)``. c is in the simplex of the n groups; ``S_jk(b) = b @ K_jk @ b``. The primal has the largest group
+    norm, and within a group the sum of the norms: l-infinity over groups, l1 inside. The bracket is concave in (b, c)
+    together and affine in l: any (b, c) gives a cut, so h is convex and every generator applies.
 
-    A query alternates: an SVM on ``sum_j (1/c_j) sum_k l_jk K_jk``, then ``c_j`` proportional to ``sqrt(W_j)`` with
-    ``W_j = sum_k l_jk S_jk``, (6), from where the last query ended; further rounds extrapolate. The SVM's hyperplane,
-    feasible for the primal whatever c, gives the upper estimate: `error` is what it is above the cut.
+    A query alternates: a support vector machine on ``sum_j (1/c_j) sum_k l_jk K_jk``, then ``c_j`` proportional to
+    ``sqrt(W_j)`` with ``W_j = sum_k l_jk S_jk``, (6), from where the last query ended; further rounds extrapolate. The
+    machine's hyperplane, feasible for the primal whatever c, gives the upper estimate: `error` is what it is above the
+    cut.
 
     Parameters
     ----------
     bank : KernelBank
         p kernels on n points.
-    y : array_like of shape (n,)
-        Labels, -1 and +1, both present.
-    C : float or array_like of shape (n,)
-        Upper bound of each dual variable, positive.
+    y, loss
+        As for `MKLOracle`.
     groups : sequence of sequences of int
         Indices of the kernels of each group; together they are 0 .. p - 1, each once. The weights of a query point
         are in this order, group after group.
@@ -49,7 +50,7 @@ class MixedNormOracle(WeightedSVMOracle):
         Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
         methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
         again, stall on such errors. Default: as many as the accuracy needs.
-    class_weight, accuracy, max_steps
+    C, accuracy, max_steps
         As for `MKLOracle`; the accuracy is that of h.
 
     Attributes
@@ -60,7 +61,7 @@ class MixedNormOracle(WeightedSVMOracle):
     Raises
     ------
     InvalidArgument
-        Labels or C that cannot be used, or groups that do not partition the kernels.
+        Labels, targets or a loss that cannot be used, or groups that do not partition the kernels.
 
     References
     ----------
@@ -84,16 +85,16 @@ class MixedNormOracle(WeightedSVMOracle):
     def __init__(
         self,
         bank: KernelBank,
-        y: ArrayLike,
-        C: float | ArrayLike = 100.0,
+        y: ArrayLike | None = None,
+        loss: Loss | float | ArrayLike | None = None,
         *,
         groups: Sequence[Sequence[int]],
+        C: float | ArrayLike | None = None,
         solves: int | None = None,
-        class_weight: Mapping[int, float] | None = None,
         accuracy: float = 1e-8,
         max_steps: int = 10_000_000,
     ) -> None:
-        self.bank = bank
+        self.bank = checked_bank(bank)
         self.groups = _checked_groups(groups, bank.n_kernels)
         if solves is not None and not solves >= 1:
             raise InvalidArgument(f"`solves` must be at least 1 or None, got {solves!r}")
@@ -101,21 +102,21 @@ class MixedNormOracle(WeightedSVMOracle):
         self.domain = ProductOfSimplices([len(group) for group in self.groups])
         self._order = np.concatenate([np.asarray(group, dtype=np.intp) for group in self.groups])
         self._starts = np.cumsum((0, *self.domain.sizes[:-1]))
-        self._svm = WarmSVM(bank.n_points, y, C, class_weight, accuracy, max_steps)
+        super().__init__(bank, y, loss, C, accuracy, max_steps)
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last SVM solution and the last weights of the groups."""
-        self._svm.reset()
+        """Forget the last solution and the last weights of the groups."""
+        super().reset()
         self._c = np.full(len(self.groups), 1.0 / len(self.groups))
 
     def resume(self, cut: Cut) -> None:
-        """Take the SVM solution and the group weights of a cut: all this oracle remembers between queries."""
-        self._svm.resume(cut)
+        """Take the solution and the group weights of a cut: all this oracle remembers between queries."""
+        super().resume(cut)
         self._c = np.array(cut.extras["group_weights"], dtype=float)
 
     def query(self, query: Query) -> ObjectiveCut:
-        """Alternate between the SVM and the weights of the groups.
+        """Alternate between the support vector machine and the weights of the groups.
 
         Parameters
         ----------
@@ -125,18 +126,18 @@ class MixedNormOracle(WeightedSVMOracle):
         Returns
         -------
         ObjectiveCut
-            Its `extras`: `alpha`, the dual variables, shape (n,); `bias`; `kernel_weights`, those of the bank's kernels
-            in the SVM, shape (p,); `group_weights`, c, shape (number of groups,); `quadratic_forms`, S, in the order of
-            the query point; `n_solves`, SVMs solved; `n_steps`, their steps; `analytic_update`, the weights that
-            minimize the primal objective at this SVM's hyperplane.
+            Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `kernel_weights`, those of
+            the bank's kernels in the machine, shape (p,); `group_weights`, c, shape (number of groups,);
+            `quadratic_forms`, S, in the order of the query point; `n_solves`, machines solved; `n_steps`, their steps;
+            `analytic_update`, the weights that minimize the primal objective at this machine's hyperplane.
 
         Raises
         ------
         InvalidArgument
             The point is not in the domain.
         """
-        point = checked_point(query.point, self.domain)
-        wanted = self._svm.accuracy if query.accuracy is None else query.accuracy
+        point = self._checked_point(query.point)
+        wanted = self.accuracy if query.accuracy is None else query.accuracy
         limit = MAX_SOLVES if self.solves is None else self.solves
         n_solves = n_steps = 0
         tried: list[Vector] = []
@@ -146,17 +147,17 @@ class MixedNormOracle(WeightedSVMOracle):
             n_solves += 1
             weights = np.empty(self.bank.n_kernels)
             weights[self._order] = point / self._of_kernels(c)
-            noise = self.bank.noise(int(np.count_nonzero(weights)))
-            svm = self._svm.solve(self.bank.combine(weights, out=self._svm.kernel), 0.5 * wanted, noise)
+            self.bank.combine(weights, out=self._kernel)
+            svm = self._solve(0.5 * wanted, self.bank.noise(int(np.count_nonzero(weights))))
             n_steps += svm.n_steps
             b = svm.signed_dual
             forms = self.bank.quadratic_forms(b)
-            total, F = proven(self.bank, self._svm.dual, b, svm.imbalance, forms, self.bank.form_error(b, b))
+            total, F = proven(self.bank, self._dual, b, svm.imbalance, forms, self.bank.form_error(b, b))
             S, F = forms[self._order], F[self._order]
             W = np.maximum(self._sums(point * S), 0.0)
             self._c = _best_group_weights(W)
             value = minorant_at(point, total, F / self._of_kernels(self._c))
-            # The hyperplane of the SVM has group norms W / c**2; its primal objective takes the largest of them. They
+            # The machine's hyperplane has group norms W / c**2; its primal objective takes the largest of them. They
             # are W up to the error of the forms, which F has on one side.
             wrong = self._sums(point * (F - S)) + ROUNDING * W
             upper = svm.primal_objective
@@ -177,13 +178,12 @@ class MixedNormOracle(WeightedSVMOracle):
             # the best c for the largest S of each group: the dual objective at a
             lower_bound=total - 0.5 * (1 + ROUNDING) * float(np.sqrt(largest).sum()) ** 2 - ROUNDING * abs(total),
             extras={
-                "alpha": svm.alpha,
-                "bias": svm.bias,
+                **self._extras(svm),
+                "n_steps": n_steps,
                 "kernel_weights": weights,
                 "group_weights": self._c.copy(),
                 "quadratic_forms": S,
                 "n_solves": n_solves,
-                "n_steps": n_steps,
                 "analytic_update": np.where(self._of_kernels(sums) > 0, update, point)
                 / self._of_kernels(np.where(sums > 0, sums, 1.0)),
             },
@@ -195,9 +195,8 @@ class MixedNormOracle(WeightedSVMOracle):
         return weights
 
     def identity(self) -> str:
-        """Kernels, labels, C, accuracy and groups."""
-        kernels = f"kernels #{self.bank.digest()}, {self._svm.identity()}"
-        return f"{super().identity()}, {kernels}, groups #{digest(self.groups)}, solves {self.solves}"
+        """Kernels, loss, labels or targets, accuracy and groups."""
+        return f"{super().identity()}, groups #{digest(self.groups)}, solves {self.solves}"
 
     def _sums(self, values: Vector) -> Vector:
         """Sums over the groups."""

@@ -1,36 +1,46 @@
-"""l1 multiple kernel learning as a convex problem over the simplex, seen through an SVM that classifies."""
+"""l1 multiple kernel learning as a convex problem over the simplex, seen through a support vector machine."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector
-from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.domains import Simplex
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl._simplex_mkl import SimplexMKLOracle, check_count, checksum
-from oracle_opt.oracles.svm.csvc import checked_box, checked_labels, csvc_dual
+from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
+from oracle_opt.oracles.svm import Loss
+from oracle_opt.oracles.svm.curvature import curvature_factor
+
+# Quadratic forms are updated from the last ones where that reads at most this share of the pairs of points ...
+UPDATE_SHARE = 0.75
+# ... and as many times in a row at most, so that rounding does not pile up.
+MOST_UPDATES = 16
 
 
-class MKLOracle(SimplexMKLOracle):
-    """``f(b) = max over a of sum(a) - 1/2 sum_k b_k S_k(a)``, b in the simplex, a in the box of the C-SVC dual.
+class MKLOracle(SVMOracle):
+    """``f(w) = max over b of L(b) - 1/2 sum_k w_k S_k(b)``, w in the simplex, ``S_k(b) = b @ K_k @ b``.
 
-    ``S_k(a) = (y*a) @ K_k @ (y*a)``. A query solves one SVM on the combined kernel, from where the last one ended. For
-    any feasible a, optimal or not, the function of b inside the maximum lies below f: that is the cut, and a loose SVM
-    costs only `error`, its duality gap. Its least value over the simplex, ``sum(a) - 1/2 max_k S_k``, is the cut's
-    lower bound: the dual objective of l1-MKL at a.
+    b are the signed dual variables of a support vector machine, in a box and of a given sum; these and the concave L
+    are its loss's. Classification, regression and points without labels differ in the loss alone. With the hinge loss
+    ``b = y*a`` and ``L(b) = sum(a)``, ``0 <= a <= C``.
+
+    A query solves one machine on the combined kernel, from where the last one ended. For any feasible b, optimal or
+    not, the function of w inside the maximum lies below f: that is the cut, and a loose solve costs only `error`, its
+    duality gap. Its least value over the simplex, ``L(b) - 1/2 max_k S_k``, is the cut's lower bound: the dual
+    objective of l1-MKL at b.
 
     Asked for curvature, a cut has the factor R of the Hessian of f, |free support vectors| x p. It belongs to the free
-    set at the a that was found, so a loose SVM gives a rough one; where that set changes f has no second derivative.
+    set at the b that was found, so a loose solve gives a rough one; where that set changes f has no second derivative.
     None if no support vector is free or the combined kernel is singular on the free ones.
 
-    With the squared hinge the SVM's kernel is ``sum_k b_k K_k + I / (2 * C)``, so ``sum(a**2 / (4 * C))`` is subtracted
-    from all of this and a has no upper bound: no b_k stands before it, it moves the cut's value and lower bound alone.
+    With the squared hinge the machine's kernel is ``sum_k w_k K_k + I / (2 * C)``: no w_k stands before the ridge, it
+    moves the cut's value and lower bound alone. With `OneClass` all values are at most 0, and large kernels make them
+    small, so kernels should be brought to one scale first.
 
-    From one query to the next few dual variables change. With b = y*a and b' the one before, ``S_k(b) = S_k(b') +
+    From one query to the next few dual variables change. With b' those before, ``S_k(b) = S_k(b') +
     (b - b') @ K_k @ (b + b')``, which reads the pairs of a changed entry and a support vector only. One rule: this is
     done where it reads at most 3/4 of the pairs of support vectors, but at most 16 times in a row, which keeps S exact
     to 1e-12 of its largest entry; then, and elsewhere, S is summed in full.
@@ -39,19 +49,18 @@ class MKLOracle(SimplexMKLOracle):
     ----------
     bank : KernelBank
         p kernels on n points.
-    y : array_like of shape (n,)
-        Labels, -1 and +1, both present.
-    C : float or array_like of shape (n,)
-        Weight of the loss, positive: of the hinge the upper bound of each dual variable. Mind the scale: with kernels
-        of unit trace 100 is moderate.
-    class_weight : mapping, optional
-        Factors on C for the labels -1 and 1; default 1.
-    squared_hinge : bool
-        Whether the loss is ``C * hinge**2`` in place of ``C * hinge``.
+    y : array_like of shape (n,), optional
+        Labels -1 and +1 of a classification, targets of a regression; none for `OneClass`.
+    loss : Loss, optional
+        `Hinge`, `SquaredHinge`, `EpsilonInsensitive`, `OneClass` of `oracle_opt.oracles.svm`, or one of your own; a
+        number is the C of `Hinge`. Default: ``Hinge(C=100.0)``.
+    C : float or array_like of shape (n,), optional
+        Short for ``loss=Hinge(C)``.
     accuracy : float
-        Relative gap of the SVM where a query wishes for none. The default, 1e-8, lets outer gaps of 1e-6 be certified.
+        Relative gap of the machine where a query wishes for none. The default, 1e-8, lets outer gaps of 1e-6 be
+        certified.
     max_steps : int
-        Limit on the steps of one SVM; what it leaves open shows in the cut's `error`.
+        Limit on the steps of one machine; what it leaves open shows in the cut's `error`.
 
     Attributes
     ----------
@@ -61,52 +70,134 @@ class MKLOracle(SimplexMKLOracle):
     Raises
     ------
     InvalidArgument
-        Labels, C or weights that cannot be used.
+        Labels, targets or a loss that cannot be used.
 
     References
     ----------
     .. [1] Wulff, Ong (2014), "Analytic center cutting plane method for multiple kernel learning", equations 9, 10 and
        18 (which drops the factor 1/2 that 7 has).
+    .. [2] Sonnenburg, Raetsch, Schaefer, Schoelkopf (2006), "Large scale multiple kernel learning", JMLR 7, for
+       regression and one class.
 
     Examples
     --------
     >>> import numpy as np
     >>> from oracle_opt import Query
     >>> from oracle_opt.oracles import GramBank, MKLOracle
-    >>> oracle = MKLOracle(GramBank([np.eye(2), 2 * np.eye(2)]), [1, -1])
-    >>> cut = oracle.query(Query(np.array([1.0, 0.0])))
-    >>> round(cut.value, 6), cut.subgradient.round(6).tolist(), round(cut.lower_bound, 6) + 0.0
-    (1.0, [-1.0, -2.0], 0.0)
+    >>> from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass
+    >>> bank, query = GramBank([np.eye(2), 2 * np.eye(2)]), Query(np.array([1.0, 0.0]))
+    >>> for oracle in (
+    ...     MKLOracle(bank, [1, -1], C=100.0),
+    ...     MKLOracle(bank, [1.0, -1.0], loss=EpsilonInsensitive(C=100.0, epsilon=0.5)),
+    ...     MKLOracle(bank, loss=OneClass(nu=1.0)),
+    ... ):
+    ...     cut = oracle.query(query)
+    ...     print(round(cut.value, 6), cut.subgradient.round(6), round(cut.lower_bound, 6) + 0.0)
+    1.0 [-1. -2.] 0.0
+    0.25 [-0.25 -0.5 ] 0.0
+    -1.0 [-1. -2.] -2.0
     """
+
+    bank: KernelBank
 
     def __init__(
         self,
         bank: KernelBank,
-        y: ArrayLike,
-        C: float | ArrayLike = 100.0,
+        y: ArrayLike | None = None,
+        loss: Loss | float | ArrayLike | None = None,
         *,
-        class_weight: Mapping[int, float] | None = None,
-        squared_hinge: bool = False,
+        C: float | ArrayLike | None = None,
         accuracy: float = 1e-8,
         max_steps: int = 10_000_000,
     ) -> None:
-        self.y = checked_labels(y)
-        check_count("y", "labels", self.y, bank)
-        self.C = checked_box(C, self.y, class_weight)
-        self.squared_hinge = squared_hinge
-        super().__init__(bank, csvc_dual(self.y, self.C, squared_hinge), accuracy, max_steps)
+        self.bank = checked_bank(bank)
+        super().__init__(bank, y, loss, C, accuracy, max_steps)
+        self.domain = Simplex(bank.n_kernels)
+        self.reset()
 
-    def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
-        """Labels -1 or +1 of new points, ndarray of shape (m,): the signs of `decision_function`, 0 counting as +1."""
-        return np.where(self.decision_function(cut, new) >= 0, 1.0, -1.0)
+    def reset(self) -> None:
+        """Forget the last solution and its quadratic forms."""
+        super().reset()
+        self._S = np.empty(0)
+        self._S_error = (0.0, 0.0)
+        self._n_updates = 0
 
-    def _data(self) -> str:
-        loss = ", squared hinge" if self.squared_hinge else ""
-        return f"y {checksum(self.y)}, C {checksum(self.C)}{loss}"
+    def resume(self, cut: Cut) -> None:
+        """Take the solution and the quadratic forms of a cut: all this oracle remembers between queries."""
+        super().resume(cut)
+        self._S = np.array(cut.extras["quadratic_forms"], dtype=float)
+        of_largest, of_trace = np.asarray(cut.extras.get("forms_error", (0.0, 0.0)), dtype=float).tolist()
+        self._S_error = of_largest, of_trace
+        # A cut that does not tell: the next S is then summed in full.
+        told = "forms_error" in cut.extras
+        self._n_updates = int(cut.extras.get("n_updates", MOST_UPDATES)) if told else MOST_UPDATES
 
-    def _named(self, signed_dual: Vector) -> dict[str, Any]:
-        return {"alpha": np.abs(signed_dual)}
+    def query(self, query: Query) -> ObjectiveCut:
+        """Solve the support vector machine on the combined kernel.
 
-    def _signed_dual(self, extras: Mapping[str, Any]) -> Vector:
-        signed: Vector = self.y * extras["alpha"]
-        return signed
+        Parameters
+        ----------
+        query : Query
+            A point of the simplex; its `accuracy`, if any, is the relative gap asked of the machine; its `curvature`,
+            whether second derivatives are wanted.
+
+        Returns
+        -------
+        ObjectiveCut
+            Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `quadratic_forms`, S,
+            shape (p,); `forms_error`, how wrong rounding may have made them, over the largest diagonal entry of each
+            kernel and over its trace; `n_updates` of S since it was summed in full; `n_steps` of the machine. Value,
+            subgradient, error and lower bound hold in exact arithmetic.
+
+        Raises
+        ------
+        InvalidArgument
+            The point is not in the simplex.
+        """
+        point = self._checked_point(query.point)
+        last = self._signed
+        self.bank.combine(point, out=self._kernel)
+        svm = self._solve(query.accuracy, self.bank.noise(int(np.count_nonzero(point))))
+        S = self._forms(last, svm.signed_dual)
+        constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, self._S_error)
+        value = minorant_at(point, constant, F)
+        return ObjectiveCut(
+            point=point,
+            value=value,
+            subgradient=-0.5 * F,
+            error=error_above(value, svm.primal_objective),
+            lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
+            curvature=self._curvature(svm.signed_dual) if query.curvature else None,
+            extras={
+                **self._extras(svm),
+                "quadratic_forms": S,
+                "forms_error": np.array(self._S_error),
+                "n_updates": self._n_updates,
+            },
+        )
+
+    def _forms(self, last: Vector | None, b: Vector) -> Vector:
+        """S at the signed dual variables b, which is remembered; `last` are those of the S remembered before."""
+        S, error, updates = None, self.bank.form_error(b, b), self._n_updates + 1
+        if last is not None and updates <= MOST_UPDATES:
+            added = b + last
+            changed = np.flatnonzero(b != last)
+            n_support = np.count_nonzero(b)
+            if changed.size * np.count_nonzero(added) <= UPDATE_SHARE * n_support * (n_support + 1) / 2:
+                difference = (b - last)[changed]
+                S = self._S + difference @ self.bank.row_products(changed, added)
+                # What the last S was wrong by, the update's own rounding, and that of the sum: one of more than 64.
+                of_largest, of_trace = self.bank.form_error(b - last, added)
+                error = (
+                    self._S_error[0] + of_largest + error[0] / 64,
+                    self._S_error[1] + of_trace + error[1] / 64,
+                )
+        if S is None:
+            S, updates = self.bank.quadratic_forms(b), 0
+        self._S, self._S_error, self._n_updates = S.copy(), error, updates
+        return S
+
+    def _curvature(self, b: Vector) -> Matrix | None:
+        """Factor of the Hessian at the point whose combined kernel is in `_kernel`."""
+        free = self._dual.free(b)
+        return curvature_factor(self._kernel[np.ix_(free, free)], self.bank.row_products(free, b))

@@ -20,7 +20,8 @@ from oracle_opt.oracles.mkl.losses import _LossData as Loss
 from oracle_opt.oracles.mkl.losses import imbalance
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven_forms
 from oracle_opt.oracles.mkl.regularizers import Regularizer
-from oracle_opt.oracles.svm.csvc import SVMSolution, solve_checked
+from oracle_opt.oracles.svm.box_dual import SVMSolution
+from oracle_opt.oracles.svm.csvc import solve_checked
 
 # Limit on the steps of one SVM, times the points; several times what well-conditioned ones need.
 STEPS_A_POINT = 50

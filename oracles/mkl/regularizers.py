@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +42,11 @@ class Regularizer(ABC):
     def convex(self) -> bool:
         """Whether r is convex on the orthant: declare it, ``convex = True`` or ``convex = False``, in the class."""
 
+    @property
+    def homogeneous(self) -> bool:
+        """Whether ``r(c d) = c r(d)`` for c >= 0, as of a norm. Default: no."""
+        return False
+
     @abstractmethod
     def value(self, d: Vector) -> float:
         """Value at d, ndarray of shape (p,), nonnegative."""
@@ -53,29 +59,32 @@ class Regularizer(ABC):
         """``sup over d >= 0 of s @ d - r(d)`` for s >= 0; infinite, which proves nothing, where it is not known."""
         return float("inf")
 
-    def dual_bound(self, total: float, s: Vector, longest: float) -> float:
-        """``max over 0 <= t <= longest of t * total - conjugate(t**2 * s)``: the dual of GMKL along a ray.
+    def dual_bound(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
+        """``max over 0 <= t <= longest of t * linear - t**2 * quadratic - conjugate(t**2 * s)``: GMKL's dual on a ray.
 
         Concave in t as the conjugate is convex and increasing. The default searches by golden section; whatever t it
         ends at gives a valid bound.
 
         Parameters
         ----------
-        total : float
-            ``sum(a)`` of the SVM's dual variables a.
+        linear : float
+            What of the machine's dual objective at its dual variables b goes with a multiple of b: of the hinge loss
+            ``sum(abs(b))``.
         s : ndarray of shape (p,)
-            Half the quadratic forms ``S(a)``.
+            Half the quadratic forms ``S(b)``.
         longest : float
-            Largest t for which ``t * a`` is in the box; at least 1, perhaps infinite.
+            Largest t for which ``t * b`` is in the box; at least 1, perhaps infinite.
+        quadratic : float
+            What is subtracted and goes with its square: of the squared hinge, half the form of the ridge.
         """
 
         def bound(t: float) -> float:
-            return t * total - self.conjugate(t * t * s)
+            return t * linear - t * t * quadratic - self.conjugate(t * t * s)
 
         low, high = 0.0, min(longest, 2.0)
         inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         at_inner, at_outer = bound(inner), bound(outer)
-        best = max(bound(1.0), at_inner, at_outer)
+        best = max(bound(0.0), bound(1.0), at_inner, at_outer)
         for _ in range(40):  # down to 4e-9 of the first bracket
             if high - low <= 1e-4 * high:
                 break
@@ -170,17 +179,37 @@ class LpRegularizer(Regularizer):
         m = self.power / (self.power - 1.0)
         return float(self.weight / m * ratio**m)
 
-    def dual_bound(self, total: float, s: Vector, longest: float) -> float:
-        """In closed form: the conjugate is homogeneous of degree m, so ``total = 2 m t**(2 m - 1) conjugate(s)``."""
+    @property
+    def homogeneous(self) -> bool:
+        """Whether the power is 1."""
+        return self.power == 1.0
+
+    def dual_bound(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
+        """In closed form without `quadratic`: the conjugate is homogeneous of degree m, R of s.
+
+        Then ``linear = 2 m R t**(2 m - 1)``. The derivative ``linear - 2 quadratic t - 2 m R t**(2 m - 1)`` is concave:
+        Newton's method from the right of its root, the smaller of those with either term alone, descends to it.
+        """
+        if linear <= 0.0:
+            return 0.0
         ratio = _norm(s, self._q) / self.weight
+        t = min(longest, 0.5 * linear / quadratic) if quadratic > 0.0 else longest
         if ratio == 0.0:
-            return total * min(longest, 1.0)
+            t = t if quadratic > 0.0 else min(longest, 1.0)
+            return t * (linear - t * quadratic)
         if self.power == 1.0:
-            return float(total * min(longest, ratio**-0.5))
+            t = min(t, 1.0 / sqrt(ratio))
+            return t * (linear - t * quadratic)
         m = self.power / (self.power - 1.0)
         at_one = self.weight / m * ratio**m
-        t = min(longest, (total / (2.0 * m * at_one)) ** (1.0 / (2.0 * m - 1.0)))
-        return float(t * total - t ** (2.0 * m) * at_one)
+        t = min(t, (linear / (2.0 * m * at_one)) ** (1.0 / (2.0 * m - 1.0)))
+        for _ in range(20 if quadratic > 0.0 else 0):
+            power = 2.0 * m * at_one * t ** (2.0 * m - 2.0)
+            excess = (2.0 * quadratic + power) * t - linear
+            if excess <= 1e-12 * linear:
+                break
+            t -= excess / (2.0 * quadratic + (2.0 * m - 1.0) * power)
+        return float(t * linear - t * t * quadratic - t ** (2.0 * m) * at_one)
 
     def metric(self, d: Vector) -> Vector | None:
         """``d**(p - 2)`` for p < 2: the rank-one part of the Hessian and that of the SVM are left out."""

@@ -5,10 +5,9 @@ from oracle_opt.oracles.svm.csvc import solve_csvc
 from oracle_opt.oracles.svm.epsilon_insensitive import EpsilonInsensitive
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss
-from oracle_opt.oracles.svm.one_class import OneClass, solve_one_class
+from oracle_opt.oracles.svm.one_class import OneClass
 from oracle_opt.oracles.svm.solve_svm import solve_svm
 from oracle_opt.oracles.svm.squared_hinge import SquaredHinge
-from oracle_opt.oracles.svm.svr import solve_svr
 
 __all__ = [
     "BoxDual",
@@ -20,9 +19,7 @@ __all__ = [
     "SVMStatus",
     "SquaredHinge",
     "solve_csvc",
-    "solve_one_class",
     "solve_svm",
-    "solve_svr",
 ]
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
 from oracle_opt.oracles.svm.smo_build import solve_signed
 from oracle_opt.words import one_line
 
@@ -129,7 +128,8 @@ class BoxDual:
     linear : ndarray of shape (n,)
         Linear term, float64 and contiguous, as all arrays here.
     lower, upper : ndarray of shape (n,)
-        The box: finite, ``lower <= 0 <= upper``, with room for each variable. With `epsilon`, ``lower == -upper``.
+        The box: finite, ``lower <= 0 <= upper``, with room for each variable. With `epsilon`, ``lower == -upper``
+        and `total` is 0.
     total : float
         Sum of b.
     epsilon : float
@@ -177,8 +177,10 @@ class BoxDual:
             raise InvalidArgument(f"`total` of a BoxDual must be a sum that its box allows, got {self.total!r}")
         if self.total != 0 and self.offset != 0:
             raise InvalidArgument("`offset` of a BoxDual must be 0 where `total` is not: it would move the objective")
-        if self.epsilon > 0 and not np.array_equal(self.lower, -self.upper):
-            raise InvalidArgument("`epsilon` of a BoxDual needs `lower == -upper`: both sides of the kink are one box")
+        if self.epsilon > 0 and not (np.array_equal(self.lower, -self.upper) and self.total == 0):
+            raise InvalidArgument(
+                "`epsilon` of a BoxDual needs `lower == -upper` and `total` 0: the sides of the kink are mirror images"
+            )
         if self.ridge is not None and not (
             (ridge > 0).all()
             and ((self.lower == 0) | (self.upper == 0)).all()
@@ -211,6 +213,12 @@ class BoxDual:
         if self.ridge is not None:
             value -= 0.5 * float(self.ridge @ (b * b))
         return value
+
+    def quadratic(self, b: Vector) -> float:
+        """At least what `value` subtracts for the ridge: the part that goes with the square of a multiple of b."""
+        if self.ridge is None:
+            return 0.0
+        return (1.0 + EPS * (b.size + 12)) * 0.5 * float(self.ridge @ (b * b))
 
     def rounding(self, b: Vector) -> float:
         """Bound on the error of `value`, that of a rounded linear term included."""
@@ -249,7 +257,7 @@ class BoxDual:
         max_steps: int = 10_000_000,
         noise: float = 0.0,
     ) -> SVMSolution:
-        """Solve on a kernel that was checked before and has the ridge; the options are those of `solve_csvc`.
+        """Solve on a kernel that was checked before and has the ridge; the options are those of `solve_svm`.
 
         What is certified holds for every kernel whose entries differ by at most ``noise * sqrt(K_ii * K_jj)``: a sum of
         kernels that was rounded is as good as the exact one.
@@ -288,14 +296,6 @@ class BoxDual:
 def unit_of(size: float) -> float:
     """Return the power of 2 next above a size, 1 for one that is 0 or too small to divide by."""
     return ldexp(1.0, frexp(size)[1]) if size > 1e-150 else 1.0
-
-
-def checked_problem(K: ArrayLike, n: int, goes_with: str, check: bool) -> NDArray[np.floating]:
-    """Return the kernel, or raise `InvalidArgument` unless it is one of n points."""
-    kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
-    if kernel.shape != (n, n):
-        raise InvalidArgument(f"`K` must have shape {(n, n)} to go with `{goes_with}`, got {kernel.shape}")
-    return kernel
 
 
 def check_options(accuracy: float, tolerance: float | None, max_steps: int) -> None:

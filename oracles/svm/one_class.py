@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
-from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, check_options, checked_start
+from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.loss import Loss, signs
 
 
@@ -61,68 +60,3 @@ class OneClass(Loss):
     def predict(self, values: Vector) -> Vector:
         """1 for points like those of the bank, -1 for outliers: the signs, 0 counting as 1."""
         return signs(values)
-
-
-def solve_one_class(
-    K: ArrayLike,
-    nu: float = 0.5,
-    *,
-    start: ArrayLike | None = None,
-    accuracy: float = 1e-9,
-    tolerance: float | None = None,
-    max_steps: int = 10_000_000,
-    check: bool = True,
-) -> SVMSolution:
-    """Solve ``max -1/2 a @ K @ a`` over ``0 <= a <= 1``, ``sum(a) == nu * n``.
-
-    That is the dual of ``min 1/2 |w|**2 - nu * n * rho + sum(max(0, rho - w @ phi(x)))``, in the scale of libsvm; a,
-    w and rho of Schoelkopf et al. [1]_ are those here divided by ``nu * n``. The bias is -rho.
-
-    Parameters
-    ----------
-    K : array_like of shape (n, n)
-        Kernel, as for `solve_csvc`.
-    nu : float
-        In (0, 1]: at most this share of the points has a negative decision value, at least this share is a support
-        vector.
-    start : array_like of shape (n,), optional
-        Dual variables to start from, made feasible first. Default: ones until the sum is reached.
-    tolerance : float, optional
-        Violation wanted, in units of the decision values. Default: the square root of `accuracy` times about the
-        decision values, rho included, for equal dual variables.
-    accuracy, max_steps, check
-        As for `solve_csvc`.
-
-    Returns
-    -------
-    SVMSolution
-        The outcome, good or not: see its `status` and `gap`. Its objectives are at most 0.
-
-    Raises
-    ------
-    InvalidArgument
-        An argument of the wrong shape or range.
-
-    References
-    ----------
-    .. [1] Schoelkopf, Platt, Shawe-Taylor, Smola, Williamson (2001), "Estimating the support of a high-dimensional
-       distribution", Neural Computation 13, section 3.
-
-    Examples
-    --------
-    >>> solution = solve_one_class([[1.0, 0.0], [0.0, 3.0]], nu=0.5)
-    >>> solution.alpha.round(12).tolist(), round(solution.dual_objective, 12), round(solution.bias, 12)
-    ([0.75, 0.25], -0.375, -0.75)
-    """
-    kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
-    check_options(accuracy, tolerance, max_steps)
-    dual = one_class_dual(kernel.shape[0], nu)
-    started = checked_start(start, kernel.shape[0])
-    return dual.solve(kernel, start=started, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps)
-
-
-def one_class_dual(n: int, nu: float) -> BoxDual:
-    """Return the dual of `solve_one_class` for n points, or raise `InvalidArgument` if nu cannot be used."""
-    if not 0.0 < nu <= 1.0:
-        raise InvalidArgument(f"`nu` must be in (0, 1], the share of points that may be outliers, got {nu!r}")
-    return BoxDual(np.zeros(n), np.zeros(n), np.ones(n), total=nu * n, unit=0.0)

@@ -75,7 +75,7 @@ class Plateau:
 def _uniform(train: NDArray[np.float64], y: Vector, test: NDArray[np.float64], C: float) -> Vector:
     """Predictions of the product with weights 1 / M, which is an SVM with one Gaussian kernel."""
     bank = ProductBank.from_points(train)
-    oracle = GMKLOracle(bank, y, C, Unregularized())
+    oracle = GMKLOracle(bank, y, Unregularized(), C=C)
     cut = oracle.query(Query(np.full(bank.n_kernels, 1.0 / bank.n_kernels)))
     predicted: Vector = oracle.predict(cut, test)
     return predicted
@@ -98,7 +98,7 @@ def _product(
 ) -> tuple[Callable[[NDArray[np.float64]], Vector], Vector, float]:
     """Learn a product; its predictions of new points, its weights, its seconds."""
     bank = ProductBank.from_points(train)
-    oracle = GMKLOracle(bank, y, C, regularizer, accuracy=1e-6)
+    oracle = GMKLOracle(bank, y, regularizer, C=C, accuracy=1e-6)
     began = thread_time()
     start = np.full(bank.n_kernels, 1.0 / bank.n_kernels)
     result = minimize(oracle, generator, start, max_calls=MAX_CALLS, callback=Plateau(PLATEAU))

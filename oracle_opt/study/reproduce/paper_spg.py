@@ -108,7 +108,7 @@ def _sum_of_kernels(p: float) -> Problem:
     """1/2 norm(d, p)**2 on the 13 (d + 1) kernels, to a proven gap of 1e-3."""
 
     def make(X: NDArray[np.float64], y: Vector) -> tuple[Oracle, dict[str, object]]:
-        return GMKLOracle(uci_bank(X), y, C, LpRegularizer(p)), dict(TO_GAP)
+        return GMKLOracle(uci_bank(X), y, LpRegularizer(p), C=C), dict(TO_GAP)
 
     return make
 
@@ -119,7 +119,7 @@ def _product_of_kernels(p: float, power: float) -> Problem:
     def make(X: NDArray[np.float64], y: Vector) -> tuple[Oracle, dict[str, object]]:
         bank = ProductBank.from_points(X)
         start = np.full(bank.n_kernels, 1.0 / bank.n_kernels)
-        return GMKLOracle(bank, y, C, LpRegularizer(p, power=power)), {"gtol": 0.04, "point": start}
+        return GMKLOracle(bank, y, LpRegularizer(p, power=power), C=C), {"gtol": 0.04, "point": start}
 
     return make
 

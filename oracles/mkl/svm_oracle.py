@@ -1,0 +1,153 @@
+"""What the oracles of multiple kernel learning share: a loss, and one support vector machine after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arguments import instance
+from oracle_opt.arrays import Matrix, Vector, digest
+from oracle_opt.cuts import Cut, ObjectiveCut
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
+from oracle_opt.oracles.svm.box_dual import decision_values
+from oracle_opt.oracles.svm.loss import checked_dual
+
+
+class SVMOracle(Oracle):
+    """An oracle whose cuts come from support vector machines on the weighted kernels of a bank.
+
+    Every solve starts where the last one ended. Each cut has the extras `signed_dual`, the coefficients b of the points
+    in the decision function, shape (n,); `alpha`, their absolute values; `bias`; and `n_steps` of the machine.
+
+    Parameters
+    ----------
+    bank : KernelBank or ProductBank
+        p kernels on n points.
+    y, loss, C, accuracy, max_steps
+        As for `MKLOracle`.
+
+    Attributes
+    ----------
+    y : ndarray or None
+        Labels or targets: a copy of what was given.
+    loss : Loss
+    """
+
+    bank: KernelBank | ProductBank
+
+    def __init__(
+        self,
+        bank: KernelBank | ProductBank,
+        y: ArrayLike | None,
+        loss: Loss | float | ArrayLike | None,
+        C: float | ArrayLike | None,
+        accuracy: float,
+        max_steps: int,
+    ) -> None:
+        self.loss = chosen_loss(loss, C)
+        self.y = None if y is None else np.array(y)
+        if self.y is not None and self.y.dtype.kind in "biu":
+            self.y = self.y.astype(float)
+        self._dual = checked_dual(self.loss, self.y, bank.n_points)
+        if not 0.0 <= accuracy < np.inf:
+            raise InvalidArgument(f"`accuracy` must be a number >= 0, got {accuracy!r}")
+        self.accuracy = accuracy
+        self.max_steps = max_steps
+        self._kernel: Matrix = np.empty((bank.n_points, bank.n_points))
+        self._signed: Vector | None = None
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        self._signed = None
+
+    def resume(self, cut: Cut) -> None:
+        """Take the solution of a cut as the next starting point."""
+        self._signed = np.array(cut.extras["signed_dual"], dtype=float)
+
+    def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Decision values of new points, for the support vector machine that answered a cut of this oracle.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            Say the best one of a run.
+        new : array_like
+            New points as the bank's `cross` takes them: m raw points, or p cross-kernels of shape (m, n).
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Positive for the class +1, or for points like those of the bank; of a regression the prediction.
+        """
+        cross = self.bank.cross(new, self._kernel_weights(cut))
+        return decision_values(cross, cut.extras["signed_dual"], cut.extras["bias"])
+
+    def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
+        """Labels -1 or +1 of new points, 0 counting as +1, or their targets, by the loss: ndarray of shape (m,)."""
+        return self.loss.predict(self.decision_function(cut, new))
+
+    def identity(self) -> str:
+        """Kernels, loss, labels or targets, and accuracy."""
+        dual = self._dual
+        numbers = dual.total, dual.epsilon, dual.unit, dual.offset
+        content = digest(self.y, dual.linear, dual.lower, dual.upper, dual.ridge, *numbers)
+        problem = f"kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
+        return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}"
+
+    def _solve(self, accuracy: float | None, noise: float) -> SVMSolution:
+        """Solve on the kernel in `_kernel`, which gets the ridge, to a relative gap, default `accuracy`.
+
+        The answer is certified for all kernels whose entries differ by `noise` over the roots of the diagonal.
+        """
+        svm = self._dual.solve(
+            self._dual.add_ridge(self._kernel),
+            start=self._signed,
+            accuracy=self.accuracy if accuracy is None else accuracy,
+            max_steps=self.max_steps,
+            noise=noise,
+        )
+        self._signed = svm.signed_dual
+        return svm
+
+    def _extras(self, svm: SVMSolution) -> dict[str, Any]:
+        """What every cut tells of its support vector machine."""
+        return {"signed_dual": svm.signed_dual, "alpha": svm.alpha, "bias": svm.bias, "n_steps": svm.n_steps}
+
+    def _kernel_weights(self, cut: ObjectiveCut) -> Vector:
+        """Weights of the bank's kernels in the machine that answered a cut, ndarray of shape (p,)."""
+        return cut.point
+
+    def _checked_point(self, point: Vector) -> Vector:
+        """Return a copy of the point, or raise `InvalidArgument` unless it is finite and in the domain."""
+        checked, dimension = np.array(point, dtype=float), self.domain.dimension
+        if checked.shape != (dimension,) or not np.isfinite(checked).all():
+            raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
+        if not self.domain.contains(checked):
+            raise InvalidArgument(
+                f"`query.point` must be in {self.domain!r}, got the sum {checked.sum():.12g} and the least entry "
+                f"{checked.min():.3g}; project it first"
+            )
+        return checked
+
+
+def checked_bank(bank: KernelBank) -> KernelBank:
+    """Return a bank, or raise `InvalidArgument` unless it is one whose kernels can be added up."""
+    return instance("bank", bank, KernelBank, "a KernelBank such as GramBank(kernels) or uci_bank(X)")
+
+
+def chosen_loss(loss: Loss | float | ArrayLike | None, C: float | ArrayLike | None) -> Loss:
+    """Return the loss; a number or weights of the points are those of `Hinge`, which is the default."""
+    if loss is None:
+        return Hinge() if C is None else Hinge(C)
+    if C is not None:
+        raise InvalidArgument(f"`C` is short for `loss=Hinge(C)`: leave one out, got C={C!r} and loss={loss!r}")
+    if isinstance(loss, (Real, np.ndarray, Sequence)) and not isinstance(loss, str | bytes):
+        return Hinge(loss)
+    return instance("loss", loss, Loss, "a Loss such as Hinge(C=100.0) or EpsilonInsensitive(C=100.0, epsilon=0.1)")
