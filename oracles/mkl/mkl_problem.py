@@ -59,7 +59,7 @@ class MKLProblem:
     """
 
     def __repr__(self) -> str:
-        return f"MKLProblem({self.bank!r}, {self.regularizer!r})"
+        return f"MKLProblem({self.bank!r}, {type(self.dual).__name__})"
 
     def __init__(self, bank: KernelBank, loss: Loss, regularizer: Regularizer) -> None:
         if loss.n_points != bank.n_points:
