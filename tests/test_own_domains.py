@@ -1,0 +1,331 @@
+"""Domains as a user writes them, with every generator whose needs they answer; none is asked for its class."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.optimize
+
+import oracle_opt.domains
+from oracle_opt import (
+    Box,
+    Domain,
+    FunctionOracle,
+    LinearConstraints,
+    ObjectiveCut,
+    Oracle,
+    QueryPointGenerator,
+    SimplexBlocks,
+    Status,
+    minimize,
+)
+from oracle_opt import generators as shipped
+from oracle_opt.oracles import MaxEigenvalueOracle
+
+GENERATORS: list[QueryPointGenerator] = [getattr(shipped, name)() for name in shipped.__all__]
+N = 6
+SCALE = np.array([0.5, 1.0, 2.0, 4.0, 1.5, 0.25])
+LOWER, UPPER = np.array([-1.0, 0.0, -2.0, 0.5, -1.0, 0.0]), np.array([1.0, 2.0, 0.0, 3.0, 4.0, 1.0])
+PRICES, BUDGET = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0]), 2.0
+AXES = np.linalg.qr(np.random.default_rng(3).normal(size=(N, N)))[0] * np.array([3.0, 2.0, 1.0, 0.5, 0.3, 1.5])
+CENTER = np.linspace(-1.0, 1.0, N)
+
+
+class ScaledSimplex(Domain):
+    """``{z >= 0 : scale @ z == radius}``."""
+
+    def __init__(self, scale, radius=1.0):
+        self.scale, self.radius, self.dimension = np.array(scale), float(radius), len(scale)
+
+    def project(self, point, metric=None):
+        """``max(0, point - nu * scale / metric)``; the k largest breakpoints are positive for the right nu."""
+        inverse = self.scale**2 if metric is None else self.scale**2 / metric
+        breakpoints = self.scale * point / inverse
+        order = np.argsort(-breakpoints)
+        nus = (np.cumsum((self.scale * point)[order]) - self.radius) / np.cumsum(inverse[order])
+        last = np.flatnonzero(breakpoints[order] > nus)[-1]
+        return np.maximum(point - nus[last] * inverse / self.scale, 0.0)
+
+    def minimize_linear(self, slope):
+        best = int(np.argmin(slope / self.scale))
+        point = np.zeros(self.dimension)
+        point[best] = self.radius / self.scale[best]
+        return float(slope[best] * point[best]), point
+
+    def interior_point(self):
+        return self.radius / (self.dimension * self.scale)
+
+    def simplices(self):
+        return SimplexBlocks((self.dimension,), self.radius, self.scale)
+
+    def entropic_metric(self, point):
+        return self.scale / np.maximum(point, 0.01 * self.interior_point())
+
+
+class BudgetBox(Domain):
+    """``{lower <= z <= upper : prices @ z <= budget}``, prices positive."""
+
+    def __init__(self, lower, upper, prices, budget):
+        self.lower, self.upper, self.prices, self.budget = lower, upper, prices, budget
+        self.dimension = len(lower)
+
+    def project(self, point, metric=None):
+        pull = self.prices if metric is None else self.prices / metric
+
+        def excess(nu):
+            return float(self.prices @ np.clip(point - nu * pull, self.lower, self.upper)) - self.budget
+
+        if excess(0.0) <= 0:
+            return np.clip(point, self.lower, self.upper)
+        enough = float(((point - self.lower) / pull).max())
+        nu = scipy.optimize.brentq(excess, 0.0, enough, xtol=1e-16, rtol=1e-15)
+        return np.clip(point - nu * pull, self.lower, self.upper)
+
+    def minimize_linear(self, slope):
+        """Spend the budget where a unit of it gains most."""
+        point = self.lower.copy()
+        left = self.budget - float(self.prices @ point)
+        for j in np.argsort(slope / self.prices):
+            if slope[j] < 0:
+                point[j] += min(self.upper[j] - self.lower[j], left / self.prices[j])
+                left -= self.prices[j] * (point[j] - self.lower[j])
+        return float(slope @ point), point
+
+    def interior_point(self):
+        middle, spent = 0.5 * (self.lower + self.upper), self.prices @ self.lower
+        share = min(1.0, 0.5 * (self.budget - spent) / (self.prices @ middle - spent))
+        return self.lower + share * (middle - self.lower)
+
+    def linear_constraints(self):
+        rows, sides = self.prices[None], np.array([self.budget])
+        return LinearConstraints(np.zeros((0, N)), np.zeros(0), self.lower, self.upper, rows, sides)
+
+
+class Ellipsoidal(Domain):
+    """``{center + axes @ w : norm(w) <= 1}``, axes square."""
+
+    euclidean_only = True
+
+    def __init__(self, center, axes):
+        self.center, self.axes, self.dimension = center, axes, len(center)
+        self.turn, self.lengths, _ = np.linalg.svd(axes)
+
+    def project(self, point, metric=None):
+        """``w_i = l_i^2 p_i / (l_i^2 + nu)`` along the principal axes, nu >= 0 such that it is inside."""
+        assert metric is None
+        along = self.turn.T @ (point - self.center)
+
+        def excess(nu):
+            return float(np.sum((self.lengths * along / (self.lengths**2 + nu)) ** 2)) - 1.0
+
+        if excess(0.0) <= 0:
+            return np.array(point)
+        most = float(np.linalg.norm(self.lengths * along))
+        nu = scipy.optimize.brentq(excess, 0.0, most, xtol=1e-16, rtol=1e-15)
+        return self.center + self.turn @ (self.lengths**2 * along / (self.lengths**2 + nu))
+
+    def minimize_linear(self, slope):
+        turned = self.axes.T @ slope
+        length = float(np.linalg.norm(turned))
+        point = self.center - self.axes @ (turned / length) if length else self.center.copy()
+        return float(slope @ self.center) - length, point
+
+    def interior_point(self):
+        return self.center.copy()
+
+
+class Above(Domain):
+    """``{z >= lower}``, where some minimizer is promised not to exceed it by more than `reach`."""
+
+    def __init__(self, lower, reach):
+        self.lower, self.reach, self.dimension = lower, reach, len(lower)
+
+    def project(self, point, metric=None):
+        return np.maximum(point, self.lower)
+
+    def minimize_linear(self, slope):
+        return self.promised_polyhedron().minimize_linear(slope)
+
+    def interior_point(self):
+        return self.lower + 0.5 * self.reach
+
+    def linear_constraints(self):
+        return LinearConstraints(np.zeros((0, N)), np.zeros(0), self.lower, np.full(N, np.inf))
+
+    def promised_polyhedron(self):
+        return Box(self.lower, self.lower + self.reach)
+
+
+class Everywhere(Domain):
+    """R^n, where some minimizer is promised in a box around the origin."""
+
+    def __init__(self, n, reach):
+        self.dimension, self.reach = n, reach
+
+    def project(self, point, metric=None):
+        return np.array(point)
+
+    def minimize_linear(self, slope):
+        return -self.reach * float(np.abs(slope).sum()), -self.reach * np.sign(slope)
+
+    def interior_point(self):
+        return np.zeros(self.dimension)
+
+    def linear_constraints(self):
+        none, ends = np.zeros((0, self.dimension)), np.full(self.dimension, np.inf)
+        return LinearConstraints(none, np.zeros(0), -ends, ends)
+
+    def promised_polyhedron(self):
+        return Box(np.full(self.dimension, -self.reach), np.full(self.dimension, self.reach))
+
+
+PROJECT = ["FixedPoint", "ProjectedGradient", "SPG", "Subgradient"]
+BOUNDED = ["Ellipsoid", *PROJECT]
+LINEAR = ["AnalyticCenter", "Kelley", "LevelSet", "ProximalBundle", "QuasiNewton", *BOUNDED]
+OWN = {
+    "scaled simplex": (
+        ScaledSimplex(SCALE, 3.0),
+        lambda z: [z >= 0, SCALE @ z == 3.0],
+        [*LINEAR, "MirrorDescent", "NewtonBundle", "ReducedGradient"],
+    ),
+    "box with a budget": (
+        BudgetBox(LOWER, UPPER, PRICES, BUDGET),
+        lambda z: [z >= LOWER, z <= UPPER, PRICES @ z <= BUDGET],
+        LINEAR,
+    ),
+    "ellipsoid": (
+        Ellipsoidal(CENTER, AXES),
+        lambda z: [cp.norm(np.linalg.inv(AXES) @ (z - CENTER)) <= 1],
+        BOUNDED,
+    ),
+    "above": (Above(LOWER, 20.0), lambda z: [z >= LOWER], [*LINEAR, "LBFGS"]),
+    "everywhere": (Everywhere(N, 20.0), lambda z: [], [*LINEAR, "LBFGS", "SpectralBundle"]),
+}
+each_domain = pytest.mark.parametrize("name", OWN)
+
+
+def quadratic(domain, seed):
+    """``1/2 |R (z - target)|^2`` with its curvature, and as an expression."""
+    rng = np.random.default_rng(seed)
+    root, target = np.eye(N) + 0.3 * rng.normal(size=(N, N)), 2.0 * rng.normal(size=N)
+
+    def function(z):
+        away = root @ (z - target)
+        return ObjectiveCut(z, 0.5 * float(away @ away), root.T @ away, curvature=root)
+
+    return FunctionOracle(function, domain), lambda z: 0.5 * cp.sum_squares(root @ (z - target))
+
+
+def maximum(domain, seed):
+    """The largest of 20 affine functions, bounded below everywhere."""
+    rng = np.random.default_rng(seed)
+    slopes, constants = rng.normal(size=(20, N)), rng.normal(size=20)
+    slopes[-1] = -slopes[:-1].sum(axis=0) / 19
+
+    def function(z):
+        values = slopes @ z + constants
+        i = int(values.argmax())
+        return float(values[i]), slopes[i].copy()
+
+    return FunctionOracle(function, domain), lambda z: cp.max(slopes @ z + constants)
+
+
+def optimum(expression, constraints) -> float:
+    z = cp.Variable(N)
+    problem = cp.Problem(cp.Minimize(expression(z)), constraints(z))
+    return float(problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9))
+
+
+@each_domain
+def test_a_domain_serves_where_its_methods_suffice(name: str) -> None:
+    domain, _, served = OWN[name]
+    assert sorted(type(one).__name__ for one in GENERATORS if one.refusal(domain) is None) == sorted(served)
+
+
+PAIRS = [(name, one) for name, (_, _, served) in OWN.items() for one in GENERATORS if type(one).__name__ in served]
+CERTIFIES = ("AnalyticCenter", "Ellipsoid", "Kelley", "LevelSet", "NewtonBundle", "ProximalBundle")
+DESCENDS = ("LBFGS", "ProjectedGradient", "QuasiNewton", "ReducedGradient", "SPG")
+
+
+@pytest.mark.parametrize(("make", "seed"), [(quadratic, 0), (maximum, 1)])
+@pytest.mark.parametrize(
+    ("name", "generator"), PAIRS, ids=lambda part: part if isinstance(part, str) else type(part).__name__
+)
+def test_own_domains_reach_the_optimum(make, seed: int, name: str, generator: QueryPointGenerator) -> None:
+    kind = type(generator).__name__
+    if kind == "SpectralBundle":  # which needs an eigenvalue oracle: below
+        return
+    domain, constraints, _ = OWN[name]
+    oracle, expression = make(domain, seed)
+    truth = optimum(expression, constraints)
+    calls = 1500 if kind in CERTIFIES or kind in DESCENDS else 200
+    result = minimize(oracle, generator, rtol=1e-6, max_calls=calls, keep_cuts=True)
+    rounding = 1e-7 * max(1.0, abs(truth))
+    history = result.history
+    assert (history.lower_bound <= truth + rounding).all()
+    assert (history.upper_bound >= truth - rounding).all()
+    assert all(domain.contains(cut.point, 1e-8) for cut in history.cuts)
+    if kind in CERTIFIES:
+        assert result.status is Status.CONVERGED, result.message
+    elif kind in DESCENDS and make is quadratic:
+        assert result.upper_bound <= truth + 1e-4 * max(1.0, abs(truth)), result.message
+
+
+def test_an_eigenvalue_on_all_of_space_with_a_promise_of_its_own() -> None:
+    """The relaxed max-cut of a ring of five, whose value is known."""
+    ring = np.roll(np.eye(5), 1, axis=0)
+    laplacian, rows = 2 * np.eye(5) - ring - ring.T, [np.diag(row) for row in np.eye(5)]
+    oracle: Oracle = MaxEigenvalueOracle(laplacian / 4, rows, np.ones(5), trace=5, domain=Everywhere(5, 10.0))
+    truth = 5 * (5 + np.sqrt(5)) / 8
+    result = minimize(oracle, shipped.SpectralBundle(), rtol=1e-8, max_calls=40)
+    assert result.success
+    assert (result.history.lower_bound <= truth + 1e-9).all()
+    assert (result.history.upper_bound >= truth - 1e-9).all()
+
+
+@each_domain
+@pytest.mark.parametrize("seed", range(5))
+def test_defaults_are_true_of_the_set(name: str, seed: int) -> None:
+    """Box, ball and ellipsoid hold what the set holds; a cut holds it, too, and cuts its point off."""
+    domain, rng = OWN[name][0], np.random.default_rng(seed)
+    lower, upper = domain.bounding_box()
+    center, radius = domain.enclosing_ball()
+    middle, axes = domain.enclosing_ellipsoid()
+    for _ in range(20):
+        point = domain.minimize_linear(rng.normal(size=N))[1]
+        assert (point >= lower - 1e-9).all()
+        assert (point <= upper + 1e-9).all()
+        assert np.linalg.norm(point - center) <= radius + 1e-9
+        inside = np.linalg.lstsq(axes, point - middle, rcond=None)[0]
+        assert np.linalg.norm(inside) <= 1 + 1e-9
+        np.testing.assert_allclose(middle + axes @ inside, point, atol=1e-8)
+        outside = middle + axes @ (3.0 * inside)
+        cut = domain.deepest_cut(outside, axes, 1e-12)
+        if domain.contains(outside) and not (name in ("above", "everywhere") and cut):
+            assert cut is None
+            continue
+        normal, depth = cut
+        assert np.linalg.norm(normal) == pytest.approx(1.0)
+        assert depth > 0
+        assert depth + domain.minimize_linear(-normal)[0] * -1.0 - normal @ outside <= 1e-8
+
+
+def test_generators_ask_no_domain_for_its_class() -> None:
+    """A domain's answers decide, so that a user's own is as good as any."""
+    folder, known = Path(__file__).parent.parent / "generators", set(oracle_opt.domains.__all__)
+    asked = []
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+            if called in ("isinstance", "issubclass"):
+                names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+                asked += [f"{path.name}:{node.lineno} {name}" for name in names & known]
+            elif isinstance(node, ast.Compare | ast.MatchClass):
+                parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node.cls]
+                names = {one.id for part in parts for one in [part] if isinstance(one, ast.Name)}
+                asked += [f"{path.name}: {name}" for name in names & known]
+    assert asked == []
