@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import shown
 from oracle_opt.arrays import Vector, fingerprint
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import NonnegativeOrthant
@@ -15,6 +14,7 @@ from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
+from oracle_opt.words import shown
 
 # What rounding may make of a regularizer or its conjugate, relative to them.
 ROUNDING = 256 * float(np.finfo(float).eps)
