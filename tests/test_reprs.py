@@ -98,7 +98,7 @@ INSTANCES = {
     "Estimate": lambda: O.Estimate(1.0, 0.1),
     "FacilityLocationOracle": lambda: O.FacilityLocationOracle(np.ones(30), np.ones((30, 40))),
     "GeneralizedAssignmentOracle": lambda: O.GeneralizedAssignmentOracle(np.ones((3, 40)), np.ones((3, 40)), [30] * 3),
-    "GMKLOracle": lambda: O.GMKLOracle(BANK, LABELS, 1.0, O.LpRegularizer(2.0)),
+    "GMKLOracle": lambda: O.GMKLOracle(BANK, LABELS, O.LpRegularizer(2.0)),
     "GramBank": lambda: BANK,
     "HeldKarpOracle": lambda: O.HeldKarpOracle(distances()),
     "Infeasibility": lambda: O.Infeasibility(POINT, 1.0, True),
