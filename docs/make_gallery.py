@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
 from oracle_opt.generators import LBFGS, Ellipsoid, FixedPoint, SpectralBundle
-from oracle_opt.oracles.mkl import SMOMKL, Hinge, MKLSolver, NewtonMKL, solve_mkl
+from oracle_opt.oracles.mkl import SMOMKL, MKLSolver, NewtonMKL, solve_mkl
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"
@@ -109,7 +109,9 @@ class Measured:
 def answer(oracle: Oracle, start: np.ndarray | None, method: QueryPointGenerator | MKLSolver, page: Page) -> Result:
     """One run to the tolerance of the page."""
     if isinstance(method, MKLSolver):
-        return solve_mkl(oracle.bank, Hinge(oracle.y, oracle.loss.C), oracle.regularizer, page.tolerance, solver=method)
+        return solve_mkl(
+            oracle.bank, oracle.y, oracle.regularizer, loss=oracle.loss, rtol=page.tolerance, solver=method
+        )
     tolerances = {"rtol": page.tolerance} if oracle.convex else {"rtol": 0.0, "gtol": page.tolerance}
     return minimize(oracle, method, start, **tolerances, max_calls=MAX_CALLS)
 

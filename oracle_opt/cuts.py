@@ -16,7 +16,7 @@ from oracle_opt.words import one_line
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A query point plus wishes the oracle may ignore.
+    """A query point plus wishes the oracle may ignore; a subclass may tell an oracle more.
 
     Parameters
     ----------
@@ -33,6 +33,11 @@ class Query:
     point: Vector
     accuracy: float | None = None
     curvature: bool = False
+
+    def repeats(self, previous: Query) -> bool:
+        """Whether this asks what was asked before: the point and all wishes are the same."""
+        wishes = (self.accuracy, self.curvature) == (previous.accuracy, previous.curvature)
+        return wishes and bool((self.point == previous.point).all())
 
 
 @dataclass(frozen=True, eq=False)

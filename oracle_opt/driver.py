@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from math import inf, isfinite
 from time import perf_counter
 
@@ -141,13 +142,15 @@ def minimize(
                     if perf_counter() >= ends:
                         return result(Status.MAX_SECONDS)
                     clock = perf_counter()
-                    asked = _asked(generator)
+                    asked = _asked(generator, ends)
                     generator_seconds = perf_counter() - clock
+                    if isinstance(asked, OutOfTime):
+                        return result(Status.MAX_SECONDS)
                     if isinstance(asked, Exhausted):
                         empty = isinstance(asked, EmptyLocalizationSet)
                         return result(Status.EMPTY if empty else Status.EXHAUSTED, str(asked))
                     previous, query = query, as_query(asked, oracle.domain.dimension)
-                    if previous is not None and _same(query, previous):
+                    if previous is not None and query.repeats(previous):
                         return result(Status.STALLED)
 
                     entry = None if log is None else log.next_answer(query, oracle)
@@ -194,18 +197,19 @@ def _ask_again(log: Journal, oracle: Oracle) -> None:
     oracle.reset()
 
 
-def _asked(generator: QueryPointGenerator) -> Vector | Query | Exhausted:
+def _asked(generator: QueryPointGenerator, ends: float) -> Vector | Query | Exhausted | OutOfTime:
     """The next question, or why the generator has none."""
     try:
-        return generator.ask()
-    except Exhausted as end:
+        with deadline(ends):
+            return generator.ask()
+    except (Exhausted, OutOfTime) as end:
         return end
 
 
 def _answer(oracle: Oracle, query: Query) -> Cut | Status:
     """The oracle's answer, or the proof that no point is feasible of one that may find points infeasible."""
     try:
-        return oracle.query(Query(query.point.copy(), query.accuracy, query.curvature))
+        return oracle.query(replace(query, point=query.point.copy()))
     except EmptyLocalizationSet:
         if not oracle.gives_feasibility_cuts:
             raise
@@ -246,8 +250,3 @@ def _verdict(
         if float(np.linalg.norm(moved)) <= gtol:
             return Status.GRADIENT
     return None
-
-
-def _same(query: Query, previous: Query) -> bool:
-    wishes = (query.accuracy, query.curvature) == (previous.accuracy, previous.curvature)
-    return wishes and bool((query.point == previous.point).all())

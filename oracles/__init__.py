@@ -38,6 +38,7 @@ from oracle_opt.oracles.mkl import (
     MKLSolver,
     NewtonMKL,
     Regularizer,
+    SmoothMKLOracle,
     solve_lp_mkl,
     solve_mkl,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "Regularizer",
     "RelaxedSolution",
     "SecondOrder",
+    "SmoothMKLOracle",
     "TwoStageProblem",
     "Zero",
     "read_smps",

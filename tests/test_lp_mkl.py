@@ -11,8 +11,9 @@ from sklearn.svm import SVR
 from oracle_opt import Status, minimize
 from oracle_opt.generators import SPG, LevelSet
 from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, uci_bank
-from oracle_opt.oracles.mkl import SMOMKL, EpsilonInsensitive, Hinge, duals, solve_lp_mkl, solve_mkl
-from oracle_opt.oracles.mkl.duals import SmoothDual, smooth_dual
+from oracle_opt.oracles.mkl import SMOMKL, SmoothDual, duals, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge
+from oracle_opt.oracles.svm.pieces import Pieces
 
 EXPONENTS = (1.1, 4 / 3, 1.5, 2.0, 3.0, 6.0)  # their q are short fractions: exact in second-order cones
 # For lam = 1, certified by other solvers to 5e-7: default_rng(0).permutation, first 70 %, 13(d+1) kernels, C = 100.
@@ -24,9 +25,10 @@ OPTIMA = {
 }
 
 
-def dual_by_clarabel(kernels, loss, regularizer):
+def dual_by_clarabel(kernels, y, loss, regularizer):
     """Optimum of the dual, S_k(v) = |F_k' v|^2 with K_k = F_k F_k'."""
     p, n = kernels.shape[:2]
+    loss = Pieces(loss.dual(y, n))
     x, S = cp.Variable(loss.linear.size), cp.Variable(p, nonneg=True)
     v = x if loss.linear.size == n else x[:n] + x[n:]
     constraints = [x >= loss.lower, x <= loss.upper, cp.sum(x) == 0]
@@ -63,7 +65,7 @@ def test_certified_optima(name, solver, training_part):
 def test_lp_norms_against_clarabel(seed, p, solver):
     bank, kernels, y, _ = random_problem(seed)
     C, lam = (0.3, 5.0, 200.0)[seed], (1.0, 0.02, 30.0)[seed]
-    optimum = dual_by_clarabel(kernels, Hinge(y, C), LpRegularizer(p, lam))
+    optimum = dual_by_clarabel(kernels, y, Hinge(C), LpRegularizer(p, lam))
     result = solve_lp_mkl(bank, y, C, p, lam, 1e-8, solver=solver)
     assert result.status is Status.CONVERGED
     assert (result.upper_bound, result.lower_bound) == pytest.approx((optimum, optimum), rel=1e-5)
@@ -73,10 +75,10 @@ def test_lp_norms_against_clarabel(seed, p, solver):
 @pytest.mark.parametrize("lam", [0.05, 1.0, 50.0])
 def test_kullback_leibler_against_clarabel(lam, solver):
     bank, kernels, y, _ = random_problem(7)
-    loss, regularizer = Hinge(y, 10.0), EntropyRegularizer(lam, [0.1, 1.0, 0.5, 0.2])
-    result = solve_mkl(bank, loss, regularizer, 1e-8, solver=solver)
+    loss, regularizer = Hinge(10.0), EntropyRegularizer(lam, [0.1, 1.0, 0.5, 0.2])
+    result = solve_mkl(bank, y, regularizer, loss=loss, rtol=1e-8, solver=solver)
     assert result.status is Status.CONVERGED
-    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regularizer), rel=1e-5)
+    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, y, loss, regularizer), rel=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
@@ -85,17 +87,16 @@ def test_kullback_leibler_against_clarabel(lam, solver):
 )
 def test_regression_against_clarabel(regularizer, epsilon):
     bank, kernels, _, targets = random_problem(11)
-    loss = EpsilonInsensitive(targets, 3.0, epsilon)
-    result = solve_mkl(bank, loss, regularizer, 1e-7)
+    loss = EpsilonInsensitive(3.0, epsilon)
+    result = solve_mkl(bank, targets, regularizer, loss=loss, rtol=1e-7)
     assert result.status is Status.CONVERGED
-    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, loss, regularizer), rel=1e-5)
-    up, down = np.split(result.cut.extras["alpha"], 2)
-    np.testing.assert_array_equal(result.cut.extras["signed_dual"], up - down)
+    assert result.lower_bound == pytest.approx(dual_by_clarabel(kernels, targets, loss, regularizer), rel=1e-5)
+    np.testing.assert_array_equal(result.cut.extras["alpha"], np.abs(result.cut.extras["signed_dual"]))
 
 
 def test_regression_is_an_svr_at_its_weights():
     bank, kernels, _, targets = random_problem(12)
-    result = solve_mkl(bank, EpsilonInsensitive(targets, 3.0, 0.2), LpRegularizer(1.5), 1e-9)
+    result = solve_mkl(bank, targets, LpRegularizer(1.5), loss=EpsilonInsensitive(3.0, 0.2), rtol=1e-9)
     K = np.tensordot(result.point, kernels, axes=1)
     peer = SVR(kernel="precomputed", C=3.0, epsilon=0.2, tol=1e-8).fit(K, targets)
     ours = K @ result.cut.extras["signed_dual"] + result.cut.extras["bias"]
@@ -104,7 +105,7 @@ def test_regression_is_an_svr_at_its_weights():
 
 def test_targets_that_the_tube_holds_need_no_kernel():
     bank, _, _, targets = random_problem(5)
-    result = solve_mkl(bank, EpsilonInsensitive(targets, 1.0, 100.0), LpRegularizer(2.0))
+    result = solve_mkl(bank, targets, LpRegularizer(2.0), loss=EpsilonInsensitive(1.0, 100.0))
     assert result.status is Status.CONVERGED
     assert result.upper_bound == 0.0
     assert not result.point.any()
@@ -114,7 +115,7 @@ def test_targets_that_the_tube_holds_need_no_kernel():
 @pytest.mark.parametrize("regularizer", [LpRegularizer(2), LpRegularizer(1.33), EntropyRegularizer(1.0)])
 def test_generators_find_the_same_optimum(regularizer, generator):
     bank, _, y, _ = random_problem(8)
-    direct = solve_mkl(bank, Hinge(y, 10.0), regularizer, 1e-9)
+    direct = solve_mkl(bank, y, regularizer, C=10.0, rtol=1e-9)
     radius = 2.0 * direct.point.max()
     asked = minimize(GMKLOracle(bank, y, regularizer, C=10.0, radius=radius), generator, rtol=1e-6)
     assert asked.status is Status.CONVERGED
@@ -171,8 +172,9 @@ def test_columns_thrown_out_change_nothing(loss):
     results, fetched = [], []
     for cache_bytes in (0, 5 * 8 * n * p, 1 << 30):
         bank.fetched = 0
-        given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
-        results.append(solve_mkl(bank, given, LpRegularizer(1.5), solver=SMOMKL(cache_bytes, working_points=n)))
+        given = (y, Hinge(50.0)) if loss == "hinge" else (targets, EpsilonInsensitive(50.0, 0.05))
+        solver = SMOMKL(cache_bytes, working_points=n)
+        results.append(solve_mkl(bank, given[0], LpRegularizer(1.5), loss=given[1], solver=solver))
         fetched.append(bank.fetched)
     for other in results[:2]:
         np.testing.assert_array_equal(other.point, results[2].point)
@@ -188,9 +190,10 @@ def test_columns_thrown_out_change_nothing(loss):
 @pytest.mark.parametrize("loss", ["hinge", "epsilon"])
 def test_working_sets_find_the_same_optimum(loss, regularizer, working_points):
     bank, _, y, targets = random_problem(4)
-    given = Hinge(y, 50.0) if loss == "hinge" else EpsilonInsensitive(targets, 50.0, 0.05)
-    whole = solve_mkl(bank, given, regularizer, solver=SMOMKL())
-    parts = solve_mkl(bank, given, regularizer, solver=SMOMKL(polish_points=0, working_points=working_points))
+    given, loss = (y, Hinge(50.0)) if loss == "hinge" else (targets, EpsilonInsensitive(50.0, 0.05))
+    few = SMOMKL(polish_points=0, working_points=working_points)
+    whole = solve_mkl(bank, given, regularizer, loss=loss, solver=SMOMKL())
+    parts = solve_mkl(bank, given, regularizer, loss=loss, solver=few)
     assert whole.status is parts.status is Status.CONVERGED
     assert max(whole.lower_bound, parts.lower_bound) <= min(whole.upper_bound, parts.upper_bound) * (1 + 1e-12)
     assert parts.cut.extras["n_steps"] > 0
@@ -225,7 +228,7 @@ REGULARISERS = [LpRegularizer(p, 0.7) for p in EXPONENTS] + [EntropyRegularizer(
 def test_duals_of_regularizers(regularizer, monkeypatch):
     rng = np.random.default_rng(0)
     S = rng.uniform(0.5, 2.0, 3)
-    dual = smooth_dual(regularizer, 3)
+    dual = regularizer.smooth_dual(3)
     d = dual.weights(S)
     # Fenchel: d @ S / 2 <= r(d) + rho(S), equality at d = w(S), where the gradient of r is S / 2
     assert regularizer.value(d) + dual.conjugate(S) == pytest.approx(0.5 * d @ S)
@@ -247,7 +250,7 @@ def test_duals_of_regularizers(regularizer, monkeypatch):
 @pytest.mark.parametrize("regularizer", REGULARISERS)
 def test_best_multiples_of_quadratic_forms(regularizer):
     rng = np.random.default_rng(0)
-    dual = smooth_dual(regularizer, 3)
+    dual = regularizer.smooth_dual(3)
     for linear in (0.0, 1e-3, 1.0, 1e3):
         S = rng.uniform(0.0, 2.0, 3)
         t = dual.best_multiple(linear, S)

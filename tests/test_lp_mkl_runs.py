@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from lp_problems import SOLVERS, named, random_problem
 
-from oracle_opt import CapabilityMismatch, InvalidArgument, Status
-from oracle_opt.oracles import ElasticNet, EntropyRegularizer, GramBank, LpRegularizer
+from oracle_opt import CapabilityMismatch, InvalidArgument, Status, minimize
+from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer
 from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.mkl import SMOMKL, EpsilonInsensitive, Hinge, MKLProblem, NewtonMKL, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
@@ -133,7 +134,7 @@ def test_the_two_builds_take_the_same_steps(regularizer):
         pytest.skip("one build only on this processor, or the plain one is forced")
     bank, _, y, _ = random_problem(9)
     n, p = bank.n_points, bank.n_kernels
-    loss = Hinge(y, 5.0)
+    loss = Hinge(5.0).dual(y, n)
     diagonal = bank.diagonal()
     outcomes = []
     for name in ("_lpmkl", "_lpmkl_avx2"):
@@ -143,8 +144,8 @@ def test_the_two_builds_take_the_same_steps(regularizer):
         else:
             penalty = loops.SquaredNorm(1.0) if regularizer.p == 2.0 else loops.LpNorm(regularizer.p, 1.0)
         cache = loops.ColumnCache(lambda i: bank.entries([i], np.arange(n))[0], n, p, n)
-        x, M, S = np.zeros(n), np.zeros((n, p)), np.zeros(p)
-        loops.take_steps(cache, penalty, loss.linear, loss.lower, loss.upper, diagonal, x, M, S, 1e-10, 100_000)
+        x, M, S, box = np.zeros(n), np.zeros((n, p)), np.zeros(p), (np.zeros(n), loss.lower, loss.upper)
+        loops.take_steps(cache, penalty, loss.linear, *box, diagonal, x, M, S, 1e-10, 100_000)
         np.testing.assert_allclose(S, bank.quadratic_forms(x), rtol=1e-8)
         outcomes.append(np.r_[x, S])
     np.testing.assert_allclose(*outcomes, rtol=1e-6, atol=1e-6)
@@ -168,7 +169,7 @@ def test_p_has_to_be_greater_than_one(p):
         ({"max_calls": -1}, "`max_calls` must be at least 0"),
         ({"max_seconds": -1.0}, "`max_seconds` must be at least 0"),
         ({"solver": "smo"}, "`solver` must be an MKLSolver object"),
-        ({"y": [1, -1]}, "`y` must have .* entries"),
+        ({"y": [1, -1]}, "`y` must have .* labels"),
         ({"y": [1, 2]}, "`y` must hold the labels"),
     ],
 )
@@ -181,23 +182,28 @@ def test_arguments_are_checked(arguments, words):
 def test_parts_are_checked():
     bank, _, y, targets = random_problem(3)
     with pytest.raises(InvalidArgument, match="`reference` must have 4 weights"):
-        solve_mkl(bank, Hinge(y), EntropyRegularizer(1.0, [1.0, 2.0]))
-    for regularizer in (LpRegularizer(2, power=1), ElasticNet()):
-        with pytest.raises(InvalidArgument, match=r"`regularizer` must be .* GMKLOracle"):
-            solve_mkl(bank, Hinge(y), regularizer)
-    with pytest.raises(InvalidArgument, match=r"`p` must be greater than 1.*MKLOracle"):
-        solve_mkl(bank, Hinge(y), LpRegularizer(1))
-    with pytest.raises(InvalidArgument, match="`epsilon` must be"):
-        EpsilonInsensitive(targets, 1.0, -0.1)
-    with pytest.raises(InvalidArgument, match="`y` must be finite targets"):
-        EpsilonInsensitive([1.0, np.nan])
+        solve_mkl(bank, y, EntropyRegularizer(1.0, [1.0, 2.0]))
+    for regularizer in (LpRegularizer(2, power=1), LpRegularizer(1)):
+        with pytest.raises(InvalidArgument, match=r"`regularizer` must have a smooth dual.* GMKLOracle.* MKLOracle"):
+            solve_mkl(bank, y, regularizer)
+    with pytest.raises(InvalidArgument, match="`regularizer` must be a Regularizer"):
+        solve_mkl(bank, y, Hinge())
+    with pytest.raises(InvalidArgument, match="`loss` must be a Loss"):
+        solve_mkl(bank, y, LpRegularizer(2), loss=LpRegularizer(2))
+    with pytest.raises(InvalidArgument, match="`C` is short for"):
+        solve_mkl(bank, y, LpRegularizer(2), loss=Hinge(), C=1.0)
+    with pytest.raises(InvalidArgument, match="`bank` must be a KernelBank"):
+        solve_mkl(np.eye(3), [1, 1, -1], LpRegularizer(2))
+    with pytest.raises(InvalidArgument, match="`y` must be finite"):
+        solve_mkl(bank, np.where(targets > 0, targets, np.nan), LpRegularizer(2), loss=EpsilonInsensitive())
     for name in ("cache_bytes", "max_steps", "polish_points"):
-        with pytest.raises(InvalidArgument, match=f"`{name}` must be >= 0"):
+        with pytest.raises(InvalidArgument, match=f"`{name}` must be a whole number of at least 0"):
             SMOMKL(**{name: -1})
     with pytest.raises(InvalidArgument, match="`working_points` must be at least 2 or None, got 1"):
         SMOMKL(working_points=1)
-    with pytest.raises(CapabilityMismatch, match=r"NewtonMKL cannot serve .*EpsilonInsensitive"):
-        NewtonMKL().cuts(MKLProblem(bank, EpsilonInsensitive(targets), LpRegularizer(2.0)), 1e-6)
+    for solver in (SMOMKL(), NewtonMKL()):
+        with pytest.raises(CapabilityMismatch, match=r"cannot serve GMKLOracle .* of a SmoothMKLOracle"):
+            minimize(GMKLOracle(bank, y, LpRegularizer(2), C=1.0), solver)
 
 
 @pytest.mark.parametrize("solver", [SMOMKL(), NewtonMKL()], ids=repr)

@@ -7,7 +7,8 @@ from scipy import sparse
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, MKLOracle, RBFBank
-from oracle_opt.oracles.mkl import SMOMKL, EpsilonInsensitive, NewtonMKL, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles.svm import EpsilonInsensitive
 
 # All features; one of many values with more widths than nodes; one of two values; some features with many widths.
 FEATURES = (range(7), [0], [3], [1, 2, 4, 5, 6])
@@ -116,10 +117,10 @@ def test_many_points_on_the_fly_are_not_combined():
 @pytest.mark.parametrize("regularizer", [LpRegularizer(1.5), EntropyRegularizer(1.0, 0.1)])
 def test_regression_on_the_fly(regularizer):
     X = points()
-    loss = EpsilonInsensitive(np.sin(X[:, 0]) + X[:, 3], 50.0, 0.1)
+    y, loss = np.sin(X[:, 0]) + X[:, 3], EpsilonInsensitive(50.0, 0.1)
     bank, stored = RBFBank(X, FEATURES, WIDTHS), GramBank(kernels_between(X, X, 1 / 60))
-    expected = solve_mkl(stored, loss, regularizer)
-    result = solve_mkl(bank, loss, regularizer, solver=SMOMKL(cache_bytes=0))
+    expected = solve_mkl(stored, y, regularizer, loss=loss)
+    result = solve_mkl(bank, y, regularizer, loss=loss, solver=SMOMKL(cache_bytes=0))
     assert result.status is expected.status is Status.CONVERGED
     assert max(result.lower_bound, expected.lower_bound) <= min(result.upper_bound, expected.upper_bound) * (1 + 1e-12)
 

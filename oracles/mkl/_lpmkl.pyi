@@ -23,10 +23,14 @@ class SquaredNorm(Penalty):
 class Entropy(Penalty):
     def __init__(self, reference: Vector, lam: float) -> None: ...
 
+class Elastic(Penalty):
+    def __init__(self, linear: float, quadratic: float) -> None: ...
+
 def take_steps(
     cache: ColumnCache,
     penalty: Penalty,
     linear: Vector,
+    ridge: Vector,
     lower: Vector,
     upper: Vector,
     diagonal: Matrix,

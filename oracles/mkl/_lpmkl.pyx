@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Two-variable steps on the dual of MKL with a smooth regularizer (SMO-MKL).
 
-    max  linear @ x - rho(S(v))   over lower <= x <= upper, sum(x) == 0,    S_k(v) = v @ K_k @ v,
+    max  linear @ x - 1/2 ridge @ x^2 - rho(S(v))   over lower <= x <= upper, sum(x) given,    S_k(v) = v @ K_k @ v,
 
-with v the variables x added up point by point: one variable a point for classification (signed duals y * a), two for
+with v the variables x added up point by point: one variable a point, two where the loss has a kink at 0, as that of
 epsilon-insensitive regression (a+ and -a-, the second half of x). rho(S) is the conjugate of the regularizer at S / 2;
 its gradient is half the kernel weights d, and psi, sigma give their derivative, diag(psi) + sigma d d'.
 
@@ -18,13 +18,15 @@ import numpy as np
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport asinh, exp, fabs, pow, sinh, sqrt
 
+from oracle_opt._deadline import seconds_left
+
 cdef double FAR = 1e300
 cdef double SMALL = 1e-300
 cdef double LEAST = 1e-12       # quadratic form over the norm of all: below, p > 2 has no second derivative to speak of
 cdef double LARGEST = 300.0     # exponent of a kernel weight; larger ones could overflow in sums
 cdef double EXACT = 1e-4        # slope at the end of a line search, relative to that at its start
 cdef Py_ssize_t NEWTON_STEPS = 60
-cdef Py_ssize_t PAUSE = 64      # steps between two looks for Ctrl-C
+cdef Py_ssize_t PAUSE = 64      # steps between two looks for Ctrl-C and at the clock
 
 include "_penalties.pxi"
 
@@ -111,7 +113,7 @@ cdef inline double bend_of_pair(
 # Take out of `active`, keeping the order, the points none of whose variables can be in a violating pair: those at a
 # bound with a gradient beyond that of every variable that can move against them. Returns how many stay.
 cdef Py_ssize_t shrink(
-    Py_ssize_t n, Py_ssize_t sides, Py_ssize_t m, Py_ssize_t* active, const double* linear, const double* lower,
+    Py_ssize_t n, Py_ssize_t sides, Py_ssize_t m, Py_ssize_t* active, const double* slope, const double* lower,
     const double* upper, const double* x, const double* f, double top, double bottom,
 ) noexcept nogil:
     cdef Py_ssize_t r, s, i, kept = 0
@@ -121,7 +123,7 @@ cdef Py_ssize_t shrink(
         needed = False
         for s in range(sides):
             i = active[r] + s * n
-            g = linear[i] - f[active[r]]
+            g = slope[i] - f[active[r]]
             needed = needed or (x[i] < upper[i] and g >= bottom) or (x[i] > lower[i] and g <= top)
         if needed:
             active[kept] = active[r]
@@ -130,8 +132,9 @@ cdef Py_ssize_t shrink(
 
 
 def take_steps(
-    ColumnCache cache, Penalty penalty, const double[::1] linear, const double[::1] lower, const double[::1] upper,
-    const double[:, ::1] diagonal, double[::1] x, double[:, ::1] M, double[::1] S, double target, Py_ssize_t limit,
+    ColumnCache cache, Penalty penalty, const double[::1] linear, const double[::1] ridge, const double[::1] lower,
+    const double[::1] upper, const double[:, ::1] diagonal, double[::1] x, double[:, ::1] M, double[::1] S,
+    double target, Py_ssize_t limit,
 ):
     """Two-variable steps until the violation among the active points is <= target.
 
@@ -145,9 +148,11 @@ def take_steps(
     """
     cdef Py_ssize_t n = M.shape[0], p = M.shape[1], sides = x.shape[0] // n
     cdef Py_ssize_t m = n, taken = 0, pause = min(max(n // 4, 30), 1000), i, j, pi, pj, point, variable, r, s, k
-    cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, slope, travel = 0.0
+    cdef double top, bottom, g, lead, bend, gain, best, flat, most, t, old_i, old_j, apart, ridge_i, travel = 0.0
     cdef const double* a
     cdef const double* b
+    slopes = np.asarray(linear) - np.asarray(ridge) * np.asarray(x)
+    cdef double[::1] slope = slopes     # of the objective in x, but for rho
     points = np.arange(n)
     cdef Py_ssize_t[::1] active = points
     cdef double[::1] decision = np.empty(n)
@@ -164,13 +169,14 @@ def take_steps(
     while True:
         if taken % PAUSE == 0:
             PyErr_CheckSignals()
+            seconds_left()
         top = -FAR
         bottom = FAR
         i = -1
         for r in range(m):
             for s in range(sides):
                 variable = active[r] + s * n
-                g = linear[variable] - f[active[r]]
+                g = slope[variable] - f[active[r]]
                 if x[variable] < upper[variable] and g > top:
                     top = g
                     i = variable
@@ -179,11 +185,13 @@ def take_steps(
         if i < 0 or top - bottom <= target or taken >= limit:
             break
         if taken % pause == pause - 1:
-            m = shrink(n, sides, m, &active[0], &linear[0], &lower[0], &upper[0], &x[0], f, top, bottom)
+            m = shrink(n, sides, m, &active[0], &slope[0], &lower[0], &upper[0], &x[0], f, top, bottom)
         pi = i % n
         a = cache.column(pi)
         # Partner of the largest gain of the unclipped step: lead^2 / (2 curvature), the curvature being
-        # sum_k d_k e_k + 2 (sum_k psi_k c_k^2 + sigma (d @ c)^2), with c = M_i - M_j, e = K_ii + K_jj - 2 K_ij.
+        # sum_k d_k e_k + 2 (sum_k psi_k c_k^2 + sigma (d @ c)^2), with c = M_i - M_j, e = K_ii + K_jj - 2 K_ij, and the
+        # ridges of both.
+        ridge_i = ridge[i]
         with nogil:
             flat = SMALL
             for k in range(p):
@@ -195,16 +203,16 @@ def take_steps(
                 bend = -1.0
                 for s in range(sides):
                     variable = point + s * n
-                    lead = top - (linear[variable] - f[point])
+                    lead = top - (slope[variable] - f[point])
                     if x[variable] > lower[variable] and lead > 0.0:
                         if bend < 0.0:
                             bend = bend_of_pair(
                                 p, &diagonal[pi, 0], &diagonal[point, 0], a + point * p, &M[pi, 0], &M[point, 0],
                                 d, psi,
                             )
-                            slope = f[pi] - f[point]
-                            bend = max(bend + 2.0 * sigma * slope * slope, flat)
-                        gain = lead * lead / bend
+                            apart = f[pi] - f[point]
+                            bend = max(bend + 2.0 * sigma * apart * apart, flat)
+                        gain = lead * lead / (bend + ridge_i + ridge[variable])
                         if gain > best:
                             best = gain
                             j = variable
@@ -217,11 +225,13 @@ def take_steps(
             for k in range(p):
                 c[k] = M[pi, k] - M[pj, k]
                 e[k] = max(a[pi * p + k] + b[pj * p + k] - 2.0 * a[pj * p + k], 0.0)
-            t = penalty.step(p, &S[0], c, e, linear[i] - linear[j], most, trial, d, psi)
+            t = penalty.step(p, &S[0], c, e, slope[i] - slope[j], ridge_i + ridge[j], most, trial, d, psi)
             old_i = x[i]
             old_j = x[j]
             x[i] = upper[i] if t >= upper[i] - x[i] else x[i] + t
             x[j] = lower[j] if t >= x[j] - lower[j] else x[j] - t
+            slope[i] = linear[i] - ridge_i * x[i]
+            slope[j] = linear[j] - ridge[j] * x[j]
         if x[i] == old_i and x[j] == old_j:
             break
         taken += 1

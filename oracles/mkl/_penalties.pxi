@@ -8,11 +8,12 @@ cdef class Penalty:
     cdef double weights(self, Py_ssize_t p, const double* S, double* d, double* psi) noexcept nogil:
         return 0.0
 
-    # Maximizer over 0 <= t <= most of t * lead - rho(S + 2 t c + t^2 e), concave with a slope > 0 at 0: Newton's method
-    # on the slope, kept inside the interval known to hold its root.
-    # The slope is lead - sum_k d_k w_k, w = c + t e; its derivative -(d @ e + 2 (psi @ w^2 + sigma (d @ w)^2)).
+    # Maximizer over 0 <= t <= most of t * lead - ridge t^2 / 2 - rho(S + 2 t c + t^2 e), concave with a slope > 0 at 0:
+    # Newton's method on the slope, kept inside the interval known to hold its root.
+    # The slope is lead - ridge t - sum_k d_k w_k, w = c + t e, that is minus
+    # ridge + d @ e + 2 (psi @ w^2 + sigma (d @ w)^2) times dt.
     cdef double step(
-        self, Py_ssize_t p, const double* S, const double* c, const double* e, double lead, double most,
+        self, Py_ssize_t p, const double* S, const double* c, const double* e, double lead, double ridge, double most,
         double* trial, double* d, double* psi,
     ) noexcept nogil:
         cdef double low = 0.0, high = most, t = 0.0, first = 0.0, following, slope, bend, along, sigma, w
@@ -23,12 +24,12 @@ cdef class Penalty:
                 trial[k] = max(S[k] + t * (2.0 * c[k] + t * e[k]), 0.0)
             sigma = self.weights(p, trial, d, psi)
             along = 0.0
-            bend = 0.0
+            bend = ridge
             for k in range(p):
                 w = c[k] + t * e[k]
                 along += d[k] * w
                 bend += d[k] * e[k] + 2.0 * psi[k] * w * w
-            slope = lead - along
+            slope = lead - ridge * t - along
             bend += 2.0 * sigma * along * along
             if attempt == 0:
                 first = slope
@@ -103,10 +104,11 @@ cdef class SquaredNorm(Penalty):
     # it is s^3 + 3 u s + 2 w = 0, u >= 0, whose root is -2 sqrt(u) sinh(asinh(w / u^(3/2)) / 3). Two Newton steps
     # mend what the shift cancels.
     cdef double step(
-        self, Py_ssize_t p, const double* S, const double* c, const double* e, double lead, double most,
+        self, Py_ssize_t p, const double* S, const double* c, const double* e, double lead, double ridge, double most,
         double* trial, double* d, double* psi,
     ) noexcept nogil:
-        cdef double a0 = -2.0 * self.lam * lead, a1 = 0.0, a2 = 0.0, a3 = 0.0, shift, u, w, root, t, slope
+        cdef double a0 = -2.0 * self.lam * lead, a1 = 2.0 * self.lam * ridge, a2 = 0.0, a3 = 0.0
+        cdef double shift, u, w, root, t, slope
         cdef Py_ssize_t k, attempt
         for k in range(p):
             a0 += S[k] * c[k]
@@ -150,4 +152,23 @@ cdef class Entropy(Penalty):
         for k in range(p):
             d[k] = self.reference[k] * exp(min(half * S[k], LARGEST))
             psi[k] = half * d[k]
+        return 0.0
+
+
+cdef class Elastic(Penalty):
+    """``linear sum(d) + quadratic / 2 sum(d^2)``; rho(S) = sum_k max(0, S_k / 2 - linear)^2 / (2 quadratic)."""
+
+    cdef double linear, quadratic
+
+    def __init__(self, double linear, double quadratic):
+        self.linear = linear
+        self.quadratic = quadratic
+
+    cdef double weights(self, Py_ssize_t p, const double* S, double* d, double* psi) noexcept nogil:
+        cdef double beyond, share = 1.0 / self.quadratic
+        cdef Py_ssize_t k
+        for k in range(p):
+            beyond = 0.5 * S[k] - self.linear
+            d[k] = share * beyond if beyond > 0.0 else 0.0
+            psi[k] = 0.5 * share if beyond > 0.0 else 0.0
         return 0.0

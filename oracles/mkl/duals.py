@@ -1,17 +1,21 @@
-"""Regularizers of kernel weights that have a smooth conjugate: what MKL needs to be solved in its dual."""
+"""Regularizers of kernel weights through their smooth conjugates: MKL is solved in its dual by these."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.mkl.lpmkl_build import Entropy, LpNorm, Penalty, SquaredNorm
-from oracle_opt.oracles.mkl.regularizers import EntropyRegularizer, LpRegularizer, Regularizer
+from oracle_opt.oracles.mkl.lpmkl_build import Elastic, Entropy, LpNorm, Penalty, SquaredNorm
+
+if TYPE_CHECKING:
+    from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer, Regularizer
+
 
 # Exponent of a kernel weight under the entropy; larger ones could overflow in sums.
 LARGEST = 300.0
@@ -55,11 +59,21 @@ def column_blocks(R: Matrix) -> Iterator[slice]:
 class SmoothDual(ABC):
     """A regularizer r through ``rho(S) = max over d >= 0 of d @ S / 2 - r(d)``, which is differentiable.
 
-    MKL ``min over d >= 0 max over a of 1'a - 1/2 d @ S(a) + r(d)`` then has the dual ``max over a of 1'a - rho(S(a))``.
+    MKL ``min over d >= 0 max over b of L(b) - 1/2 d @ S(b) + r(d)`` then has the dual ``max over b of L(b) -
+    rho(S(b))``. A regularizer of your own returns an object of a subclass from `Regularizer.smooth_dual`: `weights` and
+    `derivative` are enough for `NewtonMKL`.
+
+    Parameters
+    ----------
+    regularizer : Regularizer
+        r, with its `conjugate`.
+    n_kernels : int
+        p, the number of weights.
     """
 
-    def __init__(self, regularizer: Regularizer) -> None:
+    def __init__(self, regularizer: Regularizer, n_kernels: int) -> None:
         self.regularizer = regularizer
+        self.n_kernels = n_kernels
 
     def value(self, d: Vector) -> float:
         """``r(d)``, for d of shape (p,)."""
@@ -75,42 +89,46 @@ class SmoothDual(ABC):
 
     @abstractmethod
     def weights(self, S: Vector) -> Vector:
-        """The d that attains rho(S), shape (p,): twice its gradient."""
+        """The d that attains rho(S), a new array of shape (p,): twice its gradient."""
 
     @abstractmethod
     def derivative(self, S: Vector) -> WeightDerivative:
         """Derivative of `weights` at S."""
 
-    @abstractmethod
     def start(self) -> Vector:
-        """Weights that prefer no kernel, shape (p,)."""
+        """Weights that prefer no kernel, shape (p,): ones."""
+        return np.ones(self.n_kernels)
 
-    def best_multiple(self, linear: float, S: Vector) -> float:
-        """The t that maximizes ``sqrt(t) * linear - rho(t S)``: where ``linear = sqrt(t) w(t S) @ S``, by bisection."""
+    def best_multiple(self, linear: float, S: Vector, ridge: float = 0.0) -> float:
+        """The t that maximizes ``sqrt(t) * linear - t * ridge / 2 - rho(t S)``, the dual along a ray; by bisection.
+
+        There ``linear = sqrt(t) (w(t S) @ S + ridge)``.
+        """
         low, high = MULTIPLES
         for _ in range(60):
             t = float(np.sqrt(low * high))
-            if np.sqrt(t) * float(self.weights(t * S) @ S) < linear:
+            if np.sqrt(t) * (float(self.weights(t * S) @ S) + ridge) < linear:
                 low = t
             else:
                 high = t
         return high
 
-    @abstractmethod
     def easier(self, S: Vector) -> SmoothDual | None:
-        """One of the same kind whose weights depend less on S, if those of this one depend on it much."""
+        """One of the same kind whose weights depend less on S, if those of this one depend on it much; None, if not."""
+        return None
 
-    @abstractmethod
-    def penalty(self) -> Penalty:
-        """The same for the compiled loops."""
+    def penalty(self) -> Penalty | None:
+        """The same for the compiled loops of `SMOMKL`; None, the default, if there is none."""
+        return None
 
 
 class SquaredLpNorm(SmoothDual):
     """``lam / 2 * norm(d, p)**2``, p > 1; with 1/p + 1/q = 1, ``rho(S) = norm(S, q)**2 / (8 lam)``."""
 
+    regularizer: LpRegularizer
+
     def __init__(self, regularizer: LpRegularizer, n_kernels: int) -> None:
-        super().__init__(regularizer)
-        self.n_kernels = n_kernels
+        super().__init__(regularizer, n_kernels)
         self.p, self.lam = regularizer.p, regularizer.weight
         self.q = self.p / (self.p - 1.0)
 
@@ -127,20 +145,18 @@ class SquaredLpNorm(SmoothDual):
         diagonal = (self.q - 1.0) / (2.0 * self.lam) * ratio ** (self.q - 2.0)
         return WeightDerivative(diagonal, self.weights(S), (2.0 - self.q) * 2.0 * self.lam / norm**2)
 
-    def best_multiple(self, linear: float, S: Vector) -> float:
+    def best_multiple(self, linear: float, S: Vector, ridge: float = 0.0) -> float:
         """``(linear / (w(S) @ S))**(2/3)``, as w is homogeneous of degree 1: ``w(S) @ S = norm**2 / (2 lam)``."""
+        if ridge > 0.0:
+            return super().best_multiple(linear, S, ridge)
         low, high = MULTIPLES
         return min(max(float((2.0 * self.lam * linear / self._norm(S) ** 2) ** (2.0 / 3.0)), low), high)
-
-    def start(self) -> Vector:
-        """Ones."""
-        return np.ones(self.n_kernels)
 
     def easier(self, S: Vector) -> SquaredLpNorm | None:
         """A third of q, if q is above 6."""
         if self.q <= 6.0:
             return None
-        return SquaredLpNorm(LpRegularizer(self.q / (self.q - 3.0), self.lam), self.n_kernels)
+        return SquaredLpNorm(type(self.regularizer)(self.q / (self.q - 3.0), self.lam), self.n_kernels)
 
     def penalty(self) -> Penalty:
         """The cubic for p = 2, Newton's method else."""
@@ -155,8 +171,10 @@ class SquaredLpNorm(SmoothDual):
 class GeneralizedKL(SmoothDual):
     """``lam * sum(d * log(d / d0) - d + d0)``; ``rho(S) = lam * sum(d0 * (exp(S / (2 lam)) - 1))``."""
 
+    regularizer: EntropyRegularizer
+
     def __init__(self, regularizer: EntropyRegularizer, n_kernels: int) -> None:
-        super().__init__(regularizer)
+        super().__init__(regularizer, n_kernels)
         if regularizer.reference.shape not in ((), (n_kernels,)):
             raise InvalidArgument(
                 f"`reference` must have {n_kernels} weights, one a kernel of the bank, got {regularizer.reference.size}"
@@ -182,30 +200,32 @@ class GeneralizedKL(SmoothDual):
         """Three times lam, if some weight is more than twenty times its reference."""
         if S.max() <= 6.0 * self.lam:
             return None
-        return GeneralizedKL(EntropyRegularizer(3.0 * self.lam, self.reference), self.reference.size)
+        return GeneralizedKL(type(self.regularizer)(3.0 * self.lam, self.reference), self.n_kernels)
 
     def penalty(self) -> Penalty:
         """The same for the compiled loops."""
         return Entropy(self.reference, self.lam)
 
 
-def smooth_dual(regularizer: Regularizer, n_kernels: int) -> SmoothDual:
-    """Give the dual view of a regularizer of n_kernels weights.
+class Thresholded(SmoothDual):
+    """``linear * sum(d) + quadratic / 2 * sum(d**2)``; ``rho(S) = sum(max(0, S/2 - linear)**2) / (2 quadratic)``.
 
-    Raises
-    ------
-    InvalidArgument
-        Its conjugate is not smooth, or not known here.
+    Weights ``max(0, S / 2 - linear) / quadratic``: rho is differentiable once.
     """
-    if isinstance(regularizer, EntropyRegularizer):
-        return GeneralizedKL(regularizer, n_kernels)
-    if isinstance(regularizer, LpRegularizer) and regularizer.power == 2.0 and regularizer.p > 1.0:
-        return SquaredLpNorm(regularizer, n_kernels)
-    if isinstance(regularizer, LpRegularizer) and regularizer.p == 1.0:
-        raise InvalidArgument(
-            f"`p` must be greater than 1, got {regularizer!r}; for p = 1 minimize MKLOracle: l1-MKL on the simplex"
-        )
-    raise InvalidArgument(
-        f"`regularizer` must be an LpRegularizer of power 2 or an EntropyRegularizer, got {regularizer!r}; minimize "
-        "GMKLOracle with it"
-    )
+
+    def __init__(self, regularizer: ElasticNet, n_kernels: int) -> None:
+        super().__init__(regularizer, n_kernels)
+        self.linear, self.quadratic = regularizer.linear, regularizer.quadratic
+
+    def weights(self, S: Vector) -> Vector:
+        """``max(0, S / 2 - linear) / quadratic``."""
+        result: Vector = np.maximum(0.5 * S - self.linear, 0.0) / self.quadratic
+        return result
+
+    def derivative(self, S: Vector) -> WeightDerivative:
+        """``1 / (2 quadratic)`` for the kernels of positive weight: one of the derivatives where there are several."""
+        return WeightDerivative(np.where(self.linear < 0.5 * S, 0.5 / self.quadratic, 0.0), np.zeros_like(S), 0.0)
+
+    def penalty(self) -> Penalty:
+        """The same for the compiled loops."""
+        return Elastic(self.linear, self.quadratic)

@@ -5,8 +5,16 @@ from typing import TYPE_CHECKING
 from oracle_opt.oracles._processor import AVX2
 
 if TYPE_CHECKING or not AVX2:
-    from oracle_opt.oracles.mkl._lpmkl import ColumnCache, Entropy, LpNorm, Penalty, SquaredNorm, take_steps
+    from oracle_opt.oracles.mkl._lpmkl import ColumnCache, Elastic, Entropy, LpNorm, Penalty, SquaredNorm, take_steps
 else:
-    from oracle_opt.oracles.mkl._lpmkl_avx2 import ColumnCache, Entropy, LpNorm, Penalty, SquaredNorm, take_steps
+    from oracle_opt.oracles.mkl._lpmkl_avx2 import (
+        ColumnCache,
+        Elastic,
+        Entropy,
+        LpNorm,
+        Penalty,
+        SquaredNorm,
+        take_steps,
+    )
 
-__all__ = ["ColumnCache", "Entropy", "LpNorm", "Penalty", "SquaredNorm", "take_steps"]
+__all__ = ["ColumnCache", "Elastic", "Entropy", "LpNorm", "Penalty", "SquaredNorm", "take_steps"]

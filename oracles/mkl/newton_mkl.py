@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arguments import instance, real
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.cuts import ObjectiveCut
-from oracle_opt.errors import CapabilityMismatch
+from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.generator import Step
 from oracle_opt.oracles.mkl.duals import SmoothDual, column_blocks
-from oracle_opt.oracles.mkl.losses import _HingeData as Hinge
-from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
+from oracle_opt.oracles.mkl.mkl_problem import MKLProblem
+from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
 from oracle_opt.oracles.svm.curvature import curvature_factor
 
@@ -28,11 +30,10 @@ PATIENCE, ROUGH = 40, 0.1
 LEAST_SHARE = 0.1
 
 
-@dataclass(frozen=True)
 class NewtonMKL(MKLSolver):
-    """Newton's method on ``S(a(w(theta))) = theta``, one exact SVM a query.
+    """Newton's method on ``S(b(w(theta))) = theta``, one exact SVM a query.
 
-    w(theta) are the weights that are best for quadratic forms theta, a(d) the SVM's dual variables at weights d. With R
+    w(theta) are the weights that are best for quadratic forms theta, b(d) the SVM's dual variables at weights d. With R
     the factor of the SVM's curvature, ``dS/dd = -2 R'R``, and W the derivative of w, the step solves
 
         (I + 2 R'R W) delta = S - theta,
@@ -40,60 +41,73 @@ class NewtonMKL(MKLSolver):
     by a system as large as the number of free support vectors. W delta is a direction of descent of the objective
     ``SVM(w) + r(w)``: a line search makes it decrease. For weights that depend steeply on the forms (p near 1) easier
     regularizers are solved roughly first. If an SVM cannot be solved well, a line search fails or queries become many,
-    the fallback goes on from the best dual variables. For classification only.
+    the fallback goes on from the best dual variables. Every loss and every regularizer of a smooth dual will do.
 
     Parameters
     ----------
-    fallback : SMOMKL
-        What ends the run if Newton's method cannot.
+    fallback : SMOMKL or None
+        What ends the run if Newton's method cannot. Default: ``SMOMKL()``. None: nothing does; that is for regularizers
+        of your own, which the compiled steps of `SMOMKL` do not know.
+    rtol : float
+        Relative gap that the run is to end at: it says how exact the SVMs have to be. `solve_mkl` sets it.
 
     References
     ----------
     .. [1] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm", for the
        problem; the method is that of this library.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.oracles import EntropyRegularizer, GramBank, NewtonMKL, SmoothMKLOracle
+    >>> from oracle_opt.oracles.svm import OneClass
+    >>> bank = GramBank([np.eye(2), np.diag([2.0, 1.0])])
+    >>> oracle = SmoothMKLOracle(bank, regularizer=EntropyRegularizer(), loss=OneClass(0.5))
+    >>> minimize(oracle, NewtonMKL()).success
+    True
     """
 
-    fallback: SMOMKL = field(default_factory=SMOMKL)
+    def __init__(self, fallback: SMOMKL | None = SMOMKL(), rtol: float = 1e-6) -> None:  # noqa: B008 - never changed
+        self.fallback = None if fallback is None else instance("fallback", fallback, SMOMKL, "an SMOMKL() or None")
+        self.rtol = real("rtol", rtol, least=0.0)
 
-    def cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
-        """One cut a query, and then those of the fallback; see `MKLSolver.cuts`."""
-        if not isinstance(problem.loss, Hinge):
-            raise CapabilityMismatch(
-                f"NewtonMKL cannot serve {type(problem.loss).__name__}: it is for the hinge loss; take SMOMKL()"
-            )
-        return self._cuts(problem, rtol)
+    def refusal_of(self, problem: MKLProblem) -> str | None:
+        """What the fallback refuses, as it might be needed."""
+        return None if self.fallback is None else self.fallback.refusal_of(problem)
 
-    def _cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
-        best: ObjectiveCut | None = None
-        for calls, (cut, step) in enumerate(self._newton(problem, min(1e-9, 0.01 * rtol)), 1):
-            if best is None or cut.lower_bound > best.lower_bound:
-                best = cut
-            yield cut, step
-            if cut.error > ROUGH * rtol * abs(cut.upper) or calls >= PATIENCE:
-                break
-        assert best is not None
-        v, S = best.extras["signed_dual"], best.extras["quadratic_forms"]
-        share = float(np.sqrt(problem.dual.best_multiple(float(problem.loss.linear @ v), S)))
-        yield from self.fallback.cuts_from(min(share, 1.0) * v, problem, rtol)
+    def solve(self, problem: MKLProblem, point: Vector) -> Generator[Query | Step, Any, str]:
+        """One query a step or trial of Newton's method, and then those of the fallback."""
+        seen = _Seen(self.rtol)
+        reason = yield from self._newton(problem, point, seen)
+        if self.fallback is None or seen.best is None:
+            return reason
+        share = float(np.sqrt(_best_multiple(problem, problem.dual, seen.best)))
+        go_on = self.fallback.solve_from(min(share, 1.0) * seen.best.extras["signed_dual"], problem, self.rtol)
+        return f"{reason}, and then {(yield from go_on)}"
 
-    def _newton(self, problem: MKLProblem, accuracy: float) -> Iterator[tuple[ObjectiveCut, Step]]:
-        """Cuts at the query points, until a line search fails."""
-        cut = problem.answer_weights(problem.dual.start(), None, accuracy)
-        yield cut, Step.SERIOUS
+    def _newton(self, problem: MKLProblem, point: Vector, seen: _Seen) -> Generator[Query | Step, Any, str]:
+        """Queries until a line search fails or `seen` has a reason to end; returns the reason."""
+        accuracy = min(1e-9, 0.01 * self.rtol)
+        cut = yield Query(point, accuracy)
+        yield Step.SERIOUS
+        if reason := seen.reason_to_end(cut):
+            return reason
         path = [problem.dual]
         while (easier := path[-1].easier(cut.extras["quadratic_forms"])) is not None:
             path.append(easier)
         while path:
             r = path.pop()
-            S = cut.extras["quadratic_forms"]
-            theta = r.best_multiple(float(problem.loss.linear @ cut.extras["signed_dual"]), S) * S
-            cut = problem.answer_weights(_weights(r, theta), cut.extras["signed_dual"], accuracy)
-            yield cut, Step.SERIOUS
+            theta = _best_multiple(problem, r, cut) * cut.extras["quadratic_forms"]
+            cut = yield Query(_weights(r, theta), accuracy)
+            yield Step.SERIOUS
+            if reason := seen.reason_to_end(cut):
+                return reason
             best = -np.inf
             while True:
                 S = cut.extras["quadratic_forms"]
                 objective = _objective(problem, r, cut)
-                best = max(best, float(problem.loss.linear @ cut.extras["signed_dual"]) - r.conjugate(S))
+                best = max(best, problem.svm.value(cut.extras["signed_dual"]) - r.conjugate(S))
                 if path and objective - best <= ON_THE_WAY * abs(objective):
                     break
                 delta = _newton_direction(problem, r, theta, cut)
@@ -101,15 +115,45 @@ class NewtonMKL(MKLSolver):
                 length = 1.0
                 for _ in range(TRIES):
                     trial = np.maximum(theta + length * delta, LEAST_SHARE * theta)
-                    cut = problem.answer_weights(_weights(r, trial), cut.extras["signed_dual"], accuracy)
+                    cut = yield Query(_weights(r, trial), accuracy)
                     descends = _objective(problem, r, cut) <= objective + ARMIJO * length * slope
-                    yield cut, Step.SERIOUS if descends else Step.NULL
+                    yield Step.SERIOUS if descends else Step.NULL
+                    if reason := seen.reason_to_end(cut):
+                        return reason
                     if descends:
                         break
                     length *= SHORTER
                 else:
-                    return
+                    return "a line search of Newton's method failed"
                 theta = trial
+        raise AssertionError("the last regularizer of the path is left by a return alone")
+
+
+@dataclass
+class _Seen:
+    """The answers to Newton's method: the best dual variables, and whether another method is to go on."""
+
+    rtol: float
+    calls: int = 0
+    best: ObjectiveCut | None = None
+
+    def reason_to_end(self, cut: ObjectiveCut) -> str:
+        """Take up an answer; say why the method should end, in no words if it should not."""
+        self.calls += 1
+        if self.best is None or cut.lower_bound > self.best.lower_bound:
+            self.best = cut
+        if cut.error > ROUGH * self.rtol * abs(cut.upper):
+            return "a support vector machine could not be solved well enough"
+        return f"{PATIENCE} queries of Newton's method did not do" if self.calls >= PATIENCE else ""
+
+
+def _best_multiple(problem: MKLProblem, r: SmoothDual, cut: ObjectiveCut) -> float:
+    """The t for which ``sqrt(t)`` times the dual variables of a cut are best; 1 where only they have the right sum."""
+    svm, v = problem.svm, cut.extras["signed_dual"]
+    if svm.total != 0.0:
+        return 1.0
+    ridge = 0.0 if svm.ridge is None else float(svm.ridge @ (v * v))
+    return r.best_multiple(max(svm.value(v) + 0.5 * ridge, 0.0), cut.extras["quadratic_forms"], ridge)
 
 
 def _objective(problem: MKLProblem, r: SmoothDual, cut: ObjectiveCut) -> float:
@@ -126,12 +170,13 @@ def _weights(r: SmoothDual, theta: Vector) -> Vector:
 
 def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: ObjectiveCut) -> Vector:
     """``(I + 2 R'R W)^-1 y = y - 2 R' (I + 2 R W R')^-1 R W y``, y = S - theta; y itself without curvature."""
+    seconds_left()
     y: Vector = cut.extras["quadratic_forms"] - theta
-    v, alpha = cut.extras["signed_dual"], cut.extras["alpha"]
-    assert problem.kernel is not None
-    free = np.flatnonzero((alpha > 0) & (alpha < problem.loss.upper - problem.loss.lower))
+    v = cut.extras["signed_dual"]
+    free = problem.svm.free(v)
     # R = Q U, U the products of the kernels with v: Q is the factor at the identity, and R replaces U piece by piece.
-    Q: Matrix | None = curvature_factor(problem.kernel[np.ix_(free, free)], np.eye(free.size))
+    # The ridge of the loss is part of the kernel here.
+    Q: Matrix | None = curvature_factor(problem.kernel(cut.point)[np.ix_(free, free)], np.eye(free.size))
     if Q is None:
         return y
     R = problem.bank.row_products(free, v)
@@ -139,5 +184,5 @@ def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: Ob
         R[:, part] = Q @ R[:, part]
     W = r.derivative(theta)
     system = np.eye(free.size) + 2.0 * W.between(R)
-    direction: Vector = y - 2.0 * (cho_solve(cho_factor(system), R @ (W @ y)) @ R)
-    return direction
+    delta: Vector = y - 2.0 * (cho_solve(cho_factor(system), R @ (W @ y)) @ R)
+    return delta

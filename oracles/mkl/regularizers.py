@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.mkl.duals import GeneralizedKL, SmoothDual, SquaredLpNorm, Thresholded
 from oracle_opt.words import by_attributes
 
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
@@ -19,7 +20,7 @@ class Regularizer(ABC):
     """A differentiable function of the kernel weights; subclass it for one of your own.
 
     `value`, `gradient` and the attribute `convex` are enough. A `conjugate` adds global lower bounds to a sum of
-    kernels, `block_update` the analytic update of `FixedPoint`.
+    kernels, `block_update` the analytic update of `FixedPoint`, and `smooth_dual` lets `solve_mkl` work with it.
 
     Examples
     --------
@@ -105,6 +106,16 @@ class Regularizer(ABC):
 
     def block_update(self, w: Vector) -> Vector | None:
         """``argmin over d >= 0 of 1/2 sum(w / d) + r(d)`` for w >= 0; None where there is no closed form."""
+        return None
+
+    def smooth_dual(self, n_kernels: int) -> SmoothDual | None:
+        """Return the view of r through its conjugate that `solve_mkl` needs; None where that is not smooth or known.
+
+        Raises
+        ------
+        InvalidArgument
+            r does not go with so many kernels.
+        """
         return None
 
 
@@ -225,6 +236,10 @@ class LpRegularizer(Regularizer):
         update: Vector = factor * u
         return update
 
+    def smooth_dual(self, n_kernels: int) -> SmoothDual | None:
+        """Of the square, for p > 1."""
+        return SquaredLpNorm(self, n_kernels) if self.power == 2.0 and self.p > 1.0 else None
+
 
 class EntropyRegularizer(Regularizer):
     """``weight * sum(d * log(d / reference) - d + reference)``: the generalized Kullback-Leibler divergence.
@@ -273,6 +288,10 @@ class EntropyRegularizer(Regularizer):
         """``1 / d``."""
         return 1.0 / _bounded(d)
 
+    def smooth_dual(self, n_kernels: int) -> SmoothDual:
+        """As the conjugate is."""
+        return GeneralizedKL(self, n_kernels)
+
 
 class ElasticNet(Regularizer):
     """``linear * sum(d) + quadratic / 2 * sum(d**2)``.
@@ -302,6 +321,10 @@ class ElasticNet(Regularizer):
         """``sum(max(0, s - linear)**2) / (2 quadratic)``, coordinate by coordinate."""
         beyond = np.maximum(s - self.linear, 0.0)
         return 0.5 / self.quadratic * float(beyond @ beyond)
+
+    def smooth_dual(self, n_kernels: int) -> SmoothDual:
+        """As the conjugate is differentiable, though only once."""
+        return Thresholded(self, n_kernels)
 
 
 def _bounded(d: Vector) -> Vector:

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Generator
+from typing import Any
 
 import numpy as np
 
-from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.arguments import real, whole
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
-from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.mkl.losses import _LossData as Loss
-from oracle_opt.oracles.mkl.lpmkl_build import ColumnCache, Penalty, take_steps
-from oracle_opt.oracles.mkl.mkl_problem import MKLProblem, MKLSolver
+from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.oracles.mkl.mkl_problem import MKLProblem
+from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
+from oracle_opt.oracles.mkl.smooth_mkl_oracle import DualQuery
+from oracle_opt.oracles.mkl.working_sets import WorkingSets
 
 # Steps, and working sets, after which a duality gap is computed in any case.
 ROUND, SETS = 10_000, 25
-# Steps a point after which products of the kernels are computed anew; rows of them at a time.
-REFRESH, AT_A_TIME = 50, 256
-# Violation of the first round, relative to that at the start; of a working set, relative to that before it.
-LOOSE, LOOSE_SET = 0.1, 0.3
-# Share of a working set that free variables of the last one may take.
-KEPT = 0.5
+# Steps a point after which products of the kernels are computed anew.
+REFRESH = 50
+# Violation of the first round, relative to that at the start.
+LOOSE = 0.1
 # Share of the cache that the columns of a working set may take, if those of all points do not fit: a small set is read
 # anew sooner than a large one is written. Its points at most, and at least in any case.
 SHARE, MOST_POINTS, LEAST_POINTS = 1 / 16, 128, 16
+# Why a run ends.
+LIMIT, ROUNDING = "its limit of steps is reached", "rounding keeps its steps from moving the dual variables"
+OPTIMAL = "its dual variables satisfy the optimality conditions to the last bit"
 
 
-@dataclass(frozen=True)
 class SMOMKL(MKLSolver):
-    """Sequential minimal optimization in the dual of MKL, ``max linear @ x - rho(S(x))``.
+    """Sequential minimal optimization in the dual of MKL, ``max L(x) - rho(S(x))``.
 
     A step moves two variables to the exact optimum along their line: for the squared 2-norm the root of a cubic,
     otherwise by a safeguarded Newton method. The first variable is the one of largest gradient, its partner the one of
@@ -40,9 +42,9 @@ class SMOMKL(MKLSolver):
     being thrown out. If the columns of all points fit, the working set are all points. Otherwise it is chosen again and
     again: the points of largest violation, and half of it free ones of the last set; after its steps the other rows
     are updated by the columns of the points that moved, so that no column of all points is kept. Points whose variables
-    stay at a bound are left out of the passes. Each round ends with a cut at the weights that are best for the current
-    variables: its lower bound is the dual objective, its upper one the primal objective there. It gives up when steps
-    no longer move the variables.
+    stay at a bound are left out of the passes. Each round of steps ends with a query at the weights that are best for
+    the current variables, which tells these: the lower bound of its cut is the dual objective, its upper one the primal
+    objective there. It gives up when steps no longer move the variables.
 
     The state takes ``24 * n * p`` bytes besides the columns, and a matrix of ``8 * n**2`` up to `polish_points`.
 
@@ -53,11 +55,13 @@ class SMOMKL(MKLSolver):
     max_steps : int
         Limit on the steps of a run.
     polish_points : int
-        Number of points up to which, for the hinge loss, the SVM at the weights of a cut is solved for its upper bound.
-        Without, the bound has an error of first order and a run takes about three times the steps.
+        Number of points up to which the SVM at the weights of a cut is solved for its upper bound. Without, the bound
+        has an error of first order and a run takes about three times the steps.
     working_points : int, optional
         Points of a working set, at least 2. Default: all points if their columns fit into `cache_bytes`, otherwise as
         many as fit into 1/16 of it, at least 16 and at most 128.
+    rtol : float
+        Relative gap that the run is to end at: it says how exact the last round has to be. `solve_mkl` sets it.
 
     Raises
     ------
@@ -72,48 +76,80 @@ class SMOMKL(MKLSolver):
        machines", JMLR 6, rule WSS 2.
     .. [3] Joachims (1999), "Making large-scale SVM learning practical", in Advances in kernel methods, for working sets
        of more than two variables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.oracles import SMOMKL, GramBank, LpRegularizer, SmoothMKLOracle
+    >>> oracle = SmoothMKLOracle(GramBank([np.eye(2), 2 * np.eye(2)]), [1, -1], LpRegularizer(2))
+    >>> minimize(oracle, SMOMKL()).point.round(6).tolist()
+    [0.341995, 0.68399]
     """
 
-    cache_bytes: int = 1 << 30
-    max_steps: int = 10_000_000
-    polish_points: int = 1_000
-    working_points: int | None = None
+    def __init__(
+        self,
+        cache_bytes: int = 1 << 30,
+        max_steps: int = 10_000_000,
+        polish_points: int = 1_000,
+        working_points: int | None = None,
+        rtol: float = 1e-6,
+    ) -> None:
+        self.cache_bytes = whole("cache_bytes", cache_bytes, least=0)
+        self.max_steps = whole("max_steps", max_steps, least=0)
+        self.polish_points = whole("polish_points", polish_points, least=0)
+        if working_points is not None and not working_points >= 2:
+            raise InvalidArgument(f"`working_points` must be at least 2 or None, got {working_points!r}")
+        self.working_points = working_points
+        self.rtol = real("rtol", rtol, least=0.0)
 
-    def __post_init__(self) -> None:
-        for name in ("cache_bytes", "max_steps", "polish_points"):
-            if not getattr(self, name) >= 0:
-                raise InvalidArgument(f"`{name}` must be >= 0, got {getattr(self, name)!r}")
-        if self.working_points is not None and not self.working_points >= 2:
-            raise InvalidArgument(f"`working_points` must be at least 2 or None, got {self.working_points!r}")
+    def refusal_of(self, problem: MKLProblem) -> str | None:
+        """Regularizers that the compiled steps do not know."""
+        if problem.dual.penalty() is not None:
+            return None
+        return f"its compiled steps do not know {problem.dual.regularizer!r}; take NewtonMKL(fallback=None)"
 
-    def cuts(self, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
-        """One cut a round of steps, in extras its `n_steps` so far; see `MKLSolver.cuts`."""
-        return self.cuts_from(np.zeros(problem.loss.linear.size), problem, rtol)
+    def solve(self, problem: MKLProblem, point: Vector) -> Generator[Query | Step, Any, str]:
+        """One query a round of steps, from dual variables of 0, or bounds where they add up to something else."""
+        return (yield from self.solve_from(problem.pieces.start(), problem, self.rtol))
 
-    def cuts_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Iterator[tuple[ObjectiveCut, Step]]:
-        """`cuts` from feasible variables, shape of ``problem.loss.linear``."""
-        bank, loss = problem.bank, problem.loss
-        x = start.copy()
-        M = bank.row_products(np.arange(bank.n_points), loss.signed_dual(x))
-        steps = _Steps(bank, loss, problem.dual.penalty(), x, M, self._size(bank), self.cache_bytes)
-        target = LOOSE * loss.gap(x, M @ problem.dual.weights(steps.S))[2]
-        n_steps, best = 0, -np.inf
+    def solve_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Generator[Query | Step, Any, str]:
+        """`solve` from feasible signed dual variables, in a run that is to end at a gap of rtol."""
+        bank, pieces, dual, penalty = problem.bank, problem.pieces, problem.dual, problem.dual.penalty()
+        assert penalty is not None  # `refusal_of`
+        steps = WorkingSets(bank, pieces, penalty, start, self._size(bank), self.cache_bytes)
+        target = LOOSE * pieces.violation(steps.x, steps.M @ dual.weights(steps.S))
+        n_steps, best, polish = 0, -np.inf, bank.n_points <= self.polish_points
         while True:
             before = n_steps
             for _ in range(SETS):
-                taken, done = steps.take(
-                    M @ problem.dual.weights(steps.S), target, min(ROUND, self.max_steps - n_steps)
-                )
+                limit = min(ROUND, self.max_steps - n_steps)
+                taken, done = steps.take(steps.M @ dual.weights(steps.S), target, limit)
                 n_steps += taken
                 if done or taken == 0 or n_steps >= min(self.max_steps, before + ROUND):
                     break
             if steps.n_since > REFRESH * bank.n_points:
                 steps.refresh()
-            cut, violation = problem.answer_dual(x, M, steps.error, n_steps, bank.n_points <= self.polish_points)
-            yield cut, Step.SERIOUS if cut.lower_bound > best else Step.NULL
-            if n_steps >= self.max_steps or violation == 0.0 or (taken == 0 and violation > target):
-                return
+            elif n_steps == before and best > -np.inf:
+                return ROUNDING
+            d, v = dual.weights(steps.S), pieces.signed_dual(steps.x)
+            decision = steps.M @ d
+            violation = pieces.violation(steps.x, decision)
+            cut = yield DualQuery(
+                d,
+                signed_dual=v,
+                quadratic_forms=steps.S.copy(),
+                decision=decision,
+                slack=steps.error,
+                n_steps=n_steps,
+                polish=polish,
+            )
+            yield Step.SERIOUS if cut.lower_bound > best else Step.NULL
             best = max(best, cut.lower_bound)
+            if n_steps >= self.max_steps:
+                return LIMIT
+            if violation == 0.0:
+                return OPTIMAL
             if violation <= 2.0 * target:
                 # The gap goes with the violation or, if the SVM at the weights was solved for it, with its square.
                 relative = (cut.upper - cut.lower_bound) / max(abs(cut.upper), 1e-300)
@@ -129,88 +165,3 @@ class SMOMKL(MKLSolver):
             return bank.n_points
         fitting = int((SHARE * points_squared) ** 0.5)
         return min(max(min(fitting, MOST_POINTS), LEAST_POINTS), bank.n_points)
-
-
-class _Steps:
-    """Steps on working sets; x and M, row j of which is ``(K_k v)_j`` for all k, are changed in place."""
-
-    def __init__(
-        self, bank: KernelBank, loss: Loss, penalty: Penalty, x: Vector, M: Matrix, size: int, cache_bytes: int
-    ) -> None:
-        self.bank, self.loss, self.penalty = bank, loss, penalty
-        self.x, self.M, self.S = x, M, np.maximum(loss.signed_dual(x) @ M, 0.0)
-        self.n_since, self.error = 0, self._fresh(float(np.abs(loss.signed_dual(x)).sum()))
-        self.size = size
-        self.slots = min(max(cache_bytes // (8 * size * bank.n_kernels), 2), size)
-        self.diagonal = bank.diagonal()
-        self.points = np.arange(bank.n_points)
-        self.cache: ColumnCache | None = None
-        if size == bank.n_points:
-            self.cache = self._cache(size, lambda i: bank.entries([i], self.points)[0])
-        self.free = self.points[:0]
-
-    def take(self, decision: Vector, target: float, limit: int) -> tuple[int, bool]:
-        """Steps on one working set; how many, and whether they are done with all points."""
-        loss, bank = self.loss, self.bank
-        if self.cache is not None:
-            chosen, cache = self.points, self.cache
-        else:
-            chosen, violation = self._chosen(decision)
-            if violation <= target:
-                return 0, True
-            block = bank.entries(chosen, chosen)
-            cache, target = self._cache(chosen.size, lambda i: block[i]), max(target, LOOSE_SET * violation)
-        linear, lower, upper, x = (
-            np.ascontiguousarray(of_variable.reshape(-1, bank.n_points)[:, chosen]).ravel()
-            for of_variable in (loss.linear, loss.lower, loss.upper, self.x)
-        )
-        M = self.M[chosen]
-        taken, active, travel = take_steps(
-            cache, self.penalty, linear, lower, upper, self.diagonal[chosen], x, M, self.S, target, limit
-        )
-        before = loss.signed_dual(self.x)
-        self.x.reshape(-1, bank.n_points)[:, chosen] = x.reshape(-1, chosen.size)
-        v = loss.signed_dual(self.x)
-        # Each step rounds entries of M, by half of EPS times what they have been at most, and x; see `_rounding.pxi`.
-        reach = float(np.abs(before).sum()) + travel
-        self.n_since += taken
-        self.error += EPS * (taken * (0.5 * reach + float(np.abs(self.x).max())) + 2.0 * travel + reach)
-        self.error += self._fresh(float(np.abs(v - before).sum()))
-        # The steps keep the rows of active points up to date. A few rows too many are faster than picking the others.
-        rest = self.points if self.cache is None else np.delete(self.points, active)
-        self.M[rest] += bank.row_products(rest, v - before)
-        self.M[chosen[active]] = M[active]
-        self.S[:] = np.maximum(v @ self.M, 0.0)
-        inside = (x > lower) & (x < upper)
-        self.free = chosen[inside.reshape(-1, chosen.size).any(axis=0) & (v != before)[chosen]]
-        return taken, self.cache is not None
-
-    def refresh(self) -> None:
-        """Compute M from x."""
-        v = self.loss.signed_dual(self.x)
-        for start in range(0, self.points.size, AT_A_TIME):
-            rows = self.points[start : start + AT_A_TIME]
-            self.M[rows] = self.bank.row_products(rows, v)
-        self.S[:] = np.maximum(v @ self.M, 0.0)
-        self.n_since, self.error = 0, self._fresh(float(np.abs(v).sum()))
-
-    def _fresh(self, size: float) -> float:
-        """Error of products with a vector of that 1-norm, over the largest diagonal entry of a kernel."""
-        return (self.bank.exactness + 0.5 * EPS * (self.bank.n_points + 32)) * size
-
-    def _cache(self, n_points: int, fetch: Callable[[int], Matrix]) -> ColumnCache:
-        return ColumnCache(fetch, n_points, self.bank.n_kernels, self.slots)
-
-    def _chosen(self, decision: Vector) -> tuple[Indices, float]:
-        """The next working set, and the violation of the optimality conditions by all points."""
-        loss, n = self.loss, self.bank.n_points
-        g = loss.linear - np.tile(decision, loss.linear.size // n)
-        rising = np.where(self.x < loss.upper, g, -np.inf).reshape(-1, n).max(axis=0)
-        falling = np.where(self.x > loss.lower, g, np.inf).reshape(-1, n).min(axis=0)
-        violation = float(rising.max() - falling.min())
-        # The pair of largest violation is among the points in any case.
-        kept = self.free[: min(int(KEPT * self.size), self.size - 2)]
-        rising[kept] = np.inf
-        n_rising = kept.size + (self.size - kept.size) // 2
-        falling[np.argpartition(-rising, n_rising)[:n_rising]] = -np.inf
-        return np.sort(np.argpartition(falling, self.size)[: self.size]), violation

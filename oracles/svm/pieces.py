@@ -1,0 +1,151 @@
+"""Any dual variables of a support vector machine against the best: duality gap, bias, optimality conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.svm.box_dual import BoxDual
+
+# Steps of Newton's method for the bias, each at least halving an interval if it has to.
+BIAS_STEPS = 100
+
+
+def imbalance(b: Vector, total: float) -> float:
+    """At least ``abs(sum(b) - total)``, little more where long double is longer than double."""
+    excess = float(abs(np.add.reduce(b, dtype=np.longdouble) - np.longdouble(total)))
+    size = abs(total) + float(np.abs(b).sum())
+    return (1 + EPS) * excess + float(np.finfo(np.longdouble).eps) * (b.size + 1) * size
+
+
+class Pieces:
+    """The variables of a `BoxDual`, each on one side of the kink at 0 that `epsilon` makes.
+
+    With ``epsilon > 0`` a signed dual variable b_i is the sum of two variables, one from 0 up and one from 0 down, on
+    each of which the objective is smooth; x are all of the first kind, followed by all of the second. Without, x is b.
+    The dual is then ``max linear @ x - 1/2 ridge @ x**2 - 1/2 b @ K @ b`` over a box and ``sum(x) == total``.
+
+    Attributes
+    ----------
+    linear, lower, upper, ridge : ndarray of shape (n,) or (2 n,)
+        Linear term, box and ridge of x.
+    n_points : int
+        n.
+    total : float
+        Sum of x.
+    """
+
+    def __init__(self, dual: BoxDual) -> None:
+        self._dual = dual
+        self.n_points = dual.linear.size
+        self.total = dual.total
+        ridge = np.zeros(self.n_points) if dual.ridge is None else dual.ridge
+        if dual.epsilon > 0:
+            none = np.zeros(self.n_points)
+            self.linear = np.concatenate([dual.linear - dual.epsilon, dual.linear + dual.epsilon])
+            self.lower = np.concatenate([none, dual.lower])
+            self.upper = np.concatenate([dual.upper, none])
+            self.ridge = np.concatenate([ridge, ridge])
+        else:
+            self.linear, self.lower, self.upper, self.ridge = dual.linear, dual.lower, dual.upper, ridge
+
+    def start(self) -> Vector:
+        """Return feasible signed dual variables, shape (n,): zeros, or bounds until the sum is reached."""
+        side = self._dual.upper if self.total > 0 else self._dual.lower
+        before = np.cumsum(side) - side
+        b: Vector = np.sign(self.total) * np.clip(abs(self.total) - np.abs(before), 0.0, np.abs(side))
+        return b
+
+    def split(self, b: Vector) -> Vector:
+        """Return the x that belong to signed dual variables b, shape (n,)."""
+        return np.concatenate([np.maximum(b, 0.0), np.minimum(b, 0.0)]) if self._dual.epsilon > 0 else b.copy()
+
+    def signed_dual(self, x: Vector) -> Vector:
+        """Return the b of x, ndarray of shape (n,)."""
+        b: Vector = x.reshape(-1, self.n_points).sum(axis=0)
+        return b
+
+    def gradient(self, x: Vector, decision: Vector) -> Vector:
+        """Gradient of the objective in x, for ``decision = K @ b`` of shape (n,)."""
+        slope: Vector = self.linear - self.ridge * x - np.tile(decision, x.size // self.n_points)
+        return slope
+
+    def violation(self, x: Vector, decision: Vector) -> float:
+        """Largest gradient of a variable that can rise minus the least of one that can fall, not below 0."""
+        g = self.gradient(x, decision)
+        rising, falling = g[x < self.upper], g[x > self.lower]
+        return max(float(rising.max() - falling.min()), 0.0) if rising.size and falling.size else 0.0
+
+    def gap(self, b: Vector, decision: Vector, error: float = 0.0) -> tuple[float, float]:
+        """How far b is from optimal for the machine whose decision values, without bias, are ``K @ b``.
+
+        With ``q = linear - K @ b`` the primal objective of b and any bias minus the dual one is a sum of terms that are
+        not negative,
+
+            sum_i max over lower_i <= z <= upper_i of (z - x_i) (q_i - bias - ridge_i (z + x_i) / 2),
+
+        convex in the bias, of slope ``total - sum of the z``. Without ridge z is an end of the interval, and the best
+        bias is a weighted order statistic of q.
+
+        Parameters
+        ----------
+        b : ndarray of shape (n,)
+            Signed dual variables in the box.
+        decision : ndarray of shape (n,)
+            ``K @ b``.
+        error : float
+            By how much entries of `decision` may be wrong: each term is then the largest it can be.
+
+        Returns
+        -------
+        tuple of float
+            At least the least gap, and the bias that attains it.
+        """
+        x, offset = self.split(b), self._dual.offset
+        q = self.linear - np.tile(decision, x.size // self.n_points)
+        bias = self._best_bias(q)
+        excess = q - bias
+        wide = error + EPS * (float(np.abs(self.linear).max()) + abs(bias) + abs(offset))
+        if self._dual.ridge is None:
+            terms = np.maximum((self.upper - x) * (excess + wide), (self.lower - x) * (excess - wide))
+        else:
+            wide = wide + 4.0 * EPS * (np.abs(q) + abs(bias) + self.ridge * np.abs(x))
+            terms = np.maximum(self._terms(x, excess + wide), self._terms(x, excess - wide))
+        rounding = 1 + EPS * (x.size + 16)
+        return rounding * float(terms.sum()) + (abs(bias) + abs(offset)) * imbalance(b, self.total), bias + offset
+
+    def _terms(self, x: Vector, excess: Vector) -> Vector:
+        z = np.clip(excess / self.ridge, self.lower, self.upper)
+        terms: Vector = (z - x) * (excess - 0.5 * self.ridge * (z + x))
+        return terms
+
+    def _best_bias(self, q: Vector) -> float:
+        """The bias that makes the gap least; any other is as valid."""
+        if self._dual.ridge is not None:
+            return self._root(q)
+        order = np.argsort(q)
+        reached = np.cumsum((self.upper - self.lower)[order])
+        share = float(self.upper.sum()) - self.total
+        first = min(int(np.searchsorted(reached, share)), q.size - 1)
+        # where the slope is 0 up to the next entry, the middle
+        level = abs(reached[first] - share) <= 1e-12 * reached[-1] and first + 1 < q.size
+        return 0.5 * float(q[order[first]] + q[order[first + level]])
+
+    def _root(self, q: Vector) -> float:
+        """Where ``sum(clip((q - bias) / ridge, lower, upper)) == total``: Newton's method, held in an interval."""
+        low, high = float(q.min()), float(q.max())
+        bias = 0.5 * (low + high)
+        for _ in range(BIAS_STEPS):
+            z = (q - bias) / self.ridge
+            inside = (z > self.lower) & (z < self.upper)
+            excess = float(np.clip(z, self.lower, self.upper).sum()) - self.total
+            if excess == 0.0:
+                break
+            low, high = (bias, high) if excess > 0 else (low, bias)
+            last, bend = bias, float((1.0 / self.ridge[inside]).sum())
+            bias = bias + excess / bend if bend > 0 else 0.5 * (low + high)
+            if not low <= bias <= high:
+                bias = 0.5 * (low + high)
+            if abs(bias - last) <= EPS * abs(bias):
+                break
+        return bias
