@@ -1,0 +1,57 @@
+"""The error of a plug-in that breaks a rule, in words for its author."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import OracleOptError
+
+SHOWN = 12  # entries of an array that a message shows
+
+
+class ConformanceError(OracleOptError, AssertionError):
+    """A plug-in breaks a rule that the library relies on.
+
+    Parameters
+    ----------
+    subject : str
+        Which object breaks it.
+    rule : str
+        The rule.
+    seen : str
+        What was seen instead.
+    advice : str
+        What to do.
+    at : mapping from str to ndarray, optional
+        The points at which it was seen, by name.
+    """
+
+    def __init__(
+        self, subject: str, *, rule: str, seen: str, advice: str, at: Mapping[str, Vector] | None = None
+    ) -> None:
+        self.subject, self.rule, self.seen, self.advice = subject, rule, seen, advice
+        self.at = {name: np.array(point) for name, point in (at or {}).items()}
+        lines = [f"{subject} breaks a rule.", f"  rule: {rule}", f"  seen: {seen}"]
+        lines += [f"  at:   {name} = {np.array2string(np.asarray(z), threshold=SHOWN)}" for name, z in self.at.items()]
+        super().__init__("\n".join([*lines, f"  do:   {advice}"]))
+
+
+@contextmanager
+def ruled(subject: str, rule: str, advice: str, at: Mapping[str, Vector] | None = None) -> Iterator[None]:
+    """Turn whatever exception is raised inside into a `ConformanceError` of this rule."""
+    try:
+        yield
+    except ConformanceError:
+        raise
+    except Exception as problem:
+        seen = f"{type(problem).__name__} was raised: {problem}"
+        raise ConformanceError(subject, rule=rule, seen=seen, advice=advice, at=at) from problem
+
+
+def changed(before: Vector, after: Vector) -> bool:
+    """Whether an array is no longer what it was, to the last bit."""
+    return before.shape != after.shape or not bool(np.array_equal(before, after, equal_nan=True))
