@@ -1,0 +1,156 @@
+"""Whether cuts of several points can all be true: each is held against the values at all points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
+from oracle_opt.testing.conformance import ConformanceError
+
+MISTAKES = (
+    "the usual mistakes: a subgradient of the wrong sign, the value of a maximization without its minus, an inner "
+    "problem not solved to the end without an `error`, a function that is not convex (then say `convex = False`)"
+)
+
+
+def check_pairs(
+    subject: str, convex: bool, cuts: Sequence[Cut], feasible: Sequence[Vector], tolerance: float, step: float
+) -> None:
+    """Hold each cut against the values at the points of all others.
+
+    Parameters
+    ----------
+    subject : str
+        Which object gave the cuts.
+    convex : bool
+        Whether cuts claim to lie below f; else neighbors are compared by finite differences.
+    cuts : sequence of cuts
+        Answers of one oracle.
+    feasible : sequence of ndarray
+        Points known to be feasible.
+    tolerance : float
+        How far two answers may contradict each other, relative to the largest of their terms.
+    step : float
+        Points of a distance of so much of the longest one are neighbors, for finite differences.
+
+    Raises
+    ------
+    ConformanceError
+        Two answers cannot both be true.
+    """
+    valued = [cut for cut in cuts if isinstance(cut, ObjectiveCut)]
+    for cut in cuts:
+        if isinstance(cut, FeasibilityCut):
+            _check_half_spaces(subject, cut, [*feasible, *(one.point for one in valued)], tolerance)
+    for cut in valued:
+        _check_lower_bound(subject, cut, valued, tolerance)
+        _check_further_at_home(subject, cut, tolerance)
+        if convex:
+            for i, one in enumerate((cut, *cut.further)):
+                name = f"`further[{i - 1}]`" if i else "the cut"
+                _check_minorant(subject, name, one, valued, tolerance)
+            _check_summands(subject, cut, valued, tolerance)
+    if not convex:
+        _check_differences(subject, valued, step)
+
+
+def _check_minorant(subject: str, name: str, cut: ObjectiveCut, others: Sequence[ObjectiveCut], share: float) -> None:
+    for other in others:
+        away = other.point - cut.point
+        claimed = cut.value + float(cut.subgradient @ away)
+        terms = max(abs(cut.value), abs(other.upper), float(np.abs(cut.subgradient) @ np.abs(away)))
+        if claimed > other.upper + share * terms:
+            turned = cut.value - float(cut.subgradient @ away) <= other.upper + share * terms
+            raise ConformanceError(
+                subject,
+                rule=f"{name} lies below the function: f(z) >= value + subgradient @ (z - point) at every z",
+                seen=f"by {name} at `point` f(z) is at least {claimed:.10g}, and at z itself the oracle says "
+                f"that it is at most {other.upper:.10g}",
+                advice=("with the other sign of the subgradient the rule would hold here; " if turned else "")
+                + MISTAKES,
+                at={"point": cut.point, "z": other.point},
+            )
+
+
+def _check_further_at_home(subject: str, cut: ObjectiveCut, share: float) -> None:
+    """At their own point no further cut exceeds the value, convex or not."""
+    for i, one in enumerate(cut.further):
+        if one.value > cut.upper + share * max(abs(cut.value), abs(one.value)):
+            raise ConformanceError(
+                subject,
+                rule="each of `further` is a minorant by itself",
+                seen=f"`further[{i}].value` is {one.value:.10g}, and f(point) is at most {cut.upper:.10g}",
+                advice="give as value that of the affine function at the query point",
+                at={"point": cut.point},
+            )
+
+
+def _check_lower_bound(subject: str, cut: ObjectiveCut, others: Sequence[ObjectiveCut], share: float) -> None:
+    for other in others:
+        if cut.lower_bound > other.upper + share * max(abs(cut.lower_bound), abs(other.upper)):
+            raise ConformanceError(
+                subject,
+                rule="`lower_bound` is a bound on the minimum of f",
+                seen=f"it is {cut.lower_bound:.10g}, and at z the oracle says that f is at most {other.upper:.10g}",
+                advice="leave it out unless the oracle has a proof of its own",
+                at={"point": cut.point, "z": other.point},
+            )
+
+
+def _check_summands(subject: str, cut: ObjectiveCut, others: Sequence[ObjectiveCut], share: float) -> None:
+    """Those of one call are below those of every other, summand by summand."""
+    for other in others:
+        if len(cut.summands) != len(other.summands):
+            raise ConformanceError(
+                subject,
+                rule="`summands` are as many, and in the same order, in every answer",
+                seen=f"{len(cut.summands)} at `point` and {len(other.summands)} at z",
+                advice="give a cut of every summand, one that is 0 included, or give none at all",
+                at={"point": cut.point, "z": other.point},
+            )
+        for j, (one, two) in enumerate(zip(cut.summands, other.summands, strict=True)):
+            _check_minorant(subject, f"`summands[{j}]`", one, [two], share)
+
+
+def _check_half_spaces(subject: str, cut: FeasibilityCut, feasible: Sequence[Vector], share: float) -> None:
+    for i, one in enumerate((cut, *cut.further)):
+        name = f"`further[{i - 1}]` of a feasibility cut" if i else "a feasibility cut"
+        for z in feasible:
+            away = z - one.point
+            terms = max(1.0, abs(one.violation), float(np.abs(one.normal) @ np.abs(away)))
+            excess = one.violation + float(one.normal @ away) - one.error
+            if excess > share * terms:
+                raise ConformanceError(
+                    subject,
+                    rule=f"{name} holds at every feasible z: violation + normal @ (z - point) <= 0",
+                    seen=f"it is {excess:.6g} at a point z that is feasible",
+                    advice="turn the normal, if it points inside; else state as `error` what the oracle tolerates",
+                    at={"point": one.point, "z": z},
+                )
+
+
+def _check_differences(subject: str, cuts: Sequence[ObjectiveCut], step: float) -> None:
+    """Between neighbors the slope is that of one end, or of the other, or between (no cut is a minorant)."""
+    longest = max(float(np.linalg.norm(cut.point - cuts[0].point)) for cut in cuts)
+    start = cuts[0]
+    for end in cuts[1:]:
+        away = end.point - start.point
+        length = float(np.linalg.norm(away))
+        if not 0 < length <= 2 * step * longest:
+            continue
+        slopes = [float(cut.subgradient @ away) / length for cut in (start, end)]
+        difference = (end.value - start.value) / length
+        size = max(abs(start.value), abs(end.value))
+        noise = (1e-12 * size + start.error + end.error) / length + 1e-3 * max(map(abs, slopes))
+        if not min(slopes) - noise <= difference <= max(slopes) + noise:
+            raise ConformanceError(
+                subject,
+                rule="the subgradient of a function that is not convex is its gradient",
+                seen=f"the values of two neighbors change by {difference:.6g} a unit of length, and the gradients say "
+                f"{slopes[0]:.6g} and {slopes[1]:.6g}",
+                advice="compare the gradient with finite differences, component by component",
+                at={"point": start.point, "z": end.point},
+            )
