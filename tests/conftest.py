@@ -1,12 +1,13 @@
-"""What several test files share: data sets, and the checks every oracle has to pass."""
+"""What several test files share: data sets, and the checks every oracle of kernels has to pass."""
 
+import functools
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from oracle_opt import Query
+from oracle_opt import testing
 
 
 @pytest.fixture(scope="session")
@@ -29,46 +30,5 @@ def training_part():
 
 @pytest.fixture(scope="session")
 def check_oracle():
-    return assert_oracle_conforms
-
-
-def assert_oracle_conforms(oracle, points, *, accuracies=(None, 1e-2, 1e-10), rounding=1e-9, step=1e-4):
-    """Assert what any generator relies on, for an oracle that answers each of the points with an objective cut.
-
-    Shapes; errors not negative and as small as wished; minorants below the function at every other point, whatever the
-    accuracy; lower bounds below all values; answers that do not depend on what was asked before, up to their error;
-    finite differences between the slopes at both ends, as convexity has it.
-    """
-    cuts = []
-    for accuracy in accuracies:
-        for point in points:
-            given = np.array(point)
-            cut = oracle.query(Query(given, accuracy=accuracy))
-            assert cut.point.shape == cut.subgradient.shape == (oracle.domain.dimension,)
-            np.testing.assert_array_equal(cut.point, point)
-            np.testing.assert_array_equal(given, point)
-            assert np.isfinite(cut.value)
-            assert np.isfinite(cut.subgradient).all()
-            assert cut.error >= 0.0
-            if accuracy is not None:
-                assert cut.error <= (accuracy + rounding) * abs(cut.upper)
-            cuts.append(cut)
-    slack = rounding * max(abs(cut.upper) for cut in cuts)
-    for x in cuts:
-        for z in cuts:
-            assert z.upper >= x.value + x.subgradient @ (z.point - x.point) - slack
-            assert z.upper >= x.lower_bound - slack
-    oracle.reset()
-    for first, cut in reversed(list(zip(cuts, cuts, strict=True))):
-        again = oracle.query(Query(first.point, accuracy=1e-10))
-        assert cut.value - slack <= again.upper
-        assert again.value <= cut.upper + slack
-    oracle.reset()
-    tight = Query(points[0], accuracy=1e-13)
-    value, subgradient = oracle.query(tight).value, oracle.query(tight).subgradient
-    for other in points[1:]:
-        end = oracle.query(Query(points[0] + step * (other - points[0]), accuracy=1e-13))
-        difference = (end.value - value) / step
-        low, high = subgradient @ (other - points[0]), end.subgradient @ (other - points[0])
-        noise = (1e-12 / step) * abs(value) + 1e-3 * abs(low)
-        assert low - noise <= difference <= high + noise
+    """Function from an oracle and points: what the library checks of it, and errors as small as wished."""
+    return functools.partial(testing.check_oracle, accuracies=(1e-2, 1e-10))

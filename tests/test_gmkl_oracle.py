@@ -63,7 +63,7 @@ def test_conforms(check_oracle, r, C) -> None:
     X, y = problem()
     bank = uci_bank(X)
     # SVMs of different accuracy have bounds of different scales; the finite difference wants interior points
-    check_oracle(GMKLOracle(bank, y, r, C=C), points(bank.n_kernels, 5), rounding=1e-8)
+    check_oracle(GMKLOracle(bank, y, r, C=C), points(bank.n_kernels, 5), tolerance=1e-8)
 
 
 def by_clarabel(bank: GramBank, y: np.ndarray, C: float, r: Regularizer) -> float:

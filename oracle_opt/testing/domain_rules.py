@@ -155,7 +155,10 @@ def _projected(exam: _Exam, point: Vector, metric: Vector | None) -> Vector:
         raise exam.fail("`project` leaves its argument alone", "it changed the point", "work on a copy", point=point)
     if np.shape(nearest) != point.shape or not np.isfinite(nearest).all():
         raise exam.fail(
-            "`project` gives `dimension` finite numbers", f"{nearest!r}", "give an array of the point's shape", point=point
+            "`project` gives `dimension` finite numbers",
+            f"{nearest!r}",
+            "give an array of the point's shape",
+            point=point,
         )
     if not exam.domain.contains(nearest, exam.tolerance):
         raise exam.fail(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,7 @@ def _places(
     """The points, those half way between neighbors, and those at a small step from the first towards the others."""
     base = points_of(domain, count, np.random.default_rng(seed)) if given is None else given
     base = [*base, *known]
-    middles = [0.5 * (x + z) for x, z in zip(base[:-1], base[1:], strict=True)]
+    middles = [0.5 * (x + z) for x, z in pairwise(base)]
     near = [base[0] + step * (z - base[0]) for z in base[1:]]
     return [*base, *middles, *near]
 
