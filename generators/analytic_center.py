@@ -7,13 +7,13 @@ import numpy as np
 from oracle_opt import (
     Domain,
     FeasibilityCut,
-    InvalidArgument,
     Minorant,
     ObjectiveCut,
     Query,
     QueryPointGenerator,
     Step,
 )
+from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.generators.masters.chebyshev import ChebyshevLP
@@ -88,13 +88,13 @@ class AnalyticCenter(QueryPointGenerator):
         max_cuts: int = 1000,
         tune_accuracy: bool = False,
     ) -> None:
-        self.epigraph = epigraph
-        self.upper_weight = upper_weight
-        self.domain_weight = domain_weight
-        self.proximal = proximal
-        self.vanishing = vanishing
-        self.max_cuts = max_cuts
-        self.tune_accuracy = tune_accuracy
+        self.epigraph = flag("epigraph", epigraph)
+        self.upper_weight = None if upper_weight is None else real("upper_weight", upper_weight, above=0.0)
+        self.domain_weight = real("domain_weight", domain_weight, above=0.0)
+        self.proximal = real("proximal", proximal, least=0.0)
+        self.vanishing = real("vanishing", vanishing, least=0.0, below=1.0)
+        self.max_cuts = whole("max_cuts", max_cuts)
+        self.tune_accuracy = flag("tune_accuracy", tune_accuracy)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints."""
@@ -102,14 +102,6 @@ class AnalyticCenter(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        for name in ("domain_weight", "upper_weight"):
-            weight = getattr(self, name)
-            if weight is not None and not weight > 0:
-                raise InvalidArgument(f"`{name}` must be positive, got {weight!r}")
-        if not self.proximal >= 0:
-            raise InvalidArgument(f"`proximal` must be at least 0, got {self.proximal!r}")
-        if not 0 <= self.vanishing < 1:
-            raise InvalidArgument(f"`vanishing` must be at least 0 and below 1, got {self.vanishing!r}")
         self._domain = working_polyhedron(domain)
         constraints = self._domain.linear_constraints()
         assert constraints is not None

@@ -14,6 +14,7 @@ from oracle_opt import (
     Step,
 )
 from oracle_opt._deadline import seconds_left
+from oracle_opt.arguments import flag
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.cuts import Cut
@@ -54,7 +55,7 @@ class Ellipsoid(QueryPointGenerator):
     takes_feasibility_cuts = True
 
     def __init__(self, deep: bool = True) -> None:
-        self.deep = deep
+        self.deep = flag("deep", deep)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain that no ellipsoid holds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from oracle_opt import Domain, InvalidArgument, ObjectiveCut, SequentialGenerator
+from oracle_opt.arguments import flag
 from oracle_opt.arrays import Vector
 
 
@@ -30,7 +31,7 @@ class FixedPoint(SequentialGenerator):
     """
 
     def __init__(self, updates: bool = False) -> None:
-        self.updates = updates
+        self.updates = flag("updates", updates)
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Ask once, or from update to update."""

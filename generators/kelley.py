@@ -11,6 +11,7 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
+from oracle_opt.arguments import flag, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.feasible_points import nothing_left
@@ -52,9 +53,9 @@ class Kelley(QueryPointGenerator):
     takes_feasibility_cuts = True
 
     def __init__(self, chebyshev: bool = False, max_cuts: int = 5000, tune_accuracy: bool = False) -> None:
-        self.chebyshev = chebyshev
-        self.max_cuts = max_cuts
-        self.tune_accuracy = tune_accuracy
+        self.chebyshev = flag("chebyshev", chebyshev)
+        self.max_cuts = whole("max_cuts", max_cuts)
+        self.tune_accuracy = flag("tune_accuracy", tune_accuracy)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints."""

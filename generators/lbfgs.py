@@ -7,7 +7,8 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracle_opt import Domain, InvalidArgument, ObjectiveCut, SequentialGenerator
+from oracle_opt import Domain, ObjectiveCut, SequentialGenerator
+from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
 
 
@@ -33,8 +34,8 @@ class LBFGS(SequentialGenerator):
     """
 
     def __init__(self, memory: int = 10, sufficient_decrease: float = 1e-4) -> None:
-        self.memory = memory
-        self.sufficient_decrease = sufficient_decrease
+        self.memory = whole("memory", memory)
+        self.sufficient_decrease = real("sufficient_decrease", sufficient_decrease, above=0.0, below=1.0)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse constraints other than bounds, under which alone the two-metric projection descends."""
@@ -45,11 +46,6 @@ class LBFGS(SequentialGenerator):
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Descend."""
-        if int(self.memory) != self.memory or self.memory < 1 or not 0 < self.sufficient_decrease < 1:
-            raise InvalidArgument(
-                "`memory` must be a positive integer and `sufficient_decrease` in (0, 1), "
-                f"got {self.memory!r} and {self.sufficient_decrease!r}"
-            )
         bounds = domain.linear_constraints()
         assert bounds is not None  # else refused
         lower, upper = bounds.lower, bounds.upper

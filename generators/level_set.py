@@ -5,13 +5,13 @@ from __future__ import annotations
 from oracle_opt import (
     Domain,
     FeasibilityCut,
-    InvalidArgument,
     Minorant,
     ObjectiveCut,
     Query,
     QueryPointGenerator,
     Step,
 )
+from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.feasible_points import nothing_left
@@ -78,11 +78,11 @@ class LevelSet(QueryPointGenerator):
         adaptive: bool = True,
         tune_accuracy: bool = False,
     ) -> None:
-        self.level = level
-        self.entropic = entropic
-        self.max_cuts = max_cuts
-        self.adaptive = adaptive
-        self.tune_accuracy = tune_accuracy
+        self.level = real("level", level, above=0.0, below=1.0)
+        self.entropic = None if entropic is None else flag("entropic", entropic)
+        self.max_cuts = whole("max_cuts", max_cuts)
+        self.adaptive = flag("adaptive", adaptive)
+        self.tune_accuracy = flag("tune_accuracy", tune_accuracy)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints, or without entropy where it is asked for."""
@@ -92,8 +92,6 @@ class LevelSet(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        if not 0 < self.level < 1:
-            raise InvalidArgument(f"`level` must lie strictly between 0 and 1, got {self.level!r}")
         self._model = CuttingPlaneModel(working_polyhedron(domain), self.max_cuts)
         self._point: Vector | None = point
         self._level = self.level

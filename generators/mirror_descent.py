@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import Domain, Exhausted, InvalidArgument, ObjectiveCut, QueryPointGenerator, Step
+from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut
 
@@ -37,7 +38,7 @@ class MirrorDescent(QueryPointGenerator):
     """
 
     def __init__(self, scale: float = 1.0) -> None:
-        self.scale = scale
+        self.scale = real("scale", scale, above=0.0)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse everything but simplices and their products."""
@@ -45,8 +46,6 @@ class MirrorDescent(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`."""
-        if not self.scale > 0:
-            raise InvalidArgument(f"`scale` must be positive, got {self.scale!r}")
         blocks = domain.simplices()
         assert blocks is not None  # else refused
         self._blocks = blocks

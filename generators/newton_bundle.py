@@ -7,13 +7,13 @@ import numpy as np
 from oracle_opt import (
     Cut,
     Domain,
-    InvalidArgument,
     Minorant,
     ObjectiveCut,
     Query,
     QueryPointGenerator,
     Step,
 )
+from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
@@ -79,10 +79,10 @@ class NewtonBundle(QueryPointGenerator):
     needs_convexity = True
 
     def __init__(self, switch: float = 0.05, memory: int = 3, level: float = 0.8, max_cuts: int = 1000) -> None:
-        self.switch = switch
-        self.memory = memory
-        self.level = level
-        self.max_cuts = max_cuts
+        self.switch = real("switch", switch, above=0.0, below=1.0)
+        self.memory = whole("memory", memory)
+        self.level = real("level", level, above=0.0, below=1.0)
+        self.max_cuts = whole("max_cuts", max_cuts)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse everything but a simplex, scaled or not."""
@@ -90,18 +90,7 @@ class NewtonBundle(QueryPointGenerator):
         return "it needs a domain that is one simplex" if blocks is None or len(blocks.sizes) > 1 else None
 
     def reset(self, domain: Domain, point: Vector) -> None:
-        """Start at `point`, without cuts.
-
-        Raises
-        ------
-        InvalidArgument
-            `level` or `switch` is not between 0 and 1, or `memory` below 1.
-        """
-        for name, value in (("level", self.level), ("switch", self.switch)):
-            if not 0 < value < 1:
-                raise InvalidArgument(f"`{name}` must lie strictly between 0 and 1, got {value!r}")
-        if not self.memory >= 1:
-            raise InvalidArgument(f"`memory` must be at least 1, got {self.memory!r}")
+        """Start at `point`, without cuts."""
         blocks = domain.simplices()
         assert blocks is not None  # else refused
         self._blocks = blocks

@@ -6,7 +6,8 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracle_opt import Domain, InvalidArgument, ObjectiveCut, Query, SequentialGenerator
+from oracle_opt import Domain, ObjectiveCut, Query, SequentialGenerator
+from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 
 
@@ -37,15 +38,11 @@ class ProjectedGradient(SequentialGenerator):
     """
 
     def __init__(self, sufficient_decrease: float = 1e-4, accuracy: float | None = None) -> None:
-        self.sufficient_decrease = sufficient_decrease
-        self.accuracy = accuracy
+        self.sufficient_decrease = real("sufficient_decrease", sufficient_decrease, above=0.0, below=1.0)
+        self.accuracy = None if accuracy is None else real("accuracy", accuracy, above=0.0)
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
         """Descend."""
-        if not 0 < self.sufficient_decrease < 1:
-            raise InvalidArgument(f"`sufficient_decrease` must be in (0, 1), got {self.sufficient_decrease!r}")
-        if self.accuracy is not None and not self.accuracy > 0:
-            raise InvalidArgument(f"`accuracy` must be positive or None, got {self.accuracy!r}")
         self.center = cut = yield Query(point, self.accuracy)
         norm = float(np.linalg.norm(cut.subgradient))
         if norm == 0:

@@ -8,12 +8,12 @@ from oracle_opt import (
     Domain,
     Exhausted,
     FeasibilityCut,
-    InvalidArgument,
     Minorant,
     ObjectiveCut,
     QueryPointGenerator,
     Step,
 )
+from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
@@ -61,9 +61,9 @@ class ProximalBundle(QueryPointGenerator):
     takes_feasibility_cuts = True
 
     def __init__(self, descent: float = 0.1, proximal: float | None = None, max_cuts: int = 1000) -> None:
-        self.descent = descent
-        self.proximal = proximal
-        self.max_cuts = max_cuts
+        self.descent = real("descent", descent, above=0.0, below=0.5)
+        self.proximal = None if proximal is None else real("proximal", proximal, above=0.0)
+        self.max_cuts = whole("max_cuts", max_cuts)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without linear constraints."""
@@ -71,10 +71,6 @@ class ProximalBundle(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        if not 0 < self.descent < 0.5:
-            raise InvalidArgument(f"`descent` must lie strictly between 0 and 1/2, got {self.descent!r}")
-        if self.proximal is not None and not self.proximal > 0:
-            raise InvalidArgument(f"`proximal` must be positive, got {self.proximal!r}")
         self._domain = domain
         # what is not simple in the domain becomes rows of the master
         self._master, self._equations, self._rhs = simple_part(domain)

@@ -6,7 +6,8 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracle_opt import Domain, InvalidArgument, ObjectiveCut, SequentialGenerator
+from oracle_opt import Domain, ObjectiveCut, SequentialGenerator
+from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 
 
@@ -39,9 +40,9 @@ class QuasiNewton(SequentialGenerator):
     """
 
     def __init__(self, shrinkage: float = 10.0, least_step: float = 1e-6, spread: float = 1e4) -> None:
-        self.shrinkage = shrinkage
-        self.least_step = least_step
-        self.spread = spread
+        self.shrinkage = real("shrinkage", shrinkage, above=1.0)
+        self.least_step = real("least_step", least_step, above=0.0, below=1.0)
+        self.spread = real("spread", spread, above=1.0)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse domains without a projection in a diagonal metric."""
@@ -49,11 +50,6 @@ class QuasiNewton(SequentialGenerator):
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Run Algorithm 1."""
-        if not (self.shrinkage > 1 and 0 < self.least_step < 1 and self.spread > 1):
-            raise InvalidArgument(
-                "`shrinkage` and `spread` must be above 1 and `least_step` in (0, 1), got "
-                f"{self.shrinkage!r}, {self.spread!r} and {self.least_step!r}"
-            )
         self.center = cut = yield point
         norm = float(np.linalg.norm(cut.subgradient))
         if not 0 < norm < np.inf:

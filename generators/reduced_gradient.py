@@ -7,6 +7,7 @@ from collections.abc import Generator
 import numpy as np
 
 from oracle_opt import Domain, ObjectiveCut, SequentialGenerator, SimplexBlocks
+from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 
 
@@ -37,7 +38,7 @@ class ReducedGradient(SequentialGenerator):
     """
 
     def __init__(self, line_tolerance: float = 1e-2) -> None:
-        self.line_tolerance = line_tolerance
+        self.line_tolerance = real("line_tolerance", line_tolerance, above=0.0, below=1.0)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse everything but a simplex, scaled or not."""

@@ -15,6 +15,7 @@ from oracle_opt import (
     SpectralPart,
     Step,
 )
+from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, flattened, minimize_spectral
 
@@ -100,10 +101,10 @@ class SpectralBundle(QueryPointGenerator):
     def __init__(
         self, descent: float = 0.1, proximal: float | None = None, min_order: int = 30, max_order: int = 100
     ) -> None:
-        self.descent = descent
-        self.proximal = proximal
-        self.min_order = min_order
-        self.max_order = max_order
+        self.descent = real("descent", descent, above=0.0, below=0.5)
+        self.proximal = None if proximal is None else real("proximal", proximal, above=0.0)
+        self.min_order = whole("min_order", min_order, least=2)
+        self.max_order = whole("max_order", max_order, least=2)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain with constraints, which the master does not know."""
@@ -114,14 +115,6 @@ class SpectralBundle(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without vectors."""
-        if not 0 < self.descent < 0.5:
-            raise InvalidArgument(f"`descent` must lie strictly between 0 and 1/2, got {self.descent!r}")
-        if self.proximal is not None and not self.proximal > 0:
-            raise InvalidArgument(f"`proximal` must be positive, got {self.proximal!r}")
-        for name in ("min_order", "max_order"):
-            order = getattr(self, name)
-            if int(order) != order or order < 2:
-                raise InvalidArgument(f"`{name}` must be an integer of at least 2, got {order!r}")
         self._domain = domain
         self._ball = domain.enclosing_ball()  # of the set in which a minimizer is promised
         self._point = point

@@ -6,7 +6,8 @@ from collections.abc import Generator
 
 import numpy as np
 
-from oracle_opt import Domain, InvalidArgument, ObjectiveCut, Query, SequentialGenerator
+from oracle_opt import Domain, ObjectiveCut, Query, SequentialGenerator
+from oracle_opt.arguments import flag, real
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import relative_gap
 
@@ -71,12 +72,12 @@ class SPG(SequentialGenerator):
         tune_accuracy: bool = False,
         entropic: bool | None = None,
     ) -> None:
-        self.max_length = max_length
-        self.sufficient_decrease = sufficient_decrease
-        self.spectral = spectral
-        self.nonmonotone = nonmonotone
-        self.tune_accuracy = tune_accuracy
-        self.entropic = entropic
+        self.max_length = real("max_length", max_length, above=0.0, infinite=True)
+        self.sufficient_decrease = real("sufficient_decrease", sufficient_decrease, above=0.0, below=1.0)
+        self.spectral = flag("spectral", spectral)
+        self.nonmonotone = flag("nonmonotone", nonmonotone)
+        self.tune_accuracy = flag("tune_accuracy", tune_accuracy)
+        self.entropic = None if entropic is None else flag("entropic", entropic)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without entropy where it is asked for."""
@@ -86,11 +87,6 @@ class SPG(SequentialGenerator):
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
         """Run Algorithm 1."""
-        if not (self.max_length > 0 and 0 < self.sufficient_decrease < 1):
-            raise InvalidArgument(
-                "`max_length` must be positive and `sufficient_decrease` in (0, 1), "
-                f"got {self.max_length!r} and {self.sufficient_decrease!r}"
-            )
         accuracy = 1e-1 if self.tune_accuracy else None
         cut = yield Query(point, accuracy)
         self.center = cut

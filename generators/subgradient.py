@@ -8,12 +8,12 @@ from oracle_opt import (
     Domain,
     Exhausted,
     FeasibilityCut,
-    InvalidArgument,
     Minorant,
     ObjectiveCut,
     QueryPointGenerator,
     Step,
 )
+from oracle_opt.arguments import flag, real
 from oracle_opt.arrays import Vector
 
 
@@ -44,13 +44,11 @@ class Subgradient(QueryPointGenerator):
     takes_feasibility_cuts = True
 
     def __init__(self, polyak: bool = False, scale: float = 1.0) -> None:
-        self.polyak = polyak
-        self.scale = scale
+        self.polyak = flag("polyak", polyak)
+        self.scale = real("scale", scale, above=0.0)
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`."""
-        if not self.scale > 0:
-            raise InvalidArgument(f"`scale` must be positive, got {self.scale!r}")
         self._domain = domain
         self._point: Vector | None = point
         self._size: float | None = None

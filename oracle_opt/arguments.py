@@ -86,8 +86,7 @@ def real(
     number = float(value)
     fits = least <= number <= most and (number > above or above == -inf) and (number < below or below == inf)
     if not fits or isnan(number) or (abs(number) == inf and not infinite):
-        wanted = _bounds(least, above, most, below) or "finite"
-        raise InvalidArgument(f"`{name}` must be {wanted}, got {value!r}")
+        raise InvalidArgument(f"`{name}` must {_bounds(least, above, most, below)}, got {value!r}")
     return number
 
 
@@ -117,6 +116,10 @@ def floats(name: str, values: ArrayLike, instead: str = "an array of real number
 
 def _bounds(least: float, above: float, most: float, below: float) -> str:
     """Say in words which numbers are allowed."""
+    if above > -inf and below < inf:
+        return f"lie strictly between {above:g} and {below:g}"
+    if least > -inf and most < inf:
+        return f"lie between {least:g} and {most:g}"
     parts = []
     if above == 0.0:
         parts.append("positive")
@@ -128,4 +131,4 @@ def _bounds(least: float, above: float, most: float, below: float) -> str:
         parts.append(f"below {below:g}")
     elif most < inf:
         parts.append(f"at most {most:g}")
-    return " and ".join(parts)
+    return f"be {' and '.join(parts) or 'finite'}"

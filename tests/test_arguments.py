@@ -28,19 +28,21 @@ def test_numbers_of_any_kind_are_taken(value):
 @pytest.mark.parametrize(
     ("bounds", "good", "bad", "words"),
     [
-        ({"above": 0.0}, 1e-300, 0.0, "positive"),
-        ({"least": 0.0}, 0.0, -1e-300, "at least 0"),
-        ({"above": 0.0, "below": 1.0}, 0.5, 1.0, "positive and below 1"),
-        ({"above": 0.0, "most": 1.0}, 1.0, 1.5, "positive and at most 1"),
-        ({"least": 1.0, "infinite": True}, np.inf, np.nan, "at least 1"),
-        ({"least": 1.0}, 1.0, np.inf, "at least 1"),
-        ({}, -1e300, np.inf, "finite"),
-        ({"above": 2.0}, 3.0, 2.0, "above 2"),
+        ({"above": 0.0}, 1e-300, 0.0, "be positive"),
+        ({"least": 0.0}, 0.0, -1e-300, "be at least 0"),
+        ({"above": 0.0, "below": 1.0}, 0.5, 1.0, "lie strictly between 0 and 1"),
+        ({"above": 0.0, "most": 1.0}, 1.0, 1.5, "be positive and at most 1"),
+        ({"least": 1.0, "infinite": True}, np.inf, np.nan, "be at least 1"),
+        ({"least": 1.0}, 1.0, np.inf, "be at least 1"),
+        ({"least": 0.0, "most": 1.0}, 1.0, 1.5, "lie between 0 and 1"),
+        ({"least": 0.0, "below": 1.0}, 0.0, 1.0, "be at least 0 and below 1"),
+        ({}, -1e300, np.inf, "be finite"),
+        ({"above": 2.0}, 3.0, 2.0, "be above 2"),
     ],
 )
 def test_bounds_of_numbers(bounds, good, bad, words):
     assert real("t", good, **bounds) == good
-    with pytest.raises(InvalidArgument, match=f"`t` must be {words}, got"):
+    with pytest.raises(InvalidArgument, match=f"`t` must {words}, got"):
         real("t", bad, **bounds)
 
 

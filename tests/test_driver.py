@@ -286,18 +286,18 @@ def test_convexity_and_feasibility_cuts_are_checked_before_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("generator", "message"),
+    ("make", "message"),
     [
-        (LevelSet(level=1.0), "`level` must lie strictly between 0 and 1"),
-        (AnalyticCenter(domain_weight=0.0), "`domain_weight` must be positive"),
-        (AnalyticCenter(proximal=-1.0), "`proximal` must be at least 0"),
-        (Subgradient(scale=0.0), "`scale` must be positive"),
-        (SPG(max_length=-1.0), "`max_length` must be positive"),
+        (lambda: LevelSet(level=1.0), "`level` must lie strictly between 0 and 1"),
+        (lambda: AnalyticCenter(domain_weight=0.0), "`domain_weight` must be positive"),
+        (lambda: AnalyticCenter(proximal=-1.0), "`proximal` must be at least 0"),
+        (lambda: Subgradient(scale=0.0), "`scale` must be positive"),
+        (lambda: SPG(max_length=-1.0), "`max_length` must be positive"),
     ],
 )
-def test_generator_parameters_are_checked(oracle, generator, message) -> None:
+def test_generator_parameters_are_checked_at_once(make, message) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        minimize(oracle, generator)
+        make()
 
 
 def test_inexact_values_widen_the_upper_bound_only() -> None:

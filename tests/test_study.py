@@ -8,7 +8,7 @@ import pytest
 from oracle_opt import InvalidArgument, InvalidData, StoreMismatch, minimize
 from oracle_opt.datasets import Dataset, load
 from oracle_opt.files import TEMPORARY, atomic_file, atomic_text
-from oracle_opt.generators import SPG, FixedPoint, Kelley, LevelSet, Subgradient
+from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.oracles import MKLOracle, uci_bank
 from oracle_opt.study import (
     GENERATORS,
@@ -31,6 +31,13 @@ def made_up(name="moons", n=60, d=3, seed=0):
     X = rng.normal(size=(n, d)) * [1.0, 10.0, 100.0][:d]
     y = np.where(X[:, 0] ** 2 + 0.1 * X[:, 1] + 0.3 * rng.normal(size=n) > 0.7, 1.0, -1.0)
     return Dataset(name, X, y, tuple("abc"[:d]), "made up", "here")
+
+
+class Broken(FixedPoint):
+    """Raises where a run begins."""
+
+    def reset(self, domain, point):
+        raise InvalidArgument("it is broken")
 
 
 class Dying(FixedPoint):
@@ -237,11 +244,11 @@ def test_writing_is_all_or_nothing(tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failure_costs_one_run(tmp_path, jobs):
-    generators = {"kelley": Kelley(), "broken": SPG(max_length=-1), "fixed-point": FixedPoint()}
+    generators = {"kelley": Kelley(), "broken": Broken(), "fixed-point": FixedPoint()}
     seen = []
     outcome = compare([made_up()], generators, tmp_path, splits=2, jobs=jobs, on_run=seen.append)
     assert sorted(failure.key for failure in outcome.failures) == [("moons", "broken", 0), ("moons", "broken", 1)]
-    assert "`max_length` must be positive" in outcome.failures[0].message
+    assert "it is broken" in outcome.failures[0].message
     assert len(outcome.runs) == 4
     assert len(seen) == 6
     assert "Traceback" in (tmp_path / "failures.txt").read_text()
