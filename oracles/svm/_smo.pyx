@@ -15,41 +15,30 @@ import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport floating
-from libc.float cimport LDBL_EPSILON
 from libc.math cimport fabs, sqrt
-from libc.stdlib cimport free as libc_free, realloc
-from libc.string cimport memcpy, memmove
-from scipy.linalg.cython_blas cimport dtrsm, dtrsv
-from scipy.linalg.cython_lapack cimport dpotrf
+from libc.string cimport memcpy
+
+from _active cimport active_set
+from _certificate cimport measure, prove, settle
+from _newton cimport newton
+from _numbers cimport EPS, FAR
+from _rounding cimport Certificate, Drift, find_slack, primal_of, refreshed, sharpen, stale
+from _steps cimport choose_pieces, residual, take_steps
 
 cdef enum:
-    BLOCK = 64          # entries whose extreme is kept in registers before it is compared with the best of all
     WORK_ROWS = 18
-    ROUNDS = 30         # of Newton's method: limit on factorizations,
-    PATIENCE = 4        # and on those in a row without fewer wrong memberships
     TRIES = 12          # of Newton's method, each after steps to a tenth of the violation, or after twice as many
     MOST_ROUGH = 1000   # free variables for Newton's method before the violation is small
-    MOST_FREE = 20_000  # a matrix of this side is 3.2 GB
 
-cdef double FAR = 1e300             # an infinity that -ffast-math understands
-cdef double EPS = 2.220446049250313e-16
 cdef double LOOSE = 0.03            # violation, in units of the margin, at which Newton's method is tried first
 cdef double WORTH_NEWTON = 1e-4     # relative gap that two-variable steps mostly reach as fast: they may try first
 cdef double NEARLY = 1e-9           # relative gap below which further progress is not waited for as long
-cdef double SINGULAR = 1e-13        # least squared pivot, relative to the largest diagonal entry
-cdef double LEAST_SLACK = 1e-12     # on the gradient of a variable at its bound, in units of the margin
 
 # How a solve ended; the order is that of box.SVMStatus.
 cdef enum:
     CONVERGED = 0
     STEP_LIMIT = 1
     ROUNDING_FLOOR = 2
-
-include "_steps.pxi"
-include "_rounding.pxi"
-include "_certificate.pxi"
-include "_newton.pxi"
-include "_active.pxi"
 
 
 def signed_box(const double[::1] y, const double[::1] C):

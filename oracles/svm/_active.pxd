@@ -1,8 +1,18 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # The primal active-set method, for kernels that are singular on the free variables (few features, equal points).
 # Scheinberg (2006), "An efficient implementation of an active set method for SVMs", JMLR 7, in signed variables.
 #
 # L is the factor of Q = K_FF + shift, packed row by row. The shift changes nothing since sum(b) is fixed, and makes Q
 # positive definite as soon as no direction of sum 0 is flat: the rank of K plus one variables can be free at once.
+
+from cython cimport floating
+from libc.math cimport fabs, sqrt
+from libc.stdlib cimport free as libc_free, realloc
+from libc.string cimport memmove
+
+from _newton cimport PATIENCE, SINGULAR, enter_piece, rounding_of_gradient, wrongness
+from _numbers cimport FAR
+from _steps cimport subtract_columns
 
 
 cdef inline Py_ssize_t packed(Py_ssize_t r) noexcept nogil:
@@ -11,7 +21,7 @@ cdef inline Py_ssize_t packed(Py_ssize_t r) noexcept nogil:
 
 # Row m of L for a new variable j; returns the square of its last entry, which is left out.
 # NumPy: row = solve(L, Q[free, j]); return Q[j, j] - row @ row
-cdef double new_row(
+cdef inline double new_row(
     const floating* K, Py_ssize_t n, const Py_ssize_t* free, Py_ssize_t m, Py_ssize_t j, double shift, double* L,
 ) noexcept nogil:
     cdef double* row = L + packed(m)
@@ -30,7 +40,7 @@ cdef double new_row(
 
 
 # Take the variable at position p out of free and L, by rotations of neighboring columns.
-cdef void drop(Py_ssize_t p, Py_ssize_t* free, Py_ssize_t* m, double* L) noexcept nogil:
+cdef inline void drop(Py_ssize_t p, Py_ssize_t* free, Py_ssize_t* m, double* L) noexcept nogil:
     cdef Py_ssize_t k, r
     cdef double* row
     cdef double x, cosine, sine, length
@@ -50,7 +60,7 @@ cdef void drop(Py_ssize_t p, Py_ssize_t* free, Py_ssize_t* m, double* L) noexcep
 
 
 # NumPy: x[:] = solve(L.T, x)
-cdef void solve_transposed(const double* L, Py_ssize_t m, double* x) noexcept nogil:
+cdef inline void solve_transposed(const double* L, Py_ssize_t m, double* x) noexcept nogil:
     cdef const double* row
     cdef Py_ssize_t c, k
     for c in range(m - 1, -1, -1):
@@ -62,7 +72,7 @@ cdef void solve_transposed(const double* L, Py_ssize_t m, double* x) noexcept no
 
 # Move b[free] by t d with the largest t <= most that stays in the box; what b moved is added to change. Returns the
 # position of the variable that met its bound first, and is put on it, or -1; reached[0] = t.
-cdef Py_ssize_t move(
+cdef inline Py_ssize_t move(
     const double* lower, const double* upper, const Py_ssize_t* free, Py_ssize_t m, const double* d, double most,
     double* b, double* change, double* reached,
 ) noexcept nogil:
@@ -88,7 +98,7 @@ cdef Py_ssize_t move(
 # Make variable j free. If Q would become singular, b moves along the flat direction, uphill, until a variable meets
 # its bound: that one is bound from then on, and if it is another than j, j is tried again. The gradient stays as it is,
 # for K times a flat direction is 0. `d` has room for m + 1 numbers.
-cdef void enter(
+cdef inline void enter(
     const floating* K, Py_ssize_t n, const double* lower, const double* upper, double least_pivot, double shift,
     Py_ssize_t j, Py_ssize_t* free, Py_ssize_t* m, double* L, double* d, double* b, const double* g, double* change,
 ) noexcept nogil:
@@ -119,7 +129,7 @@ cdef void enter(
 
 
 # Room for another row of L. Returns whether there is any.
-cdef bint reserve(double** L, Py_ssize_t* room, Py_ssize_t m) noexcept nogil:
+cdef inline bint reserve(double** L, Py_ssize_t* room, Py_ssize_t m) noexcept nogil:
     cdef double* grown
     if m < room[0]:
         return True
@@ -133,7 +143,7 @@ cdef bint reserve(double** L, Py_ssize_t* room, Py_ssize_t m) noexcept nogil:
 
 # d with Q d = r - multiplier and sum(d) = -excess, r the gradient of the free variables; returns the bias, which is
 # their gradient after the whole step. `w` has room for m numbers.
-cdef double direction(
+cdef inline double direction(
     Py_ssize_t m, const double* L, double shift, const double* r, double excess, double* d, double* w,
 ) noexcept nogil:
     cdef const double* row
@@ -158,7 +168,7 @@ cdef double direction(
 
 
 # The bound variable most on the wrong side of the bias, by more than slack, or -1.
-cdef Py_ssize_t most_wrong(
+cdef inline Py_ssize_t most_wrong(
     Py_ssize_t n, double epsilon, const double* b, const double* g, const double* lower, const double* upper,
     double bias, double slack,
 ) noexcept nogil:
@@ -177,7 +187,7 @@ cdef Py_ssize_t most_wrong(
 # From a feasible b with gradient g, both updated: the dual objective only grows, by steps to the optimum over the free
 # variables or to the first bound on the way there; at that optimum the bound variable most on the wrong side of the
 # bias becomes free. Ends at the optimum, or after some `limit` multiplications at a feasible b that is no worse.
-cdef void active_set(
+cdef inline void active_set(
     const floating* K, Py_ssize_t n, double total, double epsilon, double limit, double* work, double* b, double* g,
     Py_ssize_t* free, double* change, Py_ssize_t* rounds,
 ) noexcept nogil:

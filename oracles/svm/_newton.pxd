@@ -1,9 +1,33 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Newton's method on the free variables, once two-variable steps have told roughly which they are.
+
+from cython cimport floating
+from libc.math cimport fabs, sqrt
+from libc.stdlib cimport free as libc_free, realloc
+from scipy.linalg.cython_blas cimport dtrsm, dtrsv
+from scipy.linalg.cython_lapack cimport dpotrf
+
+from _numbers cimport EPS
+from _rounding cimport Drift
+from _steps cimport change_piece, subtract_columns
+
+cdef enum:
+    ROUNDS = 30         # of Newton's method: limit on factorizations,
+    PATIENCE = 4        # and on those in a row without fewer wrong memberships
+    MOST_FREE = 20_000  # a matrix of this side is 3.2 GB
+
+cdef extern from *:
+    """
+    #define SINGULAR 1e-13      /* least squared pivot, relative to the largest diagonal entry */
+    #define LEAST_SLACK 1e-12   /* on the gradient of a variable at its bound, in units of the margin */
+    """
+    const double SINGULAR
+    const double LEAST_SLACK
 
 
 # What rounding may make of an entry of K b, in units of the margin: |K_ij| <= sqrt(K_ii K_jj), so it is a sum of terms
 # that total at most sqrt(largest) * spread. The constant is safe in practice.
-cdef double rounding_of_gradient(Py_ssize_t n, const double* diagonal, const double* b) noexcept nogil:
+cdef inline double rounding_of_gradient(Py_ssize_t n, const double* diagonal, const double* b) noexcept nogil:
     cdef Py_ssize_t i
     cdef double largest = 0.0, spread = 0.0
     for i in range(n):
@@ -15,7 +39,7 @@ cdef double rounding_of_gradient(Py_ssize_t n, const double* diagonal, const dou
 # The Cholesky factor L of K_FF, column-major, lower triangle. Returns whether its pivots are more than rounding, each
 # beside its own diagonal entry: the factor of a kernel with rows and columns scaled is as exact.
 # NumPy: L[:] = np.linalg.cholesky(K[np.ix_(free, free)])
-cdef bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int m, double* L) noexcept nogil:
+cdef inline bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int m, double* L) noexcept nogil:
     cdef Py_ssize_t r, c
     cdef const floating* row
     cdef int info
@@ -33,7 +57,7 @@ cdef bint factorize(const floating* K, Py_ssize_t n, const Py_ssize_t* free, int
 
 # One Newton step over F = free: K_FF d = g_F - bias, sum(d) = -excess. `pair` has room for 2 m numbers and ends as d.
 # NumPy: u, w = solve(L, g[free]), solve(L, np.ones(m)); bias = (w @ u + excess) / (w @ w); d = solve(L.T, u - bias * w)
-cdef double newton_step(
+cdef inline double newton_step(
     int m, const Py_ssize_t* free, double* L, const double* g, double excess, double* pair,
 ) noexcept nogil:
     cdef double one = 1.0, wu = 0.0, ww = 0.0, bias
@@ -70,7 +94,7 @@ cdef inline void enter_piece(
 
 # Variables at a bound with a gradient on the wrong side of the bias join the free ones. Returns how many did, or -1 if
 # none did and the gradient of a free one is not the bias yet.
-cdef Py_ssize_t free_wrong(
+cdef inline Py_ssize_t free_wrong(
     Py_ssize_t n, double epsilon, double* work, const double* b, double* g, double bias, double slack,
     Py_ssize_t* free, Py_ssize_t* m,
 ) noexcept nogil:
@@ -93,7 +117,7 @@ cdef Py_ssize_t free_wrong(
 # box go to their bound; once none leaves, bound ones of the wrong sign are freed; until nothing changes, or the number
 # of wrong memberships has not fallen for PATIENCE rounds. sum(b) is repaired on the way. Returns whether the end was
 # reached; b is in the box in any case, but of any sum and value if it was not.
-cdef bint newton(
+cdef inline bint newton(
     const floating* K, Py_ssize_t n, double total, double epsilon, double* work, double* b, double* g,
     Py_ssize_t* free, double* change, Py_ssize_t* rounds, Py_ssize_t* columns, Drift* drift,
 ) noexcept nogil:

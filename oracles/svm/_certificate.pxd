@@ -1,11 +1,18 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Feasibility, and how far from optimal a feasible point is.
+
+from libc.math cimport fabs
+
+from _numbers cimport EPS, FAR
+from _rounding cimport Certificate, conclude, imbalance, rounding_of_bias
+from _steps cimport fall_mask, other_gradient, rise_mask
 
 
 # Put entries within rounding of a bound exactly on it, then spread the excess sum(b) - total over the entries that can
 # take it, free ones first. Bound ones leave their bound only for an excess beyond rounding: a speck of room would make
 # a large violation of nothing. Returns the sum of root_i |change of b_i|: root_k times that is the most by which the
 # gradient of b_k is now wrong. After a solve that failed it need not be rounding alone.
-cdef double settle(
+cdef inline double settle(
     Py_ssize_t n, double total, const double* lower, const double* upper, const double* root, double* b,
 ) noexcept nogil:
     cdef Py_ssize_t i, attempt
@@ -47,7 +54,7 @@ cdef double settle(
 # Both arrays are reordered. If the sum meets the share within slack, every point up to the next entry has the same
 # property, and the middle is returned.
 # NumPy: s = np.argsort(values); return values[s][np.searchsorted(np.cumsum(weights[s]), share)]
-cdef double weighted_order_statistic(
+cdef inline double weighted_order_statistic(
     double* values, double* weights, Py_ssize_t n, double share, double slack,
 ) noexcept nogil:
     cdef Py_ssize_t first = 0, last = n - 1, less, scan, more, k
@@ -90,7 +97,7 @@ cdef double weighted_order_statistic(
 
 # Dual objective, violation and what else the certificate rests on, at b with gradient g. work[16 n:] says how far each
 # entry of g may be from the exact one.
-cdef void measure(
+cdef inline void measure(
     Py_ssize_t n, double total, double epsilon, double offset, const double* work, const double* b, const double* g,
     Certificate* out,
 ) noexcept nogil:
@@ -135,11 +142,6 @@ cdef void measure(
     out.loss = excess * (least + fabs(offset) + 0.5 * excess * largest * largest)
 
 
-# The gradient of a variable on the piece where it is not, where it counts as 0.
-cdef inline double other_gradient(double g, double lower, double epsilon) noexcept nogil:
-    return g + 2.0 * epsilon if lower >= 0.0 else g - 2.0 * epsilon
-
-
 # The duality gap and the bias that makes it least. The primal is
 # 1/2 b'Kb + total * bias + sum_i max(upper_i r_i, lower_i r_i), r = g - bias, a kinked variable counting twice, once a
 # piece. It is convex and piecewise linear in the bias, with slope total - sum(upper) + sum(upper - lower where
@@ -148,7 +150,7 @@ cdef inline double other_gradient(double g, double lower, double epsilon) noexce
 # below. So only entries in between are ranked. The gap is summed from terms that are all >= 0, so nothing cancels:
 #   gap = sum_i max((upper_i - b_i) r_i, (lower_i - b_i) r_i) - bias (sum(b) - total).
 # A term is convex in r: within slack_i of the r computed it is largest at an end.
-cdef void certify(
+cdef inline void certify(
     Py_ssize_t n, double total, double epsilon, double offset, const double* b, const double* g, double* work,
     Certificate* out,
 ) noexcept nogil:
@@ -199,19 +201,19 @@ cdef void certify(
 #   primal = 1/2 b'(K - diag(ridge))b + sum_i max(0, u_i)^2 / (2 ridge_i),
 #   gap = sum_i (u_i - ridge_i a_i)^2 / (2 ridge_i) where u_i > 0, ridge_i a_i^2 / 2 - a_i u_i elsewhere,
 # terms that are all >= 0 and convex in g. Newton's method for the bias, held in a bracket; any bias gives a valid gap.
-cdef void certify_squared(
+cdef inline void certify_squared(
     Py_ssize_t n, const double* ridge, const double* b, const double* g, const double* work, Certificate* out,
 ) noexcept nogil:
     cdef const double* upper = work + 2 * n
     cdef const double* slack = work + 16 * n
     cdef double low = FAR, high = -FAR, bias, last, u, q, slope, curvature, gap = 0.0, bare = 0.0, r, wide
-    cdef Py_ssize_t i, attempt
+    cdef Py_ssize_t i, _attempt
     for i in range(n):
         q = g[i] + ridge[i] * b[i]
         low = min(low, q)
         high = max(high, q)
     bias = min(max(0.5 * (out.top + out.bottom), low), high)
-    for attempt in range(100):
+    for _attempt in range(100):
         slope = 0.0
         curvature = 0.0
         for i in range(n):

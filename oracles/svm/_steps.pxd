@@ -1,9 +1,19 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # Two-variable steps: the loose phase, and the last resort.
+
+from cython cimport floating
+from libc.math cimport fabs
+from libc.string cimport memcpy
+
+from _numbers cimport FAR
+
+cdef enum:
+    BLOCK = 64          # entries whose extreme is kept in registers before it is compared with the best of all
 
 
 # Columns of zero weight are skipped, four of the others are taken at a time.
 # NumPy: g -= K[:, s] @ weights[s] with s = np.flatnonzero(weights)
-cdef void subtract_columns(const floating* K, Py_ssize_t n, const double* weights, double* g) noexcept nogil:
+cdef inline void subtract_columns(const floating* K, Py_ssize_t n, const double* weights, double* g) noexcept nogil:
     cdef const floating* row[4]
     cdef double weight[4]
     cdef const floating *k0
@@ -35,13 +45,15 @@ cdef void subtract_columns(const floating* K, Py_ssize_t n, const double* weight
 
 
 # NumPy: g[:] = slope - K[:, s] @ b[s] with s = np.flatnonzero(b)
-cdef void residual(const floating* K, Py_ssize_t n, const double* slope, const double* b, double* g) noexcept nogil:
+cdef inline void residual(
+    const floating* K, Py_ssize_t n, const double* slope, const double* b, double* g,
+) noexcept nogil:
     memcpy(g, slope, n * sizeof(double))
     subtract_columns(K, n, b, g)
 
 
 # Bounds and slopes of the pieces that b is on.
-cdef void choose_pieces(
+cdef inline void choose_pieces(
     Py_ssize_t n, double epsilon, const double* lower, const double* upper, const double* b, double* work,
 ) noexcept nogil:
     cdef const double* linear = work + 4 * n
@@ -60,7 +72,7 @@ cdef void choose_pieces(
 
 
 # Variable i, which is 0, goes over from its piece to the one on the other side of 0.
-cdef void change_piece(Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, double* g) noexcept nogil:
+cdef inline void change_piece(Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, double* g) noexcept nogil:
     cdef double* lower = work + n
     cdef double* upper = work + 2 * n
     cdef double* slope = work + 3 * n
@@ -85,6 +97,11 @@ cdef inline double fall_mask(double b, double lower, double epsilon) noexcept no
     if b > lower:
         return 0.0
     return 2.0 * epsilon if epsilon > 0.0 and lower >= 0.0 else FAR
+
+
+# The gradient of a variable on the piece where it is not, where it counts as 0.
+cdef inline double other_gradient(double g, double lower, double epsilon) noexcept nogil:
+    return g + 2.0 * epsilon if lower >= 0.0 else g - 2.0 * epsilon
 
 
 # First pass of a step. `can_rise` is 0 where b < upper and -FAR elsewhere, `can_fall` 0 where b > lower, else FAR; but
@@ -150,7 +167,7 @@ cdef inline Py_ssize_t best_partner(
 # SMO steps until max(g over b < upper) - min(g over b > lower) <= target, or the limit, or a step too small for b.
 # b must be feasible and g its gradient; both are updated. Returns the number of steps that moved b; what they moved is
 # added to travel[0].
-cdef Py_ssize_t take_steps(
+cdef inline Py_ssize_t take_steps(
     const floating* K, Py_ssize_t n, double epsilon, double target, Py_ssize_t limit, double flat, double* b, double* g,
     double* work, double* travel,
 ) noexcept nogil:

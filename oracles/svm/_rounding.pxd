@@ -1,9 +1,17 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # What floating point may have made of a gradient, and of what is computed from it: bounds that hold, not estimates.
 #
 # |K_ij| <= root_i root_j with root = sqrt(diagonal), so an entry k of K b is a sum of terms that total at most
 # root_k * spread, spread = sum_i root_i |b_i|. A sum of terms of which each takes part in at most m roundings is wrong
 # by at most m EPS / 2 times their total (EPS / 2 being half the distance from 1 to the next number; what EPS itself has
 # to spare covers the terms of second order).
+
+from cython cimport floating
+from libc.float cimport LDBL_EPSILON
+from libc.math cimport fabs, sqrt
+
+from _numbers cimport EPS
+from _steps cimport other_gradient
 
 
 # A feasible point and what is proven of it.
@@ -36,7 +44,7 @@ cdef struct Drift:
 
 # g was computed from b just now, four columns at a time: 5 roundings within a group, 1 for each later one; 2 more for a
 # ridge on the diagonal of K.
-cdef void refreshed(Py_ssize_t n, const double* root, const double* b, Drift* drift) noexcept nogil:
+cdef inline void refreshed(Py_ssize_t n, const double* root, const double* b, Drift* drift) noexcept nogil:
     cdef Py_ssize_t i, used = 0
     drift.start = 0.0
     for i in range(n):
@@ -48,7 +56,9 @@ cdef void refreshed(Py_ssize_t n, const double* root, const double* b, Drift* dr
 
 # Whether g may be further from the gradient at b than rounding of a sum leaves it: b was moved without it, or has been
 # far from where it is.
-cdef bint stale(Py_ssize_t n, double largest, const Drift* drift, const double* root, const double* b) noexcept nogil:
+cdef inline bint stale(
+    Py_ssize_t n, double largest, const Drift* drift, const double* root, const double* b,
+) noexcept nogil:
     cdef double spread = 0.0, rounding, far = sqrt(max(largest, 0.0))
     cdef Py_ssize_t i
     for i in range(n):
@@ -58,7 +68,7 @@ cdef bint stale(Py_ssize_t n, double largest, const Drift* drift, const double* 
 
 
 # Write to work[16 n:] how far each entry of g may be from exact.
-cdef void find_slack(Py_ssize_t n, const Drift* drift, const double* b, double* work) noexcept nogil:
+cdef inline void find_slack(Py_ssize_t n, const Drift* drift, const double* b, double* work) noexcept nogil:
     cdef const double* root = work + 15 * n
     cdef double* slack = work + 16 * n
     cdef double spread = 0.0, reach = drift.start + drift.travel, of_root, fixed
@@ -73,7 +83,7 @@ cdef void find_slack(Py_ssize_t n, const Drift* drift, const double* b, double* 
 
 
 # At least abs(sum(b) - total), little more if long double is longer than double.
-cdef double imbalance(Py_ssize_t n, double total, const double* b) noexcept nogil:
+cdef inline double imbalance(Py_ssize_t n, double total, const double* b) noexcept nogil:
     cdef long double first = -total, second = 0.0, third = 0.0, fourth = 0.0
     cdef double size = fabs(total)
     cdef Py_ssize_t i
@@ -96,7 +106,7 @@ cdef inline double rounding_of_bias(double bias, double offset) noexcept nogil:
 
 
 # Complete the certificate by the gap and the bias: the sums' own rounding, and sum(b), which is not quite total.
-cdef void conclude(
+cdef inline void conclude(
     Py_ssize_t n, double bare, double gap, double bias, double offset, Py_ssize_t unsure, Certificate* out,
 ) noexcept nogil:
     out.bias = bias
@@ -112,7 +122,7 @@ cdef inline double primal_of(const Certificate* out) noexcept nogil:
 # The gradient of the entries whose term of the gap is not 0 for certain, anew and in extended precision; work[16 n:]
 # says how exact they are now. Returns whether there is such a precision. `support` has room for n numbers.
 # NumPy: i = entries; g[i] = (slope[i] - K[i].astype(np.longdouble) @ b).astype(float)
-cdef bint sharpen(
+cdef inline bint sharpen(
     const floating* K, Py_ssize_t n, double epsilon, double offset, const Drift* drift, double bias, const double* b,
     double* g, double* work, Py_ssize_t* support,
 ) noexcept nogil:
