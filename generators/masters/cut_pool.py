@@ -211,8 +211,8 @@ class CutPool:
     def add_domain(self, domain: Domain) -> None:
         """Add the domain's inequalities as feasibility cuts known beforehand."""
         known = domain.linear_constraints()
-        if known is not None and known.inequality_matrix is not None and known.inequality_rhs is not None:
-            self.add_inequalities(known.inequality_matrix, known.inequality_rhs)
+        if known is not None:
+            self.add_inequalities(*known.inequalities)
 
     def add_inequalities(self, matrix: NDArray[np.float64], rhs: Vector) -> None:
         """Add ``matrix @ z <= rhs``, which all of the domain satisfies, as feasibility cuts known beforehand."""

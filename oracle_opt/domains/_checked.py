@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector, digest
+from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 
 EDGE = 0.01  # share of a radius that counts as its edge
@@ -42,3 +42,25 @@ def edge_of_promise(where: str) -> str:
         f"The best point lies at the edge of what is promised: {where}. A minimizer may lie farther out, and then the "
         "lower bound is none; state a larger `radius`."
     )
+
+
+def checked_rows(
+    name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int
+) -> tuple[Matrix, Vector]:
+    """Matrix and right-hand sides, finite and without rows of zeros; no rows if neither is given."""
+    if (matrix is None) != (side is None):
+        raise InvalidArgument(f"`{name}` and `{side_name}` must be given together")
+    if matrix is None:
+        return np.zeros((0, n)), np.zeros(0)
+    A, b = np.array(matrix, dtype=float), np.array(side, dtype=float)
+    if A.ndim != 2 or A.shape[1] != n or b.shape != A.shape[:1]:
+        raise InvalidArgument(
+            f"`{name}` and `{side_name}` must have shapes (m, {n}) and (m,), got {A.shape} and {b.shape}"
+        )
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        raise InvalidArgument(f"`{name}` and `{side_name}` must be finite")
+    used = np.abs(A).max(axis=1, initial=0.0) > 0
+    empty = np.flatnonzero(~used)
+    if len(empty):
+        raise InvalidArgument(f"`{name}` must have no row of zeros, got one at {empty[0]}")
+    return A, b

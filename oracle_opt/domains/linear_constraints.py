@@ -26,10 +26,16 @@ class LinearConstraints:
     inequality_rhs: Vector | None = None
 
     @property
+    def inequalities(self) -> tuple[Matrix, Vector]:
+        """Matrix and right-hand sides of the inequalities, without rows where there are none."""
+        if self.inequality_matrix is None or self.inequality_rhs is None:
+            return np.zeros((0, len(self.lower))), np.zeros(0)
+        return self.inequality_matrix, self.inequality_rhs
+
+    @property
     def has_bounds_alone(self) -> bool:
         """Whether there is neither an equation nor an inequality of several variables."""
-        rows = 0 if self.inequality_rhs is None else len(self.inequality_rhs)
-        return not (rows or len(self.equality_rhs))
+        return not (len(self.inequalities[1]) or len(self.equality_rhs))
 
     @property
     def is_everything(self) -> bool:
@@ -45,12 +51,13 @@ class LinearConstraints:
         outside = np.maximum(self.lower - point, point - self.upper)
         worst = np.flatnonzero(outside > tolerance)
         depths, widths = outside[worst], np.linalg.norm(axes[worst], axis=1)
-        rows = np.zeros((0, len(point)))
-        if self.inequality_matrix is not None and self.inequality_rhs is not None:
-            norms = np.linalg.norm(self.inequality_matrix, axis=1)
-            beyond = (self.inequality_matrix @ point - self.inequality_rhs) / norms
+        matrix, rhs = self.inequalities
+        rows = matrix[:0]
+        if len(rhs):
+            norms = np.linalg.norm(matrix, axis=1)
+            beyond = (matrix @ point - rhs) / norms
             violated = beyond > tolerance
-            rows = self.inequality_matrix[violated] / norms[violated, None]
+            rows = matrix[violated] / norms[violated, None]
             depths = np.r_[depths, beyond[violated]]
             widths = np.r_[widths, np.linalg.norm(rows @ axes, axis=1)]
         if not len(depths):

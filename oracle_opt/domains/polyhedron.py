@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.domains._checked import checked_rows
 from oracle_opt.domains.box import Box
 from oracle_opt.domains.domain import Domain, ellipsoid_around
+from oracle_opt.domains.implied_equations import with_equations_found
 from oracle_opt.domains.linear_constraints import LinearConstraints
-from oracle_opt.domains.programs import ProgramFailure, linear_program, solved
+from oracle_opt.domains.osqp_projection import project_by_osqp
+from oracle_opt.domains.programs import ProgramFailure, deepest_point, linear_program, solved
 from oracle_opt.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -84,8 +86,8 @@ class Polyhedron(Domain):
         if n is None:
             raise InvalidArgument("`A`, `equality_matrix`, `lower` or `upper` must tell the number of variables")
         self.dimension = int(n)
-        self.A, self.b = _rows("A", A, "b", b, self.dimension)
-        self.equality_matrix, self.equality_rhs = _rows(
+        self.A, self.b = checked_rows("A", A, "b", b, self.dimension)
+        self.equality_matrix, self.equality_rhs = checked_rows(
             "equality_matrix", equality_matrix, "equality_rhs", equality_rhs, self.dimension
         )
         self.lower, self.upper = (np.array(np.broadcast_to(side, (n,)), dtype=float) for side in (lower, upper))
@@ -94,9 +96,11 @@ class Polyhedron(Domain):
         self._linear = self._program(np.zeros(n))
         self._bound_all(tighten)
         self._bound_by_sums()
-        self._find_equations()
+        known = with_equations_found(self.linear_constraints())
+        (self.A, self.b), self.lower, self.upper = known.inequalities, known.lower, known.upper
+        self.equality_matrix, self.equality_rhs = known.equality_matrix, known.equality_rhs
         self._linear = self._program(np.zeros(n))
-        self._interior = self.project(self._deepest_point())
+        self._interior = self.project(deepest_point(known))
         if center is not None:
             self._interior = self._interior_near(np.array(center, dtype=float))
 
@@ -164,7 +168,7 @@ class Polyhedron(Domain):
         found = self._projection(point, weights)
         if found.converged:
             return found.point
-        near = self._project_by_osqp(point, weights)
+        near = project_by_osqp(self.linear_constraints(), point, weights)
         if near is not None and self._violation(near) <= MISSED * max(1.0, float(np.abs(near).max())):
             return near
         return self._pulled_in(found.point if near is None else near)
@@ -222,29 +226,6 @@ class Polyhedron(Domain):
         inside: Vector = np.clip(self._interior + longest * away, self.lower, self.upper)
         return inside
 
-    def _project_by_osqp(self, point: Vector, weights: Vector) -> Vector | None:
-        """Project with OSQP, where the dual Newton method failed; `None` if it fails, too."""
-        import osqp
-        from scipy import sparse
-
-        rows = sparse.csc_matrix(np.vstack([self.A, self.equality_matrix, np.eye(self.dimension)]))
-        lower = np.r_[np.full(len(self.b), -np.inf), self.equality_rhs, self.lower]
-        upper = np.r_[self.b, self.equality_rhs, self.upper]
-        solver = osqp.OSQP()
-        tight = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": True, "verbose": False}
-        left = min(seconds_left(), 1e10)
-        try:
-            solver.setup(
-                sparse.diags(weights, format="csc"), -weights * point, rows, lower, upper, time_limit=left, **tight
-            )
-            nearest = solver.solve(raise_error=False).x
-        except osqp.OSQPException:
-            return None
-        if nearest is None or not np.isfinite(nearest).all():
-            return None
-        clipped: Vector = np.clip(nearest, self.lower, self.upper)
-        return clipped
-
     def _violation(self, z: Vector) -> float:
         """Largest distance to a constraint."""
         rows = (self.A @ z - self.b) / np.linalg.norm(self.A, axis=1)
@@ -285,69 +266,6 @@ class Polyhedron(Domain):
         self._least, self._most = np.maximum(self.lower, self.upper - below), np.minimum(self.upper, self.lower + above)
         self._reach = np.maximum(np.abs(self._least), np.abs(self._most))
 
-    def _find_equations(self) -> None:
-        """Turn what is never slack into equations, and drop equations that others imply.
-
-        ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
-        has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
-        always-active constraints").
-        """
-        n, m = self.dimension, len(self.b)
-        count = m + 2 * n
-        sides = np.vstack([self.A, -np.eye(n), np.eye(n)])
-        rhs = np.r_[self.b, -self.lower, self.upper]
-        norms = np.linalg.norm(sides, axis=1)
-        rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
-        equations = np.hstack(
-            [self.equality_matrix, np.zeros((len(self.equality_rhs), count)), -self.equality_rhs[:, None]]
-        )
-        free = np.full(n, np.inf)
-        solution = solved(
-            linear_program(
-                np.r_[np.zeros(n), -np.ones(count), 0.0],
-                np.r_[-free, np.zeros(count), 1.0],
-                np.r_[free, np.ones(count), 1e7],
-                rows,
-                np.zeros(count),
-                equations,
-                np.zeros(len(equations)),
-            )
-        )
-        tight = np.array(solution.col_value[n : n + count]) < 0.5
-        fixed = tight[m : m + n] | tight[m + n :]
-        middle = np.clip(np.array(solution.col_value[:n]) / solution.col_value[-1], self.lower, self.upper)
-        level = np.where(tight[m : m + n], self.lower, np.where(tight[m + n :], self.upper, middle))
-        E = np.vstack([self.equality_matrix, self.A[tight[:m]], np.eye(n)[fixed]])
-        f = np.r_[self.equality_rhs, self.b[tight[:m]], level[fixed]]
-        self.A, self.b = self.A[~tight[:m]], self.b[~tight[:m]]
-        self.lower, self.upper = self.lower - fixed, self.upper + fixed  # the equation holds a fixed variable
-        if len(E):
-            from scipy import linalg  # only here: the import takes time
-
-            triangle, order = linalg.qr(E.T, mode="r", pivoting=True)
-            size = np.abs(np.diag(triangle))
-            order = np.sort(order[: np.count_nonzero(size > 1e-10 * size.max())])
-            E, f = E[order], f[order]
-        self.equality_matrix, self.equality_rhs = E, f
-
-    def _deepest_point(self) -> Vector:
-        """``max r`` with ``A_i z + r |A_i| <= b_i`` and r between z and each bound."""
-        n = self.dimension
-        width = self.upper - self.lower
-        rows = np.vstack(
-            [
-                np.column_stack([self.A, np.linalg.norm(self.A, axis=1)]),
-                np.column_stack([np.eye(n), np.ones(n)]),
-                np.column_stack([-np.eye(n), np.ones(n)]),
-            ]
-        )
-        sides = np.r_[self.b, self.upper, -self.lower]
-        equations = np.column_stack([self.equality_matrix, np.zeros(len(self.equality_rhs))])
-        cost, lower, upper = np.r_[np.zeros(n), -1.0], np.r_[self.lower, 0.0], np.r_[self.upper, float(width.max())]
-        solution = solved(linear_program(cost, lower, upper, rows, sides, equations, self.equality_rhs))
-        center: Vector = np.clip(np.array(solution.col_value[:n]), self.lower, self.upper)
-        return center
-
     def _interior_near(self, center: Vector) -> Vector:
         """Nearest point to the center among those that leave a tenth of the deepest point's room, at most 1."""
         norms = np.linalg.norm(self.A, axis=1)
@@ -355,22 +273,3 @@ class Polyhedron(Domain):
         room = min(1.0, 0.1 * min(float(part.min(initial=np.inf)) for part in rooms))
         found = self._projection(center, np.ones(self.dimension), room)
         return found.point if found.converged else self._interior
-
-
-def _rows(name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int) -> tuple[Matrix, Vector]:
-    if (matrix is None) != (side is None):
-        raise InvalidArgument(f"`{name}` and `{side_name}` must be given together")
-    if matrix is None:
-        return np.zeros((0, n)), np.zeros(0)
-    A, b = np.array(matrix, dtype=float), np.array(side, dtype=float)
-    if A.ndim != 2 or A.shape[1] != n or b.shape != A.shape[:1]:
-        raise InvalidArgument(
-            f"`{name}` and `{side_name}` must have shapes (m, {n}) and (m,), got {A.shape} and {b.shape}"
-        )
-    if not (np.isfinite(A).all() and np.isfinite(b).all()):
-        raise InvalidArgument(f"`{name}` and `{side_name}` must be finite")
-    used = np.abs(A).max(axis=1, initial=0.0) > 0
-    empty = np.flatnonzero(~used)
-    if len(empty):
-        raise InvalidArgument(f"`{name}` must have no row of zeros, got one at {empty[0]}")
-    return A, b

@@ -8,6 +8,7 @@ import numpy as np
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -73,3 +74,21 @@ def solved(model: highspy.Highs) -> Any:
             raise InvalidArgument("`A`, `b` and the equations must leave some point, and no point satisfies them")
         model.clearSolver()
     raise ProgramFailure(f"HiGHS stopped with status {model.modelStatusToString(status)}")
+
+
+def deepest_point(known: LinearConstraints) -> Vector:
+    """``max r`` with ``A_i z + r |A_i| <= b_i`` and r between z and each bound, on the equations."""
+    (A, b), lower, upper = known.inequalities, known.lower, known.upper
+    n = len(lower)
+    rows = np.vstack(
+        [
+            np.column_stack([A, np.linalg.norm(A, axis=1)]),
+            np.column_stack([np.eye(n), np.ones(n)]),
+            np.column_stack([-np.eye(n), np.ones(n)]),
+        ]
+    )
+    equations = np.column_stack([known.equality_matrix, np.zeros(len(known.equality_rhs))])
+    cost, least, most = np.r_[np.zeros(n), -1.0], np.r_[lower, 0.0], np.r_[upper, float((upper - lower).max())]
+    solution = solved(linear_program(cost, least, most, rows, np.r_[b, upper, -lower], equations, known.equality_rhs))
+    center: Vector = np.clip(np.array(solution.col_value[:n]), lower, upper)
+    return center

@@ -1,0 +1,59 @@
+"""Inequalities and bounds that no point of a set leaves slack are equations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.domains.programs import linear_program, solved
+
+
+def with_equations_found(known: LinearConstraints) -> LinearConstraints:
+    """Turn what is never slack into equations, and drop equations that others imply.
+
+    ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
+    has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
+    always-active constraints").
+
+    Raises
+    ------
+    InvalidArgument
+        No point satisfies the constraints.
+    """
+    (A, b), lower, upper = known.inequalities, known.lower, known.upper
+    n, m = len(lower), len(b)
+    count = m + 2 * n
+    sides = np.vstack([A, -np.eye(n), np.eye(n)])
+    rhs = np.r_[b, -lower, upper]
+    norms = np.linalg.norm(sides, axis=1)
+    rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
+    equations = np.hstack(
+        [known.equality_matrix, np.zeros((len(known.equality_rhs), count)), -known.equality_rhs[:, None]]
+    )
+    free = np.full(n, np.inf)
+    solution = solved(
+        linear_program(
+            np.r_[np.zeros(n), -np.ones(count), 0.0],
+            np.r_[-free, np.zeros(count), 1.0],
+            np.r_[free, np.ones(count), 1e7],
+            rows,
+            np.zeros(count),
+            equations,
+            np.zeros(len(equations)),
+        )
+    )
+    tight = np.array(solution.col_value[n : n + count]) < 0.5
+    fixed = tight[m : m + n] | tight[m + n :]
+    middle = np.clip(np.array(solution.col_value[:n]) / solution.col_value[-1], lower, upper)
+    level = np.where(tight[m : m + n], lower, np.where(tight[m + n :], upper, middle))
+    E = np.vstack([known.equality_matrix, A[tight[:m]], np.eye(n)[fixed]])
+    f = np.r_[known.equality_rhs, b[tight[:m]], level[fixed]]
+    if len(E):
+        from scipy import linalg  # only here: the import takes time
+
+        triangle, order = linalg.qr(E.T, mode="r", pivoting=True)
+        size = np.abs(np.diag(triangle))
+        order = np.sort(order[: np.count_nonzero(size > 1e-10 * size.max())])
+        E, f = E[order], f[order]
+    # the equation holds a fixed variable: its bounds need not be equal
+    return LinearConstraints(E, f, lower - fixed, upper + fixed, A[~tight[:m]], b[~tight[:m]])
