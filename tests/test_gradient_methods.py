@@ -127,7 +127,7 @@ def test_projected_gradient_asks_for_its_accuracy() -> None:
     assert set(oracle.accuracies) == {1e-6}
     with pytest.raises(InvalidArgument, match="`accuracy` must be positive"):
         minimize(oracle, ProjectedGradient(accuracy=0.0))
-    with pytest.raises(InvalidArgument, match="`sufficient_decrease` must be in"):
+    with pytest.raises(InvalidArgument, match="`sufficient_decrease` must lie strictly between 0 and 1"):
         minimize(oracle, ProjectedGradient(sufficient_decrease=1.0))
 
 
