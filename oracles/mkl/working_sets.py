@@ -87,7 +87,7 @@ class WorkingSets:
         before = pieces.signed_dual(self.x)
         self.x.reshape(-1, bank.n_points)[:, chosen] = x.reshape(-1, chosen.size)
         v = pieces.signed_dual(self.x)
-        # Each step rounds entries of M, by half of EPS times what they have been at most, and x; see `_rounding.pxi`.
+        # Each step rounds entries of M, by half of EPS times what they have been at most, and x; see `_rounding.pxd`.
         reach = float(np.abs(before).sum()) + travel
         self.n_since += taken
         self.error += EPS * (taken * (0.5 * reach + float(np.abs(self.x).max())) + 2.0 * travel + reach)
