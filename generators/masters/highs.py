@@ -8,21 +8,24 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt._deadline import seconds_left
+from oracle_opt._highs_model import Options, ending, new_model, run_in_time, set_options, simplex_steps
 from oracle_opt.arrays import Matrix, Vector
 
 TOLERANCE = 1e-10
 _TIGHT = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
 _LOOSE = {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7}
 # A proof never rests on the solver's tolerance (see CutPool.minorant), so looser ones cost only tightness.
-_ATTEMPTS = (
+_ATTEMPTS: tuple[Options, ...] = (
     {"solver": "simplex", **_TIGHT},
     {"solver": "simplex", **_TIGHT},
     {"solver": "simplex", **_LOOSE},
     {"solver": "ipm", **_LOOSE},
 )
 
-IPM_STEPS = 200  # an interior point method that needs more is lost
+_OPTIONS: Options = {
+    "simplex_strategy": 0,  # chooses: dual simplex unless the basis is primal feasible
+    "ipm_iteration_limit": 200,  # an interior point method that needs more is lost
+}
 _REFUSED = highspy.HighsStatus.kError
 
 
@@ -48,7 +51,7 @@ class WarmLP:
     """
 
     def __init__(self, cost: Vector, lower: Vector, upper: Vector) -> None:
-        self._model = _new_model()
+        self._model = new_model(_OPTIONS)
         self.ray = np.zeros(0)
         self.add_columns(cost, lower, upper, np.zeros((0, len(cost))))
 
@@ -101,15 +104,12 @@ class WarmLP:
         """
         contradicted = False
         self.ray = np.zeros(0)
-        self._model.setOptionValue("simplex_iteration_limit", simplex_steps(self._model))
+        set_options(self._model, {"simplex_iteration_limit": simplex_steps(self._model)})
         for attempt, options in enumerate(_ATTEMPTS):
             if attempt:
                 self._model.clearSolver()
-            for name, value in options.items():
-                self._model.setOptionValue(name, value)
-            self._model.setOptionValue("time_limit", self._model.getRunTime() + seconds_left())
-            self._model.run()
-            status = self._model.getModelStatus()
+            set_options(self._model, options)
+            status = run_in_time(self._model)
             if status == highspy.HighsModelStatus.kOptimal:
                 solution = self._model.getSolution()
                 x, duals = np.array(solution.col_value), np.array(solution.row_dual)
@@ -122,20 +122,15 @@ class WarmLP:
                 self.ray = np.array(ray) if known else self.ray
         if contradicted:
             return None
-        raise LPFailure(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
+        raise LPFailure(ending(self._model, status))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WarmLP:
         copy = WarmLP.__new__(WarmLP)
-        copy._model = _new_model()
+        copy._model = new_model(_OPTIONS)
         copy._model.passModel(self._model.getLp())
         copy._model.setBasis(self._model.getBasis())
         copy.ray = self.ray
         return copy
-
-
-def simplex_steps(model: highspy.Highs) -> int:
-    """Limit on the steps of the simplex method, several times what a program of this size takes from any basis."""
-    return 5000 + 50 * int(model.getNumRow() + model.getNumCol())
 
 
 def _sparse(matrix: Matrix) -> tuple[NDArray[np.int32], NDArray[np.int32], Vector]:
@@ -143,18 +138,3 @@ def _sparse(matrix: Matrix) -> tuple[NDArray[np.int32], NDArray[np.int32], Vecto
     rows, places = np.nonzero(matrix)
     starts = np.searchsorted(rows, np.arange(len(matrix)))
     return starts.astype(np.int32), places.astype(np.int32), matrix[rows, places]
-
-
-def _new_model() -> highspy.Highs:
-    model = highspy.Highs()
-    # simplex_strategy 0 chooses: dual simplex unless the basis is primal feasible
-    options = (
-        ("output_flag", False),
-        ("presolve", "off"),
-        ("threads", 1),
-        ("simplex_strategy", 0),
-        ("ipm_iteration_limit", IPM_STEPS),
-    )
-    for name, value in options:
-        model.setOptionValue(name, value)
-    return model

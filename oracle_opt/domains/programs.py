@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracle_opt._deadline import seconds_left
+from oracle_opt._highs_model import Options, ending, new_model, run_in_time, set_options, simplex_steps
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.errors import InvalidArgument
@@ -14,25 +14,18 @@ from oracle_opt.errors import InvalidArgument
 if TYPE_CHECKING:
     import highspy
 
+_OPTIONS: Options = {
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-10,  # a proof loses it times the width of the bounds
+    "ipm_iteration_limit": 200,
+}
+
 
 def linear_program(
     cost: Vector, lower: Vector, upper: Vector, A: Matrix, b: Vector, equations: Matrix, rhs: Vector
 ) -> highspy.Highs:
     """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds."""
-    import highspy  # only here and where it solves: the import takes time
-
-    model = highspy.Highs()
-    # without presolve: it calls a program infeasible whose bounds differ by less than the tolerance
-    options = (
-        ("output_flag", False),
-        ("threads", 1),
-        ("presolve", "off"),
-        ("primal_feasibility_tolerance", 1e-9),
-        ("dual_feasibility_tolerance", 1e-10),  # a proof loses it times the width of the bounds
-        ("ipm_iteration_limit", 200),
-    )
-    for name, value in options:
-        model.setOptionValue(name, value)
+    model = new_model(_OPTIONS)
     n = len(cost)
     model.addVars(n, lower, upper)
     columns = np.arange(n, dtype=np.int32)
@@ -62,18 +55,16 @@ def solved(model: highspy.Highs) -> Any:
     """
     import highspy
 
-    model.setOptionValue("simplex_iteration_limit", 5000 + 50 * int(model.getNumRow() + model.getNumCol()))
+    set_options(model, {"simplex_iteration_limit": simplex_steps(model)})
     for solver in ("choose", "ipm"):
-        model.setOptionValue("solver", solver)
-        model.setOptionValue("time_limit", model.getRunTime() + seconds_left())
-        model.run()
-        status = model.getModelStatus()
+        set_options(model, {"solver": solver})
+        status = run_in_time(model)
         if status == highspy.HighsModelStatus.kOptimal:
             return model.getSolution()
         if status == highspy.HighsModelStatus.kInfeasible:
             raise InvalidArgument("`A`, `b` and the equations must leave some point, and no point satisfies them")
         model.clearSolver()
-    raise ProgramFailure(f"HiGHS stopped with status {model.modelStatusToString(status)}")
+    raise ProgramFailure(ending(model, status))
 
 
 def deepest_point(known: LinearConstraints) -> Vector:

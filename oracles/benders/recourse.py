@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from oracle_opt._highs_model import ending, new_model
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.proof import Inside, farkas
@@ -129,9 +130,7 @@ class Recourse:
         self._inside: dict[bool, tuple[Vector, Vector | None, int]] = {}
         self._changed()
         m, k = W.shape
-        self._model = highspy.Highs()
-        for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1), ("solver", "simplex")):
-            self._model.setOptionValue(name, value)
+        self._model = new_model({"solver": "simplex"})
         self._model.addVars(k, y_lower, y_upper)
         self._columns, self._rows = np.arange(k, dtype=np.int32), np.arange(m, dtype=np.int32)
         self._model.changeColsCost(k, self._columns, q)
@@ -225,7 +224,7 @@ class Recourse:
             return False, self._ray(farkas(self.W, self.y_lower, self.y_upper, lower, upper), lower, upper), np.inf
         if status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
             raise InvalidArgument("`problem` must have a bounded second stage, and its cost falls without end")
-        raise RuntimeError(f"HiGHS stopped with status {self._model.modelStatusToString(status)}")
+        raise RuntimeError(ending(self._model, status))
 
     def _upper(self, y: Vector, pi: Vector, lower: Vector, upper: Vector, rounding: Vector) -> float:
         """Cost of y, moved into its bounds, and the price of the rows it misses."""
