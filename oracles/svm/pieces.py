@@ -82,10 +82,10 @@ class Pieces:
         With ``q = linear - K @ b`` the primal objective of b and any bias minus the dual one is a sum of terms that are
         not negative,
 
-            sum_i max over lower_i <= z <= upper_i of (z - x_i) (q_i - bias - ridge_i (z + x_i) / 2),
+            sum_i max over lower_i <= z_i <= upper_i of (z_i - x_i) (q_i - bias - ridge_i (z_i + x_i) / 2),
 
-        convex in the bias, of slope ``total - sum of the z``. Without ridge z is an end of the interval, and the best
-        bias is a weighted order statistic of q.
+        convex in the bias, of slope ``total - sum(z)``. Without ridge z_i is an end of the interval, and the best bias
+        is a weighted order statistic of q. With one only the side of the box at 0 is a constraint.
 
         Parameters
         ----------
@@ -115,9 +115,14 @@ class Pieces:
         return rounding * float(terms.sum()) + (abs(bias) + abs(offset)) * imbalance(b, self.total), bias + offset
 
     def _terms(self, x: Vector, excess: Vector) -> Vector:
-        z = np.clip(excess / self.ridge, self.lower, self.upper)
+        z = self._held(excess / self.ridge)
         terms: Vector = (z - x) * (excess - 0.5 * self.ridge * (z + x))
         return terms
+
+    def _held(self, z: Vector) -> Vector:
+        """The nearest numbers on the side of 0 where the variables are."""
+        side: Vector = np.where(self.upper > 0, np.maximum(z, 0.0), np.minimum(z, 0.0))
+        return side
 
     def _best_bias(self, q: Vector) -> float:
         """The bias that makes the gap least; any other is as valid."""
@@ -132,13 +137,13 @@ class Pieces:
         return 0.5 * float(q[order[first]] + q[order[first + level]])
 
     def _root(self, q: Vector) -> float:
-        """Where ``sum(clip((q - bias) / ridge, lower, upper)) == total``: Newton's method, held in an interval."""
+        """Where the z of `gap` add up to the total: Newton's method, held in an interval."""
         low, high = float(q.min()), float(q.max())
         bias = 0.5 * (low + high)
         for _ in range(BIAS_STEPS):
             z = (q - bias) / self.ridge
-            inside = (z > self.lower) & (z < self.upper)
-            excess = float(np.clip(z, self.lower, self.upper).sum()) - self.total
+            held = self._held(z)
+            inside, excess = held != 0.0, float(held.sum()) - self.total
             if excess == 0.0:
                 break
             low, high = (bias, high) if excess > 0 else (low, bias)
