@@ -230,7 +230,7 @@ def optimum(charged, name):
 
 
 @pytest.mark.parametrize(("loss", "name"), PAIRS)
-def test_value_and_certified_optimum(check_oracle, loss, name):
+def test_value_and_certified_optimum(loss, name):
     charged, formulation = LOSSES[loss], FORMULATIONS[name]
     oracle = formulation.make(charged.loss, charged.y)
     cut = oracle.query(Q(formulation.point, accuracy=1e-10))
@@ -256,7 +256,7 @@ def test_conforms(check_oracle, loss, name):
     formulation = FORMULATIONS[name]
     oracle = formulation.make(LOSSES[loss].loss, LOSSES[loss].y)
     points = [oracle.domain.interior_point(), formulation.point, oracle.domain.project(formulation.point[::-1].copy())]
-    check_oracle(oracle, points, rounding=1e-8)
+    check_oracle(oracle, points, tolerance=1e-8)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
