@@ -9,6 +9,7 @@ import numpy as np
 from oracle_opt import Domain, ObjectiveCut, Query, SequentialGenerator
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.first_step import first_step
 
 
 class ProjectedGradient(SequentialGenerator):
@@ -47,8 +48,7 @@ class ProjectedGradient(SequentialGenerator):
         norm = float(np.linalg.norm(cut.subgradient))
         if norm == 0:
             return
-        size = float(np.linalg.norm(domain.minimize_linear(cut.subgradient)[1] - cut.point))
-        length = (size if np.isfinite(size) and size > 0 else 1.0) / norm
+        length = first_step(domain, cut) / norm
         while True:
             candidate = domain.project(cut.point - length * cut.subgradient)
             moved = candidate - cut.point

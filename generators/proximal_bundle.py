@@ -17,6 +17,7 @@ from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
+from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
 from oracle_opt.generators.masters.proximal import proximal_point
 
@@ -149,9 +150,7 @@ class ProximalBundle(QueryPointGenerator):
 
     def _start_weight(self, cut: ObjectiveCut) -> None:
         norm = float(np.linalg.norm(cut.subgradient)) or 1.0
-        size = 0.1 * float(np.linalg.norm(self._domain.minimize_linear(cut.subgradient)[1] - cut.point))
-        natural = norm / (size if np.isfinite(size) and size > 0 else 1.0)
-        self._weight = self.proximal or natural
+        self._weight = self.proximal or norm / first_step(self._domain, cut, 0.1)
         self._least_weight = 1e-10 * self._weight
 
     def _solve(self, center: ObjectiveCut) -> None:

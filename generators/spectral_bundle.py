@@ -17,6 +17,7 @@ from oracle_opt import (
 )
 from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, flattened, minimize_spectral
 
 NEW = 10  # eigenvectors that a call adds to the active ones
@@ -166,8 +167,7 @@ class SpectralBundle(QueryPointGenerator):
         """Descent test, and the new weight."""
         if self._center is None:
             norm = float(np.linalg.norm(cut.subgradient)) or 1.0
-            size = 0.1 * float(np.linalg.norm(self._domain.minimize_linear(cut.subgradient)[1] - cut.point))
-            self._weight = self.proximal or norm / (size if np.isfinite(size) and size > 0 else 1.0)
+            self._weight = self.proximal or norm / first_step(self._domain, cut, 0.1)
             return True
         # values as computed: what the cuts state of rounding, on all of the domain, is no noise of differences
         gain, predicted = _computed(self._center) - _computed(cut), self._decrease

@@ -15,6 +15,7 @@ from oracle_opt import (
 )
 from oracle_opt.arguments import flag, real
 from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.first_step import first_step
 
 
 class Subgradient(QueryPointGenerator):
@@ -91,10 +92,7 @@ class Subgradient(QueryPointGenerator):
         if self.polyak and 0 < (gap := cut.upper - self._lower) < np.inf:
             return self.scale * gap / norm
         if self._size is None:
-            # how far the minimizer of the first cut lies: the diameter for a simplex, a box or a ball
-            away = self._domain.minimize_linear(cut.subgradient)[1] - cut.point
-            size = float(np.linalg.norm(away))
-            self._size = size if np.isfinite(size) and size > 0 else 1.0
+            self._size = first_step(self._domain, cut)
         return float(self.scale * self._size / np.sqrt(self._steps))
 
     def _prove(self, cut: ObjectiveCut) -> None:

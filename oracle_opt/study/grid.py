@@ -15,7 +15,7 @@ from typing import cast
 
 from oracle_opt.datasets import Dataset
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.study.protocol import default_memory, run_split
+from oracle_opt.study.protocol import run_split
 from oracle_opt.study.records import Failure, Run, Settings
 
 Report = Callable[[Run | Failure], object]
@@ -61,7 +61,9 @@ def run_tasks(tasks: Sequence[Task], settings: Settings, jobs: int, report: Repo
 def _run_task(task: Task, settings: Settings, jobs: int) -> Iterator[Run | Failure]:
     from threadpoolctl import threadpool_limits
 
-    memory = default_memory()
+    from oracle_opt.oracles.kernels.base import most_of_memory
+
+    memory = most_of_memory()
     with threadpool_limits(limits=1):
         yield from run_split(
             task.dataset, task.generators, task.split, settings, None if memory is None else memory // jobs

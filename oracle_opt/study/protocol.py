@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -92,11 +91,12 @@ def run_split(
         Ctrl-C, also during an oracle call; the run under way is lost.
     """
     from oracle_opt.oracles import MKLOracle, uci_bank
+    from oracle_opt.oracles.kernels.base import most_of_memory
 
     try:
         X, digest = dataset.dense(), dataset.digest()
         train, test = split_points(dataset.y, settings, split)
-        bank = uci_bank(X[train], memory_limit=default_memory() if memory_limit is None else memory_limit)
+        bank = uci_bank(X[train], memory_limit=most_of_memory() if memory_limit is None else memory_limit)
         oracle = MKLOracle(bank, dataset.y[train], C=settings.C)
     except Exception as problem:
         yield from (Failure.of(dataset.name, name, split, problem) for name in generators)
@@ -107,14 +107,6 @@ def run_split(
             yield _run(key, oracle, generator, X[test], dataset.y[test], settings)
         except Exception as problem:
             yield Failure.of(dataset.name, name, split, problem)
-
-
-def default_memory(share: float = 0.7) -> int | None:
-    """Bytes that are this share of the machine's memory; None where the system does not tell."""
-    try:
-        return int(share * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 class _Watch:
