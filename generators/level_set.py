@@ -87,7 +87,7 @@ class LevelSet(QueryPointGenerator):
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints, or without entropy where it is asked for."""
         if self.entropic and domain.entropic_metric(domain.interior_point()) is None:
-            return "its entropic metric needs a domain made of simplices"
+            return "its entropic metric needs a domain that has one"
         return polyhedral_refusal(domain)
 
     def reset(self, domain: Domain, point: Vector) -> None:

@@ -81,8 +81,8 @@ class SPG(SequentialGenerator):
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without entropy where it is asked for."""
-        if self.entropic and domain.entropic_metric(domain.interior_point()) is None:
-            return "its entropic metric needs a domain that has one"
+        if self.entropic and _metric(domain, domain.interior_point()) is None:
+            return "its entropic metric needs a domain that has one and projects in it"
         return None
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
@@ -92,7 +92,7 @@ class SPG(SequentialGenerator):
         self.center = cut
         lower, drowned = -np.inf, 0
         reference, total, eta = cut.value, 1.0, 0.85 if self.nonmonotone else 0.0
-        metric = None if self.entropic is False else domain.entropic_metric(cut.point)
+        metric = None if self.entropic is False else _metric(domain, cut.point)
         length = _unit(domain, cut, metric)
         while True:
             direction = _project(domain, cut, length, metric) - cut.point  # (8)
@@ -145,6 +145,11 @@ class SPG(SequentialGenerator):
                 return trial, step, excess
             step *= 0.5
         return None
+
+
+def _metric(domain: Domain, point: Vector) -> Vector | None:
+    """The entropic metric, if the domain has one and projects in it."""
+    return None if domain.euclidean_only else domain.entropic_metric(point)
 
 
 def _project(domain: Domain, cut: ObjectiveCut, length: float, metric: Vector | None) -> Vector:

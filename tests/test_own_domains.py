@@ -12,19 +12,27 @@ import scipy.optimize
 
 import oracle_opt.domains
 from oracle_opt import (
+    Ball,
     Box,
     Domain,
+    FreeSpace,
     FunctionOracle,
+    InvalidArgument,
     LinearConstraints,
+    NonnegativeOrthant,
     ObjectiveCut,
     Oracle,
+    Polyhedron,
+    ProductOfSimplices,
     QueryPointGenerator,
+    Simplex,
     SimplexBlocks,
     Status,
     minimize,
 )
 from oracle_opt import generators as shipped
 from oracle_opt.oracles import MaxEigenvalueOracle
+from oracle_opt.testing import ConformanceError, check_domain
 
 GENERATORS: list[QueryPointGenerator] = [getattr(shipped, name)() for name in shipped.__all__]
 N = 6
@@ -64,6 +72,17 @@ class ScaledSimplex(Domain):
 
     def entropic_metric(self, point):
         return self.scale / np.maximum(point, 0.01 * self.interior_point())
+
+
+class WithoutMetrics(ScaledSimplex):
+    """The same, where only the Euclidean projection is known."""
+
+    euclidean_only = True
+
+    def project(self, point, metric=None):
+        if metric is not None:
+            raise InvalidArgument("`metric` must be None: the projection is Euclidean only")
+        return super().project(point)
 
 
 class BudgetBox(Domain):
@@ -116,7 +135,8 @@ class Ellipsoidal(Domain):
 
     def project(self, point, metric=None):
         """``w_i = l_i^2 p_i / (l_i^2 + nu)`` along the principal axes, nu >= 0 such that it is inside."""
-        assert metric is None
+        if metric is not None:
+            raise InvalidArgument("`metric` must be None: the projection is Euclidean only")
         along = self.turn.T @ (point - self.center)
 
         def excess(nu):
@@ -191,6 +211,11 @@ OWN = {
         ScaledSimplex(SCALE, 3.0),
         lambda z: [z >= 0, SCALE @ z == 3.0],
         [*LINEAR, "MirrorDescent", "NewtonBundle", "ReducedGradient"],
+    ),
+    "without metrics": (
+        WithoutMetrics(SCALE, 3.0),
+        lambda z: [z >= 0, SCALE @ z == 3.0],
+        [*(name for name in LINEAR if name != "QuasiNewton"), "MirrorDescent", "NewtonBundle", "ReducedGradient"],
     ),
     "box with a budget": (
         BudgetBox(LOWER, UPPER, PRICES, BUDGET),
@@ -288,6 +313,63 @@ def test_an_eigenvalue_on_all_of_space_with_a_promise_of_its_own() -> None:
 
 
 @each_domain
+def test_own_domains_pass_the_check(name: str) -> None:
+    check_domain(OWN[name][0])
+
+
+SHIPPED = [
+    Simplex(6, 3.5),
+    ProductOfSimplices([1, 3, 2]),
+    Box(LOWER, UPPER),
+    Box([0.0, 1.0, 2.0], [0.0, 3.0, 2.0]),
+    Box([1.0, 2.0], [1.0, 2.0]),
+    NonnegativeOrthant(4, 200.0),
+    NonnegativeOrthant(4),
+    Ball(4, 2.0, np.arange(4.0)),
+    FreeSpace(4, 100.0, np.arange(4.0)),
+    FreeSpace(4, np.inf),
+    Polyhedron(np.eye(3)[:2] + 1.0, [1.0, 1.0], lower=0.0, upper=1.0),
+]
+
+
+@pytest.mark.parametrize("domain", SHIPPED, ids=repr)
+def test_shipped_domains_pass_the_check(domain: Domain) -> None:
+    check_domain(domain)
+
+
+class Wrong(ScaledSimplex):
+    """A domain with one false answer."""
+
+    def __init__(self, name, answer):
+        super().__init__(SCALE, 3.0)
+        setattr(self, name, lambda *given: answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "words"),
+    [
+        ("bounding_box", (np.zeros(N), np.ones(N)), "`bounding_box` holds every point"),
+        ("enclosing_ball", (np.zeros(N), 1.0), "`enclosing_ball` holds every point"),
+        ("enclosing_ellipsoid", (np.ones(N), np.eye(N)), "`enclosing_ellipsoid` holds every point"),
+        ("deepest_cut", (np.eye(N)[0], 1.0), "`deepest_cut` is None at points"),
+        ("simplices", SimplexBlocks((N,), 3.0), "linear_constraints|`simplices` describes the set"),
+        ("promised_polyhedron", Box(-np.ones(N), 20 * np.ones(N)), "`promised_polyhedron` is a part of the set"),
+    ],
+)
+def test_false_answers_are_named(name: str, answer, words: str) -> None:
+    with pytest.raises(ConformanceError, match=words):
+        check_domain(Wrong(name, answer))
+
+
+def test_a_projection_that_takes_no_metric_has_to_say_so() -> None:
+    class Silent(Ellipsoidal):
+        euclidean_only = False
+
+    with pytest.raises(ConformanceError, match="say `euclidean_only = True`"):
+        check_domain(Silent(CENTER, AXES))
+
+
+@each_domain
 @pytest.mark.parametrize("seed", range(5))
 def test_defaults_are_true_of_the_set(name: str, seed: int) -> None:
     """Box, ball and ellipsoid hold what the set holds; a cut holds it, too, and cuts its point off."""
@@ -329,3 +411,53 @@ def test_generators_ask_no_domain_for_its_class() -> None:
                 names = {one.id for part in parts for one in [part] if isinstance(one, ast.Name)}
                 asked += [f"{path.name}: {name}" for name in names & known]
     assert asked == []
+
+
+class Only(Domain):
+    """The three methods of another domain, and those of its further answers that are named."""
+
+    def __init__(self, of: Domain, *names: str, euclidean_only: bool = False):
+        self.of, self.dimension, self.euclidean_only = of, of.dimension, euclidean_only
+        for name in names:
+            setattr(self, name, getattr(of, name))
+
+    def project(self, point, metric=None):
+        return self.of.project(point, metric)
+
+    def minimize_linear(self, slope):
+        return self.of.minimize_linear(slope)
+
+    def interior_point(self):
+        return self.of.interior_point()
+
+
+DIAGONAL, DESCRIBED, ENDS = "and projects in diagonal metrics", "`linear_constraints`", "and is bounded"
+BOUNDS, FREE = f"{DESCRIBED} that are bounds alone", f"{DESCRIBED} without any constraint"
+TABLE = [
+    (Only(Ellipsoidal(CENTER, AXES), euclidean_only=True), {ENDS}),
+    (Only(BudgetBox(LOWER, UPPER, PRICES, BUDGET)), {ENDS, DIAGONAL}),
+    (Only(FreeSpace(N, np.inf)), {DIAGONAL}),
+    (BudgetBox(LOWER, UPPER, PRICES, BUDGET), {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}"}),
+    (Only(NonnegativeOrthant(N), "linear_constraints"), {DIAGONAL, DESCRIBED, BOUNDS}),
+    (FreeSpace(N, np.inf), {DIAGONAL, DESCRIBED, BOUNDS, FREE}),
+    (
+        Only(ProductOfSimplices([2, 4]), "simplices"),
+        {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`"},
+    ),
+    (
+        Only(Simplex(N), "simplices", euclidean_only=True),
+        {ENDS, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`", "`simplices` of one block"},
+    ),
+]
+
+
+def test_the_table_of_the_page_is_true() -> None:
+    """Each domain serves the generators of the rows that it answers, and no others."""
+    page = (Path(__file__).parent.parent / "docs" / "write_a_domain.md").read_text()
+    lines = page.split("|---|---|\n")[1].split("\n\n")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    served = {answer: set(names.replace("`", "").split(", ")) for answer, names in rows}
+    assert sorted(name for names in served.values() for name in names) == sorted(shipped.__all__)
+    for domain, answers in TABLE:
+        expected = set().union(*(served[answer] for answer in ("the three methods", *answers)))
+        assert {type(one).__name__ for one in GENERATORS if one.refusal(domain) is None} == expected, domain

@@ -9,8 +9,8 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain, LinearConstraints
-from oracle_opt.errors import CapabilityMismatch, InvalidArgument
 from oracle_opt.testing.conformance import ConformanceError, changed, ruled
+from oracle_opt.testing.further_answers import FurtherAnswers
 from oracle_opt.testing.samples import points_of, size_of
 
 
@@ -22,10 +22,12 @@ def check_domain(
     Its points are convex combinations of what `minimize_linear` gives and of the interior point. Checked are: shapes;
     that the interior point, every projection and every minimizer are contained; that the projection is the nearest
     point, by the variational inequality ``(point - nearest) @ (z - nearest) <= 0`` at the points z of the set, in the
-    Euclidean norm and in a diagonal metric; that no point z of the set has ``slope @ z`` below the stated minimum, and
-    the stated minimizer attains it; that `linear_constraints` hold at points of the set, and points that satisfy them
-    are contained; that `extent` and `minimum_rounding` are large enough, `entropic_metric` positive; that answers
-    belong to the caller; `identity` and `reset`.
+    Euclidean norm and, unless `euclidean_only`, a diagonal one; that no point z of the set has ``slope @ z`` below
+    the stated minimum, and the stated minimizer attains it; that `linear_constraints` hold at points of the set, and
+    points that satisfy them are contained; that `promised_polyhedron`, `bounding_box`, `enclosing_ball`,
+    `enclosing_ellipsoid`, `deepest_cut` and `simplices` are true of the same points; that `extent` and
+    `minimum_rounding` are large enough, `entropic_metric` positive; that answers belong to the caller; `identity` and
+    `reset`.
 
     Parameters
     ----------
@@ -76,6 +78,7 @@ def check_domain(
         _check_reset,
     ):
         check(exam)
+    FurtherAnswers(domain, subject, points, tolerance, rng).check()
     _check_identity(domain, other, subject)
 
 
@@ -197,18 +200,18 @@ def _check_projection(exam: _Exam) -> None:
 
 
 def _check_metric(exam: _Exam) -> None:
-    """In a diagonal metric likewise; or it is refused in words, as by sets whose projection is Euclidean only."""
+    """In a diagonal metric likewise, unless the domain says that its projection is Euclidean only."""
+    if exam.domain.euclidean_only:
+        return
     for point in exam.around():
         metric = np.exp(exam.rng.uniform(-3, 3, size=len(point)))
         try:
             exam.domain.project(point, metric)
-        except (InvalidArgument, CapabilityMismatch):
-            return
         except Exception as problem:
             raise exam.fail(
-                "`project(point, metric)` projects in a diagonal metric or raises InvalidArgument",
+                "`project(point, metric)` projects in a diagonal metric, unless the class says `euclidean_only = True`",
                 f"{type(problem).__name__} was raised: {problem}",
-                "raise `InvalidArgument` where the projection is Euclidean only",
+                "say `euclidean_only = True` in the class where the projection takes no metric",
                 point=point,
                 metric=metric,
             ) from problem
