@@ -76,7 +76,7 @@ class AnalyticCenter(QueryPointGenerator):
     """
 
     needs_convexity = True
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ class Ellipsoid(QueryPointGenerator):
     """
 
     needs_convexity = True
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(self, deep: bool = True) -> None:
         self.deep = flag("deep", deep)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from oracle_opt import Domain, InvalidArgument, ObjectiveCut, SequentialGenerator
+from oracle_opt import AnalyticUpdate, Answer, Domain, InvalidCut, ObjectiveCut, Query, SequentialGenerator
 from oracle_opt.arguments import flag
 from oracle_opt.arrays import Vector
 
@@ -15,14 +15,9 @@ class FixedPoint(SequentialGenerator):
     Parameters
     ----------
     updates : bool
-        Go on at the cut's extra `analytic_update` instead, until it is the point itself. Oracles that alternate
+        Go on at the answer's `AnalyticUpdate` instead, until it is the point itself. Oracles that alternate
         between blocks of variables in closed form give it, as `GMKLOracle` does under an lp norm: each is then at
-        least as good as the last, without line search or step length.
-
-    Raises
-    ------
-    InvalidArgument
-        With updates, from the first answer: the oracle has none.
+        least as good as the last, without line search or step length. Oracles that do not give it are refused.
 
     References
     ----------
@@ -33,13 +28,21 @@ class FixedPoint(SequentialGenerator):
     def __init__(self, updates: bool = False) -> None:
         self.updates = flag("updates", updates)
 
-    def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
+    @property
+    def needs(self) -> frozenset[type[Answer]]:
+        """Analytic updates, to go on with."""
+        return frozenset({AnalyticUpdate} if self.updates else ())
+
+    def queries(self, domain: Domain, point: Vector) -> Generator[Query, ObjectiveCut, None]:
         """Ask once, or from update to update."""
-        self.center = cut = yield point
+        self.center = cut = yield Query(point, wishes=self.needs)
         while self.updates:
-            if "analytic_update" not in cut.extras:
-                raise InvalidArgument("`updates` must be False for an oracle without the extra `analytic_update`")
-            update = domain.project(cut.extras["analytic_update"])
+            answer = cut.answer(AnalyticUpdate)
+            if answer is None:
+                raise InvalidCut(
+                    "the oracle was asked for an AnalyticUpdate and gave none, though it is in its `gives`"
+                )
+            update = domain.project(answer.point)
             if (update == cut.point).all():
                 return
-            self.center = cut = yield update
+            self.center = cut = yield Query(update, wishes=self.needs)

@@ -50,7 +50,7 @@ class Kelley(QueryPointGenerator):
     """
 
     needs_convexity = True
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(self, chebyshev: bool = False, max_cuts: int = 5000, tune_accuracy: bool = False) -> None:
         self.chebyshev = flag("chebyshev", chebyshev)

@@ -68,7 +68,7 @@ class LevelSet(QueryPointGenerator):
     """
 
     needs_convexity = True
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import (
+    Curvature,
     Cut,
     Domain,
     Minorant,
@@ -77,6 +78,7 @@ class NewtonBundle(QueryPointGenerator):
     """
 
     needs_convexity = True
+    takes = frozenset({Curvature})
 
     def __init__(self, switch: float = 0.05, memory: int = 3, level: float = 0.8, max_cuts: int = 1000) -> None:
         self.switch = real("switch", switch, above=0.0, below=1.0)
@@ -103,7 +105,7 @@ class NewtonBundle(QueryPointGenerator):
 
     def ask(self) -> Query:
         """Return the level or Newton point, with the wish for curvature."""
-        return Query(self._point, curvature=True)
+        return Query(self._point, wishes=frozenset({Curvature}))
 
     def tell(self, cut: Cut) -> Step:
         """Add the cut; step to the level set or to the minimizer of the second-order model."""
@@ -112,7 +114,7 @@ class NewtonBundle(QueryPointGenerator):
         better = model.add(cut)
         best, gap = model.pool.best, model.gap
         assert best is not None
-        if cut.curvature is not None:
+        if cut.answer(Curvature) is not None:
             self._curved = [cut, *self._curved[: self.memory - 1]]
         error = np.inf if self._predicted is None else abs(cut.upper - self._predicted)
         if self._is_newton:
@@ -143,10 +145,11 @@ class NewtonBundle(QueryPointGenerator):
     def _root(self, best: ObjectiveCut, alone: bool) -> Matrix | None:
         """Factor of the Hessian of the best point alone, or of the mean with the last others; `None` if unknown."""
         curved = [cut for cut in self._curved if cut is not best]
-        if best.curvature is not None:
+        if best.answer(Curvature) is not None:
             curved = [best, *curved]
-        parts = [cut.curvature for cut in curved[: 1 if alone else self.memory] if cut.curvature is not None]
-        return np.vstack(parts) / np.sqrt(len(parts)) if parts else None
+        answers = [cut.answer(Curvature) for cut in curved[: 1 if alone else self.memory]]
+        factors = [answer.factor for answer in answers if answer is not None]
+        return np.vstack(factors) / np.sqrt(len(factors)) if factors else None
 
     def _second_order(self, best: ObjectiveCut, root: Matrix, point: Vector) -> float:
         """Value of the Newton model."""

@@ -59,7 +59,7 @@ class ProximalBundle(QueryPointGenerator):
     """
 
     needs_convexity = True
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(self, descent: float = 0.1, proximal: float | None = None, max_cuts: int = 1000) -> None:
         self.descent = real("descent", descent, above=0.0, below=0.5)

@@ -6,13 +6,13 @@ import numpy as np
 
 from oracle_opt import (
     Domain,
+    Eigenpairs,
     FeasibilityCut,
     InvalidArgument,
     Minorant,
     ObjectiveCut,
     Query,
     QueryPointGenerator,
-    SpectralPart,
     Step,
 )
 from oracle_opt.arguments import real, whole
@@ -58,8 +58,7 @@ class SpectralBundle(QueryPointGenerator):
 
     Notes
     -----
-    The oracle must give eigenvectors (`Oracle.gives_eigenvectors`), as `MaxEigenvalueOracle` does. Each query wishes
-    for curvature, and the answer's `spectral` part holds the eigenpairs.
+    The oracle must give `Eigenpairs`, as `MaxEigenvalueOracle` does. Each query wishes for them.
 
     *Curvature.* With W = P V P', V the multipliers of the last master, the eigenvalues outside the leading group bend
     the Lagrangian by ``H_ij = 2 trace tr(A_i W A_j K)``, ``K = sum_q v_q v_q' / (lambda_1 - lambda_q)`` over the
@@ -97,7 +96,7 @@ class SpectralBundle(QueryPointGenerator):
     """
 
     needs_convexity = True
-    needs_eigenvectors = True
+    needs = frozenset({Eigenpairs})
 
     def __init__(
         self, descent: float = 0.1, proximal: float | None = None, min_order: int = 30, max_order: int = 100
@@ -133,14 +132,15 @@ class SpectralBundle(QueryPointGenerator):
 
     def ask(self) -> Query:
         """Return the minimizer of the master, with the wish for eigenpairs."""
-        return Query(self._point, curvature=True)
+        return Query(self._point, wishes=self.needs)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Decide on the step, renew the subspace, solve the master."""
-        if isinstance(cut, FeasibilityCut) or cut.spectral is None:
-            raise InvalidArgument("`cuts` must have a spectral part, as the answers to this method's own queries do")
+        told = None if isinstance(cut, FeasibilityCut) else cut.answer(Eigenpairs)
+        if isinstance(cut, FeasibilityCut) or told is None:
+            raise InvalidArgument("`cuts` must carry Eigenpairs, as the answers to this method's own queries do")
         serious = self._judge(cut)
-        pairs = _coupled_pairs(cut.spectral, cut.point)
+        pairs = _coupled_pairs(told, cut.point)
         vectors = pairs[1]
         active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
         if serious:
@@ -158,10 +158,10 @@ class SpectralBundle(QueryPointGenerator):
         """Return the best minorant that the masters' multipliers gave."""
         return self._minorant
 
-    def _spectral(self) -> SpectralPart:
+    def _told(self) -> Eigenpairs:
+        """What the oracle told at the center."""
         assert self._center is not None
-        assert self._center.spectral is not None
-        return self._center.spectral
+        return _eigenpairs(self._center)
 
     def _judge(self, cut: ObjectiveCut) -> bool:
         """Descent test, and the new weight."""
@@ -173,8 +173,8 @@ class SpectralBundle(QueryPointGenerator):
         gain, predicted = _computed(self._center) - _computed(cut), self._decrease
         if not np.array_equal(cut.point, self._point):  # a cut of an earlier run: no decrease was predicted
             return gain > 0
-        part = self._spectral()
-        rounding = 1e-12 * abs(_computed(cut)) + (cut.error if len(part.values) < part.matrix.order else 0.0)
+        told = self._told()
+        rounding = 1e-12 * abs(_computed(cut)) + (cut.error if len(told.values) < told.matrix.order else 0.0)
         if predicted <= rounding:  # the slope of the model may still fall
             self._weight *= 0.1
             return gain >= -rounding
@@ -186,21 +186,21 @@ class SpectralBundle(QueryPointGenerator):
 
     def _solve(self) -> None:
         """Solve the master: the next query point, the minorant, what is active."""
-        part, center, P = self._spectral(), self._center, self._basis
+        told, center, P = self._told(), self._center, self._basis
         assert center is not None
         y, value = center.point, _computed(center)
         identity = np.eye(P.shape[1])
-        at_center = part.trace * (P.T @ (part.matrix.at(y) @ P)) + (float(part.b @ y) - value) * identity
-        matrices = part.b[:, None, None] * identity - part.trace * part.matrix.restrict(P)
-        entries, turns = part.matrix.diagonal(part.matrix.single)  # the blocks of order one, whole
-        slopes = part.b - part.trace * turns
-        constants = part.trace * entries + slopes @ y - value
+        at_center = told.trace * (P.T @ (told.matrix.at(y) @ P)) + (float(told.b @ y) - value) * identity
+        matrices = told.b[:, None, None] * identity - told.trace * told.matrix.restrict(P)
+        entries, turns = told.matrix.diagonal(told.matrix.single)  # the blocks of order one, whole
+        slopes = told.b - told.trace * turns
+        constants = told.trace * entries + slopes @ y - value
         if self._aggregate is not None:
             slopes = np.vstack([self._aggregate.slope, slopes])
             known = self._aggregate.constant - self._aggregate.error
             constants = np.r_[known + slopes[0] @ y - value, constants]
         model = SpectralModel(0.5 * (at_center + at_center.T), matrices, constants, slopes)
-        hessian = self._curvature(part, y)
+        hessian = self._curvature(told, y)
         # H is singular where f is constant, as max-cut is along (1, ..., 1)
         hessian[np.diag_indices(len(y))] += max(self._weight, 1e-12 * float(hessian.diagonal().max()))
         done = minimize_spectral(model, hessian, floor=1e-20 * abs(value))
@@ -253,53 +253,58 @@ class SpectralBundle(QueryPointGenerator):
             self._minorant, self._lower = minorant, bound
         return minorant
 
-    def _curvature(self, part: SpectralPart, y: Vector) -> Matrix:
+    def _curvature(self, told: Eigenpairs, y: Vector) -> Matrix:
         """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""
-        m, group = len(part.b), self._group
+        m, group = len(told.b), self._group
         total = float(np.sum(self._primal**2))
         values, vectors = self._pairs
         if not total > 0 or not values.any():
             return np.zeros((m, m))
         leading, others = vectors[:, :group], vectors[:, group:]
         # second derivatives say nothing of eigenvalues that the step brings together
-        top = part.values[0]
-        least = max(self._decrease / part.trace, 1e-10 * float(np.abs(values).max()))
+        top = told.values[0]
+        least = max(self._decrease / told.trace, 1e-10 * float(np.abs(values).max()))
         K = (others / np.maximum(top - values[group:], least)) @ others.T
-        single = part.matrix.single
-        unknown = part.matrix.order - len(single) - len(values)
+        single = told.matrix.single
+        unknown = told.matrix.order - len(single) - len(values)
         if unknown > 0:
-            trace = float(np.delete(part.matrix.at(y).diagonal(), single).sum())
+            trace = float(np.delete(told.matrix.at(y).diagonal(), single).sum())
             mean = (trace - float(values.sum())) / unknown
-            K += (np.eye(part.matrix.order) - vectors @ vectors.T) / max(top - mean, least)
+            K += (np.eye(told.matrix.order) - vectors @ vectors.T) / max(top - mean, least)
         X = leading @ (leading.T @ self._primal) * np.sqrt(self._share / total)
-        H: Matrix = 2.0 * part.trace * part.matrix.coupling(X, K)
+        H: Matrix = 2.0 * told.trace * told.matrix.coupling(X, K)
         return 0.5 * (H + H.T)
+
+
+def _eigenpairs(cut: ObjectiveCut) -> Eigenpairs:
+    told = cut.answer(Eigenpairs)
+    assert told is not None  # which `tell` saw to
+    return told
 
 
 def _computed(cut: ObjectiveCut) -> float:
     """The function at the point of a cut, as its eigenvalue says."""
-    part = cut.spectral
-    assert part is not None
-    return part.trace * float(part.values[0]) + float(part.b @ cut.point)
+    told = _eigenpairs(cut)
+    return told.trace * float(told.values[0]) + float(told.b @ cut.point)
 
 
-def _coupled_pairs(part: SpectralPart, point: Vector) -> tuple[Vector, Matrix]:
+def _coupled_pairs(told: Eigenpairs, point: Vector) -> tuple[Vector, Matrix]:
     """Eigenpairs of the matrix without its blocks of order one, largest first.
 
     An eigenvector's rows outside these blocks are one of the rest, or zero; where an eigenvalue is of both, they are no
     longer orthonormal, and a basis of their span is.
     """
-    single = part.matrix.single
+    single = told.matrix.single
     if not len(single):
-        return part.values, part.vectors
-    vectors = part.vectors.copy()
+        return told.values, told.vectors
+    vectors = told.vectors.copy()
     vectors[single] = 0.0
-    pure = np.linalg.norm(part.vectors[single], axis=0) < 1e-12
+    pure = np.linalg.norm(told.vectors[single], axis=0) < 1e-12
     basis, sizes, _ = np.linalg.svd(vectors[:, ~pure], full_matrices=False)
     basis = basis[:, sizes > NEAR]
-    small = basis.T @ (part.matrix.at(point) @ basis)
+    small = basis.T @ (told.matrix.at(point) @ basis)
     values, axes = np.linalg.eigh(0.5 * (small + small.T))
-    values, vectors = np.r_[part.values[pure], values], np.hstack([vectors[:, pure], basis @ axes])
+    values, vectors = np.r_[told.values[pure], values], np.hstack([vectors[:, pure], basis @ axes])
     order = np.argsort(-values, kind="stable")
     return values[order], vectors[:, order]
 

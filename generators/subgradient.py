@@ -42,7 +42,7 @@ class Subgradient(QueryPointGenerator):
     functionals"; Nesterov (2009), "Primal-dual subgradient methods for convex problems", for the certificate.
     """
 
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(self, polyak: bool = False, scale: float = 1.0) -> None:
         self.polyak = flag("polyak", polyak)

@@ -1,6 +1,9 @@
 """Convex optimization through oracles, in one loop, with a proven duality gap."""
 
-from oracle_opt.answers.eigenpairs import AffineMatrix, SpectralPart
+from oracle_opt.answers.analytic_update import AnalyticUpdate
+from oracle_opt.answers.answer import Answer
+from oracle_opt.answers.curvature import Curvature
+from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.domains import (
@@ -36,14 +39,18 @@ from oracle_opt.result import History, Record, Result, Status
 
 __all__ = [
     "AffineMatrix",
+    "AnalyticUpdate",
+    "Answer",
     "Ball",
     "BoundSource",
     "BoundTracker",
     "Box",
     "CapabilityMismatch",
+    "Curvature",
     "Cut",
     "DataUnavailable",
     "Domain",
+    "Eigenpairs",
     "EmptyLocalizationSet",
     "Exhausted",
     "FeasibilityCut",
@@ -71,7 +78,6 @@ __all__ = [
     "SequentialGenerator",
     "Simplex",
     "SimplexBlocks",
-    "SpectralPart",
     "Status",
     "Step",
     "StoreMismatch",

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector, real_array
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
@@ -40,12 +41,7 @@ def check_arguments(
     pair = f"{type(generator).__name__} cannot serve {type(oracle).__name__} on {oracle.domain!r}"
     if generator.needs_convexity and not oracle.convex:
         raise CapabilityMismatch(f"{pair}: it needs a convex function, and this oracle's is not")
-    if oracle.gives_feasibility_cuts and not generator.takes_feasibility_cuts:
-        raise CapabilityMismatch(f"{pair}: it takes no feasibility cuts, and this oracle gives them")
-    if generator.needs_eigenvectors and not oracle.gives_eigenvectors:
-        raise CapabilityMismatch(
-            f"{pair}: it needs the eigenvectors of a largest eigenvalue, and this oracle gives none"
-        )
+    _check_kinds(oracle, generator, pair)
     reason = generator.refusal(oracle.domain)
     if reason is not None:
         raise CapabilityMismatch(f"{pair}: {reason}")
@@ -59,11 +55,43 @@ def check_arguments(
     return start
 
 
-def as_query(asked: Vector | Query, dimension: int) -> Query:
+def _check_kinds(oracle: Oracle, generator: QueryPointGenerator, pair: str) -> None:
+    """Refuse a generator that does not take what the oracle gives, or needs what it does not give."""
+    sets = {"gives": oracle.gives, "takes": generator.takes, "needs": generator.needs}
+    for name, kinds in sets.items():
+        owner = oracle if name == "gives" else generator
+        if not (isinstance(kinds, frozenset) and all(_is_kind(kind) for kind in kinds)):
+            raise InvalidArgument(
+                f"`{name}` of {type(owner).__name__} must be a frozenset of kinds of Answer, or FeasibilityCut, "
+                f"got {kinds!r}"
+            )
+    gives, takes, needs = sets.values()
+    names = [kind.__name__ for kind in gives | takes | needs]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise CapabilityMismatch(f"{pair}: both know an answer of the name {min(twice)}, but not the same class")
+    for kind in sorted(gives - takes - needs, key=lambda kind: kind.__name__):
+        if not kind.optional:
+            raise CapabilityMismatch(f"{pair}: it takes no {kind.words}, and this oracle gives them")
+    if needs - gives:
+        words = " and ".join(sorted(kind.words for kind in needs - gives))
+        raise CapabilityMismatch(f"{pair}: it needs {words}, and this oracle gives none")
+
+
+def _is_kind(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Answer | FeasibilityCut)
+
+
+def as_query(asked: Vector | Query, dimension: int, generator: QueryPointGenerator) -> Query:
     """The query of what a generator asked, a point or a query."""
     query = asked if isinstance(asked, Query) else Query(asked)
     if query.point.shape != (dimension,) or not np.isfinite(query.point).all():
         raise InvalidArgument(f"`ask` must give {dimension} finite numbers, got {query.point!r}")
+    wishes = query.wishes
+    if not isinstance(wishes, frozenset) or (wishes and not wishes <= generator.takes | generator.needs):
+        raise InvalidArgument(
+            f"`wishes` of a query must be a frozenset of kinds that {type(generator).__name__} has in `takes` or "
+            f"`needs`, got {wishes!r}"
+        )
     return query
 
 
@@ -94,10 +122,11 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
             _check_several("further", [(one.point, one.value, one.subgradient) for one in cut.further], point)
             _check_several("summands", [(one.point, one.value, one.subgradient) for one in cut.summands], point)
             _check_sum(cut)
-        _check_curvature(cut.curvature, len(point))
+            for one in (*cut.summands, *cut.further):
+                _check_answers(one, oracle)
+        _check_answers(cut, oracle)
         return cut
-    if not oracle.gives_feasibility_cuts:
-        raise InvalidCut("got a FeasibilityCut from an oracle that says `gives_feasibility_cuts = False`; set it True")
+    _check_given(FeasibilityCut, oracle)
     if not (cut.violation > 0 and vector.any()):
         raise InvalidCut(
             f"a feasibility cut must cut off its point: violation > 0 and a normal that is not zero, "
@@ -168,13 +197,24 @@ def _check_several(name: str, cuts: Sequence[tuple[Vector, float, Vector]], poin
             raise InvalidCut(f"`{name}[{i}].point` must be the query point, got {at!r}")
 
 
-def _check_curvature(factor: Any, dimension: int) -> None:
-    """Raise InvalidCut unless a factor of the Hessian is a finite matrix with a column a variable."""
-    if factor is None:
+def _check_answers(cut: ObjectiveCut, oracle: Oracle) -> None:
+    """Raise InvalidCut unless the answers of a cut are of kinds that the oracle gives, one of each, and fit the cut."""
+    answers = cut.answers
+    if type(answers) is tuple and not answers:
         return
-    fits = type(factor) is np.ndarray and factor.ndim == 2 and factor.shape[1] == dimension
-    if not (fits and factor.dtype.kind == "f" and isfinite(float(np.vdot(factor, factor)))):
-        raise InvalidCut(f"`curvature` must be a finite array of shape (r, {dimension}), got {factor!r}")
+    if not (isinstance(answers, tuple) and all(isinstance(one, Answer) for one in answers)):
+        raise InvalidCut(f"`answers` of a cut must be a tuple of objects of kinds of Answer, got {answers!r}")
+    if len({type(one) for one in answers}) < len(answers):
+        raise InvalidCut(f"`answers` of a cut must hold at most one of a kind, got {answers!r}")
+    for one in answers:
+        _check_given(type(one), oracle)
+        one.check(cut)
+
+
+def _check_given(kind: Kind, oracle: Oracle) -> None:
+    if kind not in oracle.gives:
+        owner, name = type(oracle).__name__, kind.__name__
+        raise InvalidCut(f"{owner} answered with {kind.words}, which it does not have in `gives`; add {name} there")
 
 
 def _check_sum(cut: ObjectiveCut) -> None:

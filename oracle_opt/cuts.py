@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, nextafter
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from oracle_opt.answers.eigenpairs import SpectralPart
+from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
+
+A = TypeVar("A", bound=Answer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,19 +26,20 @@ class Query:
         Where the oracle is asked.
     accuracy : float, optional
         Relative error wanted in the value; `None` asks for the oracle's own best.
-    curvature : bool
-        Whether second-order information is wanted.
+    wishes : frozenset of kinds of Answer
+        What is wanted besides value and subgradient: classes such as `Curvature`. Those that the oracle does not have
+        in its `gives` are left out of its answer.
     """
 
     __repr__ = one_line
 
     point: Vector
     accuracy: float | None = None
-    curvature: bool = False
+    wishes: frozenset[type[Answer]] = frozenset()
 
     def repeats(self, previous: Query) -> bool:
         """Whether this asks what was asked before: the point and all wishes are the same."""
-        wishes = (self.accuracy, self.curvature) == (previous.accuracy, previous.curvature)
+        wishes = (self.accuracy, self.wishes) == (previous.accuracy, previous.wishes)
         return wishes and bool((self.point == previous.point).all())
 
 
@@ -61,11 +64,9 @@ class ObjectiveCut:
     summands : tuple of ObjectiveCut
         Cuts of the summands of f, which add up to this one (multicut): as many, in the same order, in every answer.
     further : tuple of ObjectiveCut
-        More minorants of f that the same call found at the same point, each valid by itself; say one an eigenvector.
-    spectral : SpectralPart, optional
-        Second-order information of a largest eigenvalue: eigenpairs and the matrix function they belong to.
-    curvature : ndarray of shape (r, n), optional
-        A factor R with Hessian ``R.T @ R`` at the point.
+        More cuts of f that the same call found at the same point, each valid by itself; say one an eigenvector.
+    answers : tuple of Answer
+        What else the oracle tells of f at the point, say its `Curvature`; at most one of a kind.
     extras : mapping
         What the user wants back at the best point: names to arrays or numbers.
     """
@@ -78,10 +79,16 @@ class ObjectiveCut:
     error: float = 0.0
     lower_bound: float = -np.inf
     summands: tuple[ObjectiveCut, ...] = ()
-    curvature: Vector | None = None
-    extras: Mapping[str, Any] = field(default_factory=dict)
     further: tuple[ObjectiveCut, ...] = ()
-    spectral: SpectralPart | None = field(default=None, repr=False)
+    answers: tuple[Answer, ...] = ()
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def answer(self, kind: type[A]) -> A | None:
+        """Return the answer whose class is `kind`; `None` if this cut carries none."""
+        for one in self.answers:
+            if type(one) is kind:
+                return one
+        return None
 
     @property
     def upper(self) -> float:
@@ -110,14 +117,22 @@ class FeasibilityCut:
     normal : ndarray of shape (n,)
         Normal of the half-space, not zero.
     further : tuple of FeasibilityCut
-        More half-spaces of this kind that the same call found at the same point, each valid by itself.
+        More feasibility cuts that the same call found at the same point, each valid by itself.
     extras : mapping
         Names to arrays or numbers.
     error : float
         By how much points that the oracle calls feasible, within its tolerance, may violate the half-space.
+
+    Attributes
+    ----------
+    words, optional
+        As those of a kind of `Answer`: the class stands in `Oracle.gives` and `QueryPointGenerator.takes`, too, and a
+        generator that does not take feasibility cuts cannot serve an oracle that gives them.
     """
 
     __repr__ = one_line
+    words: ClassVar[str] = "feasibility cuts"
+    optional: ClassVar[bool] = False
 
     point: Vector
     violation: float
@@ -128,6 +143,7 @@ class FeasibilityCut:
 
 
 Cut = ObjectiveCut | FeasibilityCut
+Kind = type[Answer] | type[FeasibilityCut]
 
 
 def owned(cut: Cut) -> Cut:
@@ -136,9 +152,9 @@ def owned(cut: Cut) -> Cut:
     if isinstance(cut, FeasibilityCut):
         return replace(cut, point=np.array(cut.point), normal=np.array(cut.normal), further=further)
     summands: Any = tuple(owned(one) for one in cut.summands)
-    curvature = None if cut.curvature is None else np.array(cut.curvature)
+    answers = tuple(one.owned() for one in cut.answers)
     point, subgradient = np.array(cut.point), np.array(cut.subgradient)
-    return replace(cut, point=point, subgradient=subgradient, summands=summands, further=further, curvature=curvature)
+    return replace(cut, point=point, subgradient=subgradient, summands=summands, further=further, answers=answers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from oracle_opt.checks import as_query, check_arguments, check_cut
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
-from oracle_opt.journal import Entry, Journal, run_identity
+from oracle_opt.journal import Entry, Journal
 from oracle_opt.oracle import Oracle
 from oracle_opt.progress import progress_display
 from oracle_opt.result import HistoryRecorder, Record, Result, Status, make_result
@@ -129,9 +129,7 @@ def minimize(
                 cut = check_cut(cut, cut.point, oracle)
                 _, minorant, weight, _ = _told(generator, cut, ends, bounds)
                 bounds.update(cut, minorant, weight)
-            log_file = (
-                nullcontext() if journal is None else Journal(journal, run_identity(oracle, generator, start, cuts))
-            )
+            log_file = nullcontext() if journal is None else Journal.of(journal, oracle, generator, start, cuts)
             with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
                 if log is not None and journal_check and log.entries:
                     _ask_again(log, oracle)
@@ -149,7 +147,7 @@ def minimize(
                     if isinstance(asked, Exhausted):
                         empty = isinstance(asked, EmptyLocalizationSet)
                         return result(Status.EMPTY if empty else Status.EXHAUSTED, str(asked))
-                    previous, query = query, as_query(asked, oracle.domain.dimension)
+                    previous, query = query, as_query(asked, oracle.domain.dimension, generator)
                     if previous is not None and query.repeats(previous):
                         return result(Status.STALLED)
 
@@ -211,7 +209,7 @@ def _answer(oracle: Oracle, query: Query) -> Cut | Status:
     try:
         return oracle.query(replace(query, point=query.point.copy()))
     except EmptyLocalizationSet:
-        if not oracle.gives_feasibility_cuts:
+        if FeasibilityCut not in oracle.gives:
             raise
         return Status.EMPTY
 

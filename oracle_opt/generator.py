@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator
 from enum import Enum
 
+from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, Minorant, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted, InvalidArgument
 
@@ -31,15 +32,25 @@ class QueryPointGenerator(ABC):
     ----------
     needs_convexity : bool
         Whether the method is meaningless on an oracle that is not convex (cutting planes are).
-    takes_feasibility_cuts : bool
-        Whether `tell` understands a `FeasibilityCut`.
-    needs_eigenvectors : bool
-        Whether the method lives on the `spectral` part of cuts.
+    takes : frozenset of kinds of answers
+        What `tell` understands besides value and subgradient: `FeasibilityCut`, or kinds of `Answer`, which queries may
+        wish for. A subclass sets it, ``takes = frozenset({FeasibilityCut})``, or defines it as a property where it
+        depends on parameters; `needs` likewise.
+    needs : frozenset of kinds of Answer
+        What the method cannot do without; it takes these, too.
     """
 
     needs_convexity: bool = False
-    takes_feasibility_cuts: bool = False
-    needs_eigenvectors: bool = False
+
+    @property
+    def takes(self) -> frozenset[Kind]:
+        """No kind of answer."""
+        return frozenset()
+
+    @property
+    def needs(self) -> frozenset[type[Answer]]:
+        """No kind of answer."""
+        return frozenset()
 
     @abstractmethod
     def reset(self, domain: Domain, point: Vector) -> None:

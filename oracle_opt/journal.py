@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,7 +20,7 @@ from oracle_opt._journal_entries import Entry, cut_fields, decode, encode
 from oracle_opt._journal_file import RecordFile
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.checks import check_cut
-from oracle_opt.cuts import Cut, Query
+from oracle_opt.cuts import Cut, Kind, Query
 from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
@@ -37,6 +37,8 @@ class Journal:
         The file; made if it does not exist.
     identity : mapping of str to str
         What makes this run what it is: problem, generator, starting point.
+    kinds : set of kinds of answers
+        What cuts may carry and queries wish for.
 
     Attributes
     ----------
@@ -49,8 +51,9 @@ class Journal:
         The file belongs to another run, is no journal, is damaged, or is in use.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: dict[str, str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], identity: dict[str, str], kinds: Set[Kind] = frozenset()) -> None:
         self.path = Path(path)
+        self._kinds = kinds
         self._file = RecordFile(path)
         try:
             if self._file.records:
@@ -70,9 +73,22 @@ class Journal:
             self._file.close()
             raise
 
+    @classmethod
+    def of(
+        cls,
+        path: str | os.PathLike[str],
+        oracle: Oracle,
+        generator: QueryPointGenerator,
+        start: Vector,
+        cuts: Sequence[Cut],
+    ) -> Self:
+        """Open the journal of a run."""
+        kinds = oracle.gives | generator.takes | generator.needs
+        return cls(path, run_identity(oracle, generator, start, cuts), kinds)
+
     def _decoded(self, number: int, payload: bytes) -> Entry:
         try:
-            return decode(payload)
+            return decode(payload, self._kinds)
         except Exception as problem:
             raise JournalMismatch(f"`journal` {self.path}: answer {number} cannot be read: {problem!r}") from problem
 
@@ -96,7 +112,7 @@ class Journal:
         query = self.entries[-1].query
         if query.point.shape != (dimension,):
             raise self.refusal(f"it is one in {query.point.size} variables, and there are {dimension} now")
-        return Query(query.point.copy(), query.accuracy, query.curvature)
+        return Query(query.point.copy(), query.accuracy, query.wishes)
 
     def compare(self, fresh: Cut, convex: bool) -> None:
         """Raise `JournalMismatch` unless `fresh` can answer the last recorded query for the recorded problem."""
@@ -177,8 +193,8 @@ def _difference(recorded: Query, query: Query) -> str:
         return f"at another point than now, away by {away:.3g} in some variable"
     if recorded.accuracy != query.accuracy:
         return f"for the accuracy {recorded.accuracy}, now {query.accuracy}"
-    if recorded.curvature != query.curvature:
-        return f"with{'' if recorded.curvature else 'out'} the wish for curvature, now the other way"
+    for kind in sorted(recorded.wishes ^ query.wishes, key=lambda kind: kind.__name__):
+        return f"with{'' if kind in recorded.wishes else 'out'} the wish for {kind.words}, now the other way"
     return ""
 
 

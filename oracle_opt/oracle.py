@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from oracle_opt.arguments import instances
 from oracle_opt.arrays import Vector, real_array
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, owned
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCut
 from oracle_opt.words import shown
@@ -24,10 +25,9 @@ class Oracle(ABC):
         The simple set every query point lies in.
     convex : bool
         `False` if f is not convex: bounds are then no proofs and the driver reports none.
-    gives_feasibility_cuts : bool
-        Whether `query` may answer with a `FeasibilityCut`.
-    gives_eigenvectors : bool
-        Whether f is a largest eigenvalue whose cuts have a `spectral` part where the query wishes for curvature.
+    gives : frozenset of kinds of answers
+        What `query` may answer besides value and subgradient: `FeasibilityCut`, or kinds of `Answer` where the query
+        wishes for them. The driver refuses an answer of any other kind.
     stateless : bool
         Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
         `minimize` refuses an oracle that another run is using.
@@ -35,8 +35,7 @@ class Oracle(ABC):
 
     domain: Domain
     convex: bool = True
-    gives_feasibility_cuts: bool = False
-    gives_eigenvectors: bool = False
+    gives: frozenset[Kind] = frozenset()
     stateless: bool = False
 
     @abstractmethod
@@ -46,7 +45,7 @@ class Oracle(ABC):
         Raises
         ------
         EmptyLocalizationSet
-            The oracle proves that no point is feasible; with `gives_feasibility_cuts` the run then ends with
+            The oracle proves that no point is feasible; if it gives feasibility cuts, the run then ends with
             `Status.EMPTY`. Any other exception ends it as failed and is raised again.
         """
 
@@ -81,8 +80,8 @@ class FunctionOracle(Oracle):
         Maps a point, an ndarray of shape (n,), to ``(value, subgradient)`` or to a cut.
     domain : Domain
         Where the function is minimized.
-    gives_feasibility_cuts : bool
-        Whether the function may return a `FeasibilityCut`.
+    gives : iterable of kinds of answers
+        What the function may return besides value and subgradient: `FeasibilityCut`, kinds of `Answer` in its cuts.
     convex : bool
         Whether the function is convex.
     name : str, optional
@@ -104,13 +103,13 @@ class FunctionOracle(Oracle):
         function: Callable[[Vector], tuple[Any, Any] | Cut],
         domain: Domain,
         *,
-        gives_feasibility_cuts: bool = False,
+        gives: Iterable[Kind] = (),
         convex: bool = True,
         name: str | None = None,
     ) -> None:
         self.function = function
         self.domain = domain
-        self.gives_feasibility_cuts = gives_feasibility_cuts
+        self.gives = frozenset(instances("gives", gives, type, "FeasibilityCut or a kind of Answer"))
         self.convex = convex
         self.name = getattr(function, "__qualname__", repr(function)) if name is None else name
 
@@ -133,5 +132,5 @@ class FunctionOracle(Oracle):
 
     def identity(self) -> str:
         """Name of the function, and what it is said to be; what the function computes is not known here."""
-        cuts = ", gives feasibility cuts" if self.gives_feasibility_cuts else ""
-        return f"{super().identity()}, function {self.name}{cuts}"
+        gives = f", gives {' '.join(sorted(kind.__name__ for kind in self.gives))}" if self.gives else ""
+        return f"{super().identity()}, function {self.name}{gives}"

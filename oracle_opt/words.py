@@ -72,7 +72,7 @@ def one_line(thing: Any) -> str:
         value = getattr(thing, field.name)
         plain = isinstance(value, bool | int | float | str | type(None))
         default = plain and field.default is not MISSING and value == field.default
-        empty = isinstance(value, tuple | list | Mapping) and not value
+        empty = isinstance(value, tuple | list | frozenset | Mapping) and not value
         if field.repr and not (default or empty or (value is None and field.default is None)):
             words.append(f"{field.name}={shown(value)}")
     line = f"{type(thing).__name__}({', '.join(words)})"

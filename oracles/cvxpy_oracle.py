@@ -79,7 +79,7 @@ class CvxpyOracle(Oracle):
     (0.4142, [0.707, 0.707])
     """
 
-    gives_feasibility_cuts = True
+    gives = frozenset({FeasibilityCut})
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, sparse
 
-from oracle_opt.answers.eigenpairs import AffineMatrix, SpectralPart
+from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Domain, FreeSpace
@@ -25,8 +25,8 @@ class MaxEigenvalueOracle(Oracle):
     The dual of ``max <C, X> : <A_i, X> = b_i, tr X = trace, X positive semidefinite``: max-cut, the theta function and
     most relaxations of graph problems have a constant trace. For any unit vector v, ``trace * v' M v + b @ y`` with
     ``M = C - sum y_i A_i`` lies below f; the eigenvectors of the largest eigenvalues give one cut each: the first is
-    the answer, the others are its `further` cuts. A query that wishes for curvature gets the eigenpairs themselves in
-    the cut's `spectral` part, all of them from LAPACK, `n_vectors` from Lanczos; `SpectralBundle` lives on these.
+    the answer, the others are its `further` cuts. A query that wishes for `Eigenpairs` gets these, too: all of them
+    from LAPACK, `n_vectors` from Lanczos; `SpectralBundle` lives on these.
 
     Small or dense matrices go to LAPACK, large sparse ones to Lanczos, whose largest eigenvalue is then confirmed by a
     Cholesky factorization, so that the stated `error` is a proof. Values are lowered, and the error raised, by the
@@ -77,7 +77,7 @@ class MaxEigenvalueOracle(Oracle):
     2.25
     """
 
-    gives_eigenvectors = True
+    gives = frozenset({Eigenpairs})
 
     def __init__(
         self,
@@ -143,13 +143,13 @@ class MaxEigenvalueOracle(Oracle):
             Its `extras`: `eigenvector`, shape (N,). Its mean over the cuts with the multipliers of a run's proof
             recovers X.
         """
-        y = np.asarray(query.point)
+        y, wished = np.asarray(query.point), Eigenpairs in query.wishes
         M = self.matrix.at(y)
         depth = self._depth * float(self._sizes[0] + self._sizes[1:] @ np.abs(y))
         if self.order >= self.lanczos_from and self.n_vectors < self.order - 1:
             values, vectors, error = self._lanczos(M)
         else:
-            values, vectors, error = _dense(M.toarray(), self.order if query.curvature else self.n_vectors)
+            values, vectors, error = _dense(M.toarray(), self.order if wished else self.n_vectors)
         width = values[0] - values[min(self.n_vectors, len(values)) - 1]
         near = np.flatnonzero(values[0] - values <= self.within * width + 1e-14 * abs(values[0]))[: self.n_vectors]
         first, *further = self._cuts(y, vectors[:, near], values[0] + error + depth)
@@ -161,7 +161,7 @@ class MaxEigenvalueOracle(Oracle):
             first.error,
             extras={"eigenvector": self._last},
             further=tuple(further),
-            spectral=SpectralPart(self.matrix, self.trace, self.b, values, vectors) if query.curvature else None,
+            answers=(Eigenpairs(self.matrix, self.trace, self.b, values, vectors),) if wished else (),
         )
 
     def _cuts(self, y: Vector, vectors: Matrix, most: float) -> list[ObjectiveCut]:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from scipy import sparse
 
-from oracle_opt import AffineMatrix, FeasibilityCut, ObjectiveCut, SpectralPart
+from oracle_opt import AffineMatrix, Curvature, Eigenpairs, FeasibilityCut, ObjectiveCut
 
 
 def full_objective_cut(rng: np.random.Generator, n: int = 4, depth: int = 1) -> ObjectiveCut:
@@ -23,10 +23,12 @@ def full_objective_cut(rng: np.random.Generator, n: int = 4, depth: int = 1) -> 
         error=rng.uniform(),
         lower_bound=rng.normal(),
         summands=inner,
-        curvature=rng.normal(size=(2, n)),
         extras={"a/b": rng.normal(size=(2, 2)), "n": 3, "on": True, "x.npy": 0.5, "words": np.array(["a", "bc"])},
         further=inner[::-1],
-        spectral=SpectralPart(matrix, rng.uniform(), rng.normal(size=n), rng.normal(size=2), rng.normal(size=(3, 2))),
+        answers=(
+            Eigenpairs(matrix, rng.uniform(), rng.normal(size=n), rng.normal(size=2), rng.normal(size=(3, 2))),
+            Curvature(rng.normal(size=(2, n))),
+        ),
     )
 
 

@@ -26,7 +26,9 @@ from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regressio
 from oracle_opt import (
     Ball,
     Box,
+    Curvature,
     Domain,
+    Eigenpairs,
     FeasibilityCut,
     FreeSpace,
     FunctionOracle,
@@ -87,17 +89,17 @@ class Entry:
     reaches: tuple[tuple[str, float, int], ...] = ()
     needs: tuple[str | type[Domain], ...] = ()
     takes_feasibility_cuts: bool = True
-    needs_eigenvectors: bool = False
+    needs_eigenpairs: bool = False
 
     def __str__(self) -> str:
         return self.name
 
     def refusal(self, oracle: Oracle) -> str | None:
         """Words that the driver must refuse an oracle with; `None` where it must run."""
-        if oracle.gives_feasibility_cuts and not self.takes_feasibility_cuts:
+        if FeasibilityCut in oracle.gives and not self.takes_feasibility_cuts:
             return "it takes no feasibility cuts, and this oracle gives them"
-        if self.needs_eigenvectors and not oracle.gives_eigenvectors:
-            return "it needs the eigenvectors of a largest eigenvalue, and this oracle gives none"
+        if self.needs_eigenpairs and Eigenpairs not in oracle.gives:
+            return "it needs eigenvectors of a largest eigenvalue, and this oracle gives none"
         words, *served = self.needs or ("", Domain)
         return None if isinstance(oracle.domain, tuple(served)) else f"it needs {words}"
 
@@ -139,15 +141,13 @@ GENERATORS = [
     Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
-    Entry(
-        "spectral-bundle", SpectralBundle, (("any", 1e-9, 25),), takes_feasibility_cuts=False, needs_eigenvectors=True
-    ),
+    Entry("spectral-bundle", SpectralBundle, (("any", 1e-9, 25),), takes_feasibility_cuts=False, needs_eigenpairs=True),
     Entry(
         "spectral-bundle of order 3",
         lambda: SpectralBundle(min_order=2, max_order=3),
         (("any", 1e-5, 100),),
         takes_feasibility_cuts=False,
-        needs_eigenvectors=True,
+        needs_eigenpairs=True,
     ),
     Entry("spg", SPG, SMOOTH, takes_feasibility_cuts=False),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH, takes_feasibility_cuts=False),
@@ -217,9 +217,9 @@ def _with_curvature() -> Oracle:
         values = [0.5 * float(np.sum((root @ (z - target)) ** 2)) for root, target in zip(roots, targets, strict=True)]
         i = int(np.argmax(values))
         slope = roots[i].T @ (roots[i] @ (z - targets[i]))
-        return ObjectiveCut(z, values[i], slope, curvature=roots[i])
+        return ObjectiveCut(z, values[i], slope, answers=(Curvature(roots[i]),))
 
-    return FunctionOracle(function, Simplex(8))
+    return FunctionOracle(function, Simplex(8), gives={Curvature})
 
 
 def _curved_data() -> tuple[np.ndarray, np.ndarray]:
@@ -329,7 +329,7 @@ def _disc() -> Oracle:
             return FeasibilityCut(z, norm - 1, away / norm)
         return ObjectiveCut(z, float(z.sum()), np.ones(2))
 
-    return FunctionOracle(function, Box(np.full(2, -3.0), np.full(2, 4.0)), gives_feasibility_cuts=True)
+    return FunctionOracle(function, Box(np.full(2, -3.0), np.full(2, 4.0)), gives={FeasibilityCut})
 
 
 def _halfspaces_on_simplex() -> Oracle:
@@ -344,7 +344,7 @@ def _halfspaces_on_simplex() -> Oracle:
         away = z - np.eye(3)[0]
         return ObjectiveCut(z, float(away @ away), 2 * away)
 
-    return FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True)
+    return FunctionOracle(function, Simplex(3), gives={FeasibilityCut})
 
 
 def _cycle() -> Oracle:

@@ -137,7 +137,7 @@ def test_refuses_a_share_out_of_range(vanishing) -> None:
 class Strict(Oracle):
     """Holds every point asked against all cuts answered before, and against the domain's rows and bounds."""
 
-    gives_feasibility_cuts = True
+    gives = frozenset({FeasibilityCut})
 
     def __init__(self, inner: Oracle) -> None:
         self.inner, self.domain = inner, inner.domain
@@ -225,7 +225,7 @@ def test_stays_strictly_inside_parallel_cuts(width) -> None:
             return FeasibilityCut(z, cuts[0].violation, cuts[0].normal, tuple(cuts[1:]))
         return float(z[1] + z[2] ** 2), np.array([0.0, 1.0, 2 * z[2]])
 
-    oracle = Strict(FunctionOracle(function, Box(-np.ones(3), np.ones(3)), gives_feasibility_cuts=True))
+    oracle = Strict(FunctionOracle(function, Box(-np.ones(3), np.ones(3)), gives={FeasibilityCut}))
     result = minimize(oracle, AnalyticCenter(), [0.9, -0.8, 0.5], rtol=1e-6, max_calls=200)
     assert result.status is Status.CONVERGED
     assert result.lower_bound <= -1.0 <= result.upper_bound  # z_2 = -1, z_1 = -0.7

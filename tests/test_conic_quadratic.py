@@ -11,6 +11,7 @@ from scipy import sparse
 
 from oracle_opt import (
     Box,
+    Curvature,
     FeasibilityCut,
     FreeSpace,
     InvalidArgument,
@@ -56,7 +57,7 @@ def test_quadratic_programs_agree_with_other_solvers(seed, generator):
     run = minimize(oracle, generator, rtol=1e-6, atol=1e-6, max_calls=400)
     assert run.status is Status.CONVERGED
     assert run.lower_bound - 1e-7 <= known <= run.upper_bound + 1e-7
-    assert not oracle.gives_feasibility_cuts
+    assert FeasibilityCut not in oracle.gives
     v = b - A @ run.point
     assert np.abs(v[:2]).max() <= 1e-8
     assert v[2:].min() >= -1e-8
@@ -98,7 +99,7 @@ def test_with_a_curved_cone_beside_the_rows():
         [-2.0, 0.0], A, [-1.0, 0.0, 1.0, 0.0, 0.0], [Nonnegative(2), SecondOrder(3)], P=np.eye(2), offset=2.0
     )
     assert isinstance(oracle.domain, Polyhedron)
-    assert oracle.gives_feasibility_cuts
+    assert FeasibilityCut in oracle.gives
     run = minimize(oracle, LevelSet(), rtol=1e-6, max_calls=300)
     x = cp.Variable(2)
     rows = [cp.sum(x) >= 1, 3 * x[0] <= x[1], cp.norm(x) <= 1]
@@ -112,14 +113,14 @@ def test_cuts_are_exact_and_their_parts_and_curvature_add_up_to_the_whole():
     P[:, 3] = P[3, :] = 0.0  # a block of its own, without curvature
     oracle = ConicOracle(c, A, b, cones, P=P, offset=3.0)
     x = np.random.default_rng(0).normal(size=8)
-    cut = oracle.query(Query(x, curvature=True))
+    cut = oracle.query(Query(x, wishes=frozenset({Curvature})))
     assert cut.value == pytest.approx(0.5 * x @ P @ x + c @ x + 3.0)
     assert cut.subgradient == pytest.approx(P @ x + c)
     assert sum(part.value for part in cut.summands) == pytest.approx(cut.value)
     assert sum(part.subgradient for part in cut.summands) == pytest.approx(cut.subgradient)
-    assert cut.curvature.T @ cut.curvature == pytest.approx(P)
+    assert cut.answer(Curvature).factor.T @ cut.answer(Curvature).factor == pytest.approx(P)
     assert len(cut.summands) == 1 + np.linalg.matrix_rank(P)
-    assert oracle.query(Query(x)).curvature is None
+    assert oracle.query(Query(x)).answers == ()
     diagonal = ConicOracle(c, A, b, cones, P=sparse.diags_array([1.0, 0.0] * 4))
     assert diagonal.quadratic.roots.nnz == 4
 

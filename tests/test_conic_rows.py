@@ -14,7 +14,7 @@ def test_rows_that_hold_everywhere_leave_the_domain_simple(kind):
     A = [[0.0, 0.0], [-2.0, 0.0], [0.0, 4.0]]
     oracle = ConicOracle([1.0, 1.0], A, [0.0, 6.0, 2.0], [kind(1), Nonnegative(2)], hold_rows=True)
     assert type(oracle.domain) is Box
-    assert not oracle.gives_feasibility_cuts
+    assert FeasibilityCut not in oracle.gives
     assert oracle.domain.lower.tolist() == [-3.0, -1e4]
     assert oracle.domain.upper.tolist() == [1e4, 0.5]
     several = ConicOracle([1.0, 1.0], [[0.0, 0.0], [-1.0, -1.0]], [0.0, 6.0], [kind(1), Nonnegative(1)], hold_rows=True)

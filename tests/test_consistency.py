@@ -91,7 +91,7 @@ def liar(lie):
         seen.append(cut)
         return cut
 
-    return FunctionOracle(function, DOMAIN, gives_feasibility_cuts=True), seen
+    return FunctionOracle(function, DOMAIN, gives={FeasibilityCut}), seen
 
 
 @pytest.mark.parametrize("generator", GENERATORS, ids=repr)
@@ -127,7 +127,7 @@ def test_the_honest_one_is_not(generator):
 class InTurn(QueryPointGenerator):
     """Asks random points."""
 
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def reset(self, domain, point):
         self._rng = np.random.default_rng(0)

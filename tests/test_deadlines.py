@@ -84,7 +84,7 @@ def test_deadlines_are_nested_and_forgotten() -> None:
 class Endless(QueryPointGenerator):
     """Never comes back from its n-th `tell`, but asks for the time."""
 
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -117,7 +117,7 @@ def test_the_last_answer_counts_and_proves_also_if_the_generator_has_no_time_for
 
 
 def test_a_feasibility_cut_that_the_generator_has_no_time_for_is_recorded_as_one() -> None:
-    oracle = FunctionOracle(lambda z: FeasibilityCut(z, 1.0, ONES), Box(NONE, ONES), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(lambda z: FeasibilityCut(z, 1.0, ONES), Box(NONE, ONES), gives={FeasibilityCut})
     result = minimize(oracle, Endless(1), max_seconds=0.05)
     assert result.history.step.tolist() == ["feasibility"]
 

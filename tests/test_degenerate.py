@@ -89,7 +89,7 @@ def walls(width, offset=0.0):
                 return FeasibilityCut(z, float(beyond), normal, error=1e-9)
         return ObjectiveCut(z, float(z[1]) + offset, np.array([0.0, 1.0]))
 
-    return FunctionOracle(function, Box(-np.ones(2), np.ones(2)), gives_feasibility_cuts=True)
+    return FunctionOracle(function, Box(-np.ones(2), np.ones(2)), gives={FeasibilityCut})
 
 
 @pytest.mark.parametrize("make", TAKE_CUTS, ids=NAMES)

@@ -9,6 +9,7 @@ from oracle_opt import (
     Ball,
     Box,
     CapabilityMismatch,
+    Curvature,
     FeasibilityCut,
     FreeSpace,
     FunctionOracle,
@@ -42,6 +43,7 @@ class Broken(Oracle):
     """Answers well until a given call, then as told."""
 
     domain = Simplex(3)
+    gives = frozenset({Curvature})
 
     def __init__(self, at, then):
         self.at, self.then, self.calls = at, then, 0
@@ -119,7 +121,7 @@ def test_contradicting_feasibility_cuts_empty_the_set(make) -> None:
     def nowhere(z):
         return FeasibilityCut(z, 1.0, np.array([1.0, 0.0]) if z[0] > 0 else np.array([-1.0, 0.0]))
 
-    oracle = FunctionOracle(nowhere, Box(-np.ones(2), np.ones(2)), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(nowhere, Box(-np.ones(2), np.ones(2)), gives={FeasibilityCut})
     result = minimize(oracle, make(), max_calls=50)
     assert result.status is Status.EMPTY
     assert result.point is None
@@ -168,12 +170,12 @@ def test_ctrl_c_returns_the_run() -> None:
         (lambda z: ObjectiveCut(z, "1.0", z), "real numbers"),
         (lambda z: ObjectiveCut(z, None, z), "finite"),
         (lambda z: ObjectiveCut(z, 1.0, z, summands=(3.0,)), "`summands` must hold"),
-        (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.full((2, 3), np.nan)), "`curvature`"),
-        (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.ones((2, 2))), "`curvature`"),
-        (lambda z: ObjectiveCut(z, 1.0, z, curvature=np.ma.ones((2, 3))), "`curvature`"),
+        (lambda z: ObjectiveCut(z, 1.0, z, answers=(Curvature(np.full((2, 3), np.nan)),)), "`factor`"),
+        (lambda z: ObjectiveCut(z, 1.0, z, answers=(Curvature(np.ones((2, 2))),)), "`factor`"),
+        (lambda z: ObjectiveCut(z, 1.0, z, answers=(Curvature(np.ma.ones((2, 3))),)), "`factor`"),
         (lambda z: ObjectiveCut(z + 1, 1.0, z), "`point` of the cut must be the query point"),
         (lambda z: (1.0, z), "must return an ObjectiveCut or a FeasibilityCut"),
-        (lambda z: FeasibilityCut(z, 1.0, z), "says `gives_feasibility_cuts = False`"),
+        (lambda z: FeasibilityCut(z, 1.0, z), "feasibility cuts, which it does not have in `gives`"),
     ],
 )
 def test_answers_that_are_no_cuts_are_refused(answer, message) -> None:
@@ -184,7 +186,7 @@ def test_answers_that_are_no_cuts_are_refused(answer, message) -> None:
 
 @pytest.mark.parametrize("cut", [lambda z: FeasibilityCut(z, 0.0, z), lambda z: FeasibilityCut(z, 1.0, 0 * z)])
 def test_a_feasibility_cut_that_does_not_cut_is_refused(cut) -> None:
-    oracle = FunctionOracle(cut, Simplex(3), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(cut, Simplex(3), gives={FeasibilityCut})
     with pytest.raises(InvalidCut, match="must cut off its point"):
         minimize(oracle, Kelley())
 
@@ -280,7 +282,7 @@ def test_convexity_and_feasibility_cuts_are_checked_before_the_run() -> None:
     result = minimize(bumpy, SPG(), gtol=1e-6)
     assert result.status is Status.GRADIENT
     assert result.lower_bound == -np.inf  # without convexity nothing is proven
-    cutting = FunctionOracle(quadratic, Simplex(3), gives_feasibility_cuts=True)
+    cutting = FunctionOracle(quadratic, Simplex(3), gives={FeasibilityCut})
     with pytest.raises(CapabilityMismatch, match=r"SPG cannot serve FunctionOracle.*takes no feasibility cuts"):
         minimize(cutting, SPG())
 

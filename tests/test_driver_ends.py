@@ -11,6 +11,7 @@ import pytest
 from oracle_opt import (
     Ball,
     Box,
+    Curvature,
     FeasibilityCut,
     FreeSpace,
     FunctionOracle,
@@ -32,7 +33,7 @@ from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, P
 class Asks(QueryPointGenerator):
     """Asks random points for ever; minorants and weights as given."""
 
-    takes_feasibility_cuts = True
+    takes = frozenset({FeasibilityCut})
 
     def __init__(self, weights=(0.0,)):
         self.weights = weights
@@ -235,6 +236,7 @@ def test_a_generator_that_writes_into_its_start_moves_no_domain():
 
 GOOD = ObjectiveCut(np.full(3, 1 / 3), 1.0, np.array([1.0, 2.0, 3.0]))
 SPLIT = replace(GOOD, summands=(replace(GOOD, value=0.25), replace(GOOD, value=0.75, subgradient=np.zeros(3))))
+FACTOR = "`factor` of a Curvature must be a finite array of shape"
 EXCLUDES = FeasibilityCut(np.full(3, 1 / 3), 0.1, np.array([1.0, 0.0, 0.0]))
 ELSEWHERE = np.array([1.0, 0.0, 0.0])
 
@@ -270,10 +272,19 @@ ELSEWHERE = np.array([1.0, 0.0, 0.0])
         ),
         (replace(EXCLUDES, further=(replace(EXCLUDES, violation=np.inf),)), r"`further\[0\]` must be finite"),
         (replace(EXCLUDES, further=(replace(EXCLUDES, point=ELSEWHERE),)), r"`further\[0\].point` must be"),
-        (replace(GOOD, curvature=np.ones((2, 2))), "`curvature` must be a finite array of shape"),
-        (replace(GOOD, curvature=np.ones(3)), "`curvature` must be a finite array of shape"),
-        (replace(GOOD, curvature=np.full((1, 3), np.nan)), "`curvature` must be a finite array of shape"),
-        (replace(GOOD, curvature=np.ones((2, 3), dtype=complex)), "`curvature` must be a finite array of shape"),
+        (
+            replace(GOOD, answers=(Curvature(np.ones((2, 2))),)),
+            FACTOR,
+        ),
+        (replace(GOOD, answers=(Curvature(np.ones(3)),)), FACTOR),
+        (
+            replace(GOOD, answers=(Curvature(np.full((1, 3), np.nan)),)),
+            FACTOR,
+        ),
+        (
+            replace(GOOD, answers=(Curvature(np.ones((2, 3), dtype=complex)),)),
+            FACTOR,
+        ),
         ((1.0, 2.0, 3.0), "must return"),
     ],
 )
@@ -288,7 +299,7 @@ def test_wrong_cuts_are_refused_at_their_call_and_among_earlier_ones(cut, words)
         def ask(self):
             return Query(self.points[0], accuracy=1e-3 / (1 + self.count))
 
-    oracle = FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(function, Simplex(3), gives={Curvature, FeasibilityCut})
     with pytest.raises(InvalidCut, match=words) as refused:
         minimize(oracle, Same(), rtol=0.0)
     assert len(calls) == 2
@@ -307,13 +318,13 @@ def test_wrong_cuts_are_refused_at_their_call_and_among_earlier_ones(cut, words)
         SPLIT,
         replace(SPLIT, value=1.0 + 1e-11),
         replace(GOOD, lower_bound=-np.inf),
-        replace(GOOD, curvature=np.ones((5, 3))),
+        replace(GOOD, answers=(Curvature(np.ones((5, 3))),)),
         replace(GOOD, error=0.5, lower_bound=0.25, further=(GOOD,)),
         replace(EXCLUDES, error=0.01, further=(EXCLUDES,)),
     ],
 )
 def test_right_cuts_are_taken(cut):
-    oracle = FunctionOracle(lambda z: cut, Simplex(3), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(lambda z: cut, Simplex(3), gives={Curvature, FeasibilityCut})
     result = minimize(oracle, Asks(), GOOD.point, rtol=0.0, max_calls=1, keep_cuts=True)
     assert result.n_calls == 1
     taken = result.history.cuts[0]  # a copy: the function may change its arrays
@@ -325,7 +336,7 @@ def test_right_cuts_are_taken(cut):
 
 
 def test_a_feasibility_cut_that_was_not_announced_is_refused():
-    with pytest.raises(InvalidCut, match="gives_feasibility_cuts = False"):
+    with pytest.raises(InvalidCut, match="add FeasibilityCut there"):
         minimize(FunctionOracle(lambda z: EXCLUDES, Simplex(3)), Kelley(), GOOD.point)
 
 

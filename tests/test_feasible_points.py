@@ -116,7 +116,7 @@ def test_cuts_that_leave_one_point_leave_no_empty_set(generator, n, size):
         return ObjectiveCut(z, float(z.sum()), np.ones(n))
 
     box = Box(-np.full(n, size), np.full(n, size))
-    result = minimize(FunctionOracle(function, box, gives_feasibility_cuts=True), generator, max_calls=250)
+    result = minimize(FunctionOracle(function, box, gives={FeasibilityCut}), generator, max_calls=250)
     assert result.status in (Status.CONVERGED, Status.EXHAUSTED, Status.STALLED, Status.MAX_CALLS)
     if result.point is not None:
         assert result.upper_bound == pytest.approx(0.3 * n * size)
@@ -135,6 +135,6 @@ def test_cuts_that_leave_nothing_are_proven_to(generator, gap):
         return FeasibilityCut(z, float(depths[i]), rows[i])
 
     box = Box(-np.ones(2), np.ones(2))
-    result = minimize(FunctionOracle(function, box, gives_feasibility_cuts=True), generator, max_calls=500)
+    result = minimize(FunctionOracle(function, box, gives={FeasibilityCut}), generator, max_calls=500)
     assert result.status is Status.EMPTY
     assert result.point is None

@@ -120,7 +120,7 @@ def test_feasibility_cuts(generator: QueryPointGenerator, n_fixed: int, feasible
             return FeasibilityCut(z, violation, normal)
         return ObjectiveCut(z, float(slope @ z), slope)
 
-    oracle = FunctionOracle(function, domain, gives_feasibility_cuts=True)
+    oracle = FunctionOracle(function, domain, gives={FeasibilityCut})
     result = minimize(oracle, generator, rtol=1e-6, max_calls=500, keep_cuts=True)
     if not feasible:
         assert solved.status == 2

@@ -18,7 +18,9 @@ import oracle_opt
 from oracle_opt import (
     Ball,
     Box,
+    Curvature,
     Domain,
+    FeasibilityCut,
     FreeSpace,
     FunctionOracle,
     InvalidArgument,
@@ -193,11 +195,11 @@ def solve(u):
 ORACLES = {
     FunctionOracle: Case(
         FunctionOracle,
-        {"function": solve, "domain": Box([0, 0], [1, 1]), "gives_feasibility_cuts": False, "convex": True},
+        {"function": solve, "domain": Box([0, 0], [1, 1]), "gives": (), "convex": True},
         {
             "function": [lambda z: (z.sum(), np.ones(2))],
             "domain": [Box([0, 0], [1, next_to(1.0)])],
-            "gives_feasibility_cuts": [True],
+            "gives": [(FeasibilityCut,), (Curvature,)],
             "convex": [False],
             "name": ["other"],
         },

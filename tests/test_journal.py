@@ -15,6 +15,7 @@ from tiny_kernels import tiny_gmkl, tiny_mixed_norm, tiny_mkl
 
 from oracle_opt import (
     Box,
+    Curvature,
     EmptyLocalizationSet,
     FeasibilityCut,
     FunctionOracle,
@@ -243,7 +244,10 @@ def test_points_are_compared_on_replay(tmp_path) -> None:
         (Query(np.full(4, 0.3)), "call 1 was asked at another point than now, away by 0.05 in some variable"),
         (Query(np.full(3, 0.25)), "call 1 was asked in 4 variables, now 3"),
         (Query(np.full(4, 0.25), 1e-3), "call 1 was asked for the accuracy None, now 0.001"),
-        (Query(np.full(4, 0.25), curvature=True), "call 1 was asked without the wish for curvature, now"),
+        (
+            Query(np.full(4, 0.25), wishes=frozenset({Curvature})),
+            "call 1 was asked without the wish for second derivatives, now",
+        ),
     ):
         with Journal(tmp_path / "j", run) as journal, pytest.raises(JournalMismatch, match=words):
             journal.next_answer(query, liar)
@@ -303,7 +307,7 @@ def test_other_random_data_are_refused(tmp_path) -> None:
 class Answers(Oracle):
     """Gives what it is told to, in turn."""
 
-    gives_feasibility_cuts = True
+    gives = frozenset({FeasibilityCut})
 
     def __init__(self, *answers, convex=True):
         self.answers, self.convex, self.domain, self.resets = list(answers), convex, Box([-4.0], [4.0]), 0
@@ -459,8 +463,7 @@ def test_runs_of_every_kind_of_oracle_resume_as_they_were(tmp_path, name) -> Non
     for stop in sorted({1, whole.n_calls // 2, whole.n_calls - 1}):
         minimize(make(), generator, journal=tmp_path / f"{stop}", **(options | {"max_calls": stop}))
         oracle = Counted(make())
-        oracle.convex, oracle.gives_feasibility_cuts = oracle.inner.convex, oracle.inner.gives_feasibility_cuts
-        oracle.gives_eigenvectors = oracle.inner.gives_eigenvectors
+        oracle.convex, oracle.gives = oracle.inner.convex, oracle.inner.gives
         resumed = minimize(oracle, generator, journal=tmp_path / f"{stop}", **options)
         assert_same_history(whole, resumed)
         assert oracle.calls == whole.n_calls - stop + 1

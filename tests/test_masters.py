@@ -324,7 +324,7 @@ def test_linear_programs_that_fail_from_the_start_cost_neither_the_run_nor_a_pro
         return ObjectiveCut(z, float(z[2]), rows[2])
 
     monkeypatch.setattr(WarmLP, "solve", failing)
-    result = minimize(FunctionOracle(function, Simplex(3), gives_feasibility_cuts=True), generator, max_calls=60)
+    result = minimize(FunctionOracle(function, Simplex(3), gives={FeasibilityCut}), generator, max_calls=60)
     if feasible:
         assert result.status is not Status.EMPTY
         assert result.lower_bound <= 0.5 <= result.upper_bound + 1e-9

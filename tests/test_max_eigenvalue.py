@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from oracle_opt import Box, CapabilityMismatch, FreeSpace, InvalidArgument, Query, Status, minimize
-from oracle_opt.answers.eigenpairs import AffineMatrix, SpectralPart
+from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.generators.masters.spectral import SpectralModel, flattened, minimize_spectral
 from oracle_opt.generators.spectral_bundle import _coupled_pairs
@@ -156,7 +156,7 @@ def test_an_eigenvalue_that_blocks_of_order_one_share_mixes_nothing_in():
     C = np.zeros((7, 7))
     C[:2, :2] = C[2:4, 2:4] = [[0.25, -0.25], [-0.25, 0.25]]
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
-    part = SpectralPart(AffineMatrix.of(sparse.csr_array(C), [sparse.eye_array(7)]), 1.0, np.ones(1), np.zeros(7), turn)
+    part = Eigenpairs(AffineMatrix.of(sparse.csr_array(C), [sparse.eye_array(7)]), 1.0, np.ones(1), np.zeros(7), turn)
     values, vectors = _coupled_pairs(part, np.zeros(1))
     np.testing.assert_allclose(values, [0.5, 0.5, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-12)
@@ -193,8 +193,8 @@ def test_the_spectral_part_is_what_it_says():
     rng = np.random.default_rng(3)
     C, A, b = dense(7, 4)
     oracle, y = MaxEigenvalueOracle(C, A, b, trace=2.0), rng.normal(size=4)
-    assert oracle.query(Query(y)).spectral is None
-    part = oracle.query(Query(y, curvature=True)).spectral
+    assert oracle.query(Query(y)).answers == ()
+    part = oracle.query(Query(y, wishes=frozenset({Eigenpairs}))).answer(Eigenpairs)
     M = C - np.tensordot(y, A, 1)
     np.testing.assert_allclose(part.matrix.at(y).toarray(), M, atol=1e-12)
     np.testing.assert_allclose(M @ part.vectors, part.vectors * part.values, atol=1e-12)
@@ -245,7 +245,7 @@ def test_the_spectral_bundle_goes_on_from_old_cuts():
     assert second.success
     assert second.n_calls < minimize(oracle, SpectralBundle()).n_calls
     plain = minimize(oracle, LevelSet(), max_calls=2, keep_cuts=True)
-    with pytest.raises(InvalidArgument, match="spectral part"):
+    with pytest.raises(InvalidArgument, match="must carry Eigenpairs"):
         minimize(oracle, SpectralBundle(), cuts=plain.history.cuts)
 
 

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import CapabilityMismatch, InvalidArgument, Query, Status, minimize
+from oracle_opt import AnalyticUpdate, CapabilityMismatch, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, MirrorDescent
 from oracle_opt.oracles import ElasticNet, GMKLOracle, GramBank, MixedNormOracle, MKLOracle, uci_bank
 
@@ -152,8 +152,8 @@ def test_the_analytic_update_minimizes_the_primal_at_the_hyperplane() -> None:
     oracle, rng = MixedNormOracle(bank, y, 5.0, groups=GROUPS), np.random.default_rng(1)
     starts = [0, 3, 4]
     for point in points(GROUPS, 5):
-        cut = oracle.query(Query(point))
-        update, norms = cut.extras["analytic_update"], point**2 * cut.extras["quadratic_forms"]
+        cut = oracle.query(Query(point, wishes=frozenset({AnalyticUpdate})))
+        update, norms = cut.answer(AnalyticUpdate).point, point**2 * cut.extras["quadratic_forms"]
         np.testing.assert_allclose(np.add.reduceat(update, starts), 1.0)
         assert (update >= 0).all()
         used = norms > 1e-14

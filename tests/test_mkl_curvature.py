@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from oracle_opt import Query, minimize
+from oracle_opt import Curvature, Query, minimize
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
-from oracle_opt.oracles.svm.curvature import curvature_factor
+from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 
 
 def problem(n=145, d=8, C=100.0, seed=0, **options):
@@ -30,14 +30,15 @@ def free_set(cut, C):
 def test_factor_is_the_formula(C):
     bank, oracle = problem(C=C)
     b = point(bank.n_kernels)
-    cut = oracle.query(Query(b, curvature=True))
+    cut = oracle.query(Query(b, wishes=frozenset({Curvature})))
     free, v = free_set(cut, C), oracle.y * cut.extras["alpha"]
-    assert cut.curvature.shape == (free.size, bank.n_kernels)
+    assert cut.answer(Curvature).factor.shape == (free.size, bank.n_kernels)
     U = np.array([(bank.combine(vertex) @ v)[free] for vertex in np.eye(bank.n_kernels)]).T
     inverse = np.linalg.inv(bank.combine(b)[np.ix_(free, free)])
     ones = inverse.sum(axis=1)
     hessian = U.T @ (inverse - np.outer(ones, ones) / ones.sum()) @ U
-    np.testing.assert_allclose(cut.curvature.T @ cut.curvature, hessian, rtol=0, atol=1e-8 * np.abs(hessian).max())
+    R = cut.answer(Curvature).factor
+    np.testing.assert_allclose(R.T @ R, hessian, rtol=0, atol=1e-8 * np.abs(hessian).max())
 
 
 @pytest.mark.parametrize("C", [10.0, 100.0, 1e4])
@@ -46,8 +47,8 @@ def test_factor_agrees_with_central_differences(C, seed):
     """Along random directions of the simplex's affine hull, short enough for the free set to stay."""
     bank, oracle = problem(C=C, seed=seed)
     b = point(bank.n_kernels, seed)
-    cut = oracle.query(Query(b, curvature=True))
-    compared = 0
+    cut = oracle.query(Query(b, wishes=frozenset({Curvature})))
+    R, compared = cut.answer(Curvature).factor, 0
     for k in range(8):
         direction = point(bank.n_kernels, 100 + k) - b
         for step in (1e-3, 1e-4):
@@ -56,7 +57,7 @@ def test_factor_agrees_with_central_differences(C, seed):
             same = [np.array_equal(free_set(end, C), free_set(cut, C)) for end in (ahead, behind)]
             if all(same):
                 difference = (ahead.subgradient - behind.subgradient) / (2 * step)
-                product = cut.curvature.T @ (cut.curvature @ direction)
+                product = R.T @ (R @ direction)
                 assert np.abs(difference - product).max() <= 1e-5 * np.abs(product).max()
                 compared += 1
                 break
@@ -66,20 +67,20 @@ def test_factor_agrees_with_central_differences(C, seed):
 def test_one_layout_gives_the_same_factor():
     bank, oracle = problem()
     _, lean = problem(memory_limit=bank.nbytes // 2)
-    query = Query(point(bank.n_kernels), curvature=True)
-    one, other = oracle.query(query).curvature, lean.query(query).curvature
+    query = Query(point(bank.n_kernels), wishes=frozenset({Curvature}))
+    one, other = oracle.query(query).answer(Curvature).factor, lean.query(query).answer(Curvature).factor
     np.testing.assert_allclose(one.T @ one, other.T @ other, rtol=0, atol=1e-9 * np.abs(one.T @ one).max())
 
 
 def test_no_factor_unless_asked_for():
     bank, oracle = problem()
-    assert oracle.query(Query(point(bank.n_kernels))).curvature is None
+    assert oracle.query(Query(point(bank.n_kernels))).answers == ()
 
 
 @pytest.mark.parametrize(("kernel", "C"), [(np.eye(2), 0.1), (np.ones((2, 2)), 5.0)])
 def test_no_factor_without_free_support_vectors(kernel, C):
     oracle = MKLOracle(GramBank([kernel]), [1, -1], C)
-    assert oracle.query(Query(np.ones(1), curvature=True)).curvature is None
+    assert oracle.query(Query(np.ones(1), wishes=frozenset({Curvature}))).answers == ()
 
 
 @pytest.mark.parametrize("K", [np.ones((2, 2)), np.diag([1.0, -1.0]), np.zeros((2, 2))])

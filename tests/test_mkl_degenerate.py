@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from oracle_opt import Query, minimize
+from oracle_opt import Curvature, Query, minimize
 from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import GramBank, MKLOracle
 
@@ -29,7 +29,7 @@ def objective(K, y, C):
 def assert_answers(kernels, y, C, point, dtype=np.float64, memory_limit=None):
     """Query one point, compare with SVC and with plain sums, and return the cut."""
     bank = GramBank(kernels, dtype=dtype, memory_limit=memory_limit)
-    cut = MKLOracle(bank, y, C).query(Query(np.array(point, dtype=float), curvature=True))
+    cut = MKLOracle(bank, y, C).query(Query(np.array(point, dtype=float), wishes=frozenset({Curvature})))
     K = np.tensordot(point, kernels, 1)
     tolerance = 1e-7 if dtype == np.float64 else 1e-4
     assert cut.value == pytest.approx(objective(K, y, C), rel=tolerance)
@@ -49,7 +49,8 @@ def test_duplicated_kernels_have_equal_slopes(dtype):
     for point in ([0.2, 0.3, 0.5], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5]):
         cut = assert_answers([K, K, other], y, 10.0, point, dtype)
         assert cut.subgradient[0] == cut.subgradient[1]
-        np.testing.assert_array_equal(cut.curvature[:, 0], cut.curvature[:, 1])
+        R = cut.answer(Curvature).factor
+        np.testing.assert_array_equal(R[:, 0], R[:, 1])
 
 
 @pytest.mark.parametrize("factor", [1e-6, 3.0, 1e6])
@@ -94,9 +95,9 @@ def test_all_points_at_the_upper_bound():
     bank = GramBank(kernels)
     oracle = MKLOracle(bank, y, 1e-3)
     for point in ([0.5, 0.5], [1.0, 0.0], [0.3, 0.7]):
-        cut = oracle.query(Query(np.array(point), curvature=True))
+        cut = oracle.query(Query(np.array(point), wishes=frozenset({Curvature})))
         np.testing.assert_array_equal(cut.extras["alpha"], 1e-3)
         np.testing.assert_allclose(cut.extras["quadratic_forms"], [1e-6 * y @ K @ y for K in kernels], rtol=1e-12)
-        assert cut.curvature is None
+        assert cut.answers == ()
     # No dual variable ever changes, so the quadratic forms are never summed again.
     assert cut.extras["n_updates"] == 2

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVR, OneClassSVM
 from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
 
-from oracle_opt import InvalidArgument, Query, minimize
+from oracle_opt import Curvature, InvalidArgument, Query, minimize
 from oracle_opt.generators import Kelley, LevelSet, NewtonBundle
 from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge, solve_svm
@@ -97,7 +97,7 @@ def test_curvature_agrees_with_central_differences(kind):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         point = 0.5 * rng.dirichlet(np.ones(p)) + 0.5 / p
-        factor = oracle.query(Query(point, curvature=True)).curvature
+        factor = oracle.query(Query(point, wishes=frozenset({Curvature}))).answer(Curvature).factor
         direction = rng.dirichlet(np.ones(p)) - point
         product = factor.T @ (factor @ direction)
         for step in (1e-3, 1e-4, 1e-5):

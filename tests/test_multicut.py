@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from oracle_opt import (
     Box,
+    Curvature,
     FeasibilityCut,
     FunctionOracle,
     InvalidCut,
@@ -217,7 +218,7 @@ def test_feasibility_cuts_go_along_with_parts() -> None:
         b_ub=np.r_[-np.concatenate(pieces[1]), -0.7],
         bounds=[(-1, 1)] * 4 + [(None, None)] * 6,
     )
-    oracle = FunctionOracle(function, inner.domain, gives_feasibility_cuts=True)
+    oracle = FunctionOracle(function, inner.domain, gives={FeasibilityCut})
     for method in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
         result = minimize(oracle, method, np.ones(4), rtol=1e-6, max_calls=300)
         assert result.status is Status.CONVERGED
@@ -289,7 +290,7 @@ def test_spoiled_further_cuts_of_feasibility_cuts_are_refused(normal) -> None:
     def function(z):
         return FeasibilityCut(z, 1.0, np.ones(2), (FeasibilityCut(z, 1.0, normal),))
 
-    oracle = FunctionOracle(function, Box(-np.ones(2), np.ones(2)), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(function, Box(-np.ones(2), np.ones(2)), gives={FeasibilityCut})
     with pytest.raises(InvalidCut, match="`further"):
         minimize(oracle, Kelley())
 
@@ -322,10 +323,12 @@ def test_newton_steps_go_along_with_parts(seed) -> None:
         summands = tuple(ObjectiveCut(z, 0.5 * float(a @ a), root.T @ a) for root, a in zip(roots, away, strict=True))
         slope = np.sum([part.subgradient for part in summands], axis=0)
         value = sum(part.value for part in summands)
-        return ObjectiveCut(z, value, slope, summands=summands if split else (), curvature=np.vstack(roots))
+        return ObjectiveCut(z, value, slope, summands=summands if split else (), answers=(Curvature(np.vstack(roots)),))
 
     single, several = (
-        minimize(FunctionOracle(lambda z, s=split: function(z, s), Simplex(6)), NewtonBundle(), rtol=1e-8)
+        minimize(
+            FunctionOracle(lambda z, s=split: function(z, s), Simplex(6), gives={Curvature}), NewtonBundle(), rtol=1e-8
+        )
         for split in (False, True)
     )
     assert single.success

@@ -6,10 +6,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import FunctionOracle, InvalidArgument, ObjectiveCut, Query, Simplex, Status, minimize
+from oracle_opt import Curvature, FunctionOracle, InvalidArgument, ObjectiveCut, Query, Simplex, Status, minimize
 from oracle_opt.generators import LevelSet, NewtonBundle
 
 N = 20
+
+
+def curved(root: np.ndarray | None) -> tuple[Curvature, ...]:
+    """What a cut carries of this factor of the Hessian."""
+    return () if root is None else (Curvature(root),)
 
 
 def quadratic(scale: float = 1.0, shift: float = 0.0, radius: float = 1.0, seed: int = 0) -> FunctionOracle:
@@ -20,9 +25,9 @@ def quadratic(scale: float = 1.0, shift: float = 0.0, radius: float = 1.0, seed:
 
     def function(z: np.ndarray) -> ObjectiveCut:
         away = root @ (z - target)
-        return ObjectiveCut(z, shift + 0.5 * float(away @ away), root.T @ away, curvature=root)
+        return ObjectiveCut(z, shift + 0.5 * float(away @ away), root.T @ away, answers=curved(root))
 
-    return FunctionOracle(function, Simplex(N, radius))
+    return FunctionOracle(function, Simplex(N, radius), gives={Curvature})
 
 
 def log_sum_exp(told=lambda root: root, seed: int = 0) -> FunctionOracle:
@@ -34,9 +39,9 @@ def log_sum_exp(told=lambda root: root, seed: int = 0) -> FunctionOracle:
         p = np.exp(values - values.max())
         value, p = values.max() + np.log(p.sum()), p / p.sum()
         root = np.sqrt(p)[:, None] * (A - p @ A)
-        return ObjectiveCut(z, float(value), p @ A, curvature=told(root))
+        return ObjectiveCut(z, float(value), p @ A, answers=curved(told(root)))
 
-    return FunctionOracle(function, Simplex(N))
+    return FunctionOracle(function, Simplex(N), gives={Curvature})
 
 
 def log_sum_exp_optimum(seed: int = 0) -> float:
@@ -55,7 +60,7 @@ def test_a_quadratic_takes_one_level_step_and_a_few_newton_steps(seed, radius) -
     assert result.n_calls <= 6
     z = cp.Variable(N, nonneg=True)
     start = oracle.query(Query(oracle.domain.interior_point()))
-    quadratic_form = 0.5 * cp.sum_squares(start.curvature @ (z - start.point))
+    quadratic_form = 0.5 * cp.sum_squares(start.answer(Curvature).factor @ (z - start.point))
     whole = start.value + start.subgradient @ (z - start.point) + quadratic_form
     optimum = cp.Problem(cp.Minimize(whole), [cp.sum(z) == radius]).solve(solver=cp.CLARABEL)
     assert result.upper_bound == pytest.approx(optimum, abs=1e-6 * abs(start.value))
@@ -89,10 +94,10 @@ def test_the_newton_point_minimizes_the_whole_model_though_it_starts_with_few_va
     generator = NewtonBundle()
     generator.reset(Simplex(n), rng.dirichlet(np.ones(n)))
     start = generator.ask().point
-    generator.tell(ObjectiveCut(start, 1.0, slope, curvature=root))
+    generator.tell(ObjectiveCut(start, 1.0, slope, answers=curved(root)))
     moved = generator.ask().point - start
     predicted = 1.0 + slope @ moved + 0.5 * float(np.sum((root @ moved) ** 2))
-    last = ObjectiveCut(start + moved, predicted, slope + root.T @ (root @ moved), curvature=root)
+    last = ObjectiveCut(start + moved, predicted, slope + root.T @ (root @ moved), answers=curved(root))
     generator.tell(last)
     asked, best = generator.ask().point, min((1.0, start), (predicted, last.point), key=lambda pair: pair[0])[1]
     z = cp.Variable(n, nonneg=True)
@@ -135,7 +140,7 @@ def told_of(generator: NewtonBundle, values: list[float], roots: list[np.ndarray
     generator.reset(Simplex(3), np.full(3, 1 / 3))
     for value, root in zip(values, roots, strict=True):
         point = generator.ask().point
-        generator.tell(ObjectiveCut(point, value, np.array([1.0, 2.0, 3.0]), curvature=root))
+        generator.tell(ObjectiveCut(point, value, np.array([1.0, 2.0, 3.0]), answers=curved(root)))
 
 
 def test_the_mean_is_over_the_best_point_and_the_last_others() -> None:

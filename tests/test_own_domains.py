@@ -14,6 +14,7 @@ import oracle_opt.domains
 from oracle_opt import (
     Ball,
     Box,
+    Curvature,
     Domain,
     FreeSpace,
     FunctionOracle,
@@ -240,9 +241,9 @@ def quadratic(domain, seed):
 
     def function(z):
         away = root @ (z - target)
-        return ObjectiveCut(z, 0.5 * float(away @ away), root.T @ away, curvature=root)
+        return ObjectiveCut(z, 0.5 * float(away @ away), root.T @ away, answers=(Curvature(root),))
 
-    return FunctionOracle(function, domain), lambda z: 0.5 * cp.sum_squares(root @ (z - target))
+    return FunctionOracle(function, domain, gives={Curvature}), lambda z: 0.5 * cp.sum_squares(root @ (z - target))
 
 
 def maximum(domain, seed):

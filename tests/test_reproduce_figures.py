@@ -204,7 +204,7 @@ def test_seconds_and_calls_of_spg_are_those_of_the_runs(quick, made_up_times, ta
         else:
             assert limits == {"rtol": 1e-3}
             known = svm_value(uci_bank(X).combine(d), y) + (0.0 if kind == "simplex" else 0.5 * norm**2)
-        cut = oracle.query(SimpleNamespace(point=d, accuracy=None, curvature=False))
+        cut = oracle.query(SimpleNamespace(point=d, accuracy=None, wishes=frozenset()))
         assert cut.value == pytest.approx(known, rel=1e-6)
     assert not found
     assert k == len(calls)

@@ -218,7 +218,7 @@ def test_a_result_without_a_point_prints_too():
     empty = oracle_opt.FunctionOracle(
         lambda z: oracle_opt.FeasibilityCut(z, 1.0, np.ones(2)),
         oracle_opt.Box([0.0, 0.0], [1.0, 1.0]),
-        gives_feasibility_cuts=True,
+        gives={oracle_opt.FeasibilityCut},
     )
     result = minimize(empty, G.Kelley(), max_calls=1)
     assert result.point is None

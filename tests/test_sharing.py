@@ -13,6 +13,7 @@ from oracle_opt import (
     Box,
     EmptyLocalizationSet,
     Exhausted,
+    FeasibilityCut,
     FunctionOracle,
     InvalidArgument,
     ObjectiveCut,
@@ -163,7 +164,7 @@ def test_an_oracle_that_finds_points_infeasible_may_prove_that_all_are() -> None
     def nowhere(z):
         raise EmptyLocalizationSet("no point is feasible")
 
-    oracle = FunctionOracle(nowhere, Simplex(3), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(nowhere, Simplex(3), gives={FeasibilityCut})
     assert minimize(oracle, Kelley()).status is Status.EMPTY
     with pytest.raises(EmptyLocalizationSet):
         minimize(FunctionOracle(nowhere, Simplex(3)), Kelley())

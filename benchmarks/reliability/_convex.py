@@ -9,6 +9,7 @@ import numpy as np
 from oracle_opt import (
     Ball,
     Box,
+    Curvature,
     FeasibilityCut,
     FreeSpace,
     FunctionOracle,
@@ -64,7 +65,7 @@ def quadratic(rng, n, closed):
 
     def answer(z):
         away = root @ (z - target)
-        return ObjectiveCut(z, 0.5 * float(away @ away), root.T @ away, curvature=root)
+        return ObjectiveCut(z, 0.5 * float(away @ away), root.T @ away, answers=(Curvature(root),))
 
     return answer, lambda z: 0.5 * cp.sum_squares(root @ (z - target))
 
@@ -234,7 +235,7 @@ def random_problem(rng):
     oracle = MaxEigenvalueOracle(*matrices, np.zeros(n), domain=domain) if matrices and scale == 1.0 else None
     if oracle is None or offset or len(normals):
         function = partial(_scaled, answer, scale, offset, normals, sides)
-        oracle = FunctionOracle(function, domain, gives_feasibility_cuts=len(normals) > 0)
+        oracle = FunctionOracle(function, domain, gives={Curvature, FeasibilityCut} if len(normals) else {Curvature})
     words = f"{make.__name__} * {scale:.3g} + {offset:.3g} on {domain!r}"
     if len(normals):
         words += f", {len(normals)} rows by cuts"
@@ -273,5 +274,5 @@ def _scaled(answer, scale, offset, normals, sides, z):
         for j, one in enumerate(cut.summands)
     )
     value = float(np.sum([one.value for one in summands])) if summands else scale * cut.value + offset
-    curvature = None if cut.curvature is None else np.sqrt(scale) * cut.curvature
-    return ObjectiveCut(z, value, scale * cut.subgradient, scale * cut.error, summands=summands, curvature=curvature)
+    answers = tuple(Curvature(np.sqrt(scale) * one.factor) for one in cut.answers)
+    return ObjectiveCut(z, value, scale * cut.subgradient, scale * cut.error, summands=summands, answers=answers)

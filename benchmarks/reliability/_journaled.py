@@ -26,7 +26,7 @@ class Watched(Oracle):
 
     def __init__(self, inner, after):
         self.inner, self.after, self.domain, self.convex = inner, after, inner.domain, inner.convex
-        self.gives_feasibility_cuts = inner.gives_feasibility_cuts
+        self.gives = inner.gives
 
     def reset(self):
         self.inner.reset()
@@ -94,7 +94,7 @@ def constrained(rng):
             return FeasibilityCut(z, first.violation, first.normal, tuple(rest), error=first.error)
         return float(c @ z), c
 
-    oracle = FunctionOracle(answer, Box(-2 * np.ones(n), 2 * np.ones(n)), gives_feasibility_cuts=True)
+    oracle = FunctionOracle(answer, Box(-2 * np.ones(n), 2 * np.ones(n)), gives={FeasibilityCut})
     return oracle, [Kelley(), AnalyticCenter(), Ellipsoid()][int(rng.integers(3))]
 
 

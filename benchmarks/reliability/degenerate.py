@@ -16,6 +16,7 @@ from generator_runs import SLOW, attempt, place_of
 from oracle_opt import (
     Ball,
     Box,
+    Curvature,
     FeasibilityCut,
     FreeSpace,
     FunctionOracle,
@@ -164,7 +165,7 @@ def quadratic(rng, domain):
         target = target + rng.normal(size=n)
     root = np.sqrt(size) * np.eye(n)
     return lambda z: ObjectiveCut(
-        z, 0.5 * size * float((z - target) @ (z - target)), size * (z - target), curvature=root
+        z, 0.5 * size * float((z - target) @ (z - target)), size * (z - target), answers=(Curvature(root),)
     )
 
 
@@ -218,7 +219,9 @@ class Problem:
             self.tolerance = TOLERANCE * size
             words = ("one point by cuts", "a plane by cuts", "nothing by cuts")[kind]
         self.words = f"{make.__name__} * {self.scale:.3g} + {self.offset:.3g} on {domain!r}, {words}"
-        self.oracle = FunctionOracle(self.query, domain, gives_feasibility_cuts=len(self.normals) > 0)
+        self.oracle = FunctionOracle(
+            self.query, domain, gives={Curvature, FeasibilityCut} if len(self.normals) else {Curvature}
+        )
 
     def query(self, z):
         """Answer a point, with the error of its own rounding."""
@@ -234,9 +237,9 @@ class Problem:
             for j, one in enumerate(cut.summands)
         )
         value = float(np.sum([one.value for one in summands])) if summands else s * cut.value + below
-        curvature = None if cut.curvature is None else np.sqrt(s) * cut.curvature
+        answers = tuple(Curvature(np.sqrt(s) * one.factor) for one in cut.answers)
         error = s * cut.error + 2.0 * rounding
-        return ObjectiveCut(z, value, s * cut.subgradient, error, summands=summands, curvature=curvature)
+        return ObjectiveCut(z, value, s * cut.subgradient, error, summands=summands, answers=answers)
 
 
 def run(count, seed, tally):

@@ -152,7 +152,7 @@ def random_problem(seed):
     if cutting:
         rows, rhs = np.vstack([rows, normal]), np.r_[rhs, side]
     words = f"seed {seed}: {domain!r}, offset {offset:g}, scale {scale:g}, {n_summands} summands, exact {exact}"
-    oracle = FunctionOracle(function, domain, gives_feasibility_cuts=bool(cutting))
+    oracle = FunctionOracle(function, domain, gives={FeasibilityCut} if cutting else ())
     return oracle, Program(summands, rows, rhs, E, f), exact, words
 
 

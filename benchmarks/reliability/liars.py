@@ -17,8 +17,10 @@ from _guard import Abandoned, guarded
 from _methods import METHODS
 
 from oracle_opt import (
+    AnalyticUpdate,
     Ball,
     Box,
+    Curvature,
     EmptyLocalizationSet,
     Exhausted,
     FeasibilityCut,
@@ -119,7 +121,7 @@ class Liar(Oracle):
 
     def __init__(self, domain, function, lie, often, seed, feasibility=False):
         self.domain, self.function, self.lie, self.often = domain, function, lie, often
-        self.gives_feasibility_cuts = feasibility
+        self.gives = frozenset({Curvature, FeasibilityCut} if feasibility else {Curvature})
         self.rng = np.random.default_rng(seed)
         self.raised = None
         self.calls = 0
@@ -223,8 +225,11 @@ LIES = {
     "an odd bound": lambda o, c, r: replace(c, lower_bound=ODD[int(r.integers(len(ODD)))]),
     "another point": lambda o, c, r: replace(c, point=c.point + r.normal(size=len(c.point))),
     "an odd point": lambda o, c, r: replace(c, point=odd_array(c.point, r)),
-    "an odd curvature": lambda o, c, r: replace(c, curvature=odd_array(c.subgradient, r)),
-    "a wild curvature": lambda o, c, r: replace(c, curvature=np.full((2, len(c.point)), float(r.choice(WILD)))),
+    "an odd curvature": lambda o, c, r: replace(c, answers=(Curvature(odd_array(c.subgradient, r)),)),
+    "a wild curvature": lambda o, c, r: replace(c, answers=(Curvature(np.full((2, len(c.point)), r.choice(WILD))),)),
+    "curvature twice": lambda o, c, r: replace(c, answers=2 * (Curvature(np.eye(len(c.point))),)),
+    "odd answers": lambda o, c, r: replace(c, answers=ODD[int(r.integers(len(ODD)))]),
+    "an answer that is not declared": lambda o, c, r: replace(c, answers=(AnalyticUpdate(c.point),)),
     "feasibility cuts": feasibility,
     "summands": summands,
     "no cut": returns,
@@ -286,9 +291,9 @@ def not_convex(rng):
 
 def serves(generator, domain, feasibility):
     """Whether a generator takes the domain and feasibility cuts, if there are any."""
-    if generator.needs_eigenvectors or generator.refusal(domain):
+    if generator.needs or generator.refusal(domain):
         return False
-    return generator.takes_feasibility_cuts or not feasibility
+    return FeasibilityCut in generator.takes or not feasibility
 
 
 def one_run(item):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.words import one_line
+from oracle_opt.errors import InvalidCut
 
-if TYPE_CHECKING:  # else where it is used alone: the import takes time
+if TYPE_CHECKING:  # else where it is used alone: the import of scipy takes time
     from scipy import sparse
+
+    from oracle_opt.cuts import ObjectiveCut
 
 
 DENSE = 0.1  # share of entries from which a product of dense matrices is the faster one
@@ -124,7 +127,7 @@ class AffineMatrix:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> AffineMatrix:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> AffineMatrix:
         """The function of which `arrays` gave these."""
         from scipy import sparse
 
@@ -140,8 +143,8 @@ class AffineMatrix:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SpectralPart:
+@dataclass(frozen=True, eq=False, repr=False)
+class Eigenpairs(Answer):
     """Leading eigenpairs at a query point of ``f(y) = trace * lambda_max(M(y)) + b @ y``.
 
     For every positive semidefinite W of trace 1, ``trace * <M(y), W> + b @ y`` is a minorant of f.
@@ -160,10 +163,34 @@ class SpectralPart:
         Their eigenvectors, orthonormal columns.
     """
 
-    __repr__ = one_line
+    words = "eigenvectors of a largest eigenvalue"
 
     matrix: AffineMatrix
     trace: float
     b: Vector
     values: Vector
     vectors: Matrix
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Trace, linear term, eigenpairs, and the arrays of the matrix function."""
+        own = {"trace": np.array(self.trace), "b": self.b, "values": self.values, "vectors": self.vectors}
+        return own | self.matrix.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Eigenpairs:
+        """The eigenpairs of these arrays."""
+        matrix = AffineMatrix.from_arrays(arrays)
+        return cls(matrix, float(arrays["trace"]), arrays["b"], arrays["values"], arrays["vectors"])
+
+    def check(self, cut: ObjectiveCut) -> None:
+        """Refuse eigenpairs of another order or number, or of another number of variables, than the matrix has."""
+        n, order, count = len(cut.point), self.matrix.order, len(self.values)
+        shapes = self.matrix.entries.shape[1:], self.b.shape, self.vectors.shape
+        if shapes != ((n,), (n,), (order, count)) or not count:
+            raise InvalidCut(
+                f"Eigenpairs must be those of a matrix of {n} variables, with `b` of shape ({n},), and `vectors` of "
+                f"shape ({order}, k) for k `values`, got {self!r}"
+            )
+        numbers = (self.b, self.values, self.vectors)
+        if not (self.trace > 0 and all(np.isfinite(array).all() for array in numbers)):
+            raise InvalidCut(f"Eigenpairs must be finite, and `trace` positive, got {self.trace!r}, {self.values!r}")

@@ -54,4 +54,5 @@ def ruled(subject: str, rule: str, advice: str, at: Mapping[str, Vector] | None 
 
 def changed(before: Vector, after: Vector) -> bool:
     """Whether an array is no longer what it was, to the last bit."""
-    return before.shape != after.shape or not bool(np.array_equal(before, after, equal_nan=True))
+    numbers = before.dtype.kind in "fc" and after.dtype.kind in "fc"
+    return before.shape != after.shape or not bool(np.array_equal(before, after, equal_nan=numbers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -189,7 +190,7 @@ def _check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed:
         for other in others[
             1:
         ]:  # which asked the same up to rounding; a method may ask whether a cut is that of its point
-            _quiet_tell(other, _answered(problem, as_query(other.ask(), domain.dimension)))
+            _quiet_tell(other, _answered(problem, as_query(other.ask(), domain.dimension, generator)))
         _quiet_tell(twin, cut)
         _tell(subject, generator, cut, samples, k + 1)
         if isinstance(cut, ObjectiveCut) and cut.upper - problem.optimum <= problem.resolution:
@@ -213,11 +214,11 @@ def _asked(subject: str, generator: QueryPointGenerator, dimension: int) -> Quer
     advice = "compute the point in `reset` or `tell`, and only return it in `ask`"
     with ruled(subject, "`ask` returns a point or a query, or raises Exhausted", advice):
         try:
-            first = as_query(generator.ask(), dimension)
+            first = as_query(generator.ask(), dimension, generator)
         except Exhausted:
             return None
-        second = as_query(generator.ask(), dimension)
-    if changed(first.point, second.point) or first.accuracy != second.accuracy or first.curvature != second.curvature:
+        second = as_query(generator.ask(), dimension, generator)
+    if not first.repeats(second):
         raise ConformanceError(
             subject,
             rule="`ask` is pure: asked twice it gives the same query",
@@ -295,7 +296,7 @@ def _check_minorant(subject: str, minorant: Minorant | None, samples: list[tuple
 def _answered(problem: KnownProblem, query: Query) -> Cut:
     """The answer of a new oracle, whatever was asked before."""
     problem.oracle.reset()
-    return problem.oracle.query(Query(query.point.copy(), query.accuracy, query.curvature))
+    return problem.oracle.query(replace(query, point=query.point.copy()))
 
 
 def _valued(cuts: Sequence[Cut]) -> list[tuple[Vector, float]]:

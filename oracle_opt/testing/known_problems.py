@@ -108,7 +108,7 @@ def _problem(
     name: str, domain: Domain, function: Callable[[Vector], Cut], optimum: float, feasibility: bool = False
 ) -> KnownProblem:
     title = f"{name} on {domain!r}"
-    oracle = FunctionOracle(function, domain, gives_feasibility_cuts=feasibility, name=title)
+    oracle = FunctionOracle(function, domain, gives={FeasibilityCut} if feasibility else (), name=title)
     return KnownProblem(title, oracle, optimum, 1e-7 if feasibility else 1e-9)
 
 

@@ -34,7 +34,7 @@ class Watched(Oracle):
 
     def __init__(self, inner: Oracle) -> None:
         self.inner, self.domain, self.convex = inner, inner.domain, inner.convex
-        self.gives_feasibility_cuts, self.gives_eigenvectors = inner.gives_feasibility_cuts, inner.gives_eigenvectors
+        self.gives = inner.gives
         self.asked: list[Vector] = []
 
     def reset(self) -> None:

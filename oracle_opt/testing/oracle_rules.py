@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt._journal_entries import Entry, cut_fields, decode, encode
+from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
 from oracle_opt.checks import check_cut
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
@@ -23,6 +24,7 @@ from oracle_opt.testing.cut_rules import check_pairs
 from oracle_opt.testing.samples import points_of
 
 ASKED = "`query` answers every point of the domain with a cut of it"
+WRITTEN = "a cut can be written to a journal and read again"
 
 
 def check_oracle(
@@ -139,7 +141,7 @@ class _Exam:
     def ask(self, query: Query, oracle: Oracle | None = None) -> _Answer:
         """The answer to a query, which must be a cut of it and leave it alone."""
         oracle, z = self.oracle if oracle is None else oracle, query.point
-        given = Query(z.copy(), query.accuracy, query.curvature)
+        given = replace(query, point=z.copy())
         with ruled(self.subject, ASKED, "see the traceback above", {"point": z}):
             cut = oracle.query(given)
         if changed(z, given.point):
@@ -310,8 +312,8 @@ def _check_resumed(exam: _Exam, answers: list[_Answer]) -> None:
     exam.oracle.reset()
     exam.oracle.domain.reset()
     for answer in answers[:half]:
-        with ruled(exam.subject, "a cut can be written to a journal and read again", "extras are arrays or numbers"):
-            read = decode(encode(Entry(answer.query, answer.cut, 0.0))).cut
+        with ruled(exam.subject, WRITTEN, "extras are arrays or numbers"):
+            read = decode(encode(Entry(answer.query, answer.cut, 0.0)), exam.oracle.gives).cut
         advice = "take from `cut.extras` what a query leaves behind, and nothing else"
         with ruled(exam.subject, "`resume` takes up every cut that `query` gave", advice):
             exam.oracle.resume(read)
@@ -328,8 +330,20 @@ def _check_resumed(exam: _Exam, answers: list[_Answer]) -> None:
 
 def _check_wishes(exam: _Exam) -> None:
     """Wishes may be ignored, but must not be refused."""
+    wishes = frozenset(kind for kind in exam.oracle.gives if issubclass(kind, Answer))
     for z in exam.points[:2]:
-        exam.ask(Query(z, accuracy=1e-3, curvature=True))
+        answer = exam.ask(Query(z, accuracy=1e-3, wishes=wishes | {_Unheard}))
+        with ruled(exam.subject, WRITTEN, "see `arrays` and `from_arrays` of its answers"):
+            read = decode(encode(Entry(Query(z), answer.cut, 0.0)), exam.oracle.gives).cut
+        if words := _difference(answer.fields, _copied(read)):
+            advice = "see `arrays` and `from_arrays` of its answers"
+            raise exam.fail("a cut read from a journal is the one that was written", words, advice, point=z)
+
+
+class _Unheard(Answer):
+    """A kind of answer that no oracle gives."""
+
+    words = "answers of a kind that nobody gives"
 
 
 def _check_pickled(exam: _Exam, answers: list[_Answer]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector, digest
-from oracle_opt.cuts import Cut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
@@ -91,7 +91,7 @@ class BendersOracle(Oracle):
     6.0
     """
 
-    gives_feasibility_cuts = True
+    gives = frozenset({FeasibilityCut})
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import flag, instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
@@ -83,10 +84,10 @@ class ConicOracle(Oracle):
 
     Attributes
     ----------
-    gives_feasibility_cuts : bool
-        Whether there are rows that the domain has not taken up.
     problem : ConicProblem
         The data.
+    gives : frozenset of kinds of answers
+        `Curvature` of a quadratic objective; `FeasibilityCut` unless the domain has taken up all rows.
     free : FreeSpace or None
         The promise of where a minimizer lies, if the domain was one.
     quadratic : Quadratic or None
@@ -161,7 +162,8 @@ class ConicOracle(Oracle):
         self._held = np.zeros(0, dtype=np.intp)  # rows that the domain holds
         if self.free is not None:
             self._hold(self.free)
-        self.gives_feasibility_cuts = len(self._held) < m
+        self.gives = frozenset({FeasibilityCut} if len(self._held) < m else ())
+        self.gives |= frozenset({Curvature} if self.quadratic is not None else ())
         self._extent = extent_of(self.domain)
 
     def _hold(self, free: FreeSpace) -> None:
@@ -286,11 +288,11 @@ class ConicOracle(Oracle):
         """
         cuts = self._half_spaces.at(query.point, self._held, self._extent)
         if not cuts:
-            return self._objective(query.point, query.curvature)
+            return self._objective(query.point, Curvature in query.wishes)
         first, rest = cuts[0], tuple(cuts[1 : self.max_half_spaces])
         return FeasibilityCut(first.point, first.violation, first.normal, rest, first.extras, first.error)
 
-    def _objective(self, x: Vector, curvature: bool) -> ObjectiveCut:
+    def _objective(self, x: Vector, wished: bool) -> ObjectiveCut:
         """Value and gradient, with the cuts of its summands, and the root of P where it is asked for."""
         c = self.problem.c
         linear = float(c @ x) + self.problem.offset
@@ -298,8 +300,8 @@ class ConicOracle(Oracle):
             return ObjectiveCut(x, linear, c)
         curved, pull = self.quadratic.at(x)
         summands = (ObjectiveCut(x, linear, c), *self.quadratic.summands(x)) if self.split else ()
-        root = self.quadratic.roots.toarray() if curvature else None
-        return ObjectiveCut(x, linear + curved, c + pull, summands=summands, curvature=root)
+        answers = (Curvature(self.quadratic.roots.toarray()),) if wished else ()
+        return ObjectiveCut(x, linear + curved, c + pull, summands=summands, answers=answers)
 
     def __repr__(self) -> str:
         return f"ConicOracle({self.problem!r}, on {shown(self.domain)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.arrays import Vector, fingerprint
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import NonnegativeOrthant
@@ -78,6 +79,8 @@ class GMKLOracle(SVMOracle):
         Of dimension p. Its entropic metric, which `SPG` uses, is that of the regularizer.
     convex : bool
         Whether bounds are proofs: a sum of kernels and a regularizer that declares itself convex.
+    gives : frozenset of kinds of answers
+        `AnalyticUpdate`, if it is a sum of kernels and the regularizer has a `block_update`.
 
     Raises
     ------
@@ -134,6 +137,8 @@ class GMKLOracle(SVMOracle):
         self.domain = WeightOrthant(bank.n_kernels, radius, regularizer)
         self.convex = bool(regularizer.convex) and not isinstance(bank, ProductBank)
         self._regularize(self.domain.interior_point())
+        if not isinstance(bank, ProductBank) and regularizer.block_update(np.ones(bank.n_kernels)) is not None:
+            self.gives = frozenset({AnalyticUpdate})
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the support vector machine on the kernel at the point.
@@ -147,8 +152,8 @@ class GMKLOracle(SVMOracle):
         -------
         ObjectiveCut
             Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `n_steps`; for a sum of
-            kernels `quadratic_forms`, S, shape (p,), and where the regularizer has one `analytic_update`, shape (p,):
-            the weights that minimize the primal objective at this machine's hyperplane.
+            kernels `quadratic_forms`, S, shape (p,). Wished for, its `AnalyticUpdate`: the weights that minimize the
+            primal objective at this machine's hyperplane.
 
         Raises
         ------
@@ -159,6 +164,7 @@ class GMKLOracle(SVMOracle):
         regularized, slope = self._regularize(d)
         self.bank.combine(d, out=self._kernel)
         lower = -np.inf
+        answers: tuple[AnalyticUpdate, ...] = ()
         if isinstance(self.bank, ProductBank):
             svm = self._solve(query.accuracy, 0.0)
             extras = self._extras(svm)
@@ -173,8 +179,8 @@ class GMKLOracle(SVMOracle):
             value = minorant_at(d, constant, F)
             lower = self._lower_bound(constant, F, b)
             # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
-            if (update := self.regularizer.block_update(d * d * S)) is not None:
-                extras["analytic_update"] = update
+            if AnalyticUpdate in query.wishes and (update := self.regularizer.block_update(d * d * S)) is not None:
+                answers = (AnalyticUpdate(np.asarray(update, dtype=float)),)
         value += regularized - ROUNDING * abs(regularized)
         return ObjectiveCut(
             point=np.array(query.point, dtype=float),
@@ -182,6 +188,7 @@ class GMKLOracle(SVMOracle):
             subgradient=slope - 0.5 * F,
             error=error_above(value, regularized + ROUNDING * abs(regularized) + svm.primal_objective),
             lower_bound=lower if self.convex else -np.inf,
+            answers=answers,
             extras=extras,
         )
 

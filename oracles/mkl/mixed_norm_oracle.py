@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import ProductOfSimplices
@@ -79,6 +80,7 @@ class MixedNormOracle(SVMOracle):
     (0.25, [0.5, 0.5])
     """
 
+    gives = frozenset({AnalyticUpdate})
     bank: KernelBank
     domain: ProductOfSimplices
 
@@ -128,8 +130,9 @@ class MixedNormOracle(SVMOracle):
         ObjectiveCut
             Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `kernel_weights`, those of
             the bank's kernels in the machine, shape (p,); `group_weights`, c, shape (number of groups,);
-            `quadratic_forms`, S, in the order of the query point; `n_solves`, machines solved; `n_steps`, their steps;
-            `analytic_update`, the weights that minimize the primal objective at this machine's hyperplane.
+            `quadratic_forms`, S, in the order of the query point; `n_solves`, machines solved; `n_steps`, their steps.
+            Wished for, its `AnalyticUpdate`: the weights that minimize the primal objective at this machine's
+            hyperplane.
 
         Raises
         ------
@@ -168,8 +171,6 @@ class MixedNormOracle(SVMOracle):
             found.append(np.log(self._c))
             c = _extrapolated(tried[-MEMORY:], found[-MEMORY:])
         largest = np.maximum(np.maximum.reduceat(F, self._starts), 0.0)
-        update = np.sqrt(np.maximum(S, 0.0)) * point
-        sums = self._sums(update)
         return ObjectiveCut(
             point=point,
             value=value,
@@ -184,9 +185,16 @@ class MixedNormOracle(SVMOracle):
                 "group_weights": self._c.copy(),
                 "quadratic_forms": S,
                 "n_solves": n_solves,
-                "analytic_update": np.where(self._of_kernels(sums) > 0, update, point)
-                / self._of_kernels(np.where(sums > 0, sums, 1.0)),
             },
+            answers=(self._update(point, S),) if AnalyticUpdate in query.wishes else (),
+        )
+
+    def _update(self, point: Vector, S: Vector) -> AnalyticUpdate:
+        """In each group the weights l_k proportional to ``l_k sqrt(S_k)``; the old ones where all of these are 0."""
+        update = np.sqrt(np.maximum(S, 0.0)) * point
+        sums = self._sums(update)
+        return AnalyticUpdate(
+            np.where(self._of_kernels(sums) > 0, update, point) / self._of_kernels(np.where(sums > 0, sums, 1.0))
         )
 
     def _kernel_weights(self, cut: ObjectiveCut) -> Vector:

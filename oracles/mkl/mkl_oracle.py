@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.answers.curvature import Curvature
+from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
-from oracle_opt.oracles.svm.curvature import curvature_factor
+from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 
 # Quadratic forms are updated from the last ones where that reads at most this share of the pairs of points ...
 UPDATE_SHARE = 0.75
@@ -32,9 +33,9 @@ class MKLOracle(SVMOracle):
     duality gap. Its least value over the simplex, ``L(b) - 1/2 max_k S_k``, is the cut's lower bound: the dual
     objective of l1-MKL at b.
 
-    Asked for curvature, a cut has the factor R of the Hessian of f, |free support vectors| x p. It belongs to the free
-    set at the b that was found, so a loose solve gives a rough one; where that set changes f has no second derivative.
-    None if no support vector is free or the combined kernel is singular on the free ones.
+    Asked for it, a cut carries the `Curvature` of f, a factor of its Hessian, |free support vectors| x p. It belongs to
+    the free set at the b that was found, so a loose solve gives a rough one; where that set changes f has no second
+    derivative. None if no support vector is free or the combined kernel is singular on the free ones.
 
     With the squared hinge the machine's kernel is ``sum_k w_k K_k + I / (2 * C)``: no w_k stands before the ridge, it
     moves the cut's value and lower bound alone. With `OneClass` all values are at most 0, and large kernels make them
@@ -98,6 +99,7 @@ class MKLOracle(SVMOracle):
     -1.0 [-1. -2.] -2.0
     """
 
+    gives = frozenset({Curvature})
     bank: KernelBank
 
     def __init__(
@@ -138,8 +140,8 @@ class MKLOracle(SVMOracle):
         Parameters
         ----------
         query : Query
-            A point of the simplex; its `accuracy`, if any, is the relative gap asked of the machine; its `curvature`,
-            whether second derivatives are wanted.
+            A point of the simplex; its `accuracy`, if any, is the relative gap asked of the machine; its `wishes`,
+            whether the `Curvature` of f is wanted.
 
         Returns
         -------
@@ -167,7 +169,7 @@ class MKLOracle(SVMOracle):
             subgradient=-0.5 * F,
             error=error_above(value, svm.primal_objective),
             lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
-            curvature=self._curvature(svm.signed_dual) if query.curvature else None,
+            answers=self._curvature(svm.signed_dual) if Curvature in query.wishes else (),
             extras={
                 **self._extras(svm),
                 "quadratic_forms": S,
@@ -197,7 +199,8 @@ class MKLOracle(SVMOracle):
         self._S, self._S_error, self._n_updates = S.copy(), error, updates
         return S
 
-    def _curvature(self, b: Vector) -> Matrix | None:
-        """Factor of the Hessian at the point whose combined kernel is in `_kernel`."""
+    def _curvature(self, b: Vector) -> tuple[Curvature, ...]:
+        """Second derivatives at the point whose combined kernel is in `_kernel`, if f has them there."""
         free = self._dual.free(b)
-        return curvature_factor(self._kernel[np.ix_(free, free)], self.bank.row_products(free, b))
+        factor = curvature_factor(self._kernel[np.ix_(free, free)], self.bank.row_products(free, b))
+        return () if factor is None else (Curvature(factor),)

@@ -18,7 +18,7 @@ from oracle_opt.oracles.mkl.duals import SmoothDual, column_blocks
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem
 from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
-from oracle_opt.oracles.svm.curvature import curvature_factor
+from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 
 # Relative gap at which a regularizer on the way is left for the next.
 ON_THE_WAY = 0.1
