@@ -142,6 +142,8 @@ class BoxDual:
         0: found from the kernel.
     offset : float
         What was subtracted from the targets to make `linear`; as b then has to add up to 0, it moves the bias alone.
+    checked : bool
+        Whether all of this is known to hold, as after `check`; small problems are solved faster than they are checked.
     """
 
     __repr__ = one_line
@@ -154,9 +156,12 @@ class BoxDual:
     ridge: Vector | None = None
     unit: float = 1.0
     offset: float = 0.0
+    checked: bool = False
 
     def check(self, n_points: int) -> None:
         """Raise `InvalidArgument` unless this is a dual for n points that can be solved: what `Loss.dual` promises."""
+        if self.checked:
+            return
         n, zero = n_points, np.zeros(n_points)
         ridge = zero + 1.0 if self.ridge is None else self.ridge
         for name, array in (("linear", self.linear), ("lower", self.lower), ("upper", self.upper), ("ridge", ridge)):
@@ -190,6 +195,7 @@ class BoxDual:
                 "`ridge` of a BoxDual must be positive and needs a box with one side at 0, and `total`, `epsilon` and "
                 "`offset` 0: it is made for losses that are 0 on one side"
             )
+        self.checked = True
 
     def longest_multiple(self, b: Vector) -> float:
         """Return the largest t for which ``t * b`` is in the box and of the right sum, for a feasible b.

@@ -87,7 +87,7 @@ def weights_of_points(C: float | Vector, y: Vector, class_weight: Mapping[int, f
     if isinstance(C, np.ndarray) and C.shape != y.shape:
         raise InvalidArgument(f"`C` must be a number or have shape {y.shape}, got shape {C.shape}")
     if class_weight is None:
-        return np.full(y.shape, C)
+        return np.full(y.size, C)
     weights: Vector = C * np.where(y > 0, class_weight.get(1, 1.0), class_weight.get(-1, 1.0))
     _check_positive(weights, "`C` times `class_weight`")
     return weights

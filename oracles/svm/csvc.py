@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import Vector
+from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
 from oracle_opt.oracles.svm.box_dual import SVMSolution
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_labels, weights_of_points
 from oracle_opt.oracles.svm.hinge import Hinge
-from oracle_opt.oracles.svm.solve_svm import solve_svm
+from oracle_opt.oracles.svm.solve_svm import solve_dual
 
 __all__ = ["checked_box", "checked_labels", "solve_checked", "solve_csvc"]
 
@@ -55,9 +56,9 @@ def solve_csvc(
     >>> solution.alpha.tolist(), round(solution.dual_objective, 12)
     ([1.0, 1.0], 1.0)
     """
-    return solve_svm(
-        K, y, Hinge(C), start=start, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps, check=check
-    )
+    kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
+    dual = Hinge(C).dual(y, kernel.shape[0])
+    return solve_dual(kernel, dual, start, accuracy, tolerance, max_steps)
 
 
 def solve_checked(

@@ -57,7 +57,8 @@ class EpsilonInsensitive(Loss):
         C = weights_of_points(self.C, targets)
         low, high = float(targets.min()), float(targets.max())
         middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-        return BoxDual(targets - middle, -C, C, epsilon=self.epsilon, unit=unit_of(half), offset=middle)
+        unit = unit_of(half)
+        return BoxDual(targets - middle, -C, C, epsilon=self.epsilon, unit=unit, offset=middle, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """Targets: the values themselves."""

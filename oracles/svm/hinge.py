@@ -51,7 +51,8 @@ class Hinge(Loss):
     def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
         """Linear term y, box between 0 and ``y * C``, sum 0; see `Loss.dual`."""
         labels = checked_labels(y, n_points)
-        return BoxDual(labels, *signed_box(labels, weights_of_points(self.C, labels, self.class_weight)))
+        lower, upper = signed_box(labels, weights_of_points(self.C, labels, self.class_weight))
+        return BoxDual(labels, lower, upper, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """Labels -1 or +1: the signs, 0 counting as +1."""

@@ -55,7 +55,8 @@ class OneClass(Loss):
                 "leave it out, or take `loss=Hinge()`"
             )
         # The size of its gradients is that of the kernel: unit 0.
-        return BoxDual(np.zeros(n_points), np.zeros(n_points), np.ones(n_points), total=self.nu * n_points, unit=0.0)
+        none, all_of_it = np.zeros(n_points), np.ones(n_points)
+        return BoxDual(none, none.copy(), all_of_it, total=self.nu * n_points, unit=0.0, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """1 for points like those of the bank, -1 for outliers: the signs, 0 counting as 1."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
-from oracle_opt.oracles.svm.box_dual import SVMSolution, check_options, checked_start
+from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, check_options, checked_start
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss, checked_dual
 
@@ -81,9 +81,21 @@ def solve_svm(
     ([1.0, 1.0], 1.0)
     """
     kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
-    check_options(accuracy, tolerance, max_steps)
     dual = checked_dual(Hinge(C=1.0) if loss is None else loss, y, kernel.shape[0])
     if dual.ridge is not None:
         kernel = dual.add_ridge(np.array(kernel, dtype=float))
+    return solve_dual(kernel, dual, start, accuracy, tolerance, max_steps)
+
+
+def solve_dual(
+    kernel: NDArray[np.floating],
+    dual: BoxDual,
+    start: ArrayLike | None,
+    accuracy: float,
+    tolerance: float | None,
+    max_steps: int,
+) -> SVMSolution:
+    """Solve a dual that was checked on a kernel that was checked and has the ridge; the options are checked here."""
+    check_options(accuracy, tolerance, max_steps)
     started = checked_start(start, kernel.shape[0])
     return dual.solve(kernel, start=started, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps)

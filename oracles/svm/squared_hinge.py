@@ -51,7 +51,7 @@ class SquaredHinge(Loss):
         # Of the hyperplane 0 the primal objective is sum(C), so C * hinge**2 is at most that, and a = 2 * C * hinge.
         far = 4.0 * np.sqrt(C * C.sum())
         lower, upper = np.where(labels > 0, 0.0, -far), np.where(labels > 0, far, 0.0)
-        return BoxDual(labels, lower, upper, ridge=0.5 / C)
+        return BoxDual(labels, lower, upper, ridge=0.5 / C, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """Labels -1 or +1: the signs, 0 counting as +1."""
