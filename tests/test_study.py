@@ -1,5 +1,9 @@
 import json
+import multiprocessing
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -45,6 +49,13 @@ class Dying(FixedPoint):
 
     def __reduce__(self):
         return os._exit, (3,)
+
+
+class Killed(FixedPoint):
+    """Is killed in the middle of a run, as by a system short of memory."""
+
+    def ask(self):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +276,32 @@ def test_a_worker_that_dies_costs_its_split(tmp_path):
     assert all("exit code 3" in failure.message for failure in outcome.failures)
     mended = compare([made_up()], {**generators, "dying": FixedPoint()}, tmp_path, splits=2)
     assert len(mended.runs) == 6
+
+
+def test_a_worker_that_is_killed_costs_its_run_and_what_follows_it(tmp_path):
+    generators = {"fixed-point": FixedPoint(), "killed": Killed(), "kelley": Kelley()}
+    outcome = compare([made_up()], generators, tmp_path, splits=3, jobs=2)
+    assert sorted(run.key for run in outcome.runs) == [("moons", "fixed-point", split) for split in range(3)]
+    lost = [("moons", name, split) for name in ("kelley", "killed") for split in range(3)]
+    assert sorted(failure.key for failure in outcome.failures) == lost
+    assert all("exit code -9" in failure.message for failure in outcome.failures)
+    assert multiprocessing.active_children() == []
+
+
+def test_processes_that_do_not_start_are_failures(tmp_path):
+    """A script without the guard of `__main__` is run again in each of its processes, which multiprocessing refuses."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, numpy as np\n"
+        "from oracle_opt.datasets import Dataset\n"
+        "from oracle_opt.generators import FixedPoint\n"
+        "from oracle_opt.study import compare\n"
+        "data = Dataset('moons', np.eye(40), np.where(np.arange(40) % 2, 1.0, -1.0), (), '', '')\n"
+        "outcome = compare([data], {'fixed-point': FixedPoint()}, sys.argv[1], splits=2, jobs=2)\n"
+        "print(*(failure.message for failure in outcome.failures), sep='\\n')\n"
+    )
+    done = subprocess.run([sys.executable, "-P", script, tmp_path / "out"], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["ChildProcessError: the worker process died as it started"] * 2, done.stderr
 
 
 def test_kernels_that_do_not_fit_are_a_failure():

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
-from typing import cast
+from multiprocessing import active_children, connection, get_context, parent_process
+from multiprocessing.process import BaseProcess
 
 from oracle_opt.datasets import Dataset
 from oracle_opt.generator import QueryPointGenerator
@@ -51,7 +52,7 @@ def run_tasks(tasks: Sequence[Task], settings: Settings, jobs: int, report: Repo
     """
     jobs = min(jobs, len(tasks))
     if jobs > 1:
-        _Crew(tasks, settings, jobs, report).work()
+        _run_in_processes(deque(tasks), settings, jobs, report)
         return
     for task in tasks:
         for outcome in _run_task(task, settings, 1):
@@ -70,102 +71,108 @@ def _run_task(task: Task, settings: Settings, jobs: int) -> Iterator[Run | Failu
         )
 
 
-def _serve(pipe: Connection, settings: Settings, jobs: int) -> None:
-    """Body of a worker process: receive tasks, send outcomes, and None after each task."""
+# In a worker process: what is left of its task.
+_runs: Iterator[Run | Failure] = iter(())
+
+
+def _first_run(task: Task, settings: Settings, jobs: int) -> Run | Failure | None:
+    """In a worker process: begin a task."""
+    global _runs
+    _runs = _run_task(task, settings, jobs)
+    return _next_run()
+
+
+def _next_run() -> Run | Failure | None:
+    """In a worker process: one outcome of its task more, None after the last one."""
+    return next(_runs, None)
+
+
+def _prepare() -> None:
+    """In a worker process: leave Ctrl-C to the parent, and end with it, also in the middle of a run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    try:
-        while True:
-            task = pipe.recv()
-            for outcome in _run_task(task, settings, jobs):
-                pipe.send(outcome)
-            pipe.send(None)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the parent is gone
 
 
 def _die_with_parent() -> None:
-    """End this process as soon as the one that started it has ended, however that was, also in the middle of a run."""
+    """End this process as soon as the one that started it has ended, however that was."""
     parent = parent_process()
     if parent is not None:
-        wait([parent.sentinel])
+        connection.wait([parent.sentinel])
         os._exit(1)
 
 
-@dataclass
 class _Worker:
-    process: SpawnProcess
-    task: Task
-    missing: list[str]  # generators of the task not heard of yet
+    """An executor of one process: if that dies, no other's executor is broken, and it is known whose task it had."""
 
-
-class _Crew:
-    """Worker processes, a pipe to each; a worker that dies costs its task alone."""
-
-    def __init__(self, tasks: Sequence[Task], settings: Settings, jobs: int, report: Report) -> None:
-        self._waiting = list(reversed(tasks))
-        self._settings = settings
-        self._jobs = jobs
-        self._report = report
-        self._workers: dict[Connection, _Worker] = {}
-
-    def work(self) -> None:
-        """Run everything."""
-        try:
-            for _ in range(self._jobs):
-                self._hire()
-            while self._workers:
-                for pipe in wait(list(self._workers)):
-                    self._listen(cast(Connection, pipe))
-        finally:
-            for pipe, worker in self._workers.items():
-                worker.process.terminate()
-                pipe.close()
-            for worker in self._workers.values():
-                worker.process.join()
-
-    def _hire(self) -> None:
-        context = get_context("spawn")
-        pipe, other_end = context.Pipe()
-        process = context.Process(target=_serve, args=(other_end, self._settings, self._jobs), daemon=True)
+    def __init__(self) -> None:
+        self._executor = ProcessPoolExecutor(1, get_context("spawn"), initializer=_prepare)
         with _deaf_to_interrupts():
-            process.start()
-        other_end.close()
-        self._assign(pipe, process)
+            self._pid = self._executor.submit(os.getpid)
+        self._process: BaseProcess | None = None
+        self._task: Task | None = None
+        self._missing: list[str] = []  # generators of the task not heard of yet
 
-    def _assign(self, pipe: Connection, process: SpawnProcess) -> None:
-        """Give the worker a task, or the sack."""
-        if self._waiting:
-            task = self._waiting.pop()
-            self._workers[pipe] = _Worker(process, task, list(task.generators))
-            with suppress(BrokenPipeError, ConnectionResetError):  # it has died: `wait` finds out
-                pipe.send(task)
-        else:
-            self._workers.pop(pipe, None)
-            pipe.close()
-            process.join()
+    def begin(self, task: Task, settings: Settings, jobs: int) -> Future[Run | Failure | None]:
+        """Give it a task; the future is the first outcome."""
+        self._task, self._missing = task, list(task.generators)
+        problem = self._pid.exception()  # waits: the process is known before anything is sent that may end it
+        if problem is not None:
+            future: Future[Run | Failure | None] = Future()
+            future.set_exception(problem)
+            return future
+        self._process = next(child for child in active_children() if child.pid == self._pid.result())
+        return self._executor.submit(_first_run, task, settings, jobs)
 
-    def _listen(self, pipe: Connection) -> None:
-        worker = self._workers[pipe]
-        try:
-            outcome = pipe.recv()
-        except (EOFError, ConnectionResetError):
-            self._bury(pipe, worker)
-            return
-        if outcome is None:
-            self._assign(pipe, worker.process)
-        else:
-            worker.missing.remove(outcome.generator)
-            self._report(outcome)
+    def following(self, outcome: Run | Failure) -> Future[Run | Failure | None]:
+        """Take note of an outcome; the future is the next one."""
+        self._missing.remove(outcome.generator)
+        return self._executor.submit(_next_run)
 
-    def _bury(self, pipe: Connection, worker: _Worker) -> None:
-        del self._workers[pipe]
-        pipe.close()
-        worker.process.join()
-        problem = ChildProcessError(f"the worker process died with exit code {worker.process.exitcode}")
-        for name in worker.missing:
-            self._report(Failure.of(worker.task.dataset.name, name, worker.task.split, problem))
-        if self._waiting:
-            self._hire()
+    def failures(self, problem: BaseException) -> list[Failure]:
+        """Failures of all of the task that is missing."""
+        if isinstance(problem, BrokenProcessPool):
+            self._executor.shutdown()  # which waits for the process
+            how = "as it started" if self._process is None else f"with exit code {self._process.exitcode}"
+            problem = ChildProcessError(f"the worker process died {how}")
+        assert self._task is not None
+        return [Failure.of(self._task.dataset.name, name, self._task.split, problem) for name in self._missing]
+
+    def end(self) -> None:
+        """End the process, in the middle of a run if need be."""
+        if self._process is not None:
+            self._process.terminate()
+        self._executor.shutdown(cancel_futures=True)
+
+
+def _run_in_processes(waiting: deque[Task], settings: Settings, jobs: int, report: Report) -> None:
+    """Keep so many workers busy; one that dies costs its task alone."""
+    busy: dict[Future[Run | Failure | None], _Worker] = {}
+    workers = [_Worker() for _ in range(jobs)]
+    try:
+        for worker in workers:
+            busy[worker.begin(waiting.popleft(), settings, jobs)] = worker
+        while busy:
+            for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                worker = busy.pop(future)
+                problem = future.exception()
+                outcome = None if problem is not None else future.result()
+                if outcome is not None:
+                    busy[worker.following(outcome)] = worker
+                    report(outcome)
+                    continue
+                if problem is not None:
+                    for failure in worker.failures(problem):
+                        report(failure)
+                if isinstance(problem, BrokenProcessPool):
+                    workers.remove(worker)
+                    if waiting:
+                        worker = _Worker()
+                        workers.append(worker)
+                if waiting:
+                    busy[worker.begin(waiting.popleft(), settings, jobs)] = worker
+    finally:
+        for worker in workers:
+            worker.end()
 
 
 @contextmanager
