@@ -166,6 +166,13 @@ def test_a_direction_of_recession_proves_unboundedness():
     assert minimize(bounded.recession(), Kelley(), atol=1e-7).lower_bound > -1e-6
     orthant = ConicOracle([-1.0, 1.0], A, b, [SecondOrder(3)], domain=NonnegativeOrthant(2, 1e3))
     assert minimize(orthant.recession(), Kelley(), rtol=1e-4).point.min() >= 0
+    # x / 2 - y falls along (1 / sqrt(3), 1); where y has an end it does not recede, and nothing falls
+    for upper, slope in ((np.inf, 0.5 / np.sqrt(3.0) - 1.0), (5.0, 0.0)):
+        half = ConicOracle([0.5, -1.0], A, b, [SecondOrder(3)], domain=Box([0.0, 0.0], [np.inf, upper]))
+        assert minimize(half.recession(), Kelley(), atol=1e-6).upper_bound == pytest.approx(slope, abs=1e-5)
+    closed = ConicOracle([0.5, -1.0], A, b, [SecondOrder(3)], domain=Box([0.0, 0.0], [1.0, 1.0]))
+    with pytest.raises(InvalidArgument, match="bounds alone, and not all finite, to recede in"):
+        closed.recession()
 
 
 def test_a_contradiction_without_x_is_told_at_once():

@@ -32,7 +32,7 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt import generators as shipped
-from oracle_opt.oracles import MaxEigenvalueOracle
+from oracle_opt.oracles import ConicOracle, MaxEigenvalueOracle, Nonnegative
 from oracle_opt.testing import ConformanceError, check_domain
 
 GENERATORS: list[QueryPointGenerator] = [getattr(shipped, name)() for name in shipped.__all__]
@@ -311,6 +311,16 @@ def test_an_eigenvalue_on_all_of_space_with_a_promise_of_its_own() -> None:
     assert result.success
     assert (result.history.lower_bound <= truth + 1e-9).all()
     assert (result.history.upper_bound >= truth - 1e-9).all()
+
+
+def test_a_conic_oracle_takes_rows_into_a_space_of_the_users_own() -> None:
+    """min x + y where x >= 1, y >= 2 x, as it does on `FreeSpace`."""
+    A, b = [[-1.0, 0.0], [2.0, -1.0]], [-1.0, 0.0]
+    oracle = ConicOracle([1.0, 1.0], A, b, [Nonnegative(2)], domain=Everywhere(2, 50.0), hold_rows=True)
+    assert not oracle.gives_feasibility_cuts
+    result = minimize(oracle, shipped.Kelley())
+    assert result.lower_bound - 1e-7 <= 3.0 <= result.upper_bound + 1e-7
+    assert result.success
 
 
 @each_domain

@@ -13,7 +13,7 @@ from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import flag, instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
-from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
+from oracle_opt.domains import Box, Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
@@ -155,7 +155,11 @@ class ConicOracle(Oracle):
         self.split = flag("split", split)
         self.hold_rows = None if hold_rows is None else flag("hold_rows", hold_rows)
         self._recover = recover
-        self.free = self.domain if isinstance(self.domain, FreeSpace) else None
+        known = self.domain.linear_constraints()
+        self.free: FreeSpace | None = None
+        if known is not None and known.is_everything:
+            center, radius = self.domain.enclosing_ball()
+            self.free = FreeSpace(n, radius, center)
         self._half_spaces = HalfSpaces(self.problem, self.tolerance, self.max_half_spaces)
         used = self.problem.cones
         self._kinds = np.repeat([type(cone) for cone in used], [cone.dimension for cone in used])
@@ -345,12 +349,13 @@ class ConicOracle(Oracle):
         Raises
         ------
         InvalidArgument
-            The domain is bounded: nothing falls without end.
+            The domain is bounded, so that nothing falls without end, or has constraints other than bounds.
         """
-        if self.free is None and not isinstance(self.domain, NonnegativeOrthant):
-            raise InvalidArgument(f"`domain` must be FreeSpace or NonnegativeOrthant to recede in, got {self.domain!r}")
-        ones = np.ones(self.domain.dimension)
-        box = Box(0.0 * ones if self.free is None else -ones, ones)
+        domain = self.domain if self.free is None else self.free
+        known = domain.linear_constraints()
+        if known is None or not known.has_bounds_alone or np.isfinite([known.lower, known.upper]).all():
+            raise InvalidArgument(f"`domain` must have bounds alone, and not all finite, to recede in, got {domain!r}")
+        box = Box(np.where(np.isinf(known.lower), -1.0, 0.0), np.where(np.isinf(known.upper), 1.0, 0.0))
         c, A, cones = self.problem.c, self.problem.A, self.problem.cones
         if self.quadratic is not None and self.quadratic.roots.shape[0]:
             A = sparse.csr_array(sparse.vstack([A, self.quadratic.roots]))
