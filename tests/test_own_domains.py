@@ -16,6 +16,7 @@ from oracle_opt import (
     Box,
     Curvature,
     Domain,
+    FeasibilityCut,
     FreeSpace,
     FunctionOracle,
     InvalidArgument,
@@ -317,7 +318,7 @@ def test_a_conic_oracle_takes_rows_into_a_space_of_the_users_own() -> None:
     """min x + y where x >= 1, y >= 2 x, as it does on `FreeSpace`."""
     A, b = [[-1.0, 0.0], [2.0, -1.0]], [-1.0, 0.0]
     oracle = ConicOracle([1.0, 1.0], A, b, [Nonnegative(2)], domain=Everywhere(2, 50.0), hold_rows=True)
-    assert not oracle.gives_feasibility_cuts
+    assert FeasibilityCut not in oracle.gives
     result = minimize(oracle, shipped.Kelley())
     assert result.lower_bound - 1e-7 <= 3.0 <= result.upper_bound + 1e-7
     assert result.success
