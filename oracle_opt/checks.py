@@ -218,15 +218,22 @@ def _check_given(kind: Kind, oracle: Oracle) -> None:
 
 
 def _check_sum(cut: ObjectiveCut) -> None:
-    """Raise InvalidCut unless the summands add up to the cut, the values within rounding and the errors they state."""
+    """Raise InvalidCut unless the summands add up to the cut, the values within rounding and the errors they state.
+
+    With f = sum of f_j, v and e the value and error of the cut, v_j and e_j those of the summands:
+    ``sum v_j <= sum f_j = f <= v + e`` and ``v <= f = sum f_j <= sum v_j + sum e_j``. So the sum may lie above v by the
+    cut's own error, and below it by the summands' errors: the one does not excuse the other.
+    """
     if not cut.summands:
         return
     rows = np.array([[one.value, *one.subgradient] for one in cut.summands])
     size = np.abs(rows).sum(axis=0)
-    away = np.abs(rows.sum(axis=0) - np.r_[cut.value, cut.subgradient])
-    errors = cut.error + sum(one.error for one in cut.summands)
-    if away[0] > 1e-9 * size[0] + errors or away[1:].max() > 1e-9 * size[1:].max():
+    off = rows.sum(axis=0) - np.r_[cut.value, cut.subgradient]
+    above, missed, slack = float(off[0]), float(np.abs(off[1:]).max()), 1e-9 * size[0]
+    errors = sum(one.error for one in cut.summands)
+    if not -errors - slack <= above <= cut.error + slack or missed > 1e-9 * size[1:].max():
         raise InvalidCut(
             f"`summands` must add up to the cut, got values that add up to {rows[:, 0].sum()!r} for {cut.value!r}, and "
-            f"subgradients that miss the cut's by up to {away[1:].max():.2g}"
+            f"subgradients that miss the cut's by up to {missed:.2g}; a sum of values may lie above by the cut's error "
+            f"{cut.error:.2g}, and below by the summands' {errors:.2g}"
         )

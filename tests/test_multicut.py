@@ -285,6 +285,30 @@ def test_spoiled_parts_are_refused(change, words) -> None:
         minimize(changed(2, change), Kelley(), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("lift", "own", "of_summands", "good"),
+    [
+        (0.9, 1.0, 0.0, True),  # above the cut's value, by less than its error
+        (0.9, 0.0, 1.0, False),
+        (-0.9, 0.0, 1.0, True),  # below it, by less than theirs
+        (-0.9, 1.0, 0.0, False),
+        (1.1, 1.0, 5.0, False),
+        (-1.1, 5.0, 1.0, False),
+    ],
+)
+def test_summands_miss_their_sum_by_stated_errors_at_most(lift, own, of_summands, good) -> None:
+    def change(cut):
+        first = cut.summands[0]
+        return replace(cut, error=own, summands=spoiled(cut, value=first.value + lift, error=first.error + of_summands))
+
+    oracle = changed(1, change)
+    if good:
+        minimize(oracle, Kelley(), max_calls=1)
+    else:
+        with pytest.raises(InvalidCut, match="add up"):
+            minimize(oracle, Kelley(), max_calls=1)
+
+
 @pytest.mark.parametrize("normal", [np.zeros(2), np.full(2, np.nan), np.ones(3)])
 def test_spoiled_further_cuts_of_feasibility_cuts_are_refused(normal) -> None:
     def function(z):
