@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import inf, isnan
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 T = TypeVar("T")
 
@@ -37,7 +40,7 @@ def instance(name: str, value: object, kind: type[T], instead: str) -> T:
 
 def instances(name: str, values: Iterable[Any], kind: type[T], instead: str) -> tuple[T, ...]:
     """Return a sequence of objects of a class as a tuple, or refuse it."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InvalidArgument(f"`{name}` must be a sequence, each {instead}, got {shown(values)}")
     return tuple(instance(f"{name}[{i}]", value, kind, instead) for i, value in enumerate(values))
 
@@ -86,7 +89,9 @@ def real(
     number = float(value)
     fits = least <= number <= most and (number > above or above == -inf) and (number < below or below == inf)
     if not fits or isnan(number) or (abs(number) == inf and not infinite):
-        raise InvalidArgument(f"`{name}` must {_bounds(least, above, most, below)}, got {value!r}")
+        wanted = _bounds(least, above, most, below)
+        finite = " and finite" if abs(number) == inf and wanted != "be finite" else ""
+        raise InvalidArgument(f"`{name}` must {wanted}{finite}, got {value!r}")
     return number
 
 
@@ -107,11 +112,33 @@ def floats(name: str, values: ArrayLike, instead: str = "an array of real number
     """Return a new array of floats, or refuse what is none: words, None, complex numbers, rows of different lengths."""
     try:
         given = np.asarray(values)
+        if given.ndim == 0 and given.dtype == bool:
+            raise TypeError("True and False are no numbers")
         if given.dtype == object and not all(isinstance(one, Real) for one in given.flat):
             raise TypeError("not all entries are numbers")
         return real_array(given)
     except (TypeError, ValueError) as problem:
         raise InvalidArgument(f"`{name}` must be {instead}, got {shown(values)}: {problem}") from problem
+
+
+def callback(name: str, value: object, instead: str) -> Callable[..., Any]:
+    """Return what can be called, or refuse it."""
+    if callable(value):
+        return value
+    raise InvalidArgument(f"`{name}` must be {instead}, got {shown(value)}")
+
+
+def sparse_matrix(name: str, matrix: Any) -> sparse.csr_array:
+    """Return a new sparse matrix of floats, without duplicate entries, or refuse what is no matrix."""
+    from scipy import sparse  # only here: the import takes time
+
+    if not sparse.issparse(matrix):
+        matrix = floats(name, matrix, "a matrix of real numbers, dense or sparse")
+    if matrix.ndim != 2:
+        raise InvalidArgument(f"`{name}` must be a matrix, of two dimensions, got {matrix.ndim}")
+    made = sparse.csr_array(matrix, dtype=float, copy=True)
+    made.sum_duplicates()
+    return made
 
 
 def _bounds(least: float, above: float, most: float, below: float) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.answer import Answer
+from oracle_opt.arguments import flag, floats, instances, real, whole
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
+from oracle_opt.words import shown
 
 
 def check_arguments(
@@ -30,14 +33,15 @@ def check_arguments(
 ) -> Vector:
     """Refuse misuse before the first call; give the starting point."""
     if not isinstance(oracle, Oracle):
-        raise InvalidArgument(f"`oracle` must be an Oracle, got {oracle!r}; wrap a function in FunctionOracle")
+        raise InvalidArgument(f"`oracle` must be an Oracle, got {shown(oracle)}; wrap a function in FunctionOracle")
     if not isinstance(generator, QueryPointGenerator):
-        raise InvalidArgument(f"`generator` must be a QueryPointGenerator object such as LevelSet(), got {generator!r}")
-    for name, limit in (("rtol", rtol), ("atol", atol), ("gtol", gtol), ("max_calls", max_calls)):
-        if limit is not None and not limit >= 0:
-            raise InvalidArgument(f"`{name}` must be at least 0, got {limit!r}")
-    if max_seconds is not None and not max_seconds >= 0:
-        raise InvalidArgument(f"`max_seconds` must be at least 0 or None, got {max_seconds!r}")
+        raise InvalidArgument(
+            f"`generator` must be a QueryPointGenerator object such as LevelSet(), got {shown(generator)}"
+        )
+    for name, limit in (("rtol", rtol), ("atol", atol), ("gtol", gtol), ("max_seconds", max_seconds)):
+        if limit is not None or name in ("rtol", "atol"):
+            real(name, limit, least=0.0, infinite=True)
+    whole("max_calls", max_calls, 0)
     pair = f"{type(generator).__name__} cannot serve {type(oracle).__name__} on {oracle.domain!r}"
     if generator.needs_convexity and not oracle.convex:
         raise CapabilityMismatch(f"{pair}: it needs a convex function, and this oracle's is not")
@@ -45,13 +49,13 @@ def check_arguments(
     reason = generator.refusal(oracle.domain)
     if reason is not None:
         raise CapabilityMismatch(f"{pair}: {reason}")
-    start = oracle.domain.interior_point() if point is None else np.array(point, dtype=float)
+    start = oracle.domain.interior_point() if point is None else floats("point", point)
     if start.shape != (oracle.domain.dimension,):
         raise InvalidArgument(f"`point` must have shape ({oracle.domain.dimension},), got {start.shape}")
     if not np.isfinite(start).all():
-        raise InvalidArgument(f"`point` must be finite, got {start}")
+        raise InvalidArgument(f"`point` must be finite, got {shown(start)}")
     if not oracle.domain.contains(start):
-        raise InvalidArgument(f"`point` must lie in {oracle.domain!r}, got {start}; project it first")
+        raise InvalidArgument(f"`point` must lie in {oracle.domain!r}, got {shown(start)}; project it first")
     return start
 
 
@@ -79,6 +83,28 @@ def _check_kinds(oracle: Oracle, generator: QueryPointGenerator, pair: str) -> N
 
 def _is_kind(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Answer | FeasibilityCut)
+
+
+def check_options(
+    cuts: Sequence[Cut],
+    keep_cuts: bool,
+    journal: str | os.PathLike[str] | None,
+    journal_check: bool,
+    callback: Callable[..., object] | None,
+    progress: bool,
+) -> tuple[Cut, ...]:
+    """Refuse options of the wrong kind; give the cuts of an earlier run."""
+    for name, value in (("keep_cuts", keep_cuts), ("journal_check", journal_check), ("progress", progress)):
+        flag(name, value)
+    if journal is not None and not isinstance(journal, str | os.PathLike):
+        raise InvalidArgument(f"`journal` must be the path of a file or None, got {shown(journal)}")
+    if callback is not None and not callable(callback):
+        raise InvalidArgument(f"`callback` must be a function of a Record or None, got {shown(callback)}")
+    known = instances("cuts", cuts, object, "a cut: pass result.history.cuts of a run with keep_cuts=True")
+    for i, cut in enumerate(known):
+        if not isinstance(cut, ObjectiveCut | FeasibilityCut):
+            raise InvalidArgument(f"`cuts[{i}]` must be an ObjectiveCut or a FeasibilityCut, got {shown(cut)}")
+    return cast("tuple[Cut, ...]", known)
 
 
 def as_query(asked: Vector | Query, dimension: int, generator: QueryPointGenerator) -> Query:

@@ -16,7 +16,7 @@ from oracle_opt._deadline import deadline
 from oracle_opt._in_use import in_use
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
-from oracle_opt.checks import as_query, check_arguments, check_cut
+from oracle_opt.checks import as_query, check_arguments, check_cut, check_options
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
@@ -113,6 +113,7 @@ def minimize(
     [0.2, 0.3, 0.5]
     """
     start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
+    cuts = check_options(cuts, keep_cuts, journal, journal_check, callback, progress)
     bounds, recorder = BoundTracker(oracle.domain, oracle.convex), HistoryRecorder(keep_cuts)
     ends = inf if max_seconds is None else perf_counter() + max_seconds
     query = None

@@ -6,12 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from oracle_opt.arguments import instances
+from oracle_opt.answers.answer import Answer
+from oracle_opt.arguments import callback, flag, instance, instances, text
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
-from oracle_opt.errors import InvalidCut
+from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.words import shown
+
+A_KIND = "FeasibilityCut or a kind of Answer"
 
 
 class Oracle(ABC):
@@ -107,11 +110,14 @@ class FunctionOracle(Oracle):
         convex: bool = True,
         name: str | None = None,
     ) -> None:
-        self.function = function
-        self.domain = domain
-        self.gives = frozenset(instances("gives", gives, type, "FeasibilityCut or a kind of Answer"))
-        self.convex = convex
-        self.name = getattr(function, "__qualname__", repr(function)) if name is None else name
+        self.function = callback("function", function, "a function of a point that returns (value, subgradient)")
+        self.domain = instance("domain", domain, Domain, "a Domain such as Box(lower, upper)")
+        self.gives = frozenset(instances("gives", gives, type, A_KIND))
+        for kind in self.gives:
+            if not issubclass(kind, Answer | FeasibilityCut):
+                raise InvalidArgument(f"`gives` must hold {A_KIND}, got {shown(kind)}")
+        self.convex = flag("convex", convex)
+        self.name = getattr(function, "__qualname__", repr(function)) if name is None else text("name", name)
 
     def query(self, query: Query) -> Cut:
         """Evaluate the function at the query point."""

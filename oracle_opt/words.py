@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 LONGEST = 80  # characters for one thing
+ADDRESS = re.compile(r"( object)? at 0x[0-9a-f]+")
 LINE = 240  # characters of a line that names several
 
 
@@ -49,7 +51,7 @@ def shown(value: object) -> str:
     elif type(value).__module__.startswith("scipy.sparse"):
         words = f"sparse{getattr(value, 'shape', '')}"
     else:
-        words = " ".join(repr(value).split())
+        words = ADDRESS.sub("", " ".join(repr(value).split()))
     if len(words) <= LONGEST:
         return words
     size = f" of {len(value)}" if isinstance(value, str | tuple | list | Mapping) else ""

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oracle_opt.arguments import instance, real
 from oracle_opt.arrays import Vector, digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace
+from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -95,15 +98,20 @@ class CvxpyOracle(Oracle):
         import cvxpy as cp
 
         if not isinstance(problem, cp.Problem):
-            raise InvalidArgument(f"`problem` must be a cvxpy.Problem, got {problem!r}")
+            raise InvalidArgument(f"`problem` must be a cvxpy.Problem, got {shown(problem)}")
         if problem.is_mixed_integer():
             raise InvalidArgument("`problem` must have continuous variables only; relax its integer ones")
-        if solver not in cp.installed_solvers():
-            raise InvalidArgument(f"`solver` must be one of {', '.join(cp.installed_solvers())}, got {solver!r}")
-        if not 0 < accuracy < 1:
-            raise InvalidArgument(f"`accuracy` must lie between 0 and 1, got {accuracy!r}")
+        if not isinstance(solver, str) or solver not in cp.installed_solvers():
+            raise InvalidArgument(f"`solver` must be one of {', '.join(cp.installed_solvers())}, got {shown(solver)}")
+        if options is not None:
+            instance("options", options, Mapping, "a mapping of the solver's options by name")
+        radius = real("radius", radius, above=0.0, infinite=True)
         self.parameters = _checked_parameters(problem, parameters)
-        self.solver, self.options, self.accuracy = solver, dict(options or {}), float(accuracy)
+        self.solver, self.options, self.accuracy = (
+            solver,
+            dict(options or {}),
+            real("accuracy", accuracy, above=0.0, below=1.0),
+        )
         self._point = [cp.Parameter(p.shape) for p in self.parameters]
         objective, constraints, copies = _joint(problem, self.parameters)
         links = [copy == point for copy, point in zip(copies, self._point, strict=True)]
@@ -120,10 +128,10 @@ class CvxpyOracle(Oracle):
         )
         self._copies = copies
         self._names = {variable.name(): variable for variable in problem.variables()}
-        self.domain = _signs(self.parameters, radius) if domain is None else domain
         size = sum(p.size for p in self.parameters)
-        if self.domain.dimension != size:
-            raise InvalidArgument(f"`domain` must have dimension {size}, that of the parameters, got {self.domain!r}")
+        if domain is None:
+            domain = _signs(self.parameters, radius)
+        self.domain = checked_domain(domain, size, "that of the parameters")
 
     def query(self, query: Query) -> Cut:
         """Solve the problem at the parameters.
@@ -264,12 +272,14 @@ def _joined(pieces: Iterable[Any]) -> Vector:
 
 def _checked_parameters(problem: cp.Problem, given: Sequence[cp.Parameter] | None) -> list[cp.Parameter]:
     known = problem.parameters()
+    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
+        raise InvalidArgument(f"`parameters` must be a sequence of parameters of the problem, got {shown(given)}")
     chosen = list(known if given is None else given)
     if not chosen:
         raise InvalidArgument("`problem` must have parameters: cvxpy.Parameter(shape) where the point is to enter")
     for p in chosen:
         if not any(p is other for other in known):
-            raise InvalidArgument(f"`parameters` must be parameters of the problem, got {p!r}")
+            raise InvalidArgument(f"`parameters` must be parameters of the problem, got {shown(p)}")
         others = [name for name, value in p.attributes.items() if name not in _SIGNS and value not in (None, False)]
         if others:
             raise InvalidArgument(f"`parameters` may declare signs only, and {p.name()} declares {', '.join(others)}")

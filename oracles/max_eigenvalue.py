@@ -10,11 +10,14 @@ from numpy.typing import ArrayLike
 from scipy import linalg, sparse
 
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
+from oracle_opt.arguments import floats, real, sparse_matrix, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Domain, FreeSpace
+from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.words import shown
 
 _LANCZOS = 1e-10  # tolerance of the eigenvalues, and a tenth of the margin in which Cholesky confirms the largest
 
@@ -91,7 +94,9 @@ class MaxEigenvalueOracle(Oracle):
         within: float = 0.1,
         lanczos_from: int = 1000,
     ) -> None:
-        self.b = np.array(b, dtype=float)
+        self.b = floats("b", b)
+        if not isinstance(A, Sequence | np.ndarray) or isinstance(A, str):
+            raise InvalidArgument(f"`A` must be a sequence of matrices, got {shown(A)}")
         if self.b.ndim != 1 or len(A) != self.b.size or not self.b.size:
             raise InvalidArgument(f"`b` must have shape ({len(A)},), one entry a matrix of `A`, got {self.b.shape}")
         self.C = _symmetric("C", C, None)
@@ -103,13 +108,8 @@ class MaxEigenvalueOracle(Oracle):
         terms = np.array([float(self.order + _widest(self.C)), *(one.nnz for one in matrices)])
         roundings = EPS * (3.0 + 0.5 * terms) * self._sizes
         self._depth = EPS * (2.0 + 0.5 * _widest(self.matrix.entries.tocsr()))  # of an entry of M(y)
-        for name, value, least in (("n_vectors", n_vectors, 1), ("lanczos_from", lanczos_from, 1)):
-            if int(value) != value or value < least:
-                raise InvalidArgument(f"`{name}` must be a positive integer, got {value!r}")
-        if not (trace > 0 and np.isfinite(trace)):
-            raise InvalidArgument(f"`trace` must be positive, got {trace!r}")
-        if not 0 <= within <= 1:
-            raise InvalidArgument(f"`within` must lie between 0 and 1, got {within!r}")
+        n_vectors, lanczos_from = whole("n_vectors", n_vectors), whole("lanczos_from", lanczos_from)
+        trace, within = real("trace", trace, above=0.0), real("within", within, least=0.0, most=1.0)
         if not np.isfinite(self.b).all():
             raise InvalidArgument(f"`b` must be finite, got {self.b}")
         # what slopes, and with them values at y, are off by
@@ -119,11 +119,11 @@ class MaxEigenvalueOracle(Oracle):
             float(trace * roundings[0]),
             EPS * (1.0 + 0.5 * len(terms)) * terms + self._slope_errors,
         )
-        self.trace, self.n_vectors, self.within = float(trace), min(int(n_vectors), self.order), float(within)
-        self.lanczos_from = int(lanczos_from)
-        self.domain = FreeSpace(self.b.size, 1e4) if domain is None else domain
-        if self.domain.dimension != self.b.size:
-            raise InvalidArgument(f"`domain` must have dimension {self.b.size}, that of `b`, got {self.domain!r}")
+        self.trace, self.n_vectors, self.within = trace, min(n_vectors, self.order), within
+        self.lanczos_from = lanczos_from
+        if domain is None:
+            domain = FreeSpace(self.b.size, 1e4)
+        self.domain = checked_domain(domain, self.b.size, "that of `b`")
         self.reset()
 
     def reset(self) -> None:
@@ -235,8 +235,8 @@ def _widest(M: sparse.csr_array) -> int:
 
 
 def _symmetric(name: str, given: Any, order: int | None) -> sparse.csr_array:
-    matrix = sparse.csr_array(given, dtype=float, copy=True)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or (order is not None and matrix.shape[0] != order):
+    matrix = sparse_matrix(name, given)
+    if matrix.shape[0] != matrix.shape[1] or (order is not None and matrix.shape[0] != order):
         wanted = "square" if order is None else f"of shape ({order}, {order})"
         raise InvalidArgument(f"`{name}` must be {wanted}, got {matrix.shape}")
     if not np.isfinite(matrix.data).all():

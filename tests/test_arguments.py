@@ -33,7 +33,7 @@ def test_numbers_of_any_kind_are_taken(value):
         ({"above": 0.0, "below": 1.0}, 0.5, 1.0, "lie strictly between 0 and 1"),
         ({"above": 0.0, "most": 1.0}, 1.0, 1.5, "be positive and at most 1"),
         ({"least": 1.0, "infinite": True}, np.inf, np.nan, "be at least 1"),
-        ({"least": 1.0}, 1.0, np.inf, "be at least 1"),
+        ({"least": 1.0}, 1.0, np.inf, "be at least 1 and finite"),
         ({"least": 0.0, "most": 1.0}, 1.0, 1.5, "lie between 0 and 1"),
         ({"least": 0.0, "below": 1.0}, 0.0, 1.0, "be at least 0 and below 1"),
         ({}, -1e300, np.inf, "be finite"),

@@ -195,7 +195,7 @@ def test_what_from_data_cannot_use_is_refused():
     ("change", "words"),
     [
         ({"A": np.eye(2)}, "`A` must have shape"),
-        ({"A": "matrix"}, "`A` must be an array of real numbers"),
+        ({"A": "matrix"}, "`A` must be a matrix of real numbers"),
         ({"b": [1.0]}, "`b` must have shape"),
         ({"b": None}, "`b` must be an array of real numbers"),
         ({"c": [np.nan, 0.0]}, "`c` must be finite"),
@@ -203,7 +203,7 @@ def test_what_from_data_cannot_use_is_refused():
         ({"A": [[np.inf, 0.0]] * 3}, "`A` must be finite"),
         ({"cones": SecondOrder(3)}, "`cones` must be a sequence, each a Cone"),
         ({"cones": [SecondOrder]}, r"`cones\[0\]` must be a Cone .* the class SecondOrder; call it"),
-        ({"cones": {"q": [3]}}, r"`cones\[0\]` must be a Cone"),
+        ({"cones": {"q": [3]}}, r"`cones` must be a sequence, each a Cone"),
         ({"offset": "0"}, "`offset` must be a number"),
         ({"P": np.eye(3)}, r"`P` must have shape \(2, 2\)"),
         ({"P": [[1.0, 1.0], [0.0, 1.0]]}, "`P` must be symmetric"),

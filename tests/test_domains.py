@@ -124,7 +124,7 @@ def test_tied_slopes_put_the_whole_block_on_one_variable() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Simplex(0), "`dimension` must be a positive integer, got 0"),
+        (lambda: Simplex(0), "`dimension` must be a whole number of at least 1, got 0"),
         (lambda: Simplex(3, -1.0), "`radius` must be positive"),
         (lambda: Simplex(3, np.inf), "positive and finite"),
         (lambda: ProductOfSimplices([]), "`sizes` must name at least one block"),

@@ -243,7 +243,7 @@ def test_numbers_of_other_kinds_become_floats(kind) -> None:
         ({"point": [np.nan, 0.0, 0.0]}, "`point` must be finite"),
         ({"rtol": -1.0}, "`rtol` must be at least 0"),
         ({"rtol": np.nan}, "`rtol` must be at least 0"),
-        ({"max_calls": -1}, "`max_calls` must be at least 0"),
+        ({"max_calls": -1}, "`max_calls` must be a whole number of at least 0"),
         ({"max_seconds": -1}, "`max_seconds` must be at least 0"),
     ],
 )

@@ -207,8 +207,11 @@ def test_digest_tells_banks_apart():
         (lambda X: RBFBank(X, [[]], [[1.0]]), "`features` must have a column in each entry"),
         (lambda X: RBFBank(X, [[0]], [[0.0]]), "`widths` must be positive and finite"),
         (lambda X: RBFBank(X, [[0]], [[]]), "`widths` must be positive and finite"),
-        (lambda X: RBFBank(X, [[0]], [[1.0]], scale=0.0), "`scale` must be positive and finite, got 0.0"),
-        (lambda X: RBFBank(X, [[0]], [[1.0]], block_bytes=0), "`block_bytes` must be at least 1, got 0"),
+        (lambda X: RBFBank(X, [[0]], [[1.0]], scale=0.0), "`scale` must be positive, got 0.0"),
+        (
+            lambda X: RBFBank(X, [[0]], [[1.0]], block_bytes=0),
+            "`block_bytes` must be a whole number of at least 1, got 0",
+        ),
         (lambda X: RBFBank(X, [[0]], [[1.0]]).cross(X[:, :2], [1.0]), "`new` must have 7 columns"),
         (lambda X: RBFBank(X, [[0]], [[1.0]]).entries([60], [0]), "`rows` must be indices from 0 to 59"),
         (lambda X: RBFBank(X, [[0]], [[1.0]]).entries([0], [-1]), "`columns` must be indices from 0 to 59"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 
@@ -12,19 +13,15 @@ EDGE = 0.01  # share of a radius that counts as its edge
 
 
 def checked_dimension(dimension: int) -> int:
-    if int(dimension) != dimension or dimension < 1:
-        raise InvalidArgument(f"`dimension` must be a positive integer, got {dimension!r}")
-    return int(dimension)
+    return whole("dimension", dimension)
 
 
 def checked_radius(radius: float, *, finite: bool) -> float:
-    if not radius > 0 or (finite and not np.isfinite(radius)):
-        raise InvalidArgument(f"`radius` must be positive{' and finite' if finite else ''}, got {radius!r}")
-    return float(radius)
+    return real("radius", radius, above=0.0, infinite=not finite)
 
 
 def checked_center(center: ArrayLike | None, dimension: int) -> Vector:
-    checked = np.zeros(dimension) if center is None else np.array(center, dtype=float)
+    checked = np.zeros(dimension) if center is None else floats("center", center)
     if checked.shape != (dimension,) or not np.isfinite(checked).all():
         raise InvalidArgument(f"`center` must be {dimension} finite numbers, got shape {checked.shape}")
     return checked

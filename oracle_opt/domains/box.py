@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import EDGE, edge_of_promise, short
 from oracle_opt.domains.domain import Domain, ellipsoid_around
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.words import shown
 
 
 class Box(Domain):
@@ -27,7 +29,7 @@ class Box(Domain):
     def __init__(self, lower: ArrayLike, upper: ArrayLike, *, promised: ArrayLike = False) -> None:
         self.lower: Vector
         self.upper: Vector
-        self.lower, self.upper = (np.array(side, dtype=float) for side in np.broadcast_arrays(lower, upper))
+        self.lower, self.upper = _broadcast(floats("lower", lower), floats("upper", upper))
         if self.lower.ndim != 1 or self.lower.size == 0:
             raise InvalidArgument(f"`lower` and `upper` must have shape (n,), got {self.lower.shape}")
         ordered = (self.lower <= self.upper) & (self.lower < np.inf) & (self.upper > -np.inf)
@@ -42,7 +44,12 @@ class Box(Domain):
         lower, upper = np.where(below, self.lower, 0.0), np.where(above, self.upper, 0.0)
         self._middle = np.where(below & above, 0.5 * (lower + upper), lower + upper + below - above)
         self._reach = np.maximum(np.abs(lower), np.abs(upper))
-        self.promised: NDArray[np.bool_] = np.array(np.broadcast_to(np.asarray(promised, dtype=bool), (2, lower.size)))
+        if np.asarray(promised).dtype != bool:
+            raise InvalidArgument(f"`promised` must be True, False or an array of these, got {shown(promised)}")
+        try:
+            self.promised: NDArray[np.bool_] = np.array(np.broadcast_to(np.asarray(promised), (2, lower.size)))
+        except ValueError as problem:
+            raise InvalidArgument(f"`promised` must have shape (2, {lower.size}) or fit it, got {problem}") from problem
 
     def __repr__(self) -> str:
         return f"Box({short(self.lower)}, {short(self.upper)}, dimension={self.dimension})"
@@ -89,3 +96,11 @@ class Box(Domain):
     def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
         """Ellipsoid through the corners, without the fixed variables."""
         return ellipsoid_around(self.lower, self.upper)
+
+
+def _broadcast(lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
+    try:
+        low, high = (np.array(side) for side in np.broadcast_arrays(lower, upper))
+    except ValueError as problem:
+        raise InvalidArgument(f"`lower` and `upper` must have one shape, got {lower.shape}, {upper.shape}") from problem
+    return low, high

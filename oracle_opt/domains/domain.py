@@ -7,9 +7,19 @@ from functools import cached_property
 
 import numpy as np
 
+from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.simplex_blocks import SimplexBlocks
+from oracle_opt.errors import InvalidArgument
+
+
+def checked_domain(domain: Domain, dimension: int, whose: str) -> Domain:
+    """Return a domain, or refuse what is none or has not the dimension of `whose`, "that of `c`" say."""
+    instance("domain", domain, Domain, "a Domain such as Box(lower, upper)")
+    if domain.dimension != dimension:
+        raise InvalidArgument(f"`domain` must have dimension {dimension}, {whose}, got {domain!r}")
+    return domain
 
 
 class Domain(ABC):

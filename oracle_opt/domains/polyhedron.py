@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.domains._checked import checked_rows
+from oracle_opt.domains._checked import checked_center, checked_rows
 from oracle_opt.domains.box import Box
 from oracle_opt.domains.domain import Domain, ellipsoid_around
 from oracle_opt.domains.implied_equations import with_equations_found
@@ -82,6 +83,17 @@ class Polyhedron(Domain):
         tighten: bool = False,
         center: ArrayLike | None = None,
     ) -> None:
+        given = {
+            name: None if values is None else floats(name, values)
+            for name, values in (
+                ("A", A),
+                ("b", b),
+                ("equality_matrix", equality_matrix),
+                ("equality_rhs", equality_rhs),
+            )
+        }
+        A, b, equality_matrix, equality_rhs = given.values()
+        lower, upper, tighten = floats("lower", lower), floats("upper", upper), flag("tighten", tighten)
         n = next((np.shape(M)[-1] for M in (A, equality_matrix, lower, upper) if M is not None and np.ndim(M)), None)
         if n is None:
             raise InvalidArgument("`A`, `equality_matrix`, `lower` or `upper` must tell the number of variables")
@@ -90,7 +102,10 @@ class Polyhedron(Domain):
         self.equality_matrix, self.equality_rhs = checked_rows(
             "equality_matrix", equality_matrix, "equality_rhs", equality_rhs, self.dimension
         )
-        self.lower, self.upper = (np.array(np.broadcast_to(side, (n,)), dtype=float) for side in (lower, upper))
+        for name, side in (("lower", lower), ("upper", upper)):
+            if side.shape not in ((), (n,)):
+                raise InvalidArgument(f"`{name}` must be a number or have shape ({n},), got {side.shape}")
+        self.lower, self.upper = (np.array(np.broadcast_to(side, (n,))) for side in (lower, upper))
         if not (self.lower <= self.upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
         self._linear = self._program(np.zeros(n))
@@ -102,7 +117,7 @@ class Polyhedron(Domain):
         self._linear = self._program(np.zeros(n))
         self._interior = self.project(deepest_point(known))
         if center is not None:
-            self._interior = self._interior_near(np.array(center, dtype=float))
+            self._interior = self._interior_near(checked_center(center, self.dimension))
 
     def __repr__(self) -> str:
         rows = f"{len(self.b)} inequalities, {len(self.equality_rhs)} equations"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.domains._checked import checked_dimension, checked_radius
+from oracle_opt.domains._checked import checked_radius
 from oracle_opt.domains._simplex_projection import project_on_simplices
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.simplex_blocks import SimplexBlocks
@@ -32,7 +33,9 @@ class ProductOfSimplices(Domain):
     """
 
     def __init__(self, sizes: Sequence[int], radius: float = 1.0) -> None:
-        self.sizes = tuple(checked_dimension(size) for size in sizes)
+        if isinstance(sizes, str) or not isinstance(sizes, Iterable):
+            raise InvalidArgument(f"`sizes` must be a sequence of whole numbers, got {shown(sizes)}")
+        self.sizes = tuple(whole(f"sizes[{i}]", size) for i, size in enumerate(sizes))
         if not self.sizes:
             raise InvalidArgument("`sizes` must name at least one block, got none")
         self.radius = checked_radius(radius, finite=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector
 from oracle_opt.domains._simplex_projection import FAR
 from oracle_opt.domains.product_of_simplices import ProductOfSimplices
@@ -27,7 +28,7 @@ class Simplex(ProductOfSimplices):
     """
 
     def __init__(self, dimension: int, radius: float = 1.0) -> None:
-        super().__init__([dimension], radius)
+        super().__init__([whole("dimension", dimension)], radius)
 
     def __repr__(self) -> str:
         return f"Simplex({self.dimension}, radius={self.radius:g})"

@@ -8,6 +8,7 @@ from enum import Enum
 
 import numpy as np
 
+from oracle_opt.arguments import instance, instances, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.driver import minimize
 from oracle_opt.errors import InvalidArgument
@@ -103,6 +104,10 @@ def settle(
     >>> settle(ConicOracle([-1.0], [[-1.0]], [0.0], [Nonnegative(1)]), Kelley()).outcome.name
     'UNBOUNDED'
     """
+    instance("oracle", oracle, ConicOracle, "a ConicOracle; ConicOracle.from_cvxpy makes one of a cvxpy.Problem")
+    instance("generator", generator, QueryPointGenerator, "a generator object such as Kelley()")
+    rtol, max_calls = real("rtol", rtol, least=0.0), whole("max_calls", max_calls, 0)
+    radii = [real("radii", radius, above=0.0) for radius in instances("radii", radii, object, "a number")]
     if oracle.free is None:
         raise InvalidArgument(f"`oracle` must be on FreeSpace, whose radius is to grow, got {oracle.domain!r}")
     if not len(radii):

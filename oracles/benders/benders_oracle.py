@@ -10,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt.arguments import instance, real, whole
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.cuts import Cut, FeasibilityCut, Query
 from oracle_opt.domains import Domain
@@ -103,11 +104,10 @@ class BendersOracle(Oracle):
         radius: float = 1e6,
         n_threads: int = 1,
     ) -> None:
-        for name, value in (("n_samples", n_samples), ("n_summands", n_summands), ("n_threads", n_threads)):
-            if value is not None and (int(value) != value or value < 1):
-                raise InvalidArgument(f"`{name}` must be a positive integer, got {value!r}")
-        if not radius > 0:
-            raise InvalidArgument(f"`radius` must be positive, got {radius!r}")
+        instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
+        n_samples = None if n_samples is None else whole("n_samples", n_samples)
+        n_summands, n_threads = whole("n_summands", n_summands), whole("n_threads", n_threads)
+        seed, radius = whole("seed", seed, 0), real("radius", radius, above=0.0, infinite=True)
         if n_samples is None and problem.n_scenarios > 10_000_000:
             raise InvalidArgument(f"`problem` has {problem.n_scenarios} scenarios; give `n_samples` to draw some")
         self.problem = problem

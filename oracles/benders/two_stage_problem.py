@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from oracle_opt.arguments import floats, instances, real, sparse_matrix, text
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.proof import multiplier_bounds
@@ -55,9 +56,12 @@ class RandomBlock:
     name: str = "block"
 
     def __post_init__(self) -> None:
-        probabilities = np.asarray(self.probabilities, dtype=float)
+        text("name", self.name)
+        probabilities = floats("probabilities", self.probabilities)
         object.__setattr__(self, "probabilities", probabilities)
-        if probabilities.ndim != 1 or not (probabilities > 0).all():
+        if probabilities.ndim != 1:
+            raise InvalidArgument(f"`probabilities` of {self.name} must have shape (k,), got {probabilities.shape}")
+        if not (probabilities > 0).all():
             raise InvalidArgument(
                 f"`probabilities` of {self.name} must be positive, got {probabilities.tolist()[:10]}; "
                 "drop impossible outcomes"
@@ -71,11 +75,11 @@ class RandomBlock:
             ("technology_entries", "technology"),
             ("recourse_entries", "recourse"),
         ):
-            where = np.asarray(getattr(self, places), dtype=np.intp)
+            where = _places(places, getattr(self, places))
             object.__setattr__(self, places, where)
             shape = (len(probabilities), len(where))
             given = getattr(self, values)
-            array = np.zeros(shape) if given is None else np.asarray(given, dtype=float)
+            array = np.zeros(shape) if given is None else floats(values, given)
             if array.shape != shape or not np.isfinite(array).all():
                 raise InvalidArgument(
                     f"`{values}` of {self.name} must be finite, of shape {shape}, got shape {array.shape}"
@@ -145,9 +149,9 @@ class TwoStageProblem:
     ) -> None:
         self.c, self.q = _vector("c", c, None), _vector("q", q, None)
         n, k = self.c.size, self.q.size
-        self.T, self.W = sparse.csr_array(T, dtype=float), sparse.csr_array(W, dtype=float)
+        self.T, self.W = sparse_matrix("T", T), sparse_matrix("W", W)
         m = self.T.shape[0]
-        self.A = sparse.csr_array((0, n)) if A is None else sparse.csr_array(A, dtype=float)
+        self.A = sparse.csr_array((0, n)) if A is None else sparse_matrix("A", A)
         r = self.A.shape[0]
         for name, matrix, shape in (("T", self.T, (m, n)), ("W", self.W, (m, k)), ("A", self.A, (r, n))):
             if matrix.shape != shape or not np.isfinite(matrix.data).all():
@@ -157,9 +161,11 @@ class TwoStageProblem:
         self.first_upper = _vector("first_upper", np.inf if first_upper is None else first_upper, r)
         self.x_lower, self.x_upper = _vector("x_lower", x_lower, n), _vector("x_upper", x_upper, n)
         self.y_lower, self.y_upper = _vector("y_lower", y_lower, k), _vector("y_upper", y_upper, k)
-        self.offset = float(offset)
-        self.names = tuple(f"x{j}" for j in range(n)) if names is None else tuple(names)
-        self.blocks = tuple(blocks)
+        self.offset = real("offset", offset)
+        self.names = tuple(f"x{j}" for j in range(n)) if names is None else instances("names", names, str, "a str")
+        if len(self.names) != n:
+            raise InvalidArgument(f"`names` must be {n}, one a first-stage variable, got {len(self.names)}")
+        self.blocks = instances("blocks", blocks, RandomBlock, "a RandomBlock")
         for block in self.blocks:
             for name, places, limits in (
                 ("rows", block.rows[:, None], (m,)),
@@ -233,10 +239,19 @@ class TwoStageProblem:
         return outcomes, np.full(count, 1.0 / count)
 
 
+def _places(name: str, given: ArrayLike) -> NDArray[np.intp]:
+    places = floats(name, given, "an array of whole numbers")
+    if not (places == np.rint(places)).all():
+        raise InvalidArgument(f"`{name}` must be whole numbers, got {shown(places)}")
+    return places.astype(np.intp)
+
+
 def _vector(name: str, given: ArrayLike, size: int | None) -> Vector:
-    array = np.array(given, dtype=float)
+    array = floats(name, given)
+    if np.isnan(array).any():
+        raise InvalidArgument(f"`{name}` must be numbers, got NaN")
     if size is not None and array.ndim == 0:
         array = np.full(size, float(array))
-    if array.ndim != 1 or (size is not None and array.size != size) or np.isnan(array).any():
+    if array.ndim != 1 or (size is not None and array.size != size):
         raise InvalidArgument(f"`{name}` must have shape ({'n' if size is None else size},), got shape {array.shape}")
     return array

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt import InvalidArgument
+from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 
 Duals = NDArray[np.float64]
@@ -93,12 +93,6 @@ def one_row(y: Vector, v: Vector) -> Duals:
     return y[None, :] if depth > ROUNDING * terms else np.zeros((0, len(v)))
 
 
-def _checked_size(name: str, size: int) -> int:
-    if int(size) != size or size < 1:
-        raise InvalidArgument(f"`{name}` must be a positive integer, got {size!r}")
-    return int(size)
-
-
 class Zero(Cone):
     """The origin: equations. Its dual is the whole space.
 
@@ -109,7 +103,7 @@ class Zero(Cone):
     """
 
     def __init__(self, dimension: int) -> None:
-        self.dimension = _checked_size("dimension", dimension)
+        self.dimension = whole("dimension", dimension)
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One signed unit vector for each entry that is not zero."""
@@ -134,7 +128,7 @@ class Nonnegative(Cone):
     """
 
     def __init__(self, dimension: int) -> None:
-        self.dimension = _checked_size("dimension", dimension)
+        self.dimension = whole("dimension", dimension)
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One unit vector for each negative entry."""
@@ -168,7 +162,7 @@ class SecondOrder(Cone):
     """
 
     def __init__(self, dimension: int) -> None:
-        self.dimension = _checked_size("dimension", dimension)
+        self.dimension = whole("dimension", dimension)
         self.rounding = ROUNDING + self.dimension * EPS
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
@@ -200,7 +194,7 @@ class PositiveSemidefinite(Cone):
     """
 
     def __init__(self, order: int) -> None:
-        self.order = _checked_size("order", order)
+        self.order = whole("order", order)
         self.dimension = self.order * (self.order + 1) // 2
         self.rounding = self.order * ROUNDING
         self._columns, self._rows = np.tril_indices(self.order)  # the upper triangle by columns

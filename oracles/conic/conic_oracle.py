@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from oracle_opt.answers.curvature import Curvature
-from oracle_opt.arguments import flag, instance, instances, real, whole
+from oracle_opt.arguments import callback, flag, instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace
+from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
@@ -144,16 +145,12 @@ class ConicOracle(Oracle):
         m, n = self.problem.A.shape
         self.tolerance = real("tolerance", tolerance, least=0.0)
         self.max_half_spaces = whole("max_half_spaces", max_half_spaces)
-        self.domain = (
-            FreeSpace(n, 1e4)
-            if domain is None
-            else instance("domain", domain, Domain, "a Domain such as Box(lower, upper)")
-        )
-        if self.domain.dimension != n:
-            raise InvalidArgument(f"`domain` must have dimension {n}, that of `c`, got {self.domain!r}")
+        self.domain = checked_domain(FreeSpace(n, 1e4) if domain is None else domain, n, "that of `c`")
         self.quadratic = None if self.problem.P is None else Quadratic(self.problem.P)
         self.split = flag("split", split)
         self.hold_rows = None if hold_rows is None else flag("hold_rows", hold_rows)
+        if recover is not None:
+            callback("recover", recover, "a function of x")
         self._recover = recover
         known = self.domain.linear_constraints()
         self.free: FreeSpace | None = None

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from oracle_opt.arguments import floats, instances, real
+from oracle_opt.arguments import floats, instances, real, sparse_matrix
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
+from oracle_opt.words import shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +76,8 @@ class ConicProblem:
                 "`c` must be an array, got a cvxpy object; ConicOracle.from_cvxpy takes a cvxpy.Problem"
             )
         vectors = {"c": floats("c", c), "b": floats("b", b)}
-        matrix = sparse_floats("A", A)
+        matrix = sparse_matrix("A", A)
+        matrix.eliminate_zeros()
         kinds = instances("cones", cones, Cone, "a Cone such as Nonnegative(3)")
         n, m = vectors["c"].size, sum(cone.dimension for cone in kinds)
         if vectors["c"].ndim != 1 or not n:
@@ -144,8 +146,8 @@ class ConicProblem:
                 "`data` must be the first of what problem.get_problem_data(cp.CLARABEL) or (cp.SCS) returns, a mapping "
                 f"with the entries A, b, c and dims, got {type(data).__name__}"
             )
-        if triangle not in (None, "upper", "lower"):
-            raise InvalidArgument(f"`triangle` must be 'upper', 'lower' or None, got {triangle!r}")
+        if triangle is not None and triangle not in ("upper", "lower"):
+            raise InvalidArgument(f"`triangle` must be 'upper', 'lower' or None, got {shown(triangle)}")
         if data.get("lower_bounds") is not None or data.get("upper_bounds") is not None:
             raise InvalidArgument("`data` must have bounds as rows, got bounds of variables beside them")
         dims = data["dims"]
@@ -173,7 +175,8 @@ class ConicProblem:
 
 def _symmetric(P: Any, n: int) -> sparse.csr_array:
     """Return a symmetric matrix of order n, or refuse what is none."""
-    matrix = sparse_floats("P", P)
+    matrix = sparse_matrix("P", P)
+    matrix.eliminate_zeros()
     if matrix.shape != (n, n):
         raise InvalidArgument(f"`P` must have shape ({n}, {n}), that of `c` twice, got {matrix.shape}")
     if not np.isfinite(matrix.data).all():
@@ -216,11 +219,3 @@ def _upper_of_lower(orders: Sequence[int], start: int, n_rows: int) -> np.ndarra
         where[start : start + size] = number[rows, columns]
         start += size
     return where
-
-
-def sparse_floats(name: str, matrix: Any) -> sparse.csr_array:
-    """Return a new sparse matrix without zeros and duplicates, or refuse by name what is no matrix."""
-    made = sparse.csr_array(matrix if sparse.issparse(matrix) else floats(name, matrix), dtype=float, copy=True)
-    made.sum_duplicates()
-    made.eliminate_zeros()
-    return made

@@ -6,7 +6,7 @@ from math import exp, hypot, inf, log, log1p
 
 import numpy as np
 
-from oracle_opt import InvalidArgument
+from oracle_opt.arguments import real
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.conic.cones import Cone, Duals, length, one_row, scaled
 from oracle_opt.oracles.conic.roots import rising_root
@@ -29,9 +29,7 @@ class Power(Cone):
     """
 
     def __init__(self, exponent: float) -> None:
-        if not 0 < exponent < 1:
-            raise InvalidArgument(f"`exponent` must lie strictly between 0 and 1, got {exponent!r}")
-        self.exponent = float(exponent)
+        self.exponent = real("exponent", exponent, above=0.0, below=1.0)
         self.dimension = 3
 
     def __repr__(self) -> str:

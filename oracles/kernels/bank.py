@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from oracle_opt.arguments import flag, floats, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
@@ -19,7 +20,7 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
     most_of_memory,
 )
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
+from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
 from oracle_opt.oracles.kernels.packed_build import (
     combine_halves,
@@ -93,8 +94,9 @@ class GramBank(KernelBank):
         memory_limit: int | None = None,
         check: bool = True,
     ) -> None:
-        p = len(kernels)
-        first = np.shape(kernels[0]) if p else ()
+        p = n_matrices("kernels", kernels)
+        first = floats("kernels", kernels[0], "matrices of real numbers").shape if p else ()
+        normalize, check = flag("normalize", normalize), flag("check", check)
         if len(first) != 2:
             raise InvalidArgument(
                 f"`kernels` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
@@ -262,6 +264,7 @@ def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: i
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise InvalidArgument(f"`dtype` must be float32 or float64, got {kind}")
     size = n_points * (n_points + 1) // 2
+    memory_limit = None if memory_limit is None else whole("memory_limit", memory_limit, 0)
     if memory_limit is not None and n_kernels * size * kind.itemsize > memory_limit:
         raise InvalidArgument(
             f"`memory_limit` must be at least {n_kernels * size * kind.itemsize} bytes for {n_kernels} kernels on "

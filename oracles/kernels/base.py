@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.words import shown
 
 Indices = NDArray[np.intp]
 
@@ -155,7 +156,10 @@ class KernelBank(ABC):
 
 def checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
     """Return the values as float64, or raise `InvalidArgument` unless they are so many finite numbers."""
-    vector = np.ascontiguousarray(values, dtype=float)
+    try:
+        vector = np.ascontiguousarray(values, dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got {shown(values)}") from problem
     if vector.shape != (size,) or not np.isfinite(vector).all():
         raise InvalidArgument(f"`{name}` must be {size} finite numbers, got shape {vector.shape}")
     return vector
@@ -163,7 +167,10 @@ def checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
 
 def checked_indices(indices: ArrayLike, n_points: int, name: str) -> Indices:
     """Return the indices, or raise `InvalidArgument` unless they are those of points."""
-    which = np.ascontiguousarray(indices, dtype=np.intp)
+    try:
+        which = np.ascontiguousarray(indices, dtype=np.intp)
+    except (TypeError, ValueError) as problem:
+        raise InvalidArgument(f"`{name}` must be indices, got {shown(indices)}") from problem
     if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < n_points):
         raise InvalidArgument(f"`{name}` must be indices from 0 to {n_points - 1}, got {indices!r}")
     return which

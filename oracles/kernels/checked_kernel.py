@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import asymmetry
+from oracle_opt.words import shown
+
+
+def n_matrices(name: str, given: Sequence[ArrayLike] | NDArray[np.floating]) -> int:
+    """Return how many matrices there are in a sequence or a stack of them, or refuse what is neither."""
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        return len(given)
+    if isinstance(given, np.ndarray) and given.ndim:
+        return len(given)
+    raise InvalidArgument(f"`{name}` must be an array of shape (p, n, n) or a sequence of matrices, got {shown(given)}")
 
 
 def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:
@@ -20,6 +32,8 @@ def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:
         float32).
     """
     matrix = np.asarray(kernel)
+    if matrix.dtype.kind not in "fiub":
+        raise InvalidArgument(f"{name} must be a matrix of real numbers, got {shown(kernel)}")
     matrix = np.ascontiguousarray(matrix, dtype=np.float32 if matrix.dtype == np.float32 else np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise InvalidArgument(f"{name} must have shape (n, n), got {matrix.shape}")

@@ -9,6 +9,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank, empty_store
@@ -165,7 +166,7 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     >>> bank.n_kernels
     39
     """
-    raw = np.asarray(X, dtype=float)
+    raw = floats("X", X, "points of real numbers, shape (n, columns)")
     if raw.ndim != 2 or raw.size == 0 or not np.isfinite(raw).all():
         raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
     columns = np.flatnonzero(raw.max(axis=0) > raw.min(axis=0))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from oracle_opt.arguments import floats
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
@@ -26,7 +27,7 @@ def checked_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -
         points.eliminate_zeros()
         finite = np.isfinite(points.data).all()
     else:
-        points = np.asarray(X, dtype=float)
+        points = floats(name, X, "points of real numbers, shape (n, columns)")
         finite = np.isfinite(points).all()
     if points.ndim != 2 or 0 in points.shape or not finite:
         raise InvalidArgument(f"`{name}` must be finite points of shape (n, columns), got shape {points.shape}")

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import squareform
 
+from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
+from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
 
 
 class ProductBank:
@@ -168,8 +169,9 @@ class _GivenDistances:
     """Distances as condensed vectors, pair by pair of different points."""
 
     def __init__(self, distances: Sequence[ArrayLike] | NDArray[np.floating], check: bool) -> None:
-        p = len(distances)
-        first = np.shape(distances[0]) if p else ()
+        p = n_matrices("distances", distances)
+        first = floats("distances", distances[0], "matrices of real numbers").shape if p else ()
+        check = flag("check", check)
         if len(first) != 2:
             raise InvalidArgument(
                 f"`distances` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
@@ -227,7 +229,7 @@ class _PointDistances:
     """Squared differences of standardized features, never stored: all sums are matrix products."""
 
     def __init__(self, X: ArrayLike) -> None:
-        raw = np.asarray(X, dtype=float)
+        raw = floats("X", X, "points of real numbers, shape (n, columns)")
         if raw.ndim != 2 or raw.size == 0 or not np.isfinite(raw).all():
             raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
         self._columns = np.flatnonzero(raw.max(axis=0) > raw.min(axis=0))

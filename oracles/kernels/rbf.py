@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
@@ -23,6 +24,7 @@ from oracle_opt.oracles.kernels.base import (
 from oracle_opt.oracles.kernels.points import checked_points, of_features, sampled_distances
 from oracle_opt.oracles.kernels.rbf_family import RBFFamily, blocks
 from oracle_opt.oracles.kernels.rbf_tables import RBFTables
+from oracle_opt.words import shown
 
 
 class RBFBank(KernelBank):
@@ -87,18 +89,17 @@ class RBFBank(KernelBank):
     ) -> None:
         points = checked_points(X, "X")
         self.n_points, self._n_columns = points.shape
+        for name, given in (("features", features), ("widths", widths)):
+            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+                raise InvalidArgument(f"`{name}` must be a sequence, one entry a family, got {shown(given)}")
         if len(features) == 0 or len(features) != len(widths):
             raise InvalidArgument(
                 f"`features` and `widths` must have one entry a family, got {len(features)} and {len(widths)}"
             )
         self.features = tuple(_checked_features(f, self._n_columns) for f in features)
         self.widths = tuple(_checked_widths(w) for w in widths)
-        self.scale = 1.0 / self.n_points if scale is None else float(scale)
-        if not 0.0 < self.scale < np.inf:
-            raise InvalidArgument(f"`scale` must be positive and finite, got {scale!r}")
-        if block_bytes < 1:
-            raise InvalidArgument(f"`block_bytes` must be at least 1, got {block_bytes!r}")
-        self._block = max(int(block_bytes) // 8, 1)
+        self.scale = 1.0 / self.n_points if scale is None else real("scale", scale, above=0.0)
+        self._block = max(whole("block_bytes", block_bytes) // 8, 1)
         by_column = points.tocsc() if sparse.issparse(points) else points
         ends = np.cumsum([0, *(w.size for w in self.widths)]).tolist()
         self._parts = [slice(first, last) for first, last in pairwise(ends)]
@@ -294,7 +295,7 @@ def _checked_features(features: ArrayLike, n_columns: int) -> Indices:
 
 
 def _checked_widths(widths: ArrayLike) -> Vector:
-    s = np.array(widths, dtype=float).reshape(-1)
+    s = floats("widths", widths).reshape(-1)
     if s.size == 0 or not (np.isfinite(s) & (s > 0)).all():
         raise InvalidArgument(f"`widths` must be positive and finite in each entry, got {widths!r}")
     return s

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
@@ -66,7 +67,7 @@ class FacilityLocationOracle(LagrangianOracle):
     """
 
     def __init__(self, opening: ArrayLike, costs: ArrayLike, *, multicut: bool = False) -> None:
-        f, c = np.array(opening, dtype=float), np.array(costs, dtype=float)
+        f, c = floats("opening", opening), floats("costs", costs)
         if c.ndim != 2 or not c.size:
             raise InvalidArgument(f"`costs` must have shape (m, n), facilities by customers, got {c.shape}")
         if f.shape != c.shape[:1]:
@@ -76,7 +77,7 @@ class FacilityLocationOracle(LagrangianOracle):
                 raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")
         if (f < 0).any():
             raise InvalidArgument(f"`opening` must be at least 0, got {f.min()}")
-        self.opening, self.costs, self.multicut = f, c, multicut
+        self.opening, self.costs, self.multicut = f, c, flag("multicut", multicut)
         with np.errstate(over="ignore"):
             least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
         finite_reach("costs", 2.0 * float(np.abs(c).max()))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import flag, floats, real
 from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
@@ -79,7 +80,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         multicut: bool = False,
         radius: float | None = None,
     ) -> None:
-        c = np.array(costs, dtype=float)
+        maximize, c = flag("maximize", maximize), floats("costs", costs)
         if c.ndim != 2 or not c.size:
             raise InvalidArgument(f"`costs` must have shape (m, n), agents by jobs, got {c.shape}")
         if not np.isfinite(c).all():
@@ -87,7 +88,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         self.costs = c
         self.uses = _counts("uses", uses, c.shape)
         self.capacities = _counts("capacities", capacities, c.shape[:1])
-        self.multicut = multicut
+        self.multicut = flag("multicut", multicut)
         table = c.shape[1] * (1.0 + np.minimum(self.capacities, self.uses.sum(axis=1)).max())
         if table > _TABLE:
             raise InvalidArgument(
@@ -101,9 +102,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         best = np.where(fits, c, -np.inf).max(axis=0) if maximize else np.where(fits, c, np.inf).min(axis=0)
         with np.errstate(over="ignore"):
             most = 10.0 * max(float(np.ptp(c)), 1.0)
-        reach = finite_reach("costs", most) if radius is None else float(radius)
-        if not 0 < reach < np.inf:
-            raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
+        reach = finite_reach("costs", most) if radius is None else real("radius", radius, above=0.0)
         # the relaxed problem pays u[j] for job j and gets -u[j] back from the constraint: around minus its cost
         middle = best if maximize else -best
         data = digest(c, self.uses, self.capacities)
@@ -184,7 +183,7 @@ def _knapsack(worth: Vector, size: NDArray[np.int64], capacity: np.int64) -> Vec
 
 
 def _counts(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    values = np.array(given, dtype=float)
+    values = floats(name, given)
     if values.shape != shape:
         raise InvalidArgument(f"`{name}` must have shape {shape}, got {values.shape}")
     wrong = ~((values >= 0) & (values == np.floor(values)) & (values < 2**31))

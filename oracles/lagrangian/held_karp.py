@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian.file_errors import data_of
@@ -59,7 +60,7 @@ class HeldKarpOracle(LagrangianOracle):
     """
 
     def __init__(self, distances: ArrayLike, *, special: int = 0, radius: float | None = None) -> None:
-        d = np.array(distances, dtype=float)
+        d = floats("distances", distances)
         if d.ndim != 2 or d.shape[0] != d.shape[1] or len(d) < 3:
             raise InvalidArgument(f"`distances` must have shape (n, n) with n >= 3, got {d.shape}")
         np.fill_diagonal(d, 0.0)
@@ -68,7 +69,7 @@ class HeldKarpOracle(LagrangianOracle):
         if not np.array_equal(d, d.T):
             i, j = np.argwhere(d != d.T)[0]
             raise InvalidArgument(f"`distances` must be symmetric, got {d[i, j]} and {d[j, i]} between {i} and {j}")
-        if int(special) != special or not 0 <= special < len(d):
+        if whole("special", special, 0) >= len(d):
             raise InvalidArgument(f"`special` must be a city, 0 to {len(d) - 1}, got {special!r}")
         self.distances, self.special = d, int(special)
         n = len(d)
@@ -76,7 +77,7 @@ class HeldKarpOracle(LagrangianOracle):
         self._others = np.flatnonzero(np.arange(n) != special)
         with np.errstate(over="ignore"):
             most = float(np.sqrt(n) * max(np.abs(d).max(), 1.0))
-        reach = finite_reach("distances", most) if radius is None else radius
+        reach = finite_reach("distances", most) if radius is None else real("radius", radius, above=0.0, infinite=True)
         name = f"1-trees at {special} #{digest(d)}"
         super().__init__(self._one_tree, np.full(n, 2.0), radius=reach, name=name)
 

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import callback, flag, floats, real, text
 from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
+from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
 from oracle_opt.result import Result
-from oracle_opt.words import one_line
+from oracle_opt.words import one_line, shown
 
 _REMEMBERED = 50  # relaxed solutions that later answers are checked against
 
@@ -119,23 +121,26 @@ class LagrangianOracle(Oracle):
         domain: Domain | None = None,
         name: str | None = None,
     ) -> None:
-        if not callable(solve):
-            raise InvalidArgument(f"`solve` must be a function of the multipliers, got {solve!r}")
-        self.rhs = np.array(rhs, dtype=float)
+        callback("solve", solve, "a function of the multipliers that returns a RelaxedSolution")
+        self.rhs = floats("rhs", rhs)
         if self.rhs.ndim != 1 or not self.rhs.size:
             raise InvalidArgument(f"`rhs` must have shape (n,), one entry a relaxed constraint, got {self.rhs.shape}")
         if not np.isfinite(self.rhs).all():
             raise InvalidArgument(f"`rhs` must be finite, got {self.rhs[~np.isfinite(self.rhs)][0]}; leave it out")
         given = np.asarray(inequality)
         if given.dtype != np.bool_ or given.shape not in ((), self.rhs.shape):
-            raise InvalidArgument(f"`inequality` must be a bool or {self.rhs.size} of them, got {inequality!r}")
+            raise InvalidArgument(
+                f"`inequality` must be True, False or {self.rhs.size} of these, got {shown(inequality)}"
+            )
         self.solve = solve
         self.inequality: NDArray[np.bool_] = np.broadcast_to(given, self.rhs.shape).copy()
-        self.maximize = bool(maximize)
-        self.name = getattr(solve, "__qualname__", repr(solve)) if name is None else name
-        self.domain = _multipliers(self.inequality, radius) if domain is None else domain
-        if self.domain.dimension != self.rhs.size:
-            raise InvalidArgument(f"`domain` must have dimension {self.rhs.size}, that of `rhs`, got {self.domain!r}")
+        self.maximize = flag("maximize", maximize)
+        self.name = getattr(solve, "__qualname__", repr(solve)) if name is None else text("name", name)
+        radius = real("radius", radius, above=0.0, infinite=True)
+        if domain is None:
+            self.domain = _multipliers(self.inequality, radius)
+        else:
+            self.domain = checked_domain(domain, self.rhs.size, "that of `rhs`")
         lower = None if (bounds := self.domain.linear_constraints()) is None else bounds.lower
         if self.inequality.any() and (lower is None or (lower[self.inequality] < 0).any()):
             raise InvalidArgument(
@@ -221,7 +226,10 @@ class LagrangianOracle(Oracle):
         """Cut of one summand, ``-sign c_k - u @ a_k`` plus its share of ``u @ rhs``; what its solution may miss."""
         if not isinstance(one, RelaxedSolution):
             raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {one!r}")
-        cost, activity = float(one.cost), np.array(one.activity, dtype=float)
+        try:
+            cost, activity = real("cost", one.cost, infinite=True), floats("activity", one.activity)
+        except InvalidArgument as problem:
+            raise InvalidCut(f"summand {k} of the relaxed solution: {problem}") from problem
         if activity.shape != self.rhs.shape:
             raise InvalidCut(f"`activity` of summand {k} must have the shape of `rhs`, {u.shape}, got {activity.shape}")
         if not (np.isfinite(cost) and np.isfinite(activity).all()):

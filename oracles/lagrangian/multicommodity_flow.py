@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
+from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.file_errors import data_of
@@ -86,7 +87,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
         self.costs = _amounts("costs", costs, len(self.arcs))
         self.capacities = _amounts("capacities", capacities, len(self.arcs), infinite=True)
         self.demands = _amounts("demands", demands, len(self.commodities))
-        self.multicut = multicut
+        self.multicut = flag("multicut", multicut)
         self._limited = np.flatnonzero(np.isfinite(self.capacities))
         if not len(self._limited):
             raise InvalidArgument("`capacities` must hold a finite one: without, each commodity has its shortest path")
@@ -197,7 +198,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
 
 
 def _pairs(name: str, given: ArrayLike) -> NDArray[np.intp]:
-    values = np.array(given, dtype=float)
+    values = floats(name, given)
     if values.ndim != 2 or values.shape[1] != 2 or not len(values):
         raise InvalidArgument(f"`{name}` must have shape (k, 2), two nodes a row, got {values.shape}")
     wrong = ~((values >= 0) & (values == np.floor(values)))
@@ -207,7 +208,7 @@ def _pairs(name: str, given: ArrayLike) -> NDArray[np.intp]:
 
 
 def _amounts(name: str, given: ArrayLike, count: int, infinite: bool = False) -> Vector:
-    values = np.array(given, dtype=float)
+    values = floats(name, given)
     if values.shape != (count,):
         raise InvalidArgument(f"`{name}` must have shape ({count},), got {values.shape}")
     wrong = ~((values >= 0) & (np.isfinite(values) | infinite))
