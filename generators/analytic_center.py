@@ -19,10 +19,9 @@ from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.generators.masters.chebyshev import ChebyshevLP
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
-from oracle_opt.generators.masters.feasible_points import nothing_left
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import ModelMinimum
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal, working_polyhedron
+from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
 AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted
 FARTHER, NEARER = 4.0, 0.5  # factors of its unit of length, where the model was right, and where the value did not fall
@@ -102,13 +101,13 @@ class AnalyticCenter(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        self._domain = working_polyhedron(domain)
+        self._model = CuttingPlaneModel(domain, self.max_cuts)
+        self._domain = self._model.domain
         constraints = self._domain.linear_constraints()
         assert constraints is not None
         self._constraints = constraints
         self._free = np.flatnonzero(constraints.lower < constraints.upper)  # the others have one value: no interior
         self._blocks = self._domain.simplices()
-        self._model = CuttingPlaneModel(self._domain, self.max_cuts)
         self._point = point
         self._center = middle = self._domain.interior_point()
         vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
@@ -119,12 +118,9 @@ class AnalyticCenter(QueryPointGenerator):
         self._most_size = FAR * whole
         self._height = 0.0  # upper bound minus theta at the last center, 0 before the first
         self._unit = 1.0
-        self._empty = False
 
     def ask(self) -> Vector | Query:
         """Return the analytic center."""
-        if self._empty:
-            raise nothing_left(proven=True)
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -132,7 +128,6 @@ class AnalyticCenter(QueryPointGenerator):
         if isinstance(cut, ObjectiveCut):
             self._adapt(self._model.error(cut))
         self._model.add(cut)
-        self._empty = self._model.minimum is None
         for _ in range(TANGENTS):
             if self._model.minimum is None:
                 break

@@ -14,9 +14,8 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
-from oracle_opt.generators.masters.feasible_points import nothing_left
-from oracle_opt.generators.masters.level_projection import level_point
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal, working_polyhedron
+from oracle_opt.generators.masters.level_projection import LevelProjection
+from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
 
 class Kelley(QueryPointGenerator):
@@ -63,22 +62,20 @@ class Kelley(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        self._model = CuttingPlaneModel(working_polyhedron(domain), self.max_cuts, self.chebyshev)
-        self._point: Vector | None = point
+        self._model = CuttingPlaneModel(domain, self.max_cuts, self.chebyshev)
+        self._levels = LevelProjection(self._model)  # should the linear program fail
+        self._point = point
 
     def ask(self) -> Vector | Query:
         """Return the model's minimizer."""
-        if self._point is None:
-            raise nothing_left(proven=True)
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut and solve the linear program; every objective cut moves the point."""
         self._model.add(cut)
-        if self._model.failed and self._model.pool.best is not None:
-            self._point = level_point(self._model, cut.point, 0.5, None)
-        else:
-            self._point = None if self._model.minimum is None else self._model.minimum.point
+        if self._model.minimum is not None:
+            failed = self._model.failed and self._model.pool.best is not None
+            self._point = self._levels.project(cut.point, 0.5) if failed else self._model.minimum.point
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
     def minorant(self) -> Minorant | None:

@@ -14,9 +14,8 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
-from oracle_opt.generators.masters.feasible_points import nothing_left
-from oracle_opt.generators.masters.level_projection import level_point
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal, working_polyhedron
+from oracle_opt.generators.masters.level_projection import LevelProjection
+from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
 AGREES = 0.03  # error of the model that lets the level fall, as a share of the decrease it predicted
 FALL = 0.25  # what the level is multiplied by then
@@ -92,14 +91,13 @@ class LevelSet(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        self._model = CuttingPlaneModel(working_polyhedron(domain), self.max_cuts)
-        self._point: Vector | None = point
+        self._model = CuttingPlaneModel(domain, self.max_cuts)
+        self._levels = LevelProjection(self._model, self.entropic)
+        self._point = point
         self._level = self.level
 
     def ask(self) -> Vector | Query:
         """Return the projection on the level set."""
-        if self._point is None:
-            raise nothing_left(proven=True)
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -108,13 +106,11 @@ class LevelSet(QueryPointGenerator):
             right = self._model.error(cut) <= AGREES
             self._level = min(self.level, max(FALL * self._level, LOWEST)) if right else self.level
         better = self._model.add(cut)
-        if self._model.minimum is None:
-            self._point = None
-        elif self._model.pool.best is None:
+        if self._model.minimum is not None:
             self._point = self._model.minimum.point
-        else:
-            self._point = level_point(self._model, cut.point, self._level, self.entropic)
-            self._model.expect(self._point)
+            if self._model.pool.best is not None:
+                self._point = self._levels.project(cut.point, self._level)
+                self._model.expect(self._point)
         if isinstance(cut, FeasibilityCut):
             return Step.FEASIBILITY
         return Step.SERIOUS if better else Step.NULL

@@ -19,7 +19,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.interior_point import minimize_epigraph
-from oracle_opt.generators.masters.level_projection import level_point
+from oracle_opt.generators.masters.level_projection import LevelProjection
 
 # A Newton step whose value was predicted to this share of the gap is followed by one with the best point's curvature
 # alone; one that leaves more than SLOW of the gap is slow, and after PATIENCE slow ones in a row comes a level step.
@@ -97,6 +97,7 @@ class NewtonBundle(QueryPointGenerator):
         assert blocks is not None  # else refused
         self._blocks = blocks
         self._model = CuttingPlaneModel(domain, self.max_cuts)
+        self._levels = LevelProjection(self._model)
         self._point = point
         self._curved: list[ObjectiveCut] = []  # the latest cuts with curvature, newest first
         self._predicted: float | None = None
@@ -132,7 +133,7 @@ class NewtonBundle(QueryPointGenerator):
                 ):
                     break
         self._is_newton = newton is not None
-        self._point = level_point(model, cut.point, self.level, None) if newton is None else newton
+        self._point = self._levels.project(cut.point, self.level) if newton is None else newton
         if not self._is_newton:
             root = self._root(best, alone=False)
         self._predicted = None if root is None else self._second_order(best, root, self._point)

@@ -20,7 +20,7 @@ from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.highs import LPFailure, WarmLP
 from oracle_opt.generators.masters.interior_point import minimize_epigraph
-from oracle_opt.generators.masters.level_projection import level_point
+from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.linear_program import ModelLP
 
 DOMAINS = [Simplex(8), ProductOfSimplices([3, 5]), Box(-np.ones(8), np.linspace(0.5, 2, 8))]
@@ -229,11 +229,12 @@ def test_level_projection_of_a_thousand_repeated_and_nearly_parallel_cuts_agrees
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_level_point_does_not_depend_on_the_scale_of_the_function(entropic, scale) -> None:
     rng, domain = np.random.default_rng(2), Simplex(30)
-    model = CuttingPlaneModel(domain, 1000)
+    model = CuttingPlaneModel(domain)
+    levels = LevelProjection(model, entropic)
     for _ in range(40):
         z = domain.project(rng.exponential(size=30) / 30)
         model.add(ObjectiveCut(z, scale * float(z @ z), scale * 2 * z))
-        point = level_point(model, z, 0.3, entropic)
+        point = levels.project(z, 0.3)
     metric = domain.entropic_metric(z) if entropic else np.ones(30)
     slopes, constants = model.pool.objective.matrix / scale, model.pool.objective.constant / scale
     v = cp.Variable(30)
@@ -343,7 +344,7 @@ def test_a_failing_projection_gives_a_point_of_the_level_set(monkeypatch) -> Non
     for _ in range(20):
         z = model.domain.project(rng.exponential(size=30) / 30)
         model.add(ObjectiveCut(z, float(z @ z), 2 * z))
-    point = level_point(model, z, 0.3, None)
+    point = LevelProjection(model).project(z, 0.3)
     value = (model.pool.objective.constant + model.pool.objective.matrix @ point).max()
     assert value <= model.lower + (0.3 + 1e-9) * model.gap
     assert minimize(distance_oracle(12), LevelSet(), atol=1e-6, max_calls=400).success

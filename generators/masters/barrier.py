@@ -13,10 +13,24 @@ from oracle_opt.arrays import Matrix, Vector
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
-    """``{x : matrix @ x <= rhs, lower <= x <= upper, equalities @ x == const}`` with barrier weights.
+    """A polytope with barrier weights, ``{x : matrix @ x <= rhs, lower <= x <= upper, equalities @ x == const}``.
 
-    The barrier is ``-sum(weights * log(rhs - matrix @ x)) - sum(lower_weights * log(x - lower))
-    - sum(upper_weights * log(upper - x)) + 1/2 sum(proximal * (x - anchor)**2)``; bounds that are infinite have none.
+    ::
+
+        barrier(x) = - sum(weights * log(rhs - matrix @ x)) + 1/2 sum(proximal * (x - anchor)**2)
+                     - sum(lower_weights * log(x - lower)) - sum(upper_weights * log(upper - x))
+
+    Parameters
+    ----------
+    matrix, rhs, weights : ndarray of shape (m, n), (m,) and (m,)
+        The rows and their weights, positive.
+    lower, lower_weights, upper, upper_weights : ndarray of shape (n,)
+        Bounds and their weights; a bound that is infinite has no term.
+    equalities : ndarray of shape (k, n)
+        Normals of the equations; their right-hand sides are those of the starting point.
+    proximal, anchor : ndarray of shape (n,)
+        Weights, at least 0, and center of the quadratic. Where a variable has neither a bound nor a weight of the
+        quadratic, the rows must bound it.
     """
 
     matrix: Matrix
@@ -53,7 +67,7 @@ def analytic_center(
 ) -> tuple[Vector, bool]:
     """Minimize the barrier, warm from a point that may violate rows.
 
-    Primal-dual Newton steps on ``slack * multiplier = weight``: a row that the start violates gets a positive slack
+    A step costs O(min(m, n)^2 max(m, n)) for m rows in n variables. Primal-dual Newton steps on ``slack * multiplier = weight``: a row that the start violates gets a positive slack
     of its own, and the residual vanishes with the first full step (Lustig, Marsten & Shanno 1994). A cut through the
     last center costs few steps so, without a search for an interior point.
 

@@ -10,124 +10,9 @@ from numpy.typing import NDArray
 from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCut
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
+from oracle_opt.generators.masters.rows import Rows
 
 TANGENTS = 20  # limit on the pieces of the summands' model that one call adds
-
-
-class Rows:
-    """A matrix and a right-hand side that grow by rows; equal rows are kept once and counted.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (m, n)
-    constant : ndarray of shape (m,)
-    value : ndarray of shape (m,)
-        The cut's value plus its error, or the violation, at the point it came from; the least of equal rows.
-    count : ndarray of shape (m,)
-        How often each row was added.
-    size : ndarray of shape (m,)
-        Sum of the sizes of its terms, at the point it came from and at most on the domain: the unit of rounding.
-    error : ndarray of shape (m,)
-        By how much rounding may have raised the constant.
-    tolerance : ndarray of shape (m,)
-        By how much a point that the oracle calls feasible may violate the row, as the oracle says; of an aggregate, by
-        how much the row may exceed f there.
-    summand : ndarray of shape (m,)
-        Which summand of f the row is a cut of; 0 where f is not split.
-    """
-
-    def __init__(self, dimension: int) -> None:
-        self._matrix = np.empty((16, dimension))
-        self._sides = np.empty((6, 16))
-        self._summand = np.zeros(16, dtype=np.intp)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    @property
-    def matrix(self) -> NDArray[np.float64]:
-        """Rows, a view."""
-        return self._matrix[: self._size]
-
-    @property
-    def constant(self) -> Vector:
-        """Constants, a view."""
-        return self._sides[0, : self._size]
-
-    @property
-    def value(self) -> Vector:
-        """Values, a view."""
-        return self._sides[1, : self._size]
-
-    @property
-    def count(self) -> Vector:
-        """Multiplicities, a view."""
-        return self._sides[2, : self._size]
-
-    @property
-    def size(self) -> Vector:
-        """Units of rounding errors, a view."""
-        return self._sides[3, : self._size]
-
-    @property
-    def error(self) -> Vector:
-        """Errors of the constants, a view."""
-        return self._sides[4, : self._size]
-
-    @property
-    def tolerance(self) -> Vector:
-        """Tolerances of the oracle, a view."""
-        return self._sides[5, : self._size]
-
-    @property
-    def summand(self) -> NDArray[np.intp]:
-        """Summands, a view."""
-        return self._summand[: self._size]
-
-    def add(
-        self,
-        row: Vector,
-        constant: float,
-        value: float,
-        size: float,
-        error: float,
-        summand: int = 0,
-        tolerance: float = 0.0,
-    ) -> None:
-        """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays."""
-        for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
-            if self._summand[i] == summand and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
-                self._sides[1, i] = min(self._sides[1, i], value)
-                self._sides[2, i] += 1
-                return
-        if self._size == len(self._matrix):
-            self._matrix = np.concatenate([self._matrix, np.empty_like(self._matrix)])
-            self._sides = np.concatenate([self._sides, np.empty_like(self._sides)], axis=1)
-            self._summand = np.concatenate([self._summand, np.zeros_like(self._summand)])
-        self._matrix[self._size] = row
-        self._summand[self._size] = summand
-        self._sides[:, self._size] = constant, value, 1, size, error, tolerance
-        self._size += 1
-
-    def largest(self, point: Vector) -> float:
-        """Largest of the rows' values at a point; -inf without rows."""
-        return float((self.constant + self.matrix @ point).max(initial=-np.inf))
-
-    def combine(self, multipliers: Vector) -> Vector:
-        """``multipliers @ matrix``, in the time of the rows whose multiplier is not zero."""
-        active = np.flatnonzero(multipliers)
-        if 2 * len(active) > self._size:
-            return multipliers @ self.matrix
-        return multipliers[active] @ self._matrix[active]
-
-    def keep(self, mask: NDArray[np.bool_]) -> None:
-        """Drop the rows outside the mask."""
-        kept = np.flatnonzero(mask)
-        self._size = len(kept)
-        self._matrix[: self._size] = self._matrix[kept]
-        self._sides[:, : self._size] = self._sides[:, kept]
-        self._summand[: self._size] = self._summand[kept]
 
 
 class CutPool:
@@ -137,6 +22,9 @@ class CutPool:
     sum over j of the largest cut of f_j, lies above that of the whole cuts: it has as many pieces as there are ways to
     choose a call for every j. Methods that know whole cuts alone ask for those pieces they need: see `add_tangent`.
 
+    A pool with m cuts in n variables costs O(m n) memory, and `value` and `minorant` so much time; `add` costs O(m + n).
+    `shrink` keeps m below a cap without losing the proven bound.
+
     Parameters
     ----------
     domain : Domain
@@ -145,7 +33,7 @@ class CutPool:
     Attributes
     ----------
     objective, feasibility : Rows
-        The cuts as rows.
+        The cuts as rows: of minorants, ``f(z) >= constant + matrix @ z``, and of half-spaces.
     summands : Rows
         Cuts of the summands.
     n_summands : int
@@ -236,6 +124,11 @@ class CutPool:
             Where a method is about to ask.
         height : float
             What its model of whole cuts says there, plus what it need not care about.
+
+        Returns
+        -------
+        bool
+            Whether a cut was added: the master has to be solved again.
         """
         if not self.n_summands:
             return False

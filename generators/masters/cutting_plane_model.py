@@ -9,55 +9,67 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import relative_gap
 from oracle_opt.generators.masters.chebyshev import ChebyshevLP
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
-from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
+from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum
 from oracle_opt.generators.masters.multicut import MulticutLP
+from oracle_opt.generators.masters.polyhedral import working_polyhedron
 
 COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
 WORTH = 0.1  # share of the depth below the upper bound that a piece of the summands' model has to take off
 
 
 class CuttingPlaneModel:
-    """Cuts, minimized after each by a linear program; with a variable a summand once cuts come with summands.
+    """The model ``m(z) = max_i constant_i + slope_i @ z`` of a function, minimized after each cut by a linear program.
 
-    Should the program fail numerically, the newest objective cut stands in for the model: its minimizer over the domain
-    for that of the model, itself for the minorant. The best bound proven so far stays. Before the first objective cut
-    the nearest point of the feasibility cuts stands in.
+    ::
+
+        minimize t   subject to   constant_i + slope_i @ z <= t,   feasibility cuts,   z in the domain
+
+    Where cuts come with summands, the program has a variable t_j for each and the model is the sum of theirs. HiGHS goes
+    on from its last basis, so that a cut costs a few steps of the dual simplex method; on simplices the program holds no
+    more columns than it needs.
+
+    The multipliers of the cuts give `minorant`, whose minimum over the domain is the proven bound `lower`; the program's
+    own value is never used as one. Should the program fail numerically, the newest objective cut stands in for the
+    model: its minimizer over the domain for that of the model, itself for the minorant. The best bound proven so far
+    stays. Before the first objective cut the nearest point of the feasibility cuts stands in.
 
     Parameters
     ----------
     domain : Domain
-        With bounded linear constraints.
+        One that `polyhedral_refusal` does not refuse: with linear constraints, and bounded where a minimizer is promised.
     max_cuts : int
         Keep at most so many objective cuts; the proof of those dropped stays as one aggregate cut.
     chebyshev : bool
-        Whether the linear program gives the center of the largest ball instead of the minimum.
+        Whether the linear program gives the center of the largest ball between the cuts instead of the minimum.
 
     Attributes
     ----------
+    domain : Domain
+        The polyhedron that the model is minimized over: the domain, without what it only promises.
     pool : CutPool
-        The cuts.
+        The cuts, with the best value seen, `pool.upper`, and its cut, `pool.best`.
     minimum : ModelMinimum or None
-        Where the model is least; `None` if the feasibility cuts provably leave nothing.
+        Where the model is least, its value there and the multipliers; `None` before the first cut, and if the
+        feasibility cuts provably leave nothing.
+    empty : bool
+        Whether they provably leave nothing: `query` then ends the run.
     minorant : Minorant or None
         The combination of cuts by the linear program's multipliers.
     lower : float
         The best minimum of a minorant over the domain so far.
-    level_multipliers : ndarray
-        Those of the first objective cuts in the last projection on a level set.
     failed : bool
         Whether the last linear program failed.
     """
 
-    def __init__(self, domain: Domain, max_cuts: int, chebyshev: bool = False) -> None:
-        self.domain = domain
+    def __init__(self, domain: Domain, max_cuts: int = 1000, chebyshev: bool = False) -> None:
+        self.domain = domain = working_polyhedron(domain)
         self.pool = CutPool(domain)
         self.minimum: ModelMinimum | None = None
         self.minorant: Minorant | None = None
         self.lower = -np.inf
-        self.level_multipliers = np.zeros(0)
-        self.failed = False
+        self.empty = self.failed = False
         self._chebyshev = chebyshev
         self._lp: CutLP = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
         self._max_cuts = max_cuts
@@ -76,8 +88,16 @@ class CuttingPlaneModel:
         error = 0.0 if self.minorant is None else self.minorant.error
         return max(4.0 * EPS * abs(self.pool.upper), 2.0 * error)
 
-    def query(self, point: Vector, tune_accuracy: bool) -> Vector | Query:
-        """The point, perhaps with the wish that the relative error be a tenth of the relative gap."""
+    def query(self, point: Vector, tune_accuracy: bool = False) -> Vector | Query:
+        """What `ask` returns: the point, perhaps with the wish that the relative error be a tenth of the relative gap.
+
+        Raises
+        ------
+        EmptyLocalizationSet
+            The feasibility cuts provably leave nothing.
+        """
+        if self.empty:
+            raise nothing_left(proven=True)
         if not tune_accuracy:
             return point
         wanted = 0.1 * relative_gap(self.pool.upper, self.lower)
@@ -98,7 +118,18 @@ class CuttingPlaneModel:
         return (cut.upper - self._predicted) / decrease
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
-        """Take up a cut and minimize; whether the cut is the best seen so far."""
+        """Take up a cut and minimize.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut or FeasibilityCut
+            What `tell` was told.
+
+        Returns
+        -------
+        bool
+            Whether the cut is the best seen so far.
+        """
         before = self.pool.best
         self.pool.add(cut)
         if self.pool.n_summands and isinstance(self._lp, ModelLP):
@@ -112,6 +143,7 @@ class CuttingPlaneModel:
             self.failed = True
         if self.failed:
             self.minimum = self._of_newest_cut() if len(self.pool.objective) else self._of_no_cut(cut.point)
+        self.empty = self.minimum is None
         if self.minimum is not None and len(self.pool.objective):
             multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.summands
             self.minorant = self.pool.minorant(*multipliers)
@@ -121,7 +153,6 @@ class CuttingPlaneModel:
             masks = self.pool.shrink(self._max_cuts, *multipliers)
             if masks is not None:
                 self._lp.keep(*masks)
-                self.level_multipliers = self.level_multipliers[masks[0][: len(self.level_multipliers)]]
         return self.pool.best is not before
 
     def _refine(self) -> None:

@@ -13,7 +13,19 @@ from oracle_opt.arrays import Matrix, Vector
 
 @dataclass(frozen=True, eq=False)
 class EpigraphSolution:
-    """Minimizer, multipliers of the rows, that of the sum, and whether the tolerance was reached."""
+    """What `minimize_epigraph` found.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n,)
+        The minimizer.
+    multipliers : ndarray of shape (m,)
+        Of the rows; they add up to one.
+    sum_multiplier : float
+        Of the equation ``sum(x) == total``.
+    converged : bool
+        Whether the tolerance was reached, up to a factor of 1000.
+    """
 
     x: Vector
     multipliers: Vector
@@ -31,7 +43,14 @@ def minimize_epigraph(
     tolerance: float = 1e-9,
     max_steps: int = 50,
 ) -> EpigraphSolution:
-    """``min 1/2 x @ hessian @ x + linear @ x + t`` with ``constants + slopes @ x <= t``, x >= 0, ``sum(x) == total``.
+    """Minimize the largest of some affine functions plus a quadratic over a simplex, by an interior point method.
+
+    ::
+
+        minimize 1/2 x @ hessian @ x + linear @ x + t   subject to   constants + slopes @ x <= t,   x >= 0,
+        sum(x) == total
+
+    A step costs O(n^3 + m n^2); ten to twenty are needed.
 
     Parameters
     ----------
@@ -47,6 +66,11 @@ def minimize_epigraph(
         On the mean complementarity; on the residuals relative to the size of their terms.
     max_steps : int
         Limit on steps.
+
+    Returns
+    -------
+    EpigraphSolution
+        Minimizer and multipliers, and whether they are good.
 
     Notes
     -----

@@ -9,77 +9,122 @@ from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.polyhedral import simple_part
+from oracle_opt.generators.masters.rows import Rows
 
 MISSED = 0.01  # a level missed by this share of the gap is as good
 
 
-def level_point(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
-    """Project on ``{z : model(z) <= lower + level * (upper - lower)}``.
+class LevelProjection:
+    """Projects points on level sets of a cutting-plane model.
 
-    Where cuts come with summands, the projection knows whole cuts alone. Whatever piece of the summands' model its
-    point violates, by more than a share of the gap, is added to these, and it is done again.
+    ::
 
-    Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. Its
-    multipliers are left with the model, for the next projection to start from. A gap that is rounding has no level
-    sets: the point is then the model's minimizer. Should the projection fail numerically, the point is where the
-    segment from the last query point to the model's minimizer enters the level set.
+        minimize 1/2 sum(metric * (z - center)**2)   subject to   m(z) <= lower + level * (upper - lower),   z in the domain
+
+    and to the feasibility cuts. The metric is Euclidean or, on simplices, that of the entropy at the center,
+    ``1 / center``, which leaves small weights small.
+
+    It is solved by semismooth Newton steps on the dual, which has one variable a cut, from the multipliers of the last
+    projection; a step costs a projection on the domain for each trial length, O(m n) for m cuts in n variables, and a
+    factorization of the order of the active cuts.
+
+    Where cuts come with summands, the projection knows whole cuts alone. Whatever piece of the summands' model its point
+    violates, by more than a share of the gap, is added to these, and it is done again.
 
     Parameters
     ----------
     model : CuttingPlaneModel
-        With an objective cut and a minimum.
-    last : ndarray of shape (n,)
-        The last query point.
-    level : float
-        Between 0 and 1.
-    entropic : bool or None
-        Metric of the projection: entropic, Euclidean, or what the domain has.
+        The model, of which the projection reads cuts and bounds. It adds tangents of the summands to the cuts.
+    entropic : bool, optional
+        Metric: entropic, Euclidean, or, by default, entropic where the domain has such a metric.
+
+    References
+    ----------
+    Lemarechal, Nemirovskii & Nesterov (1995), "New variants of bundle methods"; Qi & Sun (1993), "A nonsmooth version of
+    Newton's method".
     """
-    for _ in range(TANGENTS):
-        point = _projection(model, last, level, entropic)
-        if not model.gap > model.resolution or not model.pool.add_tangent(
-            point, model.lower + (level + MISSED) * model.gap
-        ):
-            return point
-    return point
 
+    def __init__(self, model: CuttingPlaneModel, entropic: bool | None = None) -> None:
+        self._model = model
+        self._entropic = entropic
+        # of the last projection: serial numbers of the cuts and their multipliers, in units of the values
+        self._numbers = np.zeros(0, dtype=np.intp)
+        self._multipliers = np.zeros(0)
 
-def _projection(model: CuttingPlaneModel, last: Vector, level: float, entropic: bool | None) -> Vector:
-    """Project on the level set of the whole cuts."""
-    assert model.minimum is not None
-    pool, gap, minimizer = model.pool, model.gap, model.minimum.point
-    if not gap > model.resolution:
-        return minimizer
-    objective, feasibility = pool.objective, pool.feasibility
-    unit = np.r_[np.full(len(objective), gap), 1e-3 * np.abs(feasibility.matrix).max(axis=1, initial=0.0)]
-    matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
-    rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
-    rhs[len(objective) :] -= 3e-6 * unit[len(objective) :]  # three times the tolerance: stay inside feasibility cuts
-    domain, equations, sides = simple_part(model.domain)  # the domain's inequalities are in the pool
-    if len(equations):
-        matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, sides]
-        unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
-    metric = None if entropic is False else model.domain.entropic_metric(last)
-    if metric is None:
-        metric = np.ones(model.domain.dimension)
-    known = model.level_multipliers
-    start = np.zeros(len(rhs))
-    start[: len(known)] = gap * known
-    done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
-    model.level_multipliers = done.multipliers[: len(objective)] / gap if done.converged else np.zeros(0)
-    if done.converged and (done.point != last).any():
-        if domain is model.domain:
-            return done.point
-        # whose rows hold up to the projection's tolerance: they shall, but then perhaps no longer the level
-        point = model.domain.project(done.point)
-        if objective.largest(point) <= model.lower + (level + MISSED) * gap:
-            return point
-    elif done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimizer
-        return minimizer
-    kept = len(rhs) - len(equations)
-    matrix, rhs, unit = matrix[:kept], rhs[:kept], unit[:kept]
-    violation, slack = (matrix @ last - rhs) / unit, (rhs - matrix @ minimizer) / unit
-    length = violation + np.maximum(slack, 0.0)
-    share = np.divide(violation, length, out=np.zeros_like(rhs), where=violation > 0)
-    point = model.domain.project(last + float(np.clip(share, 0.0, 1.0).max()) * (minimizer - last))
-    return point if (point != last).any() else minimizer
+    def project(self, center: Vector, level: float) -> Vector:
+        """Nearest point to `center` where the model is at most ``lower + level * (upper - lower)``.
+
+        Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. A gap that
+        is rounding has no level sets: the point is then the model's minimizer. So it is where the center lies in the
+        level set, as an inexact cut may leave it. Should the projection fail numerically, the point is where the segment
+        from the center to the model's minimizer enters the level set.
+
+        Parameters
+        ----------
+        center : ndarray of shape (n,)
+            A point of the domain.
+        level : float
+            Between 0, the minimum of the model, and 1, the best value.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A point of the domain, in the level set up to a hundredth of the gap.
+        """
+        model = self._model
+        for _ in range(TANGENTS):
+            point = self._of_whole_cuts(center, level)
+            if not model.gap > model.resolution or not model.pool.add_tangent(
+                point, model.lower + (level + MISSED) * model.gap
+            ):
+                return point
+        return point
+
+    def _known(self, objective: Rows) -> Vector:
+        """Multipliers of the last projection, of the cuts that the pool holds now; 0 of new ones."""
+        found, places = np.zeros(len(objective)), np.searchsorted(objective.number, self._numbers)
+        places = np.minimum(places, len(objective) - 1)
+        kept = objective.number[places] == self._numbers
+        found[places[kept]] = self._multipliers[kept]
+        return found
+
+    def _of_whole_cuts(self, last: Vector, level: float) -> Vector:
+        """Project on the level set of the whole cuts."""
+        model = self._model
+        assert model.minimum is not None
+        pool, gap, minimizer = model.pool, model.gap, model.minimum.point
+        if not gap > model.resolution:
+            return minimizer
+        objective, feasibility = pool.objective, pool.feasibility
+        unit = np.r_[np.full(len(objective), gap), 1e-3 * np.abs(feasibility.matrix).max(axis=1, initial=0.0)]
+        matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
+        rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
+        rhs[len(objective) :] -= 3e-6 * unit[len(objective) :]  # three times the tolerance: stay inside feasibility cuts
+        domain, equations, sides = simple_part(model.domain)  # the domain's inequalities are in the pool
+        if len(equations):
+            matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, sides]
+            unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
+        metric = None if self._entropic is False else model.domain.entropic_metric(last)
+        if metric is None:
+            metric = np.ones(model.domain.dimension)
+        start = np.zeros(len(rhs))
+        start[: len(objective)] = gap * self._known(objective)
+        done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
+        self._numbers = objective.number.copy() if done.converged else objective.number[:0]
+        self._multipliers = done.multipliers[: len(self._numbers)] / gap
+        if done.converged and (done.point != last).any():
+            if domain is model.domain:
+                return done.point
+            # whose rows hold up to the projection's tolerance: they shall, but then perhaps no longer the level
+            point = model.domain.project(done.point)
+            if objective.largest(point) <= model.lower + (level + MISSED) * gap:
+                return point
+        elif done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimizer
+            return minimizer
+        kept = len(rhs) - len(equations)
+        matrix, rhs, unit = matrix[:kept], rhs[:kept], unit[:kept]
+        violation, slack = (matrix @ last - rhs) / unit, (rhs - matrix @ minimizer) / unit
+        length = violation + np.maximum(slack, 0.0)
+        share = np.divide(violation, length, out=np.zeros_like(rhs), where=violation > 0)
+        point = model.domain.project(last + float(np.clip(share, 0.0, 1.0).max()) * (minimizer - last))
+        return point if (point != last).any() else minimizer

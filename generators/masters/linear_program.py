@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from oracle_opt import Domain
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.generators.masters.cut_pool import CutPool, Rows
+from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.rows import Rows
 from oracle_opt.generators.masters.feasible_points import prove_empty
 from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
 
@@ -20,7 +21,18 @@ ROUNDS = 50  # limit on the rounds of adding columns
 
 @dataclass(frozen=True, eq=False)
 class ModelMinimum:
-    """A point, the value of the model there, and the multipliers of the cuts, up to a common factor."""
+    """Where a model is least.
+
+    Attributes
+    ----------
+    point : ndarray of shape (n,)
+        A minimizer, a point of the domain.
+    value : float
+        The model there; -inf without objective cuts.
+    objective, feasibility, summands : ndarray
+        Multipliers of the rows of `CutPool.objective`, `CutPool.feasibility` and `CutPool.summands`, up to a common
+        factor: `CutPool.minorant` makes the proof of them.
+    """
 
     point: Vector
     value: float

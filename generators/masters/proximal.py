@@ -16,7 +16,19 @@ from oracle_opt.domains.projection import RIDGE, dual_function, face_hessian, li
 
 @dataclass(frozen=True, eq=False)
 class ProximalPoint:
-    """The minimizer, the model's value there, the multipliers of the rows, whether the tolerance was reached."""
+    """What `proximal_point` found.
+
+    Attributes
+    ----------
+    point : ndarray of shape (n,)
+        The minimizer.
+    value : float
+        The largest of the pieces there; its negative is the decrease that the model predicts.
+    multipliers : ndarray of shape (m,)
+        Of the rows: those of the pieces add up to one, so that with those of feasibility cuts they make a minorant.
+    converged : bool
+        Whether the tolerance was reached, up to a factor of 1000.
+    """
 
     point: Vector
     value: float
@@ -38,11 +50,18 @@ def proximal_point(
     max_steps: int = 25,
     n_equations: int = 0,
 ) -> ProximalPoint:
-    """``min max_i r_i(z) + weight / 2 * |z - center|^2`` over the domain with ``r_j(z) <= 0``, r = matrix @ z - rhs.
+    """Minimize a cutting-plane model plus a quadratic that keeps the minimizer near a center.
 
-    The first `n_objective` rows i are pieces of the model, the other rows j constraints. The dual function is that of
-    `project_on_cuts`, maximized in the same way, by semismooth Newton steps, but the multipliers of the pieces add
-    up to one.
+    ::
+
+        minimize max_i r_i(z) + weight / 2 * |z - center|^2   subject to   r_j(z) <= 0,   z in the domain
+
+    with ``r(z) = matrix @ z - rhs``. The first `n_objective` rows i are pieces of the model, counted from the value of the
+    center: at the center they are at most 0. The other rows j are constraints.
+
+    Its dual has one variable a row. The dual function is that of `project_on_cuts`, maximized in the same way, by
+    semismooth Newton steps, but the multipliers of the pieces add up to one. A step costs a projection on the domain and
+    O(m n) for each trial length, and a factorization of the order of the active rows.
 
     Parameters
     ----------
@@ -66,6 +85,12 @@ def proximal_point(
         Limit on Newton steps.
     n_equations : int
         The last so many rows are equations ``r_j(z) = 0``, whose multipliers may have any sign.
+
+    Returns
+    -------
+    ProximalPoint
+        Point, value, multipliers, and whether they are good. Whatever they are, `CutPool.minorant` makes a valid bound
+        of the multipliers.
 
     References
     ----------

@@ -49,7 +49,17 @@ class SpectralModel:
 
 @dataclass(frozen=True, eq=False)
 class SpectralPoint:
-    """The minimizer, the multipliers V and eta with ``tr V + sum eta = 1``, and the decrease below zero they prove."""
+    """What `minimize_spectral` found.
+
+    Attributes
+    ----------
+    s : ndarray of shape (m,)
+        The minimizer.
+    V, eta : ndarray of shape (r, r) and (n,)
+        Multipliers, ``tr V + sum(eta) = 1``: `SpectralModel.slope` and `.constant` make the minorant of the model.
+    decrease : float
+        By how much they prove the minimum to lie below zero, at most.
+    """
 
     s: Vector
     V: Matrix
@@ -61,7 +71,13 @@ class SpectralPoint:
 def minimize_spectral(
     model: SpectralModel, hessian: Matrix, tolerance: float = 1e-5, floor: float = 0.0, max_steps: int = 50
 ) -> SpectralPoint:
-    """``min over s of model(s) + 1/2 s @ hessian @ s``.
+    """Minimize the largest eigenvalue of a small matrix function plus a quadratic: the master of spectral bundles.
+
+    ::
+
+        minimize max(lambda_max(F_0 + sum_i s_i F_i), max_j (constants_j + slopes_j @ s)) + 1/2 s @ hessian @ s
+
+    A step costs O(m r^3 + m^2 r^2 + m^3) for m variables and matrices of order r; ten or so are needed.
 
     Parameters
     ----------
@@ -73,6 +89,11 @@ def minimize_spectral(
         On the duality gap, relative to the decrease below 0, and absolute.
     max_steps : int
         Limit on steps.
+
+    Returns
+    -------
+    SpectralPoint
+        Minimizer and multipliers.
 
     Notes
     -----
