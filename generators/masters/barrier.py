@@ -67,9 +67,10 @@ def analytic_center(
 ) -> tuple[Vector, bool]:
     """Minimize the barrier, warm from a point that may violate rows.
 
-    A step costs O(min(m, n)^2 max(m, n)) for m rows in n variables. Primal-dual Newton steps on ``slack * multiplier = weight``: a row that the start violates gets a positive slack
-    of its own, and the residual vanishes with the first full step (Lustig, Marsten & Shanno 1994). A cut through the
-    last center costs few steps so, without a search for an interior point.
+    A step costs O(min(m, n)^2 max(m, n)) for m rows in n variables. Primal-dual Newton steps on ``slack * multiplier =
+    weight``: a row that the start violates gets a positive slack of its own, and the residual vanishes with the first
+    full step (Lustig, Marsten & Shanno 1994). A cut through the last center costs few steps so, without a search for an
+    interior point.
 
     Parameters
     ----------

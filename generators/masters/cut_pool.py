@@ -22,8 +22,8 @@ class CutPool:
     sum over j of the largest cut of f_j, lies above that of the whole cuts: it has as many pieces as there are ways to
     choose a call for every j. Methods that know whole cuts alone ask for those pieces they need: see `add_tangent`.
 
-    A pool with m cuts in n variables costs O(m n) memory, and `value` and `minorant` so much time; `add` costs O(m + n).
-    `shrink` keeps m below a cap without losing the proven bound.
+    A pool with m cuts in n variables costs O(m n) memory, and `value` and `minorant` so much time; `add` costs O(m +
+    n). `shrink` keeps m below a cap without losing the proven bound.
 
     Parameters
     ----------

@@ -26,19 +26,20 @@ class CuttingPlaneModel:
 
         minimize t   subject to   constant_i + slope_i @ z <= t,   feasibility cuts,   z in the domain
 
-    Where cuts come with summands, the program has a variable t_j for each and the model is the sum of theirs. HiGHS goes
-    on from its last basis, so that a cut costs a few steps of the dual simplex method; on simplices the program holds no
-    more columns than it needs.
+    Where cuts come with summands, the program has a variable t_j for each and the model is the sum of theirs. HiGHS
+    goes on from its last basis, so that a cut costs a few steps of the dual simplex method; on simplices the program
+    holds no more columns than it needs.
 
-    The multipliers of the cuts give `minorant`, whose minimum over the domain is the proven bound `lower`; the program's
-    own value is never used as one. Should the program fail numerically, the newest objective cut stands in for the
-    model: its minimizer over the domain for that of the model, itself for the minorant. The best bound proven so far
-    stays. Before the first objective cut the nearest point of the feasibility cuts stands in.
+    The multipliers of the cuts give `minorant`, whose minimum over the domain is the proven bound `lower`; the
+    program's own value is never used as one. Should the program fail numerically, the newest objective cut stands in
+    for the model: its minimizer over the domain for that of the model, itself for the minorant. The best bound proven
+    so far stays. Before the first objective cut the nearest point of the feasibility cuts stands in.
 
     Parameters
     ----------
     domain : Domain
-        One that `polyhedral_refusal` does not refuse: with linear constraints, and bounded where a minimizer is promised.
+        One that `polyhedral_refusal` does not refuse: with linear constraints, and bounded where a minimizer is
+        promised.
     max_cuts : int
         Keep at most so many objective cuts; the proof of those dropped stays as one aggregate cut.
     chebyshev : bool

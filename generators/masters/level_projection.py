@@ -12,6 +12,7 @@ from oracle_opt.generators.masters.polyhedral import simple_part
 from oracle_opt.generators.masters.rows import Rows
 
 MISSED = 0.01  # a level missed by this share of the gap is as good
+INSIDE = 3e-6  # margin to feasibility cuts, in their unit: three times the tolerance of the projection
 
 
 class LevelProjection:
@@ -19,17 +20,17 @@ class LevelProjection:
 
     ::
 
-        minimize 1/2 sum(metric * (z - center)**2)   subject to   m(z) <= lower + level * (upper - lower),   z in the domain
+        minimize 1/2 sum(metric * (z - center)**2)   subject to   m(z) <= lower + level * (upper - lower)
 
-    and to the feasibility cuts. The metric is Euclidean or, on simplices, that of the entropy at the center,
-    ``1 / center``, which leaves small weights small.
+    over the domain and the feasibility cuts. The metric is Euclidean or, on simplices, that of the entropy at the
+    center, ``1 / center``, which leaves small weights small.
 
     It is solved by semismooth Newton steps on the dual, which has one variable a cut, from the multipliers of the last
     projection; a step costs a projection on the domain for each trial length, O(m n) for m cuts in n variables, and a
     factorization of the order of the active cuts.
 
-    Where cuts come with summands, the projection knows whole cuts alone. Whatever piece of the summands' model its point
-    violates, by more than a share of the gap, is added to these, and it is done again.
+    Where cuts come with summands, the projection knows whole cuts alone. Whatever piece of the summands' model its
+    point violates, by more than a share of the gap, is added to these, and it is done again.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ class LevelProjection:
 
     References
     ----------
-    Lemarechal, Nemirovskii & Nesterov (1995), "New variants of bundle methods"; Qi & Sun (1993), "A nonsmooth version of
-    Newton's method".
+    Lemarechal, Nemirovskii & Nesterov (1995), "New variants of bundle methods"; Qi & Sun (1993), "A nonsmooth version
+    of Newton's method".
     """
 
     def __init__(self, model: CuttingPlaneModel, entropic: bool | None = None) -> None:
@@ -56,8 +57,8 @@ class LevelProjection:
 
         Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. A gap that
         is rounding has no level sets: the point is then the model's minimizer. So it is where the center lies in the
-        level set, as an inexact cut may leave it. Should the projection fail numerically, the point is where the segment
-        from the center to the model's minimizer enters the level set.
+        level set, as an inexact cut may leave it. Should the projection fail numerically, the point is where the
+        segment from the center to the model's minimizer enters the level set.
 
         Parameters
         ----------
@@ -99,7 +100,7 @@ class LevelProjection:
         unit = np.r_[np.full(len(objective), gap), 1e-3 * np.abs(feasibility.matrix).max(axis=1, initial=0.0)]
         matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
         rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
-        rhs[len(objective) :] -= 3e-6 * unit[len(objective) :]  # three times the tolerance: stay inside feasibility cuts
+        rhs[len(objective) :] -= INSIDE * unit[len(objective) :]
         domain, equations, sides = simple_part(model.domain)  # the domain's inequalities are in the pool
         if len(equations):
             matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, sides]
@@ -119,7 +120,7 @@ class LevelProjection:
             point = model.domain.project(done.point)
             if objective.largest(point) <= model.lower + (level + MISSED) * gap:
                 return point
-        elif done.converged:  # an inexact cut left the last query point in the level set: learn at the model's minimizer
+        elif done.converged:  # the center lies in the level set: learn at the model's minimizer
             return minimizer
         kept = len(rhs) - len(equations)
         matrix, rhs, unit = matrix[:kept], rhs[:kept], unit[:kept]

@@ -56,12 +56,12 @@ def proximal_point(
 
         minimize max_i r_i(z) + weight / 2 * |z - center|^2   subject to   r_j(z) <= 0,   z in the domain
 
-    with ``r(z) = matrix @ z - rhs``. The first `n_objective` rows i are pieces of the model, counted from the value of the
-    center: at the center they are at most 0. The other rows j are constraints.
+    with ``r(z) = matrix @ z - rhs``. The first `n_objective` rows i are pieces of the model, counted from the value of
+    the center: at the center they are at most 0. The other rows j are constraints.
 
     Its dual has one variable a row. The dual function is that of `project_on_cuts`, maximized in the same way, by
-    semismooth Newton steps, but the multipliers of the pieces add up to one. A step costs a projection on the domain and
-    O(m n) for each trial length, and a factorization of the order of the active rows.
+    semismooth Newton steps, but the multipliers of the pieces add up to one. A step costs a projection on the domain
+    and O(m n) for each trial length, and a factorization of the order of the active rows.
 
     Parameters
     ----------
