@@ -20,8 +20,8 @@ from oracle_opt import (
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
-from oracle_opt.generators.masters.rows import Rows
 from oracle_opt.generators.masters.spectral import SpectralModel, minimize_spectral
 from oracle_opt.oracles import MaxEigenvalueOracle
 

@@ -2,6 +2,7 @@
 
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.interior_point import EpigraphSolution, minimize_epigraph
@@ -9,7 +10,6 @@ from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.linear_program import ModelMinimum
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 from oracle_opt.generators.masters.proximal import ProximalPoint, proximal_point
-from oracle_opt.generators.masters.rows import Rows
 from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, minimize_spectral
 
 __all__ = [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCut
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.generators.masters.rows import Rows
+from oracle_opt.generators.masters.cut_rows import Rows
 
 TANGENTS = 20  # limit on the pieces of the summands' model that one call adds
 

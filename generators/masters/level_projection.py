@@ -7,9 +7,9 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators.masters.cut_pool import TANGENTS
+from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.polyhedral import simple_part
-from oracle_opt.generators.masters.rows import Rows
 
 MISSED = 0.01  # a level missed by this share of the gap is as good
 INSIDE = 3e-6  # margin to feasibility cuts, in their unit: three times the tolerance of the projection

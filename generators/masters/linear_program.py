@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from oracle_opt import Domain
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.feasible_points import prove_empty
 from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
-from oracle_opt.generators.masters.rows import Rows
 
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns

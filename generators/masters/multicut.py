@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from oracle_opt import Domain
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.linear_program import CutLP, CutRows, row_factors
-from oracle_opt.generators.masters.rows import Rows
 
 
 class MulticutLP(CutLP):
