@@ -6,8 +6,6 @@ is a context variable, as the precision of `decimal` is: each thread, and each r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
 from time import perf_counter
@@ -17,14 +15,22 @@ from oracle_opt.errors import OutOfTime
 _deadline: ContextVar[float] = ContextVar("deadline", default=inf)
 
 
-@contextmanager
-def deadline(at: float) -> Iterator[None]:
-    """Within the block, loops that ask end at this reading of `perf_counter`."""
-    token = _deadline.set(at)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
+class Deadline:
+    """Within the block, loops that ask end at this reading of `perf_counter`.
+
+    The driver opens two such blocks a call: a class takes a third of the time of a generator with `contextmanager`.
+    """
+
+    __slots__ = ("_at", "_token")
+
+    def __init__(self, at: float) -> None:
+        self._at = at
+
+    def __enter__(self) -> None:
+        self._token = _deadline.set(self._at)
+
+    def __exit__(self, *problem: object) -> None:
+        _deadline.reset(self._token)
 
 
 def seconds_left() -> float:

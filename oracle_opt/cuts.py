@@ -37,6 +37,12 @@ class Query:
     accuracy: float | None = None
     wishes: frozenset[type[Answer]] = frozenset()
 
+    def copy(self) -> Query:
+        """Return the same query with a point of its own."""
+        if type(self) is Query:  # as `replace` does, in half the time
+            return Query(self.point.copy(), self.accuracy, self.wishes)
+        return replace(self, point=self.point.copy())
+
     def repeats(self, previous: Query) -> bool:
         """Whether this asks what was asked before: the point and all wishes are the same."""
         wishes = (self.accuracy, self.wishes) == (previous.accuracy, previous.wishes)

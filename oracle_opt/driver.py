@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from math import inf, isfinite
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt._deadline import deadline
+from oracle_opt._deadline import Deadline
 from oracle_opt._in_use import in_use
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
@@ -199,7 +198,7 @@ def _ask_again(log: Journal, oracle: Oracle) -> None:
 def _asked(generator: QueryPointGenerator, ends: float) -> Vector | Query | Exhausted | OutOfTime:
     """The next question, or why the generator has none."""
     try:
-        with deadline(ends):
+        with Deadline(ends):
             return generator.ask()
     except (Exhausted, OutOfTime) as end:
         return end
@@ -208,7 +207,7 @@ def _asked(generator: QueryPointGenerator, ends: float) -> Vector | Query | Exha
 def _answer(oracle: Oracle, query: Query) -> Cut | Status:
     """The oracle's answer, or the proof that no point is feasible of one that may find points infeasible."""
     try:
-        return oracle.query(replace(query, point=query.point.copy()))
+        return oracle.query(query.copy())
     except EmptyLocalizationSet:
         if FeasibilityCut not in oracle.gives:
             raise
@@ -221,7 +220,7 @@ def _told(
     """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time or gives up."""
     end = None
     try:
-        with deadline(ends):
+        with Deadline(ends):
             return generator.tell(cut), generator.minorant(), generator.weight(), None
     except OutOfTime:
         pass  # which the next look at the clock finds

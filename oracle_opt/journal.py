@@ -112,7 +112,7 @@ class Journal:
         query = self.entries[-1].query
         if query.point.shape != (dimension,):
             raise self.refusal(f"it is one in {query.point.size} variables, and there are {dimension} now")
-        return Query(query.point.copy(), query.accuracy, query.wishes)
+        return query.copy()
 
     def compare(self, fresh: Cut, convex: bool) -> None:
         """Raise `JournalMismatch` unless `fresh` can answer the last recorded query for the recorded problem."""

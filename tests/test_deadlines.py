@@ -21,7 +21,7 @@ from oracle_opt import (
     Step,
     minimize,
 )
-from oracle_opt._deadline import deadline, seconds_left
+from oracle_opt._deadline import Deadline, seconds_left
 from oracle_opt.domains.active_set import nonnegative_quadratic
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators import Ellipsoid, Kelley
@@ -64,18 +64,18 @@ BOUNDED = Polyhedron(ROWS, -SIDES, lower=-1, upper=1)
 @pytest.mark.parametrize("name", MASTERS)
 def test_a_master_whose_time_is_over_says_so_and_one_with_time_does_not(name) -> None:
     MASTERS[name]()
-    with deadline(perf_counter() + 1e9):
+    with Deadline(perf_counter() + 1e9):
         MASTERS[name]()
-    with deadline(perf_counter() - 1.0), pytest.raises(OutOfTime, match="max_seconds"):
+    with Deadline(perf_counter() - 1.0), pytest.raises(OutOfTime, match="max_seconds"):
         MASTERS[name]()
     MASTERS[name]()
 
 
 def test_deadlines_are_nested_and_forgotten() -> None:
     assert seconds_left() == np.inf
-    with deadline(perf_counter() + 100.0):
+    with Deadline(perf_counter() + 100.0):
         assert 90.0 < seconds_left() <= 100.0
-        with deadline(np.inf):  # a run inside an oracle has its own
+        with Deadline(np.inf):  # a run inside an oracle has its own
             assert seconds_left() == np.inf
         assert seconds_left() <= 100.0
     assert seconds_left() == np.inf
@@ -147,5 +147,5 @@ def test_a_loop_without_master_asks_for_the_time() -> None:
     generator, domain = Ellipsoid(), Simplex(30)
     generator.reset(domain, domain.interior_point())
     cut = ObjectiveCut(domain.interior_point(), 1.0, np.arange(30.0))
-    with deadline(perf_counter() - 1.0), pytest.raises(OutOfTime):
+    with Deadline(perf_counter() - 1.0), pytest.raises(OutOfTime):
         generator.tell(cut)

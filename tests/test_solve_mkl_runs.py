@@ -5,7 +5,7 @@ import pytest
 from lp_problems import SOLVERS, named, random_problem
 
 from oracle_opt import CapabilityMismatch, JournalMismatch, Status, minimize
-from oracle_opt._deadline import deadline
+from oracle_opt._deadline import Deadline
 from oracle_opt.errors import Exhausted, OutOfTime
 from oracle_opt.generators import SPG, LevelSet
 from oracle_opt.oracles import (
@@ -151,7 +151,7 @@ def test_the_compiled_steps_look_at_the_clock():
     sets = working_sets.WorkingSets(bank, problem.pieces, dual.penalty(), np.zeros(y.size), y.size, 1 << 20)
     before = sets.x.copy()
     working_sets.seconds_left()
-    with deadline(0.0), pytest.raises(OutOfTime):
+    with Deadline(0.0), pytest.raises(OutOfTime):
         working_sets.take_steps(
             sets.cache,
             dual.penalty(),

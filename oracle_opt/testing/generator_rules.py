@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -296,7 +295,7 @@ def _check_minorant(subject: str, minorant: Minorant | None, samples: list[tuple
 def _answered(problem: KnownProblem, query: Query) -> Cut:
     """The answer of a new oracle, whatever was asked before."""
     problem.oracle.reset()
-    return problem.oracle.query(replace(query, point=query.point.copy()))
+    return problem.oracle.query(query.copy())
 
 
 def _valued(cuts: Sequence[Cut]) -> list[tuple[Vector, float]]:
