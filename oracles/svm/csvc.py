@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
 from oracle_opt.oracles.svm.box_dual import SVMSolution
-from oracle_opt.oracles.svm.checked_data import checked_C, checked_labels, weights_of_points
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.solve_svm import solve_dual
-
-__all__ = ["checked_box", "checked_labels", "solve_checked", "solve_csvc"]
 
 
 def solve_csvc(
@@ -59,24 +55,3 @@ def solve_csvc(
     kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
     dual = Hinge(C).dual(y, kernel.shape[0])
     return solve_dual(kernel, dual, start, accuracy, tolerance, max_steps)
-
-
-def solve_checked(
-    K: NDArray[np.floating],
-    y: Vector,
-    C: Vector,
-    *,
-    start: Vector | None = None,
-    accuracy: float = 1e-9,
-    tolerance: float | None = None,
-    max_steps: int = 10_000_000,
-    noise: float = 0.0,
-) -> SVMSolution:
-    """`solve_csvc` for arrays that were checked before: contiguous, y and C float64 of shape (n,); see `BoxDual`."""
-    dual = Hinge(C).dual(y, y.size)
-    return dual.solve(K, start=start, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps, noise=noise)
-
-
-def checked_box(C: float | ArrayLike, y: Vector) -> Vector:
-    """Return the bound of each dual variable, ndarray of shape (n,)."""
-    return weights_of_points(checked_C(C), y)
