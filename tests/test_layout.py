@@ -18,7 +18,7 @@ OUTER = {"datasets", "study", "learn", "cli.py"}
 
 
 def _sources(folder: str) -> list[Path]:
-    return [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".pyx", ".pxd", ".pxi", ".h")]
+    return [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".pyx", ".pxd", ".h")]
 
 
 def _imports(path: Path) -> set[str]:

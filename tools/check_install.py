@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Folders of the sources, and where they are installed.
 FOLDERS = {"oracle_opt": "oracle_opt", "oracles": "oracle_opt/oracles", "generators": "oracle_opt/generators"}
-BUILT_FROM = {".pyx", ".pxi", ".pxd", ".build"}  # of what is compiled: not installed
+BUILT_FROM = {".pyx", ".pxd", ".build"}  # of what is compiled: not installed
 PROGRAM = """
 from oracle_opt import Result, minimize
 from oracle_opt.generators import LevelSet

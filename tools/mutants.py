@@ -58,7 +58,7 @@ def make_copy(folder: Path) -> Path:
     tree = folder / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
-    clean = shutil.ignore_patterns("__pycache__", "*.pyx", "*.pxi", "*.pxd")
+    clean = shutil.ignore_patterns("__pycache__", "*.pyx", "*.pxd")
     for part in ("tests", "docs", "benchmarks", "tools"):
         shutil.copytree(ROOT / part, tree / part, ignore=clean)
     shutil.copytree(ROOT / "oracle_opt", tree / "oracle_opt", ignore=clean)

@@ -16,19 +16,125 @@ Compiled with -ffast-math: comparisons with NaN or infinity mean nothing here, t
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport asinh, exp, fabs, pow, sinh, sqrt
+from libc.math cimport fabs
+
+from _penalties cimport (
+    FAR, SMALL, elastic_weights, entropy_weights, lp_weights, squared_step, squared_weights,
+)
 
 from oracle_opt._deadline import seconds_left
 
-cdef double FAR = 1e300
-cdef double SMALL = 1e-300
-cdef double LEAST = 1e-12       # quadratic form over the norm of all: below, p > 2 has no second derivative to speak of
-cdef double LARGEST = 300.0     # exponent of a kernel weight; larger ones could overflow in sums
 cdef double EXACT = 1e-4        # slope at the end of a line search, relative to that at its start
 cdef Py_ssize_t NEWTON_STEPS = 60
 cdef Py_ssize_t PAUSE = 64      # steps between two looks for Ctrl-C and at the clock
 
-include "_penalties.pxi"
+
+cdef class Penalty:
+    """A smooth convex regularizer of the kernel weights, through its conjugate."""
+
+    # The weights d at the quadratic forms S; their derivative is diag(psi) + sigma d d', sigma being returned.
+    cdef double weights(self, Py_ssize_t p, const double* S, double* d, double* psi) noexcept nogil:
+        return 0.0
+
+    # Maximizer over 0 <= t <= most of t * lead - ridge t^2 / 2 - rho(S + 2 t c + t^2 e), concave with a slope > 0 at 0:
+    # Newton's method on the slope, kept inside the interval known to hold its root.
+    # The slope is lead - ridge t - sum_k d_k w_k, w = c + t e, that is minus
+    # ridge + d @ e + 2 (psi @ w^2 + sigma (d @ w)^2) times dt.
+    cdef double step(
+        self, Py_ssize_t p, const double* S, const double* c, const double* e, double lead, double ridge, double most,
+        double* trial, double* d, double* psi,
+    ) noexcept nogil:
+        cdef double low = 0.0, high = most, t = 0.0, first = 0.0, following, slope, bend, along, sigma, w
+        cdef bint untried = True        # whether the end of the interval is still `most`
+        cdef Py_ssize_t attempt, k
+        for attempt in range(NEWTON_STEPS):
+            for k in range(p):
+                trial[k] = max(S[k] + t * (2.0 * c[k] + t * e[k]), 0.0)
+            sigma = self.weights(p, trial, d, psi)
+            along = 0.0
+            bend = ridge
+            for k in range(p):
+                w = c[k] + t * e[k]
+                along += d[k] * w
+                bend += d[k] * e[k] + 2.0 * psi[k] * w * w
+            slope = lead - ridge * t - along
+            bend += 2.0 * sigma * along * along
+            if attempt == 0:
+                first = slope
+            elif fabs(slope) <= EXACT * first or (t >= most and slope >= 0.0):
+                return t
+            if slope > 0.0:
+                low = t
+            else:
+                high = t
+                untried = False
+            following = t + slope / bend if bend > SMALL else FAR
+            if untried and following >= most:
+                following = most
+            elif following <= low or following >= high:
+                following = 0.5 * (low + high)
+            if following == t:
+                return t
+            t = following
+        return t
+
+
+cdef class LpNorm(Penalty):
+    """``lam / 2 norm(d, p)**2``; rho(S) = norm(S, q)^2 / (8 lam)."""
+
+    cdef double lam, q
+
+    def __init__(self, double p, double lam):
+        self.lam = lam
+        self.q = p / (p - 1.0)
+
+    cdef double weights(self, Py_ssize_t p, const double* S, double* d, double* psi) noexcept nogil:
+        return lp_weights(p, S, self.q, self.lam, d, psi)
+
+
+cdef class SquaredNorm(Penalty):
+    """``lam / 2 norm(d, 2)**2``; rho(S) = norm(S)^2 / (8 lam), and a step is the root of a cubic."""
+
+    cdef double lam
+
+    def __init__(self, double lam):
+        self.lam = lam
+
+    cdef double weights(self, Py_ssize_t p, const double* S, double* d, double* psi) noexcept nogil:
+        return squared_weights(p, S, self.lam, d, psi)
+
+    cdef double step(
+        self, Py_ssize_t p, const double* S, const double* c, const double* e, double lead, double ridge, double most,
+        double* trial, double* d, double* psi,
+    ) noexcept nogil:
+        return squared_step(p, S, self.lam, c, e, lead, ridge, most)
+
+
+cdef class Entropy(Penalty):
+    """``lam sum_k d_k log(d_k / d0_k) - d_k + d0_k``; rho(S) = lam sum_k d0_k (exp(S_k / (2 lam)) - 1)."""
+
+    cdef double lam
+    cdef const double[::1] reference
+
+    def __init__(self, const double[::1] reference, double lam):
+        self.lam = lam
+        self.reference = reference
+
+    cdef double weights(self, Py_ssize_t p, const double* S, double* d, double* psi) noexcept nogil:
+        return entropy_weights(p, S, &self.reference[0], self.lam, d, psi)
+
+
+cdef class Elastic(Penalty):
+    """``linear sum(d) + quadratic / 2 sum(d^2)``; rho(S) = sum_k max(0, S_k / 2 - linear)^2 / (2 quadratic)."""
+
+    cdef double linear, quadratic
+
+    def __init__(self, double linear, double quadratic):
+        self.linear = linear
+        self.quadratic = quadratic
+
+    cdef double weights(self, Py_ssize_t p, const double* S, double* d, double* psi) noexcept nogil:
+        return elastic_weights(p, S, self.linear, self.quadratic, d, psi)
 
 
 cdef class ColumnCache:
