@@ -27,6 +27,7 @@ from oracle_opt.oracles import (
     MKLOracle,
     ProductBank,
     Regularizer,
+    svm,
 )
 from oracle_opt.oracles.svm import BoxDual, EpsilonInsensitive, Hinge, Loss, OneClass, SquaredHinge, solve_svm
 
@@ -298,6 +299,12 @@ def test_decision_values_are_those_of_the_machine_on_the_combined_kernel(loss):
 def test_a_homogeneous_regularizer_leaves_one_class_no_minimum(name):
     with pytest.raises(InvalidArgument, match=r"T\(c d\) = c T\(d\) is least at d = 0 or not bounded below"):
         FORMULATIONS[name].make(OneClass(0.4), None)
+
+
+def test_every_loss_of_the_library_is_in_the_table():
+    public = [getattr(svm, name) for name in svm.__all__]
+    losses = {thing for thing in public if isinstance(thing, type) and issubclass(thing, Loss) and thing is not Loss}
+    assert losses == {type(charged.loss) for charged in LOSSES.values()} - {Pinball, Censored}
 
 
 BOX = {"linear": np.zeros(3), "lower": -np.ones(3), "upper": np.ones(3)}
