@@ -83,7 +83,7 @@ def our_values(cuts):
     for cut in cuts:
         generator.tell(cut)
         minorant = generator.minorant()
-        values.append(minorant.constant + domain.minimize_linear(minorant.slope)[0])
+        values.append(minorant.minimum(domain))
     return np.array(values)
 
 
@@ -100,7 +100,7 @@ def highspy_values(cuts):
     model.addRow(1.0, 1.0, n, columns[:n], np.ones(n))
     values = []
     for cut in cuts:
-        constant = cut.value - cut.subgradient @ cut.point
+        constant = cut.constant
         model.addRow(constant, np.inf, n + 1, columns, np.r_[-cut.subgradient, 1.0])
         model.run()
         values.append(model.getInfo().objective_function_value)

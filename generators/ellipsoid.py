@@ -118,8 +118,7 @@ class Ellipsoid(QueryPointGenerator):
         if flat or depth >= 1 - 1e-12:
             proven = bool(d) and length > 0 and self._prove(normal, length, cut, size)
             if isinstance(cut, FeasibilityCut) and not proven:  # of a single point, or of a flat ellipsoid
-                constant = cut.violation - float(cut.normal @ cut.point)
-                proven = is_positive(self._domain, Minorant(constant, cut.normal, size[0], cut.error))
+                proven = is_positive(self._domain, Minorant(cut.constant, cut.normal, size[0], cut.error))
             if np.isinf(self._upper):
                 self._end = nothing_left(proven)
             else:
@@ -190,10 +189,10 @@ class Ellipsoid(QueryPointGenerator):
                 error, sizes = error + share * size[0], sizes + share * size[1]
             if share > 0 and isinstance(taken, ObjectiveCut):
                 total += share
-                constant += share * (taken.value - float(taken.subgradient @ taken.point))
+                constant += share * taken.constant
                 slope += share * taken.subgradient
             elif share > 0 and isinstance(taken, FeasibilityCut):
-                constant += share * (taken.violation - float(taken.normal @ taken.point))
+                constant += share * taken.constant
                 slope += share * taken.normal
                 tolerance += share * taken.error
         if not (np.isfinite(total) and np.isfinite(constant) and np.isfinite(slope).all()):
@@ -203,7 +202,7 @@ class Ellipsoid(QueryPointGenerator):
         if not total > 0:
             return is_positive(self._domain, Minorant(constant, slope, error, tolerance))
         minorant = Minorant(constant / total, slope / total, error / total, tolerance / total)
-        bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
+        bound = minorant.minimum(self._domain)
         if bound > self._lower:
             self._minorant, self._lower = minorant, bound
         return False

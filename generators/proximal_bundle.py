@@ -239,7 +239,7 @@ class ProximalBundle(QueryPointGenerator):
         minorant = self._pool.minorant(objective, feasibility)
         if minorant is None:
             return
-        bound = minorant.constant + self._domain.minimize_linear(minorant.slope)[0]
+        bound = minorant.minimum(self._domain)
         if bound > self._lower or self._minorant is None:
             self._minorant, self._lower = minorant, max(bound, self._lower)
 

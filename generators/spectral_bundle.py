@@ -248,7 +248,7 @@ class SpectralBundle(QueryPointGenerator):
         # products with an orthonormal basis, of V, and of the point, each a sum of so many terms
         error = EPS * (len(self._basis) + V.size + len(eta) + len(slope)) * size
         minorant = Minorant(constant, slope, error)
-        bound = minorant.constant - error + self._domain.minimize_linear(slope)[0]
+        bound = minorant.minimum(self._domain) - error
         if bound > self._lower or self._minorant is None:
             self._minorant, self._lower = minorant, bound
         return minorant

@@ -15,6 +15,7 @@ from oracle_opt import (
 )
 from oracle_opt.arguments import flag, real
 from oracle_opt.arrays import Vector
+from oracle_opt.bounds import CutAverage
 from oracle_opt.generators.masters.first_step import first_step
 
 
@@ -55,8 +56,7 @@ class Subgradient(QueryPointGenerator):
         self._size: float | None = None
         self._steps = 0
         self._weight = 0.0
-        self._total = 0.0
-        self._average = Minorant(0.0, np.zeros(domain.dimension))
+        self._average = CutAverage(domain.dimension)
         self._lower = -np.inf
 
     def ask(self) -> Vector:
@@ -97,13 +97,7 @@ class Subgradient(QueryPointGenerator):
 
     def _prove(self, cut: ObjectiveCut) -> None:
         """Raise the bound by the last cut and by the average of all."""
-        constant = cut.value - float(cut.subgradient @ cut.point)
-        self._total += self._weight
-        share = self._weight / self._total
-        average = Minorant(
-            self._average.constant + share * (constant - self._average.constant),
-            self._average.slope + share * (cut.subgradient - self._average.slope),
-        )
-        self._average = average
-        for minorant in (Minorant(constant, cut.subgradient), average):
-            self._lower = max(self._lower, minorant.constant + self._domain.minimize_linear(minorant.slope)[0])
+        constant, average = cut.constant, self._average
+        average.add(constant, cut.subgradient, self._weight)
+        for minorant in (Minorant(constant, cut.subgradient), Minorant(average.constant, average.slope)):
+            self._lower = max(self._lower, minorant.minimum(self._domain))

@@ -42,6 +42,43 @@ def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, flo
     return EPS * (1.5 * len(slope) + 3) * size, size
 
 
+class CutAverage:
+    """Objective cuts averaged with weights: a running convex combination, and what rounding can have done to it.
+
+    Parameters
+    ----------
+    dimension : int
+        Number of variables.
+
+    Attributes
+    ----------
+    constant, slope
+        Of the average.
+    error : float
+        By how much rounding may have raised the average.
+    size : float
+        Average of the sizes of the cuts' terms.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self._weight = 0.0
+        self.constant = self.error = self.size = 0.0
+        self.slope: Vector = np.zeros(dimension)
+
+    def add(self, constant: float, slope: Vector, weight: float, error: float = 0.0, size: float = 0.0) -> None:
+        """Take up a cut of positive weight, with its own error and the size of its terms.
+
+        ``a <- a + (w / sum w) (new - a)``. Whatever the rounded shares are, they make a convex combination; what each
+        step adds to the error is the rounding of its difference, product and sum.
+        """
+        self._weight += weight
+        share = weight / self._weight
+        self.error += share * (error - self.error) + EPS * (1.5 * share * size + self.size)
+        self.size += share * (size - self.size)
+        self.constant += share * (constant - self.constant)
+        self.slope = self.slope + share * (slope - self.slope)
+
+
 class BoundTracker:
     """Keeps the incumbent and the four lower bounds.
 
@@ -87,9 +124,7 @@ class BoundTracker:
     def __init__(self, domain: Domain, convex: bool = True) -> None:
         self._domain = domain
         self._convex = convex
-        self._weight = 0.0
-        self._constant = self._size = self._error = 0.0
-        self._slope: Vector | None = None
+        self._average = CutAverage(domain.dimension)
         self.incumbent: ObjectiveCut | None = None
         self.conflict = ""
         self.refuted = False
@@ -157,11 +192,11 @@ class BoundTracker:
             if self._convex:
                 self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0)
                 slope = cut.subgradient
-                constant = cut.value - float(slope.dot(cut.point))
+                constant = cut.constant
                 error, size = cut_rounding(cut.point, cut.value, slope)
                 self._prove(BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope))
                 if weight > 0:
-                    self._average(constant, slope, error, size + self._domain.extent(slope), weight)
+                    self._prove_average(constant, slope, error, size + self._domain.extent(slope), weight)
         if self._convex and minorant is not None:
             constant, slope = minorant.constant, minorant.slope
             error = minorant.error + self._domain.minimum_rounding(slope)
@@ -180,20 +215,12 @@ class BoundTracker:
         farthest = -self._domain.minimize_linear(-away)[0]
         return float(away @ point) > farthest + 1e-9 * max(abs(farthest), self._domain.extent(away))
 
-    def _average(self, constant: float, slope: Vector, error: float, size: float, weight: float) -> None:
-        """Running convex combination: a <- a + (w / sum w) (new - a).
-
-        Whatever the rounded shares are, they make a convex combination; what each step adds to the error is the
-        rounding of its difference, product and sum.
-        """
-        self._weight += weight
-        share = weight / self._weight
-        self._error += share * (error - self._error) + EPS * (1.5 * share * size + self._size)
-        self._size += share * (size - self._size)
-        self._constant += share * (constant - self._constant)
-        self._slope = slope.copy() if self._slope is None else self._slope + share * (slope - self._slope)
-        of_minimum = EPS * (0.5 * len(slope) + 3) * self._size  # at least `minimum_rounding`, without its sums
-        self._prove(BoundSource.AVERAGE, self._constant, self._slope, self._error + of_minimum)
+    def _prove_average(self, constant: float, slope: Vector, error: float, size: float, weight: float) -> None:
+        """Add a cut to the average and minimize this."""
+        average = self._average
+        average.add(constant, slope, weight, error, size)
+        of_minimum = EPS * (0.5 * len(slope) + 3) * average.size  # at least `minimum_rounding`, without its sums
+        self._prove(BoundSource.AVERAGE, average.constant, average.slope, average.error + of_minimum)
 
     def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> None:
         """Minimize an affine function that may lie above f by an error."""

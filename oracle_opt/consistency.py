@@ -41,13 +41,13 @@ class AnswerMemory:
         return self._of_objective(cut, number) if isinstance(cut, ObjectiveCut) else self._of_excluder(cut, number)
 
     def _of_objective(self, cut: ObjectiveCut, number: int) -> str:
-        z, upper, constant = cut.point, cut.upper, cut.value - float(cut.subgradient @ cut.point)
+        z, upper, constant = cut.point, cut.upper, cut.constant
         words = self._excluded(z, number)
         claims = self._points.dot(cut.subgradient) + (constant - self._uppers)
         if claims[claims.argmax()] > OBJECTIVE:
             words = words or self._exceeded(claims, cut, number)
         for one in cut.further:
-            claims = self._points.dot(one.subgradient) + (one.value - float(one.subgradient @ z) - self._uppers)
+            claims = self._points.dot(one.subgradient) + (one.constant - self._uppers)
             words = words or self._exceeded(claims, one, number)
         claims = self._slopes.dot(z) + (self._constants - upper)
         if claims[claims.argmax()] > OBJECTIVE:

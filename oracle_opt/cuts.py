@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, nextafter
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
+
+if TYPE_CHECKING:
+    from oracle_opt.domains import Domain
 
 A = TypeVar("A", bound=Answer)
 
@@ -89,6 +92,11 @@ class ObjectiveCut:
     answers: tuple[Answer, ...] = ()
     extras: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def constant(self) -> float:
+        """Value of the minorant at the origin: ``value - subgradient @ point``."""
+        return self.value - float(self.subgradient.dot(self.point))
+
     def answer(self, kind: type[A]) -> A | None:
         """Return the answer whose class is `kind`; `None` if this cut carries none."""
         for one in self.answers:
@@ -147,6 +155,11 @@ class FeasibilityCut:
     extras: Mapping[str, Any] = field(default_factory=dict)
     error: float = 0.0
 
+    @property
+    def constant(self) -> float:
+        """What the half-space says of the origin: ``violation - normal @ point``."""
+        return self.violation - float(self.normal.dot(self.point))
+
 
 Cut = ObjectiveCut | FeasibilityCut
 Kind = type[Answer] | type[FeasibilityCut]
@@ -184,3 +197,7 @@ class Minorant:
     slope: Vector
     error: float = 0.0
     tolerance: float = 0.0
+
+    def minimum(self, domain: Domain) -> float:
+        """Least value of ``constant + slope @ z`` on a domain, as computed: `error` is not taken off, nor rounding."""
+        return self.constant + domain.minimize_linear(self.slope)[0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle_opt import BoundSource, BoundTracker, FeasibilityCut, Minorant, ObjectiveCut, Simplex
-from oracle_opt.bounds import relative_gap
+from oracle_opt.bounds import CutAverage, relative_gap
 from oracle_opt.generators.masters.cut_pool import CutPool
 
 DOMAIN = Simplex(4)
@@ -53,7 +53,7 @@ def test_any_nonnegative_multipliers_prove_a_bound(seed) -> None:
         return
     multipliers = rng.exponential(size=len(pool.objective)), rng.exponential(size=len(pool.feasibility))
     minorant = pool.minorant(*multipliers)
-    bound = minorant.constant + DOMAIN.minimize_linear(minorant.slope)[0]
+    bound = minorant.minimum(DOMAIN)
     assert bound <= optimum + 1e-9
     assert tracker.lower <= optimum + 1e-9
     assert tracker.proofs[BoundSource.CUT] <= optimum + 1e-9
@@ -143,3 +143,28 @@ def test_dropping_cuts_keeps_the_bound() -> None:
     assert after.constant == pytest.approx(before.constant)
     np.testing.assert_allclose(after.slope, before.slope)
     assert pool.shrink(20, last, np.zeros(0)) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_constants_and_least_values_of_cuts_and_minorants(seed) -> None:
+    rng = np.random.default_rng(seed)
+    point, slope = rng.normal(size=(2, DOMAIN.dimension))
+    for cut in (ObjectiveCut(point, 2.5, slope), FeasibilityCut(point, 2.5, slope)):
+        assert cut.constant == pytest.approx(2.5 - sum(s * z for s, z in zip(slope, point, strict=True)), rel=1e-14)
+    minorant = Minorant(0.5, slope, error=0.25, tolerance=0.125)
+    assert minorant.minimum(DOMAIN) == pytest.approx(0.5 + slope.min(), rel=1e-14)  # at a vertex
+
+
+def test_an_average_is_the_weighted_mean_up_to_its_error() -> None:
+    from fractions import Fraction
+
+    rng = np.random.default_rng(0)
+    average, weights = CutAverage(3), rng.exponential(size=50)
+    constants, slopes = rng.normal(size=50), rng.normal(size=(50, 3))
+    for constant, slope, weight in zip(constants, slopes, weights, strict=True):
+        average.add(constant, slope, weight, 1e-3, abs(constant))
+    total = sum(Fraction(w) for w in weights)
+    known = sum(Fraction(w) * Fraction(c) for w, c in zip(weights, constants, strict=True)) / total
+    assert abs(Fraction(average.constant) - known) <= Fraction(1e-12)
+    np.testing.assert_allclose(average.slope, weights @ slopes / weights.sum(), rtol=1e-12)
+    assert 1e-3 <= average.error <= 1e-3 + 1e-12

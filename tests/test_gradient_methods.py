@@ -270,8 +270,10 @@ def test_subgradient_steps_to_the_half_space_of_a_feasibility_cut() -> None:
 
 
 def test_updates_need_an_oracle_that_has_them() -> None:
-    with pytest.raises(InvalidArgument, match="`updates` must be False"):
-        minimize(Asked(bounded=True), FixedPoint(updates=True))
+    oracle = Asked(bounded=True)
+    with pytest.raises(CapabilityMismatch, match="it needs analytic updates, and this oracle gives none"):
+        minimize(oracle, FixedPoint(updates=True))
+    assert not oracle.accuracies
 
 
 def test_an_entropic_metric_is_refused_where_there_is_none() -> None:

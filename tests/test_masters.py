@@ -124,7 +124,7 @@ def test_model_minimum_agrees_with_clarabel_and_its_multipliers_prove_it(domain,
     problem.solve(solver=cp.CLARABEL)
     assert minimum.value == pytest.approx(problem.value, abs=1e-6)
     minorant = pool.minorant(minimum.objective, minimum.feasibility)
-    proven = minorant.constant + domain.minimize_linear(minorant.slope)[0]
+    proven = minorant.minimum(domain)
     assert proven == pytest.approx(minimum.value, abs=1e-8)
 
 
@@ -141,7 +141,7 @@ def test_dropping_cuts_keeps_rows_in_step_with_the_pool(make) -> None:
     twin = copy.deepcopy(lp).solve(pool)
     for other in (cold, twin):
         one, two = (pool.minorant(m.objective, m.feasibility) for m in (warm, other))
-        bounds = [m.constant + domain.minimize_linear(m.slope)[0] for m in (one, two)]
+        bounds = [m.minimum(domain) for m in (one, two)]
         assert bounds[0] == pytest.approx(bounds[1], abs=1e-8)
 
 
@@ -182,7 +182,7 @@ def test_programs_over_few_columns_reach_the_optimum_over_all(domain, make, n_fe
     if make is ModelLP:
         assert minimum.value == pytest.approx(truth.fun, abs=1e-7)
         minorant = pool.minorant(minimum.objective, minimum.feasibility)
-        assert minorant.constant + domain.minimize_linear(minorant.slope)[0] == pytest.approx(truth.fun, abs=1e-7)
+        assert minorant.minimum(domain) == pytest.approx(truth.fun, abs=1e-7)
     else:
         radius = ((sides - rows @ minimum.point) / depth).min()
         assert radius == pytest.approx(-truth.fun, abs=1e-7)
@@ -200,7 +200,7 @@ def test_model_minimum_is_exact_for_steep_and_flat_cuts(domain, scales) -> None:
         pool.add(ObjectiveCut(common, scale * rng.uniform(0, 1e-3), scale * rng.normal(size=domain.dimension)))
         minimum = lp.solve(pool)
         minorant = pool.minorant(minimum.objective, minimum.feasibility)
-        proven = minorant.constant + domain.minimize_linear(minorant.slope)[0]
+        proven = minorant.minimum(domain)
         largest = max(scales[: i + 1])
         assert -1e-12 * largest <= minimum.value - proven <= 1e-9 * largest
 

@@ -89,7 +89,7 @@ def test_program_and_proof_attain_the_minimum_of_the_parts_model(domain, steep) 
     exact = minimum(domain, [pool.summands.matrix[g] for g in groups], [pool.summands.constant[g] for g in groups])
     assert found.value == pytest.approx(exact, abs=1e-8 * steep)
     minorant = pool.minorant(found.objective, found.feasibility, found.summands)
-    assert minorant.constant + domain.minimize_linear(minorant.slope)[0] == pytest.approx(exact, abs=1e-8 * steep)
+    assert minorant.minimum(domain) == pytest.approx(exact, abs=1e-8 * steep)
 
 
 @pytest.mark.parametrize("domain", DOMAINS[:3], ids=repr)
@@ -199,7 +199,7 @@ def test_level_points_lie_in_the_level_set_of_the_parts_model() -> None:
         method.tell(cut)
         best = min(best, cut.value)
         minorant = method.minorant()
-        lower = max(lower, minorant.constant + oracle.domain.minimize_linear(minorant.slope)[0])
+        lower = max(lower, minorant.minimum(oracle.domain))
 
 
 def test_feasibility_cuts_go_along_with_parts() -> None:

@@ -149,8 +149,7 @@ class CuttingPlaneModel:
             multipliers = self.minimum.objective, self.minimum.feasibility, self.minimum.summands
             self.minorant = self.pool.minorant(*multipliers)
             if self.minorant is not None:
-                proven = self.minorant.constant + self.domain.minimize_linear(self.minorant.slope)[0]
-                self.lower = max(self.lower, proven)
+                self.lower = max(self.lower, self.minorant.minimum(self.domain))
             masks = self.pool.shrink(self._max_cuts, *multipliers)
             if masks is not None:
                 self._lp.keep(*masks)
