@@ -38,7 +38,6 @@ from oracle_opt.oracles.mkl import (
     MKLSolver,
     NewtonMKL,
     Regularizer,
-    SmoothMKLOracle,
     solve_lp_mkl,
     solve_mkl,
 )
@@ -80,7 +79,6 @@ __all__ = [
     "Regularizer",
     "RelaxedSolution",
     "SecondOrder",
-    "SmoothMKLOracle",
     "TwoStageProblem",
     "Zero",
     "read_smps",

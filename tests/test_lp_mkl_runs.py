@@ -8,7 +8,7 @@ import pytest
 from lp_problems import SOLVERS, named, random_problem
 
 from oracle_opt import CapabilityMismatch, InvalidArgument, Status, minimize
-from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer
+from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, MKLOracle
 from oracle_opt.oracles._processor import AVX2
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge
@@ -166,7 +166,7 @@ def test_p_has_to_be_greater_than_one(p):
         ({"C": -1.0}, "`C` must be positive"),
         ({"rtol": -1e-3}, "`rtol` must be at least 0"),
         ({"rtol": np.nan}, "`rtol` must be at least 0"),
-        ({"max_calls": -1}, "`max_calls` must be at least 0"),
+        ({"max_calls": -1}, "`max_calls` must be a whole number of at least 0"),
         ({"max_seconds": -1.0}, "`max_seconds` must be at least 0"),
         ({"solver": "smo"}, "`solver` must be an MKLSolver object"),
         ({"y": [1, -1]}, "`y` must have .* labels"),
@@ -202,8 +202,10 @@ def test_parts_are_checked():
     with pytest.raises(InvalidArgument, match="`working_points` must be at least 2 or None, got 1"):
         SMOMKL(working_points=1)
     for solver in (SMOMKL(), NewtonMKL()):
-        with pytest.raises(CapabilityMismatch, match=r"cannot serve GMKLOracle .* of a SmoothMKLOracle"):
-            minimize(GMKLOracle(bank, y, LpRegularizer(2), C=1.0), solver)
+        with pytest.raises(CapabilityMismatch, match=r"cannot serve MKLOracle .* the domain of a GMKLOracle"):
+            minimize(MKLOracle(bank, y, 1.0), solver)
+        with pytest.raises(CapabilityMismatch, match=r"cannot serve GMKLOracle .* a smooth dual of the regularizer"):
+            minimize(GMKLOracle(bank, y, LpRegularizer(2, power=1), C=1.0), solver)
 
 
 @pytest.mark.parametrize("solver", [SMOMKL(), NewtonMKL()], ids=repr)

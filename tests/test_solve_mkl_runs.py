@@ -15,7 +15,6 @@ from oracle_opt.oracles import (
     GramBank,
     LpRegularizer,
     Regularizer,
-    SmoothMKLOracle,
 )
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, SmoothDual, WeightDerivative, solve_mkl, working_sets
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
@@ -146,7 +145,7 @@ def test_the_clock_ends_the_steps(monkeypatch):
 
 def test_the_compiled_steps_look_at_the_clock():
     bank, _, y, _ = random_problem(6)
-    problem = SmoothMKLOracle(bank, y, LpRegularizer(1.5)).domain.problem
+    problem = GMKLOracle(bank, y, LpRegularizer(1.5)).domain.problem
     dual = problem.dual
     sets = working_sets.WorkingSets(bank, problem.pieces, dual.penalty(), np.zeros(y.size), y.size, 1 << 20)
     before = sets.x.copy()
@@ -189,7 +188,7 @@ def test_interruption_of_the_steps_keeps_what_is_known():
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
 def test_asking_twice_asks_the_same(solver):
     bank, _, y, _ = random_problem(6)
-    oracle = SmoothMKLOracle(bank, y, LpRegularizer(1.5))
+    oracle = GMKLOracle(bank, y, LpRegularizer(1.5))
     solver.reset(oracle.domain, oracle.domain.interior_point())
     while True:
         try:

@@ -1,5 +1,6 @@
 """Multiple kernel learning: oracles, regularizers, and solvers of the dual."""
 
+from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.duals import SmoothDual, WeightDerivative
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
 from oracle_opt.oracles.mkl.mixed_norm_oracle import MixedNormOracle
@@ -9,7 +10,6 @@ from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
 from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
 from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
-from oracle_opt.oracles.mkl.smooth_mkl_oracle import DualQuery, SmoothMKLOracle
 from oracle_opt.oracles.mkl.solve_mkl import solve_lp_mkl, solve_mkl
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "NewtonMKL",
     "Regularizer",
     "SmoothDual",
-    "SmoothMKLOracle",
     "WeightDerivative",
     "solve_lp_mkl",
     "solve_mkl",

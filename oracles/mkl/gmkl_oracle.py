@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.analytic_update import AnalyticUpdate
-from oracle_opt.arrays import Vector, fingerprint
+from oracle_opt.arrays import EPS, Vector, fingerprint
 from oracle_opt.cuts import ObjectiveCut, Query
-from oracle_opt.domains import NonnegativeOrthant
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
+from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
+from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.words import shown
 
 # What rounding may make of a regularizer or its conjugate, relative to them.
 ROUNDING = 256 * float(np.finfo(float).eps)
-
-
-class WeightOrthant(NonnegativeOrthant):
-    """The orthant of the weights, with the metric of their regularizer.
-
-    Parameters
-    ----------
-    dimension : int
-        p.
-    radius : float
-        As for `NonnegativeOrthant`.
-    regularizer : Regularizer
-        Whose `metric` is the entropic metric here.
-    """
-
-    def __init__(self, dimension: int, radius: float, regularizer: Regularizer) -> None:
-        super().__init__(dimension, radius)
-        self.regularizer = regularizer
-
-    def entropic_metric(self, point: Vector) -> Vector | None:
-        """Return the metric of the regularizer, if it has one."""
-        return self.regularizer.metric(point)
 
 
 class GMKLOracle(SVMOracle):
@@ -54,7 +38,7 @@ class GMKLOracle(SVMOracle):
     maximum is affine in d, so its value and slope at the query point plus those of r are a valid cut. The orthant is
     not bounded, and yet the cut has a lower bound: the dual ``L(t b) - r*(S(t b) / 2)``, r* the conjugate of r over
     the orthant and t the best scale, for every regularizer that knows its conjugate. t is 1 for `OneClass`, whose dual
-    variables have a sum that is not 0.
+    variables have a sum that is not 0. Where r* is smooth, `NewtonMKL` and `SMOMKL` serve it, too.
 
     *Product*, ``K(d) = exp(-sum(d_k D_k))`` entrywise, for a `ProductBank`. T is not convex: value and gradient are
     what they are, nothing is proven; end the run by `gtol`. Generators that need convexity are refused.
@@ -75,8 +59,8 @@ class GMKLOracle(SVMOracle):
 
     Attributes
     ----------
-    domain : NonnegativeOrthant
-        Of dimension p. Its entropic metric, which `SPG` uses, is that of the regularizer.
+    domain : KernelWeights
+        The orthant of dimension p. Its entropic metric, which `SPG` uses, is that of the regularizer.
     convex : bool
         Whether bounds are proofs: a sum of kernels and a regularizer that declares itself convex.
     gives : frozenset of kinds of answers
@@ -134,7 +118,7 @@ class GMKLOracle(SVMOracle):
                 f"`regularizer` must grow faster than linearly with the loss {self.loss!r}, got {regularizer!r}: then "
                 "T(c d) = c T(d) is least at d = 0 or not bounded below; take LpRegularizer(p, power=2)"
             )
-        self.domain = WeightOrthant(bank.n_kernels, radius, regularizer)
+        self.domain: KernelWeights = KernelWeights(bank.n_kernels, radius, regularizer, self._problem())
         self.convex = bool(regularizer.convex) and not isinstance(bank, ProductBank)
         self._regularize(self.domain.interior_point())
         if not isinstance(bank, ProductBank) and regularizer.block_update(np.ones(bank.n_kernels)) is not None:
@@ -146,7 +130,8 @@ class GMKLOracle(SVMOracle):
         Parameters
         ----------
         query : Query
-            A point of the orthant; its `accuracy`, if any, is the relative gap asked of the machine.
+            A point of the orthant; its `accuracy`, if any, is the relative gap asked of the machine. A `DualQuery` of
+            a sum of kernels is answered by its own dual variables.
 
         Returns
         -------
@@ -161,33 +146,77 @@ class GMKLOracle(SVMOracle):
             The point is not in the orthant, or the regularizer is not finite there.
         """
         d = np.maximum(self._checked_point(query.point), 0.0)
-        regularized, slope = self._regularize(d)
-        self.bank.combine(d, out=self._kernel)
-        lower = -np.inf
-        answers: tuple[AnalyticUpdate, ...] = ()
         if isinstance(self.bank, ProductBank):
-            svm = self._solve(query.accuracy, 0.0)
-            extras = self._extras(svm)
-            self._kernel.flat[:: self._kernel.shape[0] + 1] = 1.0  # without the ridge
-            F = -self.bank.distance_forms(svm.signed_dual, self._kernel)
-            value = svm.dual_objective
-        else:
-            svm = self._solve(query.accuracy, self.bank.noise(int(np.count_nonzero(d))))
-            extras, b = self._extras(svm), svm.signed_dual
-            extras["quadratic_forms"] = S = np.maximum(self.bank.quadratic_forms(b), 0.0)  # below 0 by rounding alone
-            constant, F = proven(self.bank, self._dual, b, svm.imbalance, S, self.bank.form_error(b, b))
-            value = minorant_at(d, constant, F)
-            lower = self._lower_bound(constant, F, b)
-            # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
-            if AnalyticUpdate in query.wishes and (update := self.regularizer.block_update(d * d * S)) is not None:
-                answers = (AnalyticUpdate(np.asarray(update, dtype=float)),)
-        value += regularized - ROUNDING * abs(regularized)
+            return self._of_product(query, d)
+        if isinstance(query, DualQuery):
+            cut = self._of_dual(query, d)
+            self._signed = query.signed_dual
+            return self._polished(query, d, cut) if query.polish else cut
+        return self._of_machine(query, d)
+
+    def _of_machine(self, query: Query, d: Vector) -> ObjectiveCut:
+        """Cut by the solution of the support vector machine at the weights d."""
+        assert isinstance(self.bank, KernelBank)
+        svm = self._solve(self._combined(d), query.accuracy, self.bank.noise(int(np.count_nonzero(d))))
+        b = svm.signed_dual
+        S = np.maximum(self.bank.quadratic_forms(b), 0.0)  # below 0 by rounding alone
+        extras = self._extras(svm) | {"quadratic_forms": S}
+        return self._cut(query, d, svm.imbalance, self.bank.form_error(b, b), svm.primal_objective, extras)
+
+    def _of_dual(self, query: DualQuery, d: Vector) -> ObjectiveCut:
+        """Cut by the dual variables b of a query: with the best bias, their primal objective is an upper bound."""
+        assert isinstance(self.bank, KernelBank)
+        b, S = query.signed_dual, query.quadratic_forms
+        largest, size = self.bank.sizes[0], float(np.abs(b).sum())
+        of_entry = (query.slack + 0.5 * EPS * (d.size + 16) * size) * float(d @ largest)
+        of_form = (query.slack + EPS * (b.size + 16) * size) * size
+        gap, bias = self._pieces.gap(b, query.decision, of_entry)
+        upper = self._dual.value(b) + self._dual.rounding(b) - 0.5 * float(d @ (S - of_form * largest)) + gap
+        extras = {"signed_dual": b, "alpha": np.abs(b), "bias": bias, "n_steps": query.n_steps, "quadratic_forms": S}
+        return self._cut(query, d, imbalance(b, self._dual.total), (of_form, np.inf), upper, extras)
+
+    def _polished(self, query: DualQuery, d: Vector, cut: ObjectiveCut) -> ObjectiveCut:
+        """The better of that cut and the one of the machine solved from there, with the better lower bound."""
+        solved = self._of_machine(query, d)
+        better = solved if solved.upper <= cut.upper else cut
+        lower = max(cut.lower_bound, solved.lower_bound)
+        return replace(better, lower_bound=lower, extras={**better.extras, "n_steps": query.n_steps})
+
+    def _of_product(self, query: Query, d: Vector) -> ObjectiveCut:
+        """Value and gradient of a product of kernels, which prove nothing."""
+        assert isinstance(self.bank, ProductBank)
+        regularized, slope = self._regularize(d)
+        svm = self._solve(self._combined(d), query.accuracy, 0.0)
+        self._combined_at = None
+        self._kernel.flat[:: self._kernel.shape[0] + 1] = 1.0  # without the ridge
+        value = svm.dual_objective + regularized - ROUNDING * abs(regularized)
+        return ObjectiveCut(
+            point=np.array(query.point, dtype=float),
+            value=value,
+            subgradient=slope + 0.5 * self.bank.distance_forms(svm.signed_dual, self._kernel),
+            error=error_above(value, regularized + ROUNDING * abs(regularized) + svm.primal_objective),
+            extras=self._extras(svm),
+        )
+
+    def _cut(
+        self, query: Query, d: Vector, moved: float, error: tuple[float, float], upper: float, extras: dict[str, Any]
+    ) -> ObjectiveCut:
+        """Cut by dual variables, in the extras, whose sum is wrong by `moved`, their forms by `error`."""
+        assert isinstance(self.bank, KernelBank)
+        b, S = extras["signed_dual"], extras["quadratic_forms"]
+        regularized, slope = self._regularize(d)
+        constant, F = proven(self.bank, self._dual, b, moved, S, error)
+        value = minorant_at(d, constant, F) + regularized - ROUNDING * abs(regularized)
+        answers: tuple[AnalyticUpdate, ...] = ()
+        # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
+        if AnalyticUpdate in query.wishes and (update := self.regularizer.block_update(d * d * S)) is not None:
+            answers = (AnalyticUpdate(np.asarray(update, dtype=float)),)
         return ObjectiveCut(
             point=np.array(query.point, dtype=float),
             value=value,
             subgradient=slope - 0.5 * F,
-            error=error_above(value, regularized + ROUNDING * abs(regularized) + svm.primal_objective),
-            lower_bound=lower if self.convex else -np.inf,
+            error=error_above(value, regularized + ROUNDING * abs(regularized) + upper),
+            lower_bound=self._lower_bound(constant, F, b) if self.convex else -np.inf,
             answers=answers,
             extras=extras,
         )
@@ -195,6 +224,17 @@ class GMKLOracle(SVMOracle):
     def identity(self) -> str:
         """Kernels, loss, labels or targets, accuracy and regularizer."""
         return f"{super().identity()}, regularizer {fingerprint(self.regularizer)}"
+
+    def _problem(self) -> MKLProblem | None:
+        """What the methods made for a smooth conjugate work on; None where there is none."""
+        if isinstance(self.bank, ProductBank):
+            return None
+        dual = self.regularizer.smooth_dual(self.bank.n_kernels)
+        return None if dual is None else MKLProblem(self.bank, self._dual, dual, self._combined)
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(self._dual)
 
     def _lower_bound(self, constant: float, F: Vector, b: Vector) -> float:
         """``max over t of L(t b) - r*(t**2 F / 2)`` for L(b) and forms of b that are proven; see `docs/theory.md`."""

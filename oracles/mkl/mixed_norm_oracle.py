@@ -150,8 +150,8 @@ class MixedNormOracle(SVMOracle):
             n_solves += 1
             weights = np.empty(self.bank.n_kernels)
             weights[self._order] = point / self._of_kernels(c)
-            self.bank.combine(weights, out=self._kernel)
-            svm = self._solve(0.5 * wanted, self.bank.noise(int(np.count_nonzero(weights))))
+            noise = self.bank.noise(int(np.count_nonzero(weights)))
+            svm = self._solve(self._combined(weights), 0.5 * wanted, noise)
             n_steps += svm.n_steps
             b = svm.signed_dual
             forms = self.bank.quadratic_forms(b)

@@ -158,8 +158,7 @@ class MKLOracle(SVMOracle):
         """
         point = self._checked_point(query.point)
         last = self._signed
-        self.bank.combine(point, out=self._kernel)
-        svm = self._solve(query.accuracy, self.bank.noise(int(np.count_nonzero(point))))
+        svm = self._solve(self._combined(point), query.accuracy, self.bank.noise(int(np.count_nonzero(point))))
         S = self._forms(last, svm.signed_dual)
         constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, self._S_error)
         value = minorant_at(point, constant, F)

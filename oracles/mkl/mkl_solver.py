@@ -15,7 +15,9 @@ from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 
 
 class MKLSolver(QueryPointGenerator):
-    """A generator for `SmoothMKLOracle`, whose problem it learns from the oracle's domain: a coroutine, `solve`.
+    """A generator for `GMKLOracle`, whose problem it learns from the oracle's domain: a coroutine, `solve`.
+
+    It serves sums of kernels under a regularizer of a smooth dual.
 
     What it computes between two queries is its own work, done when the next query is asked for: after the last answer
     of a run nothing is computed.
@@ -51,10 +53,12 @@ class MKLSolver(QueryPointGenerator):
         """
 
     def refusal(self, domain: Domain) -> str | None:
-        """Nothing but the weights of a `SmoothMKLOracle`."""
-        if isinstance(domain, KernelWeights):
-            return self.refusal_of(domain.problem)
-        return "it knows the kernels from the domain of a SmoothMKLOracle alone"
+        """Nothing but the weights of a `GMKLOracle` that have an `MKLProblem`."""
+        if not isinstance(domain, KernelWeights):
+            return "it knows the kernels from the domain of a GMKLOracle alone"
+        if domain.problem is None:
+            return f"it needs a sum of kernels and a smooth dual of the regularizer, {domain.regularizer!r}"
+        return self.refusal_of(domain.problem)
 
     def refusal_of(self, problem: MKLProblem) -> str | None:
         """Say in a few words why this method cannot serve the problem; None, the default, if it can."""
@@ -62,8 +66,8 @@ class MKLSolver(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Make the coroutine; its work begins when the first query is asked for."""
-        if not isinstance(domain, KernelWeights):
-            raise InvalidArgument(f"`domain` must be that of a SmoothMKLOracle, got {domain!r}")
+        if not isinstance(domain, KernelWeights) or domain.problem is None:
+            raise InvalidArgument(f"`domain` must be that of a GMKLOracle with a smooth dual, got {domain!r}")
         self._coroutine = self.solve(domain.problem, point)
         self._pending: Query | None = None
         self._reason = ""

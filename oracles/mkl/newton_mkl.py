@@ -60,10 +60,10 @@ class NewtonMKL(MKLSolver):
     --------
     >>> import numpy as np
     >>> from oracle_opt import minimize
-    >>> from oracle_opt.oracles import EntropyRegularizer, GramBank, NewtonMKL, SmoothMKLOracle
+    >>> from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, NewtonMKL
     >>> from oracle_opt.oracles.svm import OneClass
     >>> bank = GramBank([np.eye(2), np.diag([2.0, 1.0])])
-    >>> oracle = SmoothMKLOracle(bank, regularizer=EntropyRegularizer(), loss=OneClass(0.5))
+    >>> oracle = GMKLOracle(bank, regularizer=EntropyRegularizer(), loss=OneClass(0.5))
     >>> minimize(oracle, NewtonMKL()).success
     True
     """

@@ -13,9 +13,9 @@ from oracle_opt.cuts import Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem
 from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
-from oracle_opt.oracles.mkl.smooth_mkl_oracle import DualQuery
 from oracle_opt.oracles.mkl.working_sets import WorkingSets
 
 # Steps, and working sets, after which a duality gap is computed in any case.
@@ -81,8 +81,8 @@ class SMOMKL(MKLSolver):
     --------
     >>> import numpy as np
     >>> from oracle_opt import minimize
-    >>> from oracle_opt.oracles import SMOMKL, GramBank, LpRegularizer, SmoothMKLOracle
-    >>> oracle = SmoothMKLOracle(GramBank([np.eye(2), 2 * np.eye(2)]), [1, -1], LpRegularizer(2))
+    >>> from oracle_opt.oracles import SMOMKL, GMKLOracle, GramBank, LpRegularizer
+    >>> oracle = GMKLOracle(GramBank([np.eye(2), 2 * np.eye(2)]), [1, -1], LpRegularizer(2))
     >>> minimize(oracle, SMOMKL()).point.round(6).tolist()
     [0.341995, 0.68399]
     """

@@ -14,16 +14,21 @@ from oracle_opt.driver import minimize
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
 from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
 from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
-from oracle_opt.oracles.mkl.smooth_mkl_oracle import SmoothMKLOracle
+from oracle_opt.oracles.mkl.svm_oracle import checked_bank
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.result import Record, Result
 
 # Points up to which kernels on the fly are combined for all points.
 FEW_POINTS = 1_000
+# Limit on the steps of one SVM, times the points; several times what well-conditioned ones need.
+STEPS_A_POINT = 50
+# Relative gap of the SVM that is solved for an upper bound.
+SVM_ACCURACY = 1e-9
 
 
 def solve_lp_mkl(
@@ -112,7 +117,7 @@ def solve_mkl(
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
 ) -> Result:
-    """MKL with any loss and a smooth regularizer: `minimize` on `SmoothMKLOracle` by a method made for it.
+    """MKL with any loss and a smooth regularizer: `minimize` on `GMKLOracle` by a method made for it.
 
     ``min over d >= 0 of max over b of L(b) - 1/2 sum_k d_k b @ K_k @ b + r(d)``, where L, a box and the sum of the
     signed dual variables b are those of the loss.
@@ -125,7 +130,7 @@ def solve_mkl(
         Labels or targets, as the loss takes them; `OneClass` takes none.
     regularizer : Regularizer, optional
         r: `LpRegularizer` of power 2 with p > 1, `EntropyRegularizer`, `ElasticNet`, or one of your own whose
-        `smooth_dual` is not None. Default: ``LpRegularizer(1.33)``.
+        `smooth_dual` is not None. Default: ``LpRegularizer(2)``.
     loss : Loss, optional
         `Hinge`, `SquaredHinge`, `EpsilonInsensitive`, `OneClass`, or one of your own. Default: ``Hinge(C)``.
     C : float or array_like of shape (n,), optional
@@ -162,10 +167,18 @@ def solve_mkl(
     >>> solve_mkl(bank, [1.0, -1.0], EntropyRegularizer(1.0, 0.5), loss=EpsilonInsensitive(C=10.0)).success
     True
     """
-    oracle = SmoothMKLOracle(bank, y, regularizer, loss=loss, C=C)
+    limit = STEPS_A_POINT * checked_bank(bank).n_points
+    oracle = GMKLOracle(bank, y, regularizer, loss=loss, C=C, accuracy=SVM_ACCURACY, max_steps=limit)
+    problem = oracle.domain.problem
+    if problem is None:
+        raise InvalidArgument(
+            "`regularizer` must have a smooth dual, as LpRegularizer of power 2 with p > 1, EntropyRegularizer and "
+            f"ElasticNet have, got {oracle.regularizer!r}; minimize GMKLOracle with it, or MKLOracle, which is l1-MKL "
+            "on the simplex"
+        )
     if solver is None:
         solver = NewtonMKL() if isinstance(bank, GramBank) or bank.n_points <= FEW_POINTS else SMOMKL()
-        if solver.refusal_of(oracle.problem):  # of a regularizer of the user's own
+        if solver.refusal_of(problem):  # of a regularizer of the user's own
             solver = NewtonMKL(fallback=None)
     generator = copy(instance("solver", solver, MKLSolver, "an MKLSolver object such as SMOMKL()"))
     if real("rtol", rtol, least=0.0) > 0 or not atol > 0:
@@ -173,6 +186,7 @@ def solve_mkl(
     return minimize(
         oracle,
         generator,
+        problem.dual.start(),
         rtol=rtol,
         atol=atol,
         max_calls=max_calls,

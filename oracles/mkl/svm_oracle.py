@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -60,7 +61,7 @@ class SVMOracle(Oracle):
             raise InvalidArgument(f"`accuracy` must be a number >= 0, got {accuracy!r}")
         self.accuracy = accuracy
         self.max_steps = max_steps
-        self._kernel: Matrix = np.empty((bank.n_points, bank.n_points))
+        self._combined_at: Vector | None = None
         self._signed: Vector | None = None
 
     def reset(self) -> None:
@@ -101,13 +102,26 @@ class SVMOracle(Oracle):
         problem = f"kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
         return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}"
 
-    def _solve(self, accuracy: float | None, noise: float) -> SVMSolution:
-        """Solve on the kernel in `_kernel`, which gets the ridge, to a relative gap, default `accuracy`.
+    @cached_property
+    def _kernel(self) -> Matrix:
+        """Room for a combined kernel, which some queries do without."""
+        return np.empty((self.bank.n_points, self.bank.n_points))
+
+    def _combined(self, weights: Vector) -> Matrix:
+        """Combined kernel at these weights with the ridge of the loss, in `_kernel`; made anew for other weights."""
+        if self._combined_at is None or not np.array_equal(self._combined_at, weights):
+            self._combined_at = None
+            self._dual.add_ridge(self.bank.combine(weights, out=self._kernel))
+            self._combined_at = weights.copy()
+        return self._kernel
+
+    def _solve(self, kernel: Matrix, accuracy: float | None, noise: float) -> SVMSolution:
+        """Solve on a kernel that has the ridge to a relative gap, default `accuracy`.
 
         The answer is certified for all kernels whose entries differ by `noise` over the roots of the diagonal.
         """
         svm = self._dual.solve(
-            self._dual.add_ridge(self._kernel),
+            kernel,
             start=self._signed,
             accuracy=self.accuracy if accuracy is None else accuracy,
             max_steps=self.max_steps,
