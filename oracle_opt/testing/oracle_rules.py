@@ -329,15 +329,26 @@ def _check_resumed(exam: _Exam, answers: list[_Answer]) -> None:
 
 
 def _check_wishes(exam: _Exam) -> None:
-    """Wishes may be ignored, but must not be refused."""
+    """Wishes may be ignored, but must not be refused; what is declared is given somewhere, and can be journaled."""
     wishes = frozenset(kind for kind in exam.oracle.gives if issubclass(kind, Answer))
-    for z in exam.points[:2]:
+    missing = set(wishes)
+    for k, z in enumerate(exam.points):
+        if k > 1 and not missing:
+            return
         answer = exam.ask(Query(z, accuracy=1e-3, wishes=wishes | {_Unheard}))
-        with ruled(exam.subject, WRITTEN, "see `arrays` and `from_arrays` of its answers"):
+        advice = "see `arrays` and `from_arrays` of its answers"
+        with ruled(exam.subject, WRITTEN, advice):
             read = decode(encode(Entry(Query(z), answer.cut, 0.0)), exam.oracle.gives).cut
         if words := _difference(answer.fields, _copied(read)):
-            advice = "see `arrays` and `from_arrays` of its answers"
             raise exam.fail("a cut read from a journal is the one that was written", words, advice, point=z)
+        missing -= {type(one) for one in answer.cut.answers} if isinstance(answer.cut, ObjectiveCut) else set()
+    if missing:
+        names = ", ".join(sorted(kind.__name__ for kind in missing))
+        raise exam.fail(
+            "a kind of answer in `gives` is given, at some point at least, where a query wishes for it",
+            f"no cut carries {names}, with `wishes` of it at {len(exam.points)} points",
+            "put it into `answers=` of the cut where `kind in query.wishes`, or take it out of `gives`",
+        )
 
 
 class _Unheard(Answer):
