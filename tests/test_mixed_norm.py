@@ -199,7 +199,7 @@ def test_groups_must_partition_the_kernels(groups, words) -> None:
 
 def test_other_bad_arguments() -> None:
     _, y, bank = problem()
-    with pytest.raises(InvalidArgument, match="`solves` must be at least 1 or None, got 0"):
+    with pytest.raises(InvalidArgument, match="`solves` must be a whole number of at least 1, got 0"):
         MixedNormOracle(bank, y, 5.0, groups=GROUPS, solves=0)
     with pytest.raises(InvalidArgument, match=r"`query.point` must be in ProductOfSimplices"):
         MixedNormOracle(bank, y, 5.0, groups=GROUPS).query(Query(np.full(8, 0.5)))

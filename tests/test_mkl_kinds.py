@@ -210,7 +210,7 @@ def test_identity_tells_problems_apart():
         (lambda bank: MKLOracle(bank, [1.0, 2.0], EpsilonInsensitive(epsilon=-1.0)), "`epsilon` must be"),
         (lambda bank: MKLOracle(bank, [1.0, 2.0], EpsilonInsensitive(), accuracy=-1.0), "`accuracy` must be"),
         (lambda bank: MKLOracle(bank, [1, -1], SquaredHinge([1.0])), r"`C` must be a number or have shape \(2,\)"),
-        (lambda bank: MKLOracle(bank, loss=OneClass(0.0)), "`nu` must be in"),
+        (lambda bank: MKLOracle(bank, loss=OneClass(0.0)), "`nu` must be"),
         (lambda bank: MKLOracle(bank, [1, -1], OneClass()), "`y` must be None for the loss OneClass"),
         (lambda bank: MKLOracle(bank), "`y` must hold the labels -1 and .1, got None; .*OneClass"),
         (lambda bank: MKLOracle(bank, loss=EpsilonInsensitive()), "`y` must hold the targets, got None"),

@@ -205,8 +205,8 @@ def test_points_outside_are_refused(point, words):
         ({"y": [1, 1]}, "`y` must hold both classes"),
         ({"C": -1.0}, "`C` must be positive"),
         ({"class_weight": {2: 1.0}}, r"`class_weight` must weight the labels -1 and \+1, got \['2'\]"),
-        ({"class_weight": {1: 0.0}}, "`C` times `class_weight` must be positive"),
-        ({"accuracy": -1e-3}, "`accuracy` must be a number >= 0"),
+        ({"class_weight": {1: 0.0}}, "`class_weight.*` must be positive"),
+        ({"accuracy": -1e-3}, "`accuracy` must be at least 0"),
     ],
 )
 def test_bad_arguments(arguments, words):

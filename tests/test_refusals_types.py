@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
 
 import oracle_opt
 import oracle_opt.generators as G
 import oracle_opt.oracles as O
+import oracle_opt.oracles.svm as S
 import oracle_opt.study as T
 from oracle_opt import Box, FreeSpace, FunctionOracle, Simplex, minimize
 from oracle_opt.errors import OracleOptError
@@ -40,6 +42,10 @@ DISTANCES = [np.abs(np.subtract.outer(v, v)) for v in RNG.normal(size=(3, 8))]
 VARIABLE, PARAMETER = cp.Variable(2), cp.Parameter(2)
 PROGRAM = cp.Problem(cp.Minimize(cp.sum_squares(VARIABLE - PARAMETER)), [VARIABLE >= 0])
 TWO_STAGE = O.TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -np.inf, [0, 2], x_upper=10)
+
+POINTS = RNG.normal(size=(8, 2))
+MKL = O.MKLOracle(O.uci_bank(POINTS), LABELS)
+MKL_RESULT = minimize(MKL, G.LevelSet(), max_calls=3)
 
 # Each kind of thing under the name by which a row of the table says that a parameter takes it.
 THINGS = {
@@ -259,6 +265,67 @@ CASES = {
         {"arcs": [[0, 1]], "costs": [1.0], "capacities": [9.0], "commodities": [[0, 1]], "demands": [1.0]},
         {"multicut": FLAG, "radius": "none number"},
     ),
+    # losses, regularizers and the oracles of multiple kernel learning
+    "Hinge": Case(S.Hinge, {}, {"C": NUMBER, "class_weight": "none"}),
+    "SquaredHinge": Case(S.SquaredHinge, {}, {"C": NUMBER, "class_weight": "none"}),
+    "EpsilonInsensitive": Case(S.EpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
+    "OneClass": Case(S.OneClass),
+    "LpRegularizer": Case(O.LpRegularizer, {"p": 1.5}, {"p": NUMBER, "weight": NUMBER, "power": NUMBER}),
+    "ElasticNet": Case(O.ElasticNet, {}, {"linear": NUMBER, "quadratic": NUMBER}),
+    "EntropyRegularizer": Case(O.EntropyRegularizer, {}, {"weight": NUMBER, "reference": NUMBER}),
+    "MKLOracle": Case(
+        O.MKLOracle, {"bank": BANK, "y": LABELS}, {"accuracy": NUMBER, "loss": "none number", "C": "none number"}
+    ),
+    "GMKLOracle": Case(
+        O.GMKLOracle,
+        {"bank": BANK, "y": LABELS},
+        {"accuracy": NUMBER, "loss": "none number", "C": "none number", "regularizer": "none", "radius": NUMBER},
+    ),
+    "MixedNormOracle": Case(
+        O.MixedNormOracle,
+        {"bank": BANK, "y": LABELS, "groups": [[0, 1], [2]]},
+        {"accuracy": NUMBER, "loss": "none number", "C": "none number", "solves": "none"},
+    ),
+    "solve_mkl": Case(
+        O.solve_mkl,
+        {"bank": BANK, "y": LABELS, "max_calls": 1},
+        {
+            "loss": "none number",
+            "C": "none number",
+            "regularizer": "none",
+            "rtol": NUMBER,
+            "atol": NUMBER,
+            "solver": "none",
+            "max_seconds": "none number",
+            "keep_cuts": FLAG,
+            "journal": "none text",
+            "journal_check": FLAG,
+            "callback": "none function class",
+            "progress": FLAG,
+        },
+        skips=("journal",),
+    ),
+    "solve_lp_mkl": Case(
+        S.solve_lp_mkl,
+        {"bank": BANK, "y": LABELS, "max_calls": 1},
+        {"C": NUMBER, "p": NUMBER, "lam": NUMBER, "rtol": NUMBER, "solver": "none", "max_seconds": "none number"},
+    ),
+    "SMOMKL": Case(O.SMOMKL, {}, {"working_points": "none", "rtol": NUMBER}),
+    "NewtonMKL": Case(O.NewtonMKL, {}, {"fallback": "none", "rtol": NUMBER}),
+    "solve_svm": Case(
+        S.solve_svm,
+        {"K": np.eye(8), "y": LABELS},
+        {"loss": "none", "accuracy": NUMBER, "start": "none", "tolerance": "none number", "check": FLAG},
+    ),
+    "solve_csvc": Case(
+        S.solve_csvc,
+        {"K": np.eye(8), "y": LABELS},
+        {"C": NUMBER, "accuracy": NUMBER, "start": "none", "tolerance": "none number", "check": FLAG},
+    ),
+    "MKLOracle.decision_function": Case(
+        MKL.decision_function, {"cut": MKL_RESULT.cut, "new": np.ones((3, 2))}, skips=("self",)
+    ),
+    "MKLOracle.predict": Case(MKL.predict, {"cut": MKL_RESULT.cut, "new": np.ones((3, 2))}),
     # kernels
     "GramBank": Case(
         GramBank, {"kernels": KERNELS}, {"normalize": FLAG, "memory_limit": "none", "check": FLAG}, skips=("dtype",)
@@ -301,3 +368,24 @@ def test_wrong_things_are_refused_by_the_name_of_the_argument(case, parameter):
 @pytest.mark.parametrize("name", CASES)
 def test_right_calls_are_right(name):
     CASES[name].make(**CASES[name].right)
+
+
+def test_the_usual_mistakes_are_answered_with_what_to_pass():
+    frame = pd.DataFrame({"label": LABELS})
+    for call, words in (
+        (lambda: FunctionOracle(square, 3), "`domain` must be a Domain such as Box(lower, upper), got 3"),
+        (lambda: O.MKLOracle(np.array(KERNELS), LABELS), "`bank` must be a KernelBank such as GramBank(kernels)"),
+        (lambda: MKL.decision_function(MKL_RESULT, POINTS), "`cut` must be a cut of this oracle such as result.cut"),
+        (lambda: minimize(MKL, "level"), "`generator` must be a QueryPointGenerator object such as LevelSet()"),
+        (lambda: minimize(MKL, G.LevelSet), "got the class LevelSet"),
+        (lambda: minimize(MKL, G.LevelSet(), cuts=MKL_RESULT), "pass result.history.cuts"),
+        (lambda: minimize(square, G.LevelSet()), "wrap a function in FunctionOracle"),
+        (lambda: O.MKLOracle(BANK, LABELS, loss=["hinge"]), "`loss` must be a Loss"),
+        (lambda: O.MKLOracle(BANK, LABELS, loss=S.Hinge), "`loss` must be a Loss such as"),
+        (lambda: O.GMKLOracle(BANK, LABELS, [2.0]), "`regularizer` must be a Regularizer such as LpRegularizer(2)"),
+        (lambda: O.ConicOracle(PROGRAM, None, None, None), "ConicOracle.from_cvxpy takes a cvxpy.Problem"),
+        (lambda: O.MKLOracle(BANK, frame), "`y` must have shape (n,), got (8, 1)"),
+        (lambda: T.settle(PROGRAM, G.Kelley()), "ConicOracle.from_cvxpy makes one of a cvxpy.Problem"),
+    ):
+        with pytest.raises(OracleOptError, match=re.escape(words)):
+            call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from oracle_opt.oracles.kernels._packed import asymmetry
 from oracle_opt.words import shown
 
 
-def n_matrices(name: str, given: Sequence[ArrayLike] | NDArray[np.floating]) -> int:
+def n_matrices(name: str, given: Sequence[Any] | NDArray[np.floating]) -> int:
     """Return how many matrices there are in a sequence or a stack of them, or refuse what is neither."""
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return len(given)

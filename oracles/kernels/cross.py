@@ -8,8 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.checked_kernel import n_matrices
 
 
 class CrossKernels(Protocol):
@@ -31,11 +33,11 @@ class GivenCrossKernels:
 
     def cross(self, new: Sequence[ArrayLike | None], which: NDArray[np.intp], weights: Vector) -> Matrix:
         """Add them up."""
-        if len(new) != self.n_kernels:
+        if n_matrices("new", new) != self.n_kernels:
             raise InvalidArgument(f"`new` must hold {self.n_kernels} cross-kernels, got {len(new)}")
         total: Matrix | None = None
         for k, weight in zip(which.tolist(), weights.tolist(), strict=True):
-            term = np.asarray(new[k], dtype=float)
+            term = floats(f"new[{k}]", new[k], "a matrix of real numbers")
             shape = (term.shape[0] if total is None else total.shape[0], self.n_points) if term.ndim else None
             if term.shape != shape:
                 raise InvalidArgument(f"kernel {k} of `new` must have shape (m, {self.n_points}), got {term.shape}")

@@ -109,7 +109,7 @@ class FeatureKernels:
 
     def standardize(self, new: ArrayLike) -> Matrix:
         """Raw points, shape (m, number of columns), as the kernels see them, shape (m, d)."""
-        raw = np.asarray(new, dtype=float)
+        raw = floats("new", new, "points of real numbers, shape (m, columns)")
         if raw.ndim != 2 or raw.shape[1] != self.n_columns or not np.isfinite(raw).all():
             raise InvalidArgument(f"`new` must be finite points of shape (m, {self.n_columns}), got shape {raw.shape}")
         standardized: Matrix = (raw[:, self.columns] - self.center) / self.spread

@@ -111,7 +111,7 @@ class ProductBank:
         ndarray of shape (p,)
             ``v @ (D_k * K) @ v``.
         """
-        x = np.asarray(v, dtype=float)
+        x = floats("v", v)
         if x.shape != (self.n_points,) or not np.isfinite(x).all():
             raise InvalidArgument(f"`v` must be {self.n_points} finite numbers, got shape {x.shape}")
         support = np.flatnonzero(x)
@@ -141,7 +141,7 @@ class ProductBank:
         return digest("product", self.n_kernels, self.n_points, self._source.content())
 
     def _checked(self, weights: ArrayLike) -> Vector:
-        d = np.asarray(weights, dtype=float)
+        d = floats("weights", weights)
         if d.shape != (self.n_kernels,) or not (np.isfinite(d) & (d >= 0)).all():
             raise InvalidArgument(f"`weights` must be {self.n_kernels} finite numbers >= 0, got shape {d.shape}")
         return d
@@ -208,9 +208,9 @@ class _GivenDistances:
 
     def cross(self, new: Sequence[ArrayLike | None], d: Vector) -> Matrix:
         p, n = self.shape
-        if len(new) != p:
+        if n_matrices("new", new) != p:
             raise InvalidArgument(f"`new` must hold {p} cross-distances, got {len(new)}")
-        given = {k: np.asarray(new[k], dtype=float) for k in range(p) if new[k] is not None}
+        given = {k: floats(f"new[{k}]", D, "a matrix of real numbers") for k, D in enumerate(new) if D is not None}
         shapes = {D.shape for D in given.values()}
         if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[1] != n:
             raise InvalidArgument(f"`new` must hold arrays of one shape (m, {n}), got the shapes {shapes or {shape}}")
@@ -255,7 +255,7 @@ class _PointDistances:
         return forms
 
     def cross(self, new: ArrayLike, d: Vector) -> Matrix:
-        raw = np.asarray(new, dtype=float)
+        raw = floats("new", new, "points of real numbers, shape (m, columns)")
         if raw.ndim != 2 or raw.shape[1] != self._n_columns or not np.isfinite(raw).all():
             raise InvalidArgument(f"`new` must be finite points of shape (m, {self._n_columns}), got shape {raw.shape}")
         return self._between((raw[:, self._columns] - self._center) / self._spread, d)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.analytic_update import AnalyticUpdate
+from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import ProductOfSimplices
@@ -17,6 +18,7 @@ from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
+from oracle_opt.words import shown
 
 ROUNDING = 64 * float(np.finfo(float).eps)  # of sums, quotients and roots of a group, relative
 FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
@@ -98,9 +100,7 @@ class MixedNormOracle(SVMOracle):
     ) -> None:
         self.bank = checked_bank(bank)
         self.groups = _checked_groups(groups, bank.n_kernels)
-        if solves is not None and not solves >= 1:
-            raise InvalidArgument(f"`solves` must be at least 1 or None, got {solves!r}")
-        self.solves = solves
+        self.solves = None if solves is None else whole("solves", solves)
         self.domain = ProductOfSimplices([len(group) for group in self.groups])
         self._order = np.concatenate([np.asarray(group, dtype=np.intp) for group in self.groups])
         self._starts = np.cumsum((0, *self.domain.sizes[:-1]))
@@ -246,9 +246,9 @@ def _checked_groups(groups: Sequence[Sequence[int]], n_kernels: int) -> tuple[tu
     try:
         checked = tuple(tuple(operator.index(k) for k in group) for group in groups)
     except TypeError as problem:
-        raise InvalidArgument(f"`groups` must hold sequences of indices, got {groups!r}: {problem}") from problem
+        raise InvalidArgument(f"`groups` must hold sequences of indices, got {shown(groups)}: {problem}") from problem
     if not checked or not all(checked):
-        raise InvalidArgument(f"`groups` must hold groups of at least one kernel, got {groups!r}")
+        raise InvalidArgument(f"`groups` must hold groups of at least one kernel, got {shown(groups)}")
     counts = np.bincount([k for group in checked for k in group if 0 <= k < n_kernels], minlength=n_kernels)
     outside = sorted({k for group in checked for k in group if not 0 <= k < n_kernels})
     missing, twice = np.flatnonzero(counts == 0).tolist(), np.flatnonzero(counts > 1).tolist()

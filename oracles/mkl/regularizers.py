@@ -8,10 +8,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.mkl.duals import GeneralizedKL, SmoothDual, SquaredLpNorm, Thresholded
-from oracle_opt.words import by_attributes
+from oracle_opt.words import by_attributes, shown
 
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
@@ -162,12 +163,9 @@ class LpRegularizer(Regularizer):
     convex = True
 
     def __init__(self, p: float, weight: float = 1.0, power: float = 2.0) -> None:
-        for name, number in (("p", p), ("power", power)):
-            if not 1.0 <= number < np.inf:
-                raise InvalidArgument(f"`{name}` must be a number >= 1, got {number!r}")
-        self.p = p
+        self.p = real("p", p, least=1.0)
         self.weight = _checked_weight(weight, "weight")
-        self.power = power
+        self.power = real("power", power, least=1.0)
         self._q = np.inf if p == 1.0 else p / (p - 1.0)
 
     def value(self, d: Vector) -> float:
@@ -265,9 +263,13 @@ class EntropyRegularizer(Regularizer):
 
     def __init__(self, weight: float = 1.0, reference: float | ArrayLike = 1.0) -> None:
         self.weight = _checked_weight(weight, "weight")
-        self.reference = np.array(reference, dtype=float)
-        if self.reference.ndim > 1 or not (0.0 < self.reference.min() <= self.reference.max() < np.inf):
-            raise InvalidArgument(f"`reference` must be positive finite weights, got {reference!r}")
+        self.reference = floats("reference", reference)
+        if (
+            self.reference.ndim > 1
+            or not self.reference.size
+            or not (0.0 < self.reference.min() <= self.reference.max() < np.inf)
+        ):
+            raise InvalidArgument(f"`reference` must be positive finite weights, got {shown(reference)}")
 
     def value(self, d: Vector) -> float:
         """At 0 a coordinate counts its reference."""
@@ -345,6 +347,4 @@ def _norm(d: Vector, p: float) -> float:
 
 
 def _checked_weight(weight: float, name: str) -> float:
-    if not 0.0 < weight < np.inf:
-        raise InvalidArgument(f"`{name}` must be positive and finite, got {weight!r}")
-    return float(weight)
+    return real(name, weight, above=0.0)

@@ -10,7 +10,6 @@ import numpy as np
 from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Query
-from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import Step
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.dual_query import DualQuery
@@ -98,9 +97,7 @@ class SMOMKL(MKLSolver):
         self.cache_bytes = whole("cache_bytes", cache_bytes, least=0)
         self.max_steps = whole("max_steps", max_steps, least=0)
         self.polish_points = whole("polish_points", polish_points, least=0)
-        if working_points is not None and not working_points >= 2:
-            raise InvalidArgument(f"`working_points` must be at least 2 or None, got {working_points!r}")
-        self.working_points = working_points
+        self.working_points = None if working_points is None else whole("working_points", working_points, least=2)
         self.rtol = real("rtol", rtol, least=0.0)
 
     def refusal_of(self, problem: MKLProblem) -> str | None:

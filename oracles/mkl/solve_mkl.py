@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from copy import copy
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance, real
@@ -20,6 +19,7 @@ from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
 from oracle_opt.oracles.mkl.svm_oracle import checked_bank
+from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.result import Record, Result
 
@@ -91,12 +91,12 @@ def solve_lp_mkl(
     >>> result.point.round(6).tolist(), round(result.upper_bound, 6)
     ([0.341995, 0.68399], 0.877205)
     """
-    for name, number, least in (("p", p, 1.0), ("lam", lam, 0.0)):
-        if not least < number < np.inf:
-            advice = "; for p = 1 minimize MKLOracle, which is l1-MKL on the simplex" if name == "p" else ""
-            raise InvalidArgument(f"`{name}` must be finite and greater than {least:g}, got {number!r}{advice}")
-    regularizer = LpRegularizer(p, lam)
-    return solve_mkl(bank, y, regularizer, C=C, rtol=rtol, solver=solver, max_calls=max_calls, max_seconds=max_seconds)
+    if real("p", p, least=1.0) == 1.0:
+        raise InvalidArgument("`p` must be above 1, got 1; for p = 1 minimize MKLOracle, l1-MKL on the simplex")
+    regularizer, loss = LpRegularizer(p, real("lam", lam, above=0.0)), Hinge(C)
+    return solve_mkl(
+        bank, y, regularizer, loss=loss, rtol=rtol, solver=solver, max_calls=max_calls, max_seconds=max_seconds
+    )
 
 
 def solve_mkl(
@@ -181,7 +181,7 @@ def solve_mkl(
         if solver.refusal_of(problem):  # of a regularizer of the user's own
             solver = NewtonMKL(fallback=None)
     generator = copy(instance("solver", solver, MKLSolver, "an MKLSolver object such as SMOMKL()"))
-    if real("rtol", rtol, least=0.0) > 0 or not atol > 0:
+    if real("rtol", rtol, least=0.0) > 0 or not real("atol", atol, least=0.0) > 0:
         generator.rtol = rtol
     return minimize(
         oracle,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import instance
+from oracle_opt.arguments import instance, real, whole
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.errors import InvalidArgument
@@ -18,7 +18,9 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
 from oracle_opt.oracles.svm.box_dual import decision_values
+from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.loss import checked_dual
+from oracle_opt.words import shown
 
 
 class SVMOracle(Oracle):
@@ -53,14 +55,12 @@ class SVMOracle(Oracle):
         max_steps: int,
     ) -> None:
         self.loss = chosen_loss(loss, C)
-        self.y = None if y is None else np.array(y)
+        self.y = None if y is None else np.array(array_of("y", y, "labels or targets"))
         if self.y is not None and self.y.dtype.kind in "biu":
             self.y = self.y.astype(float)
         self._dual = checked_dual(self.loss, self.y, bank.n_points)
-        if not 0.0 <= accuracy < np.inf:
-            raise InvalidArgument(f"`accuracy` must be a number >= 0, got {accuracy!r}")
-        self.accuracy = accuracy
-        self.max_steps = max_steps
+        self.accuracy = real("accuracy", accuracy, least=0.0)
+        self.max_steps = whole("max_steps", max_steps, 0)
         self._combined_at: Vector | None = None
         self._signed: Vector | None = None
 
@@ -87,6 +87,9 @@ class SVMOracle(Oracle):
         ndarray of shape (m,)
             Positive for the class +1, or for points like those of the bank; of a regression the prediction.
         """
+        instance("cut", cut, ObjectiveCut, "a cut of this oracle such as result.cut")
+        if not {"signed_dual", "bias"} <= cut.extras.keys():
+            raise InvalidArgument("`cut` must be one of this oracle, with `signed_dual` and `bias` in its `extras`")
         cross = self.bank.cross(new, self._kernel_weights(cut))
         return decision_values(cross, cut.extras["signed_dual"], cut.extras["bias"])
 
@@ -161,7 +164,12 @@ def chosen_loss(loss: Loss | float | ArrayLike | None, C: float | ArrayLike | No
     if loss is None:
         return Hinge() if C is None else Hinge(C)
     if C is not None:
-        raise InvalidArgument(f"`C` is short for `loss=Hinge(C)`: leave one out, got C={C!r} and loss={loss!r}")
+        raise InvalidArgument(
+            f"`C` is short for `loss=Hinge(C)`: leave one out, got C={shown(C)} and loss={shown(loss)}"
+        )
     if isinstance(loss, (Real, np.ndarray, Sequence)) and not isinstance(loss, str | bytes):
-        return Hinge(loss)
+        try:
+            return Hinge(loss)
+        except InvalidArgument as problem:
+            raise InvalidArgument(f"`loss` must be a Loss or the C of Hinge, got {shown(loss)}: {problem}") from problem
     return instance("loss", loss, Loss, "a Loss such as Hinge(C=100.0) or EpsilonInsensitive(C=100.0, epsilon=0.1)")

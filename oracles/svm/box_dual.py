@@ -9,6 +9,7 @@ from math import frexp, ldexp, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.svm.smo_build import solve_signed
@@ -307,17 +308,16 @@ def unit_of(size: float) -> float:
 def check_options(accuracy: float, tolerance: float | None, max_steps: int) -> None:
     """Raise `InvalidArgument` unless the options of a solve can be used."""
     for name, value in (("accuracy", accuracy), ("tolerance", tolerance)):
-        if value is not None and not 0.0 <= value < np.inf:
-            raise InvalidArgument(f"`{name}` must be a number >= 0, got {value!r}")
-    if max_steps < 0:
-        raise InvalidArgument(f"`max_steps` must be >= 0, got {max_steps!r}")
+        if value is not None or name == "accuracy":
+            real(name, value, least=0.0)
+    whole("max_steps", max_steps, 0)
 
 
 def checked_start(start: ArrayLike | None, n: int) -> Vector | None:
     """Return a start as float64, or raise `InvalidArgument` unless it is n finite numbers."""
     if start is None:
         return None
-    signed = np.asarray(start, dtype=float)
+    signed = floats("start", start)
     if signed.shape != (n,) or np.count_nonzero(np.isfinite(signed)) < signed.size:
         raise InvalidArgument(f"`start` must be {n} finite signed dual variables, got shape {signed.shape}")
     return signed

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import count_signs
+from oracle_opt.words import shown
 
 
 def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     """Return labels as float64, or raise `InvalidArgument` unless they are -1 and +1, both present."""
     if y is None:
         raise InvalidArgument("`y` must hold the labels -1 and +1, got None; without labels take `loss=OneClass()`")
-    labels = np.asarray(y)
+    labels = array_of("y", y, "the labels -1 and +1")
     if labels.ndim != 1 or labels.size == 0:
         raise InvalidArgument(f"`y` must have shape (n,), got {labels.shape}")
     # Of a small problem, checks are a good part.
@@ -26,9 +29,9 @@ def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
         n_positive, n_negative = int((labels == 1).sum()), int((labels == -1).sum())
     if n_positive + n_negative < labels.size:
         values = np.unique(labels)
-        shown = ", ".join(map(str, values[:4].tolist())) + (", ..." if values.size > 4 else "")
+        known = ", ".join(map(shown, values[:4].tolist())) + (", ..." if values.size > 4 else "")
         raise InvalidArgument(
-            f"`y` must hold the labels -1 and +1, got {shown}; convert two classes by "
+            f"`y` must hold the labels -1 and +1, got {known}; convert two classes by "
             "np.where(y == positive_class, 1, -1)"
         )
     if n_positive == 0 or n_negative == 0:
@@ -38,11 +41,19 @@ def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     return np.ascontiguousarray(labels, dtype=float)
 
 
+def array_of(name: str, values: ArrayLike, instead: str) -> NDArray[Any]:
+    """Return an array of any kind, or raise `InvalidArgument`: rows of different lengths make none."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as problem:
+        raise InvalidArgument(f"`{name}` must be {instead}, got {shown(values)}: {problem}") from problem
+
+
 def checked_targets(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     """Return targets as float64, or raise `InvalidArgument` unless they are n finite numbers."""
     if y is None:
         raise InvalidArgument("`y` must hold the targets, got None; without targets take `loss=OneClass()`")
-    targets = np.asarray(y, dtype=float)
+    targets = np.asarray(floats("y", y, "an array of targets"))
     if targets.ndim != 1 or targets.size == 0:
         raise InvalidArgument(f"`y` must have shape (n,), got {targets.shape}")
     if not np.isfinite(targets).all():
@@ -55,9 +66,7 @@ def checked_targets(y: ArrayLike | None, n_points: int | None = None) -> Vector:
 
 def checked_C(C: float | ArrayLike) -> float | Vector:
     """Return weights of the loss, or raise `InvalidArgument` unless they are positive finite numbers."""
-    if isinstance(C, (int, float)) and 0 < C < np.inf:
-        return float(C)
-    weights = np.array(C, dtype=float)
+    weights = floats("C", C, "a positive number, or one for each point")
     if weights.ndim > 1 or weights.size == 0:
         raise InvalidArgument(f"`C` must be a number or have shape (n,), got shape {weights.shape}")
     _check_positive(weights, "`C`")
@@ -70,10 +79,10 @@ def checked_class_weight(class_weight: Mapping[int, float] | None) -> dict[int, 
     if class_weight is None:
         return None
     if not isinstance(class_weight, Mapping):
-        raise InvalidArgument(f"`class_weight` must map the labels -1 and +1 to factors, got {class_weight!r}")
+        raise InvalidArgument(f"`class_weight` must map the labels -1 and +1 to factors, got {shown(class_weight)}")
     if unknown := set(class_weight) - {-1, 1}:
         raise InvalidArgument(f"`class_weight` must weight the labels -1 and +1, got {sorted(map(str, unknown))}")
-    return {label: float(class_weight[label]) for label in sorted(class_weight)}
+    return {label: real(f"class_weight[{label}]", class_weight[label], above=0.0) for label in sorted(class_weight)}
 
 
 def weights_of_points(C: float | Vector, y: Vector, class_weight: Mapping[int, float] | None = None) -> Vector:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import flag
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
 from oracle_opt.oracles.svm.box_dual import SVMSolution
 from oracle_opt.oracles.svm.hinge import Hinge
@@ -52,6 +53,6 @@ def solve_csvc(
     >>> solution.alpha.tolist(), round(solution.dual_objective, 12)
     ([1.0, 1.0], 1.0)
     """
-    kernel = checked_kernel(K, "`K`") if check else np.asarray(K)
+    kernel = checked_kernel(K, "`K`") if flag("check", check) else np.asarray(K)
     dual = Hinge(C).dual(y, kernel.shape[0])
     return solve_dual(kernel, dual, start, accuracy, tolerance, max_steps)

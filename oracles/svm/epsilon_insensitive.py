@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
-from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.svm.box_dual import BoxDual, unit_of
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_targets, weights_of_points
 from oracle_opt.oracles.svm.loss import Loss
@@ -47,9 +46,7 @@ class EpsilonInsensitive(Loss):
 
     def __init__(self, C: float | ArrayLike = 100.0, epsilon: float = 0.1) -> None:
         self.C = checked_C(C)
-        if not 0.0 <= epsilon < np.inf:
-            raise InvalidArgument(f"`epsilon` must be a number >= 0, in units of the targets, got {epsilon!r}")
-        self.epsilon = float(epsilon)
+        self.epsilon = real("epsilon", epsilon, least=0.0)
 
     def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
         """Linear term y less the middle of its range, box between -C and C, sum 0, epsilon; see `Loss.dual`."""

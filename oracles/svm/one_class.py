@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.loss import Loss, signs
+from oracle_opt.words import shown
 
 
 class OneClass(Loss):
@@ -43,15 +45,13 @@ class OneClass(Loss):
     """
 
     def __init__(self, nu: float = 0.5) -> None:
-        if not 0.0 < nu <= 1.0:
-            raise InvalidArgument(f"`nu` must be in (0, 1], the share of points that may be outliers, got {nu!r}")
-        self.nu = float(nu)
+        self.nu = real("nu", nu, above=0.0, most=1.0)
 
     def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
         """No linear term, box between 0 and 1, sum ``nu * n``; see `Loss.dual`."""
         if y is not None:
             raise InvalidArgument(
-                f"`y` must be None for the loss OneClass, which knows no labels, got an array of shape {np.shape(y)}; "
+                f"`y` must be None for the loss OneClass, which knows no labels, got {shown(y)}; "
                 "leave it out, or take `loss=Hinge()`"
             )
         # The size of its gradients is that of the kernel: unit 0.
