@@ -375,14 +375,15 @@ def test_an_oracle_without_the_answer_leaves_an_optional_one_out() -> None:
     assert newton.n_calls == level.n_calls
 
 
+FOLDER = Path(__file__).parents[1] / "oracle_opt"
 CORE = [
     path
-    for path in (Path(__file__).parents[1] / "oracle_opt").glob("*.py")
-    if path.name not in ("__init__.py", "cli.py", "testing.py")
+    for path in (*FOLDER.glob("*.py"), *FOLDER.glob("domains/*.py"), *FOLDER.glob("testing/*.py"))
+    if path != FOLDER / "__init__.py" and path.name != "cli.py"
 ]
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(FOLDER)))
 def test_the_core_knows_no_kind_of_answer(path) -> None:
     """It imports the contract alone, and names no kind: a new one touches no file of the core."""
     tree = ast.parse(path.read_text())
