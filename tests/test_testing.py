@@ -30,11 +30,8 @@ from oracle_opt.oracles import (
     BendersOracle,
     ConicOracle,
     CvxpyOracle,
-    GramBank,
     LagrangianOracle,
-    LpRegularizer,
     RelaxedSolution,
-    SmoothMKLOracle,
 )
 from oracle_opt.testing import check_domain, check_generator, check_oracle, small_domains, small_problems
 
@@ -92,12 +89,6 @@ def _conic() -> ConicOracle:
     return ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.sum_squares(x - 2) + X[0, 0]), cones))
 
 
-def _smooth(C: float = 1.0) -> SmoothMKLOracle:
-    kernels = np.array([RNG.normal(size=(6, 6)) for _ in range(3)])
-    bank = GramBank([root @ root.T for root in kernels])
-    return SmoothMKLOracle(bank, np.array([1.0, -1, 1, -1, 1, -1]), LpRegularizer(1.5), C=C)
-
-
 OF_THEIR_OWN = {
     ConicOracle: _conic,
     LagrangianOracle: lambda: LagrangianOracle(_relaxed, [0.5, 0.5], inequality=[True, False], radius=5.0),
@@ -118,12 +109,6 @@ def test_oracles(kind: type[Oracle]) -> None:
     check_oracle(oracle, other=other, feasible=feasible, pickles=kind not in HOLD_SOLVERS)
 
 
-def test_the_oracle_of_a_dual() -> None:
-    oracle = _smooth()
-    check_oracle(oracle, other=_smooth(2.0))
-    check_domain(oracle.domain)
-
-
 @pytest.mark.parametrize("domain", small_domains(), ids=repr)
 def test_small_problems(domain: Domain) -> None:
     """The problems that generators are held against are true themselves."""
@@ -136,7 +121,7 @@ def test_small_problems(domain: Domain) -> None:
 
 def test_no_oracle_is_left_out() -> None:
     shipped = [getattr(oracles, name) for name in oracles.__all__]
-    assert {one for one in shipped if isinstance(one, type) and issubclass(one, Oracle)} <= {*ORACLES, SmoothMKLOracle}
+    assert {one for one in shipped if isinstance(one, type) and issubclass(one, Oracle)} <= set(ORACLES)
 
 
 class Halving(SequentialGenerator):

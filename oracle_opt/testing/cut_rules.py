@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -112,7 +113,9 @@ def _check_summands(subject: str, cut: ObjectiveCut, others: Sequence[ObjectiveC
                 at={"point": cut.point, "z": other.point},
             )
         for j, (one, two) in enumerate(zip(cut.summands, other.summands, strict=True)):
-            _check_minorant(subject, f"`summands[{j}]`", one, [two], share)
+            # no summand can lie higher above its value than the whole: f_j <= value_j + error
+            highest = replace(two, error=max(two.error, other.error))
+            _check_minorant(subject, f"`summands[{j}]`", one, [highest], share)
 
 
 def _check_half_spaces(subject: str, cut: FeasibilityCut, feasible: Sequence[Vector], share: float) -> None:
