@@ -115,7 +115,7 @@ class _Exam:
         for k in range(len(self.points)):
             slope = self.rng.normal(size=n) if k % 2 else self.rng.integers(-1, 2, size=n).astype(float)
             slopes.append(slope * 10.0 ** self.rng.uniform(-2, 2))
-        return [*slopes, np.ones(n), -np.ones(n)]
+        return [np.eye(n)[0], *slopes, np.ones(n), -np.ones(n)]
 
 
 def _check_interior(domain: Domain, subject: str) -> None:
