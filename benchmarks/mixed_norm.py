@@ -76,7 +76,7 @@ def main() -> None:
         print("| method | " + " | ".join(f"SVMs to {gap:g}" for gap in GAPS) + " | calls | upper bound | gap |")
         print("|---|" + "---|" * (len(GAPS) + 3))
         for words, generator, solves in METHODS:
-            oracle = MixedNormOracle(bank, y, 100.0, groups=groups, solves=solves, accuracy=1e-6)
+            oracle = MixedNormOracle(bank, y, 100.0, groups=groups, max_solves=solves, accuracy=1e-6)
             svms: list[int] = []
 
             def count(record, svms=svms) -> bool:

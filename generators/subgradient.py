@@ -35,7 +35,7 @@ class Subgradient(QueryPointGenerator):
 
     Notes
     -----
-    At a feasibility cut the step is Polyak's towards its half-space, ``violation / norm(normal)**2 * normal``.
+    At a feasibility cut the step is Polyak's toward its half-space, ``violation / norm(normal)**2 * normal``.
 
     References
     ----------

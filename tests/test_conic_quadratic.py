@@ -63,7 +63,7 @@ def test_quadratic_programs_agree_with_other_solvers(seed, generator):
     assert v[2:].min() >= -1e-8
 
 
-@pytest.mark.parametrize("arguments", [{}, {"split": False}, {"hold_rows": False}, {"hold_rows": True}], ids=repr)
+@pytest.mark.parametrize("arguments", [{}, {"multicut": False}, {"hold_rows": False}, {"hold_rows": True}], ids=repr)
 def test_the_options_change_the_way_and_not_the_end(arguments):
     P, c, A, b, cones = quadratic_program(5)
     known = solved(P, c, A, b, cp.CLARABEL)
@@ -73,7 +73,7 @@ def test_the_options_change_the_way_and_not_the_end(arguments):
     assert run.lower_bound - 1e-7 <= known <= run.upper_bound + 1e-7
     cuts = run.history.cuts
     assert any(isinstance(cut, FeasibilityCut) for cut in cuts) == (arguments.get("hold_rows") is False)
-    split = arguments.get("split", True)
+    split = arguments.get("multicut", True)
     assert all(bool(cut.summands) == split for cut in cuts if isinstance(cut, ObjectiveCut))
     assert oracle.identity() == ConicOracle(c, A, b, cones, P=P, domain=FreeSpace(8, 10.0), **arguments).identity()
 
@@ -85,7 +85,7 @@ def test_the_level_method_needs_fewer_calls_with_the_squares_as_parts(seed):
     P, A, b = root.T @ root, np.vstack([np.ones(n), -np.eye(n)]), np.r_[1.0, np.zeros(n)]
     c, domain = -P @ rng.random(n), FreeSpace(n, 10.0)
     split, whole = (
-        minimize(ConicOracle(c, A, b, [Zero(1), Nonnegative(n)], P=P, domain=domain, split=it), LevelSet())
+        minimize(ConicOracle(c, A, b, [Zero(1), Nonnegative(n)], P=P, domain=domain, multicut=it), LevelSet())
         for it in (True, False)
     )
     assert split.success
@@ -138,7 +138,7 @@ def test_negative_eigenvalues_that_are_rounding_do_not_make_it_concave():
 def test_curvature_serves_the_newton_bundle():
     rng = np.random.default_rng(1)
     R, c = rng.normal(size=(30, 20)), rng.normal(size=20)
-    oracle = ConicOracle(c, np.zeros((0, 20)), [], [], P=R.T @ R, domain=Simplex(20), split=False)
+    oracle = ConicOracle(c, np.zeros((0, 20)), [], [], P=R.T @ R, domain=Simplex(20), multicut=False)
     x = cp.Variable(20, nonneg=True)
     objective = 0.5 * cp.sum_squares(R @ x) + c @ x
     known = cp.Problem(cp.Minimize(objective), [cp.sum(x) == 1]).solve(solver=cp.CLARABEL)
@@ -246,7 +246,7 @@ def test_public_programs_are_proven(entry, generator):
     below, above = np.isfinite(lower), np.isfinite(upper)
     rows = [A[below] @ x >= lower[below], A[above] @ x <= upper[above]]
     objective = cp.Minimize(0.5 * cp.quad_form(x, P, assume_PSD=True) + data["q"] @ x + float(data["r"]))
-    oracle = ConicOracle.from_cvxpy(cp.Problem(objective, rows), split=not isinstance(generator, LevelSet))
+    oracle = ConicOracle.from_cvxpy(cp.Problem(objective, rows), multicut=not isinstance(generator, LevelSet))
     verdict = settle(oracle, generator, max_calls=2000)
     known = entry["resolved"]
     assert verdict.outcome is Outcome.OPTIMAL

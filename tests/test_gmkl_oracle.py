@@ -29,7 +29,7 @@ class HuberNorm(Regularizer):
         return d / np.sqrt(1.0 + d @ d)
 
 
-REGULARISERS = [
+REGULARIZERS = [
     LpRegularizer(1, power=1),
     LpRegularizer(1),
     LpRegularizer(4 / 3, power=1),
@@ -57,7 +57,7 @@ def points(p, count, seed=0):
     return made
 
 
-@pytest.mark.parametrize("r", [*REGULARISERS, HuberNorm()], ids=repr)
+@pytest.mark.parametrize("r", [*REGULARIZERS, HuberNorm()], ids=repr)
 @pytest.mark.parametrize("C", [0.5, 100.0])
 def test_conforms(check_oracle, r, C) -> None:
     X, y = problem()
@@ -94,7 +94,7 @@ def by_clarabel(bank: GramBank, y: np.ndarray, C: float, r: Regularizer) -> floa
 
 
 @pytest.mark.filterwarnings("ignore:pnorm with p:UserWarning")
-@pytest.mark.parametrize("r", REGULARISERS, ids=repr)
+@pytest.mark.parametrize("r", REGULARIZERS, ids=repr)
 def test_optimum_is_that_of_an_independent_solver(r) -> None:
     X, y = problem(n=24)
     squared = ((X[:, None] - X) ** 2).sum(axis=2)

@@ -218,8 +218,8 @@ ORACLES = {
     ),
     MixedNormOracle: Case(
         MixedNormOracle,
-        SVM_ARGUMENTS | {"groups": [[0, 1], [2]], "solves": None},
-        SVM | {"bank": [OTHER_BANK], "groups": [[[0], [1, 2]], [[1, 0], [2]], [[2], [0, 1]]], "solves": [1]},
+        SVM_ARGUMENTS | {"groups": [[0, 1], [2]], "max_solves": None},
+        SVM | {"bank": [OTHER_BANK], "groups": [[[0], [1, 2]], [[1, 0], [2]], [[2], [0, 1]]], "max_solves": [1]},
         SHORT,
     ),
     BendersOracle: Case(
@@ -243,7 +243,7 @@ ORACLES = {
             "cones": [Nonnegative(1), SecondOrder(2)],
             "domain": FreeSpace(3, 100.0),
             "P": np.diag([1.0, 2.0, 3.0]),
-            "split": True,
+            "multicut": True,
             "hold_rows": True,
         },
         {
@@ -258,7 +258,7 @@ ORACLES = {
             "cones": [[Nonnegative(3)], [Nonnegative(2), SecondOrder(1)], [Zero(1), SecondOrder(2)], [SecondOrder(3)]],
             "domain": [FreeSpace(3, next_to(100.0)), FreeSpace(3, 100.0, [0, 0, 5e-324]), Box(-np.ones(3), np.ones(3))],
             "P": [None, np.diag([1.0, 2.0, next_to(3.0)]), np.diag([2.0, 1.0, 3.0])],
-            "split": [False],
+            "multicut": [False],
             "hold_rows": [False],
             "offset": [5e-324],
             "tolerance": [next_to(1e-9)],

@@ -166,10 +166,10 @@ def test_an_exception_keeps_what_was_answered(tmp_path) -> None:
     class Fails(Counted):
         def query(self, query):
             if self.calls == 4:
-                raise OSError("the licence server is away")
+                raise OSError("the license server is away")
             return super().query(query)
 
-    with pytest.raises(OSError, match="licence"):
+    with pytest.raises(OSError, match="license"):
         minimize(Fails(absolute()), Kelley(), journal=tmp_path / "j", rtol=1e-12)
     oracle = Counted(absolute())
     result = minimize(oracle, Kelley(), journal=tmp_path / "j", rtol=1e-12, max_calls=6)
@@ -385,10 +385,10 @@ def test_an_oracle_that_fails_in_the_check_says_so_and_keeps_the_journal(tmp_pat
     before = (tmp_path / "j").read_bytes()
 
     def away(z):
-        raise OSError("the licence server is away")
+        raise OSError("the license server is away")
 
     oracle = FunctionOracle(away, Simplex(4), name="absolute")
-    with pytest.raises(OSError, match="licence") as caught:
+    with pytest.raises(OSError, match="license") as caught:
         minimize(oracle, Kelley(), journal=tmp_path / "j", rtol=1e-12)
     assert caught.value.result.n_calls == 0
     assert (tmp_path / "j").read_bytes() == before

@@ -221,10 +221,10 @@ def test_without_room_for_all_columns_the_rows_of_a_few_points_are_read():
         assert bank.largest == largest
 
 
-REGULARISERS = [LpRegularizer(p, 0.7) for p in EXPONENTS] + [EntropyRegularizer(0.7, [0.5, 2.0, 1.0])]
+REGULARIZERS = [LpRegularizer(p, 0.7) for p in EXPONENTS] + [EntropyRegularizer(0.7, [0.5, 2.0, 1.0])]
 
 
-@pytest.mark.parametrize("regularizer", REGULARISERS)
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
 def test_duals_of_regularizers(regularizer, monkeypatch):
     rng = np.random.default_rng(0)
     S = rng.uniform(0.5, 2.0, 3)
@@ -247,7 +247,7 @@ def test_duals_of_regularizers(regularizer, monkeypatch):
         np.testing.assert_allclose(dual.derivative(S).between(R), R @ derivative @ R.T, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("regularizer", REGULARISERS)
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
 def test_best_multiples_of_quadratic_forms(regularizer):
     rng = np.random.default_rng(0)
     dual = regularizer.smooth_dual(3)

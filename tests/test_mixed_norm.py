@@ -66,7 +66,9 @@ def by_clarabel(bank: GramBank, y: np.ndarray, C: float, groups) -> float:
 def test_optimum_is_that_of_an_independent_solver(generator, gap, solves) -> None:
     _, y, bank = problem()
     truth = by_clarabel(bank, y, 5.0, GROUPS)
-    result = minimize(MixedNormOracle(bank, y, 5.0, groups=GROUPS, solves=solves), generator, rtol=gap, max_calls=400)
+    result = minimize(
+        MixedNormOracle(bank, y, 5.0, groups=GROUPS, max_solves=solves), generator, rtol=gap, max_calls=400
+    )
     assert result.status is Status.CONVERGED, f"{result.message} {result.relative_gap}"
     assert result.lower_bound <= truth * (1 + 1e-6)
     assert result.upper_bound >= truth * (1 - 1e-6)
@@ -115,7 +117,7 @@ def test_every_group_is_used_and_within_a_group_few() -> None:
 
 def test_alternation_solves_one_svm_a_call_and_its_error_falls() -> None:
     _, y, bank = problem()
-    oracle = MixedNormOracle(bank, y, 5.0, groups=GROUPS, solves=1)
+    oracle = MixedNormOracle(bank, y, 5.0, groups=GROUPS, max_solves=1)
     result = minimize(oracle, MirrorDescent(), rtol=1e-2, max_calls=300, keep_cuts=True)
     assert result.status is Status.CONVERGED
     assert {cut.extras["n_solves"] for cut in result.history.cuts} == {1}
@@ -199,8 +201,8 @@ def test_groups_must_partition_the_kernels(groups, words) -> None:
 
 def test_other_bad_arguments() -> None:
     _, y, bank = problem()
-    with pytest.raises(InvalidArgument, match="`solves` must be a whole number of at least 1, got 0"):
-        MixedNormOracle(bank, y, 5.0, groups=GROUPS, solves=0)
+    with pytest.raises(InvalidArgument, match="`max_solves` must be a whole number of at least 1, got 0"):
+        MixedNormOracle(bank, y, 5.0, groups=GROUPS, max_solves=0)
     with pytest.raises(InvalidArgument, match=r"`query.point` must be in ProductOfSimplices"):
         MixedNormOracle(bank, y, 5.0, groups=GROUPS).query(Query(np.full(8, 0.5)))
     with pytest.raises(InvalidArgument, match="`scale` must be positive"):

@@ -185,7 +185,7 @@ CASES = {
             "P": "none",
             "offset": SIGNED,
             "domain": "none",
-            "split": FLAG,
+            "multicut": FLAG,
             "hold_rows": "none bool",
             "tolerance": NUMBER,
             "recover": "none function class",
@@ -194,7 +194,7 @@ CASES = {
     "ConicOracle.from_cvxpy": Case(
         O.ConicOracle.from_cvxpy,
         {"problem": cp.Problem(cp.Minimize(cp.sum(VARIABLE)), [VARIABLE >= 0])},
-        {"domain": "none", "split": FLAG, "hold_rows": "none bool", "tolerance": NUMBER, "problem": ""},
+        {"domain": "none", "multicut": FLAG, "hold_rows": "none bool", "tolerance": NUMBER, "problem": ""},
     ),
     "settle": Case(
         T.settle,
@@ -284,7 +284,7 @@ CASES = {
     "MixedNormOracle": Case(
         O.MixedNormOracle,
         {"bank": BANK, "y": LABELS, "groups": [[0, 1], [2]]},
-        {"accuracy": NUMBER, "loss": "none number", "C": "none number", "solves": "none"},
+        {"accuracy": NUMBER, "loss": "none number", "C": "none number", "max_solves": "none"},
     ),
     "solve_mkl": Case(
         O.solve_mkl,

@@ -150,7 +150,7 @@ def minimize_spectral(
         def direction(
             target: float, bend: Matrix, bent: Vector
         ) -> tuple[Vector, float, Matrix, Vector, Matrix, Vector]:
-            """Newton's direction towards ``V Z = target I``, second-order terms subtracted."""
+            """Newton's direction toward ``V Z = target I``, second-order terms subtracted."""
             R, rho = target * inverse - V - bend, target / z - eta - bent  # noqa: B023
             right = np.r_[-model.slope(R, rho), np.trace(R) + rho.sum()]
             solved = scipy.linalg.cho_solve(factor, right, check_finite=False)  # noqa: B023

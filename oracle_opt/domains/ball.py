@@ -38,7 +38,7 @@ class Ball(Domain):
         return f"Ball({self.dimension}, radius={self.radius:g}, center={short(self.center)})"
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
-        """Shrink towards the center; Euclidean only."""
+        """Shrink toward the center; Euclidean only."""
         if metric is not None:
             raise InvalidArgument("`metric` must be None on a Ball: its projection is Euclidean only")
         away = point - self.center

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 # Okabe and Ito's palette, told apart also by readers who confuse red and green, with a line style each.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), ":")
 SMALLEST_GAP = 1e-16
 QUANTILES = (0.1, 0.9)
@@ -100,8 +100,8 @@ def gap_matrix(part: pd.DataFrame) -> NDArray[np.float64]:
 
 def look(index: int) -> tuple[str, Any]:
     """Color and line style of the generator of this index: no pair twice among 49."""
-    turn, place = divmod(index, len(COLOURS))
-    return COLOURS[place], STYLES[(place + turn) % len(STYLES)]
+    turn, place = divmod(index, len(COLORS))
+    return COLORS[place], STYLES[(place + turn) % len(STYLES)]
 
 
 def _shown(name: str) -> str:

@@ -42,7 +42,7 @@ def check_oracle(
 ) -> None:
     """Check that an oracle keeps what generators, bounds, journals and the driver rely on.
 
-    It is asked at some points, half way between them, and at a small step from the first towards the others. Checked
+    It is asked at some points, half way between them, and at a small step from the first toward the others. Checked
     are: that each cut is one of its point, finite, of the right shape; that no cut, none of `summands` and none of
     `further` exceeds the value, plus its error, at any other point; that a `lower_bound` exceeds none; that feasibility
     cuts hold at all points that got a value; that the query point is left alone, and arrays given out are not changed
@@ -195,7 +195,7 @@ def _check_declarations(oracle: Oracle) -> None:
 def _places(
     domain: Domain, given: list[Vector] | None, known: list[Vector], step: float, count: int, seed: int
 ) -> list[Vector]:
-    """The points, those half way between neighbors, and those at a small step from the first towards the others."""
+    """The points, those half way between neighbors, and those at a small step from the first toward the others."""
     base = points_of(domain, count, np.random.default_rng(seed)) if given is None else given
     base = [*base, *known]
     middles = [0.5 * (x + z) for x, z in pairwise(base)]

@@ -241,13 +241,13 @@ class Gathered:
     def _rounded(self, slope: NDArray[np.longdouble], size: Vector) -> tuple[Vector, float]:
         """A slope, whose terms have these sizes, in floats, and the most that it is lifted by that within the bounds.
 
-        Each entry is rounded towards where x has more room: down where it may rise far, so that this costs nothing.
+        Each entry is rounded toward where x has more room: down where it may rise far, so that this costs nothing.
         """
         above, below = self.frame.upper - self.x, self.x - self.frame.lower
         result = slope.astype(float)
-        towards = np.where(above > below, -inf, inf)
+        toward = np.where(above > below, -inf, inf)
         wrong = np.where(above > below, result > slope, result < slope)
-        result = np.where(wrong, np.nextafter(result, towards), result)
+        result = np.where(wrong, np.nextafter(result, toward), result)
         off = (result - slope).astype(float)
         extended = EXTENDED * (self._longest + 2 * self._sums + self.n_summands + self.frame.longest_pull + 8)
         lift = np.maximum(off * above, -off * below)

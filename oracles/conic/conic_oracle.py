@@ -60,7 +60,7 @@ class ConicOracle(Oracle):
         equations leave generators that need an interior none.
     P : array_like or sparse matrix of shape (n, n), optional
         Symmetric and positive semidefinite; default: the objective is linear.
-    split : bool
+    multicut : bool
         Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
         linear function for each positive eigenvalue of P, as `summands`. `Kelley` then needs a dozen or two calls to
         1e-6, `AnalyticCenter` and `ProximalBundle` fewer, each of which takes longer; `LevelSet` is better off without.
@@ -134,7 +134,7 @@ class ConicOracle(Oracle):
         *,
         domain: Domain | None = None,
         P: Any = None,
-        split: bool = True,
+        multicut: bool = True,
         hold_rows: bool | None = None,
         offset: float = 0.0,
         tolerance: float = 1e-9,
@@ -147,7 +147,7 @@ class ConicOracle(Oracle):
         self.max_half_spaces = whole("max_half_spaces", max_half_spaces)
         self.domain = checked_domain(FreeSpace(n, 1e4) if domain is None else domain, n, "that of `c`")
         self.quadratic = None if self.problem.P is None else Quadratic(self.problem.P)
-        self.split = flag("split", split)
+        self.multicut = flag("multicut", multicut)
         self.hold_rows = None if hold_rows is None else flag("hold_rows", hold_rows)
         if recover is not None:
             callback("recover", recover, "a function of x")
@@ -187,7 +187,7 @@ class ConicOracle(Oracle):
         problem: cp.Problem,
         *,
         domain: Domain | None = None,
-        split: bool = True,
+        multicut: bool = True,
         hold_rows: bool | None = None,
         tolerance: float = 1e-9,
         max_half_spaces: int = 50,
@@ -201,7 +201,7 @@ class ConicOracle(Oracle):
         ----------
         problem : cvxpy.Problem
             Convex by cvxpy's rules.
-        domain, split, hold_rows, tolerance, max_half_spaces
+        domain, multicut, hold_rows, tolerance, max_half_spaces
             As above; the domain is one of cvxpy's canonical variables, so rather a `FreeSpace` than a box.
 
         Raises
@@ -225,7 +225,7 @@ class ConicOracle(Oracle):
         return cls.from_problem(
             form,
             domain=domain,
-            split=split,
+            multicut=multicut,
             hold_rows=hold_rows,
             tolerance=tolerance,
             max_half_spaces=max_half_spaces,
@@ -238,7 +238,7 @@ class ConicOracle(Oracle):
         problem: ConicProblem,
         *,
         domain: Domain | None = None,
-        split: bool = True,
+        multicut: bool = True,
         hold_rows: bool | None = None,
         tolerance: float = 1e-9,
         max_half_spaces: int = 50,
@@ -253,7 +253,7 @@ class ConicOracle(Oracle):
             problem.cones,
             domain=domain,
             P=problem.P,
-            split=split,
+            multicut=multicut,
             hold_rows=hold_rows,
             offset=problem.offset,
             tolerance=tolerance,
@@ -300,7 +300,7 @@ class ConicOracle(Oracle):
         if self.quadratic is None:
             return ObjectiveCut(x, linear, c)
         curved, pull = self.quadratic.at(x)
-        summands = (ObjectiveCut(x, linear, c), *self.quadratic.summands(x)) if self.split else ()
+        summands = (ObjectiveCut(x, linear, c), *self.quadratic.summands(x)) if self.multicut else ()
         answers = (Curvature(self.quadratic.roots.toarray()),) if wished else ()
         return ObjectiveCut(x, linear + curved, c + pull, summands=summands, answers=answers)
 
@@ -315,7 +315,7 @@ class ConicOracle(Oracle):
         if self.free is not None:
             words += f", minimizer in {self.free.identity()}"
         if self.quadratic is not None:
-            words += f", quadratic{' in summands' if self.split else ''} #{digest(self.quadratic.P)}"
+            words += f", quadratic{' in summands' if self.multicut else ''} #{digest(self.quadratic.P)}"
         return f"{super().identity()}, {len(it.cones)} cones {words}"
 
     def within(self, radius: float) -> ConicOracle:
@@ -331,7 +331,7 @@ class ConicOracle(Oracle):
         return ConicOracle.from_problem(
             self.problem,
             domain=FreeSpace(self.free.dimension, radius, self.free.center),
-            split=self.split,
+            multicut=self.multicut,
             hold_rows=self.hold_rows,
             tolerance=self.tolerance,
             max_half_spaces=self.max_half_spaces,

@@ -48,7 +48,7 @@ class MixedNormOracle(SVMOracle):
     groups : sequence of sequences of int
         Indices of the kernels of each group; together they are 0 .. p - 1, each once. The weights of a query point
         are in this order, group after group.
-    solves : int, optional
+    max_solves : int, optional
         At most so many SVMs a query, however large the error that is left. With 1 the run is the paper's alternation,
         Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
         methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
@@ -94,13 +94,13 @@ class MixedNormOracle(SVMOracle):
         *,
         groups: Sequence[Sequence[int]],
         C: float | ArrayLike | None = None,
-        solves: int | None = None,
+        max_solves: int | None = None,
         accuracy: float = 1e-8,
         max_steps: int = 10_000_000,
     ) -> None:
         self.bank = checked_bank(bank)
         self.groups = _checked_groups(groups, bank.n_kernels)
-        self.solves = None if solves is None else whole("solves", solves)
+        self.max_solves = None if max_solves is None else whole("max_solves", max_solves)
         self.domain = ProductOfSimplices([len(group) for group in self.groups])
         self._order = np.concatenate([np.asarray(group, dtype=np.intp) for group in self.groups])
         self._starts = np.cumsum((0, *self.domain.sizes[:-1]))
@@ -141,7 +141,7 @@ class MixedNormOracle(SVMOracle):
         """
         point = self._checked_point(query.point)
         wanted = self.accuracy if query.accuracy is None else query.accuracy
-        limit = MAX_SOLVES if self.solves is None else self.solves
+        limit = MAX_SOLVES if self.max_solves is None else self.max_solves
         n_solves = n_steps = 0
         tried: list[Vector] = []
         found: list[Vector] = []
@@ -204,7 +204,7 @@ class MixedNormOracle(SVMOracle):
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, accuracy and groups."""
-        return f"{super().identity()}, groups #{digest(self.groups)}, solves {self.solves}"
+        return f"{super().identity()}, groups #{digest(self.groups)}, solves {self.max_solves}"
 
     def _sums(self, values: Vector) -> Vector:
         """Sums over the groups."""

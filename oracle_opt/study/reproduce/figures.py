@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.study.plots import COLOURS
+from oracle_opt.study.plots import COLORS
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed
 from oracle_opt.study.reproduce.repetitions import Row
 
@@ -32,7 +32,7 @@ def save_panels(
     FigureCanvasAgg(figure)
     for axes, (title, curves) in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels.items(), strict=True):
         for index, (name, (xs, ys)) in enumerate(curves.items()):
-            look = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+            look = {"color": COLORS[index % len(COLORS)], "marker": MARKERS[index % len(MARKERS)]}
             axes.plot(xs, ys, label=name, linestyle="-" if lines else "none", markersize=4, **look)
         axes.set(title=title, xlabel=x, ylabel=y, xscale="log", yscale="log" if log_y else "linear")
         axes.grid(which="major", color="0.9", linewidth=0.7)
@@ -66,7 +66,7 @@ def _draw(path: Path, panels: Mapping[str, Mapping[str, list[tuple[float, float]
     for axes, (kind, methods) in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels.items(), strict=True):
         for index, (method, points) in enumerate(methods.items()):
             xs, ys = zip(*points, strict=True)
-            look = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+            look = {"color": COLORS[index % len(COLORS)], "marker": MARKERS[index % len(MARKERS)]}
             axes.plot(xs, ys, linestyle="none", label=method, **look)
         every = [value for points in methods.values() for point in points for value in point]
         wide = min(every) > 0 and max(every) > 20 * min(every)
