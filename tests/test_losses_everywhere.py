@@ -341,28 +341,6 @@ def test_a_dual_that_cannot_be_solved_is_refused(changed, words):
         MKLOracle(GramBank([np.eye(3)]), loss=Wrong())
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Hinge("a"), "`C` must be a positive number or an array of them, got 'a'"),
-        (lambda: Hinge([[1.0, 2.0]]), r"`C` must be a number or have shape \(n,\)"),
-        (lambda: Hinge(1.0, 3), "`class_weight` must map the labels -1 and .1 to factors, got 3"),
-        (lambda: SquaredHinge(1.0, {1: "a"}), r"`class_weight\[1\]` must be a number, got 'a'"),
-        (lambda: OneClass("a"), r"`nu` must be in \(0, 1\].* got 'a'"),
-        (lambda: EpsilonInsensitive(1.0, None), "`epsilon` must be a number >= 0.* got None"),
-        (lambda: solve_svm(np.eye(2), ["a", "b"], EpsilonInsensitive()), "`y` must be an array of targets"),
-        (lambda: solve_svm(np.eye(2), [1, -1], "hinge"), "`loss` must be a Loss such as .* got 'hinge'"),
-        (lambda: solve_svm(np.eye(2), [1, -1], Hinge), "`loss` must be a Loss .* call it: Hinge"),
-        (lambda: solve_svm(np.eye(2), [1, -1], accuracy="a"), "`accuracy` must be a number >= 0, got 'a'"),
-        (lambda: solve_svm(np.eye(2), [1, -1], max_steps=None), "`max_steps` must be a whole number >= 0, got None"),
-        (lambda: solve_svm(np.eye(2), [1, -1], start=[[1], [1, 2]]), "`start` must be an array of real numbers"),
-    ],
-)
-def test_things_of_the_wrong_kind_are_refused(make, words):
-    with pytest.raises(InvalidArgument, match=words):
-        make()
-
-
 def test_the_longest_multiple_is_the_last_in_the_box():
     dual = Hinge(np.array([1.0, 2.0, 3.0])).dual([1, -1, 1], 3)
     assert dual.longest_multiple(np.array([0.25, -0.75, 0.5])) == pytest.approx(8 / 3)

@@ -307,6 +307,10 @@ def unit_of(size: float) -> float:
 
 def check_options(accuracy: float, tolerance: float | None, max_steps: int) -> None:
     """Raise `InvalidArgument` unless the options of a solve can be used."""
+    # Of a small problem, checks are a good part: what is as usual is found out first.
+    usual = type(accuracy) is float and tolerance is None and type(max_steps) is int
+    if usual and 0.0 <= accuracy < np.inf and max_steps >= 0:
+        return
     for name, value in (("accuracy", accuracy), ("tolerance", tolerance)):
         if value is not None or name == "accuracy":
             real(name, value, least=0.0)
@@ -317,7 +321,7 @@ def checked_start(start: ArrayLike | None, n: int) -> Vector | None:
     """Return a start as float64, or raise `InvalidArgument` unless it is n finite numbers."""
     if start is None:
         return None
-    signed = floats("start", start)
+    signed = start if isinstance(start, np.ndarray) and start.dtype == np.float64 else floats("start", start)
     if signed.shape != (n,) or np.count_nonzero(np.isfinite(signed)) < signed.size:
         raise InvalidArgument(f"`start` must be {n} finite signed dual variables, got shape {signed.shape}")
     return signed

@@ -19,7 +19,7 @@ def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     """Return labels as float64, or raise `InvalidArgument` unless they are -1 and +1, both present."""
     if y is None:
         raise InvalidArgument("`y` must hold the labels -1 and +1, got None; without labels take `loss=OneClass()`")
-    labels = array_of("y", y, "the labels -1 and +1")
+    labels = y if isinstance(y, np.ndarray) else array_of("y", y, "the labels -1 and +1")
     if labels.ndim != 1 or labels.size == 0:
         raise InvalidArgument(f"`y` must have shape (n,), got {labels.shape}")
     # Of a small problem, checks are a good part.
@@ -66,6 +66,8 @@ def checked_targets(y: ArrayLike | None, n_points: int | None = None) -> Vector:
 
 def checked_C(C: float | ArrayLike) -> float | Vector:
     """Return weights of the loss, or raise `InvalidArgument` unless they are positive finite numbers."""
+    if type(C) is float and 0.0 < C < np.inf:
+        return C
     weights = floats("C", C, "a positive number, or one for each point")
     if weights.ndim > 1 or weights.size == 0:
         raise InvalidArgument(f"`C` must be a number or have shape (n,), got shape {weights.shape}")

@@ -53,6 +53,6 @@ def solve_csvc(
     >>> solution.alpha.tolist(), round(solution.dual_objective, 12)
     ([1.0, 1.0], 1.0)
     """
-    kernel = checked_kernel(K, "`K`") if flag("check", check) else np.asarray(K)
+    kernel = checked_kernel(K, "`K`") if check is True or flag("check", check) else np.asarray(K)
     dual = Hinge(C).dual(y, kernel.shape[0])
     return solve_dual(kernel, dual, start, accuracy, tolerance, max_steps)

@@ -81,7 +81,7 @@ def solve_svm(
     >>> solution.alpha.tolist(), round(solution.dual_objective, 12)
     ([1.0, 1.0], 1.0)
     """
-    kernel = checked_kernel(K, "`K`") if flag("check", check) else np.asarray(K)
+    kernel = checked_kernel(K, "`K`") if check is True or flag("check", check) else np.asarray(K)
     dual = checked_dual(Hinge(C=1.0) if loss is None else loss, y, kernel.shape[0])
     if dual.ridge is not None:
         kernel = dual.add_ridge(np.array(kernel, dtype=float))
