@@ -20,7 +20,7 @@ from oracle_opt.oracles import BendersOracle, ConicOracle, MaxEigenvalueOracle, 
 from oracle_opt.study import Outcome, settle
 
 sys.path.insert(0, str(ROOT / "tests"))
-from table import PROBLEMS
+from table_problems import PROBLEMS
 
 QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
 HEADINGS = ("instance", "size", "known", "upper bound", "lower bound", "proven gap", "ended", "calls", "seconds", "by")
@@ -180,7 +180,7 @@ def nonsmooth(entry, seconds):
     """Rows of a nonsmooth test function, by every cutting-plane method."""
     problem = next((problem for problem in PROBLEMS if problem.name.lower() == entry["name"].lower()), None)
     if problem is None:
-        say(f"{entry['name']}: no such function in tests/table.py, skipped")
+        say(f"{entry['name']}: no such function in tests/table_nonsmooth.py, skipped")
         return
     oracle = problem.make()
     size = str(oracle.domain.dimension)

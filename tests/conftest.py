@@ -32,3 +32,9 @@ def training_part():
 def check_oracle():
     """Function from an oracle and points: what the library checks of it, and errors as small as wished."""
     return functools.partial(testing.check_oracle, accuracies=(1e-2, 1e-10))
+
+
+@pytest.fixture
+def unflushed(monkeypatch):
+    """For tests that write many journals: nothing needs to reach the disk."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from table import PROBLEMS
+from table_problems import PROBLEMS
 
 from oracle_opt import (
     Box,

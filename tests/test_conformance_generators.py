@@ -6,7 +6,9 @@ import copy
 
 import numpy as np
 import pytest
-from table import GENERATORS, PROBLEMS, Entry, Problem
+from table import GENERATORS, Entry
+from table_nonsmooth import Problem
+from table_problems import PROBLEMS
 
 from oracle_opt import Box, CapabilityMismatch, SequentialGenerator, Simplex, Step, minimize
 from oracle_opt.testing import KnownProblem, check_generator, check_run

@@ -5,24 +5,37 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
+from identity_cases import (
+    BANK,
+    BLOCK,
+    CLASSES,
+    DISTANCES,
+    KERNELS,
+    NAMES_ALONE,
+    POINTS,
+    ROUNDS_ALONE,
+    Case,
+    Y,
+    answers_of,
+    fixed_beside,
+    next_to,
+    sells,
+    solve,
+    two_parameters,
+    ulp,
+)
+from identity_oracles import ORACLES
 from scipy import sparse
 
 import oracle_opt
 from oracle_opt import (
     Ball,
     Box,
-    Curvature,
     Domain,
-    FeasibilityCut,
     FreeSpace,
-    FunctionOracle,
     InvalidArgument,
     NonnegativeOrthant,
     Oracle,
@@ -39,343 +52,20 @@ from oracle_opt.oracles import (
     CvxpyOracle,
     ElasticNet,
     EntropyRegularizer,
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    GMKLOracle,
     GramBank,
-    HeldKarpOracle,
     KernelBank,
-    LagrangianOracle,
     LpRegularizer,
     MaxEigenvalueOracle,
-    MixedNormOracle,
     MKLOracle,
-    MulticommodityFlowOracle,
-    Nonnegative,
     PositiveSemidefinite,
     Power,
     ProductBank,
     RandomBlock,
     RBFBank,
-    RelaxedSolution,
-    SecondOrder,
     TwoStageProblem,
-    Zero,
     uci_bank,
 )
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
-
-
-def ulp(values, *places):
-    """The values with one entry, at one or several mirrored places, moved by its last bit."""
-    changed = np.array(values, dtype=float)
-    for place in places or [(0,) * changed.ndim]:
-        changed[place] = np.nextafter(changed[place], np.inf)
-    return changed
-
-
-def swapped(values, i, j):
-    """The values with two entries changed for each other."""
-    changed = np.array(values)
-    changed[[i, j]] = changed[[j, i]]
-    return changed
-
-
-def next_to(number):
-    return float(np.nextafter(number, np.inf))
-
-
-@dataclass
-class Case:
-    """What is made of which arguments; values that must change its identity, and arguments that need not, with why."""
-
-    make: Callable
-    arguments: dict[str, Any]
-    changed: dict[str, list[Any]]
-    exempt: dict[str, str] = field(default_factory=dict)
-    identity: Callable = lambda made: made.identity()
-
-
-RNG = np.random.default_rng(0)
-POINTS = RNG.normal(size=(6, 3))
-KERNELS = np.array([POINTS[:, :k] @ POINTS[:, :k].T + np.eye(6) for k in (1, 2, 3)])
-Y = np.array([1.0, -1, 1, -1, 1, -1])
-DISTANCES = ((POINTS[:, None] - POINTS[None]) ** 2).transpose(2, 0, 1)
-BANK = GramBank(KERNELS)
-OTHER_BANK = GramBank([ulp(KERNELS[0]), *KERNELS[1:]])
-ROUNDS_ALONE = "answers differ by rounding alone, and are certified"
-NAMES_ALONE = "names what is there; no number depends on it"
-
-SVM = {
-    "y": [-Y, swapped(Y, 0, 1)],
-    "loss": [
-        Hinge(next_to(3.0)),
-        ulp(np.full(6, 3.0), 4),
-        Hinge(3.0, class_weight={1: 2.0}),
-        SquaredHinge(3.0),
-        EpsilonInsensitive(3.0),
-    ],
-    "accuracy": [next_to(1e-8)],
-    "max_steps": [10],
-}
-SVM_ARGUMENTS = {"bank": BANK, "y": Y, "loss": Hinge(3.0), "accuracy": 1e-8, "max_steps": 1000}
-SHORT = {"C": "short for the loss Hinge(C)"}
-CLASSES = {"C": [next_to(3.0), ulp(np.full(6, 3.0), 4)], "class_weight": [{1: 2.0}, {1: 2.0, -1: next_to(1.0)}]}
-
-
-def answers_of(loss):
-    """Identity of an oracle with a loss."""
-    return MKLOracle(BANK, None if isinstance(loss, OneClass) else Y, loss).identity()
-
-
-def sells(**changes):
-    """A two-stage program whose random blocks vary all there is."""
-    given = {
-        "c": [1.0, 2.0],
-        "q": [-3.0, 1.0],
-        "T": [[-1.0, -0.5], [0.0, -0.25]],
-        "W": [[1.0, -1.0], [1.0, 0.5]],
-        "row_lower": [-10.0, -20.0],
-        "row_upper": [0.0, 2.0],
-        "blocks": [RandomBlock(**BLOCK)],
-        "A": [[1.0, 1.0], [1.0, -1.0]],
-        "first_lower": [-9.0, -8.0],
-        "first_upper": [9.0, 8.0],
-        "x_lower": [0.0, 0.5],
-        "x_upper": [10.0, 10.0],
-        "y_lower": [0.0, 0.0],
-        "y_upper": [5.0, 6.0],
-        "offset": 0.5,
-        "names": ["a", "b"],
-    }
-    return given | changes
-
-
-BLOCK = {
-    "probabilities": [0.25, 0.75],
-    "rows": [1],
-    "rhs": [[2.0], [6.0]],
-    "cost_columns": [0],
-    "cost": [[-3.0], [-2.0]],
-    "technology_entries": [[0, 1]],
-    "technology": [[-0.5], [-0.75]],
-    "recourse_entries": [[0, 0]],
-    "recourse": [[1.0], [2.0]],
-    "name": "demand",
-}
-
-
-def sparse_in(values, places):
-    """A sparse matrix of order 3 with these values in these places."""
-    return sparse.csr_array((values, np.transpose(places)), shape=(3, 3))
-
-
-def of_cvxpy(bound=1.0, nonneg=False, offset=0.0, power=2.0, constant=None):
-    x, p = cp.Variable(2, nonneg=nonneg), cp.Parameter(2, name="p")
-    c = np.array([1.0, 2.0]) if constant is None else constant
-    return cp.Problem(cp.Minimize(cp.sum(cp.power(x - p, power)) + c @ x + offset), [x <= bound])
-
-
-def fixed_beside(value):
-    x, p, q = cp.Variable(), cp.Parameter(name="p"), cp.Parameter(name="q")
-    q.value = value
-    return cp.Problem(cp.Minimize(cp.square(x - p) + q * x), [x >= 0]), [p]
-
-
-def two_parameters(order=(0, 1)):
-    x, p, q = cp.Variable(), cp.Parameter(name="p"), cp.Parameter(name="q")
-    parameters = [p, q]
-    return cp.Problem(cp.Minimize(cp.square(x - p) + cp.square(2 * x - q))), [parameters[i] for i in order]
-
-
-def solve(u):
-    return RelaxedSolution(0.0, np.zeros(2))
-
-
-ORACLES = {
-    FunctionOracle: Case(
-        FunctionOracle,
-        {"function": solve, "domain": Box([0, 0], [1, 1]), "gives": (), "convex": True},
-        {
-            "function": [lambda z: (z.sum(), np.ones(2))],
-            "domain": [Box([0, 0], [1, next_to(1.0)])],
-            "gives": [(FeasibilityCut,), (Curvature,)],
-            "convex": [False],
-            "name": ["other"],
-        },
-    ),
-    MKLOracle: Case(MKLOracle, SVM_ARGUMENTS, SVM | {"bank": [OTHER_BANK]}, SHORT),
-    GMKLOracle: Case(
-        GMKLOracle,
-        SVM_ARGUMENTS | {"regularizer": LpRegularizer(2.0), "radius": 10.0},
-        SVM
-        | {
-            "bank": [OTHER_BANK, ProductBank(DISTANCES), ProductBank.from_points(POINTS)],
-            "regularizer": [LpRegularizer(next_to(2.0)), ElasticNet(), EntropyRegularizer()],
-            "radius": [next_to(10.0), np.inf],
-        },
-        SHORT,
-    ),
-    MixedNormOracle: Case(
-        MixedNormOracle,
-        SVM_ARGUMENTS | {"groups": [[0, 1], [2]], "max_solves": None},
-        SVM | {"bank": [OTHER_BANK], "groups": [[[0], [1, 2]], [[1, 0], [2]], [[2], [0, 1]]], "max_solves": [1]},
-        SHORT,
-    ),
-    BendersOracle: Case(
-        BendersOracle,
-        {"problem": TwoStageProblem(**sells()), "n_samples": 20, "seed": 0, "n_summands": 1, "radius": 1e6},
-        {
-            "problem": [TwoStageProblem(**sells(offset=0.25))],  # the case below changes all of it
-            "n_samples": [None, 19],
-            "seed": [1],
-            "n_summands": [2],
-            "radius": [5.0],
-        },
-        {"n_threads": "scenarios are gathered in order: no answer depends on it"},
-    ),
-    ConicOracle: Case(
-        ConicOracle,
-        {
-            "c": [1.0, 2.0, 3.0],
-            "A": sparse_in([-1.0, -2.0, -3.0], [(0, 0), (1, 1), (2, 1)]),
-            "b": [1.0, 1.0, 2.0],
-            "cones": [Nonnegative(1), SecondOrder(2)],
-            "domain": FreeSpace(3, 100.0),
-            "P": np.diag([1.0, 2.0, 3.0]),
-            "multicut": True,
-            "hold_rows": True,
-        },
-        {
-            "c": [ulp([1.0, 2.0, 3.0], 1)],
-            "A": [
-                sparse_in([-1.0, -2.0, -next_to(3.0)], [(0, 0), (1, 1), (2, 1)]),
-                sparse_in([-1.0, -2.0, -3.0], [(0, 0), (1, 1), (2, 2)]),
-                sparse_in([-1.0, -2.0, -3.0], [(0, 0), (1, 1), (1, 2)]),
-                sparse_in([-1.0, -2.0, -3.0], [(0, 0), (2, 1), (2, 2)]),
-            ],
-            "b": [ulp([1.0, 1.0, 2.0], 2), swapped([1.0, 1.0, 2.0], 1, 2)],
-            "cones": [[Nonnegative(3)], [Nonnegative(2), SecondOrder(1)], [Zero(1), SecondOrder(2)], [SecondOrder(3)]],
-            "domain": [FreeSpace(3, next_to(100.0)), FreeSpace(3, 100.0, [0, 0, 5e-324]), Box(-np.ones(3), np.ones(3))],
-            "P": [None, np.diag([1.0, 2.0, next_to(3.0)]), np.diag([2.0, 1.0, 3.0])],
-            "multicut": [False],
-            "hold_rows": [False],
-            "offset": [5e-324],
-            "tolerance": [next_to(1e-9)],
-            "max_half_spaces": [49],
-        },
-        {"recover": "leads from a point to the variables of the model: no answer depends on it"},
-    ),
-    MaxEigenvalueOracle: Case(
-        MaxEigenvalueOracle,
-        {
-            "C": sparse_in([1.0, 2.0, 2.0], [(0, 0), (0, 1), (1, 0)]),
-            "A": [np.eye(3), np.diag([1.0, 0, 0])],
-            "b": [1.0, 2.0],
-            "domain": FreeSpace(2, 10.0),
-            "n_vectors": 2,
-        },
-        {
-            "C": [
-                sparse_in([next_to(1.0), 2.0, 2.0], [(0, 0), (0, 1), (1, 0)]),
-                sparse_in([1.0, 2.0, 2.0], [(1, 1), (0, 1), (1, 0)]),
-                sparse_in([1.0, 2.0, 2.0], [(2, 2), (0, 1), (1, 0)]),
-                sparse_in([1.0, 2.0, 2.0], [(0, 0), (0, 2), (2, 0)]),
-            ],
-            "A": [
-                [np.diag([1.0, 1.0, next_to(1.0)]), np.diag([1.0, 0, 0])],
-                [np.diag([1.0, 0, 0]), np.eye(3)],
-                [np.eye(3), np.diag([0, 1.0, 0])],
-            ],
-            "b": [ulp([1.0, 2.0], 1), [2.0, 1.0]],
-            "trace": [next_to(1.0)],
-            "domain": [FreeSpace(2, next_to(10.0)), None],
-            "n_vectors": [1],
-            "within": [next_to(0.1)],
-            "lanczos_from": [3],
-        },
-    ),
-    LagrangianOracle: Case(
-        LagrangianOracle,
-        {"solve": solve, "rhs": [1.0, 2.0], "inequality": [True, False], "maximize": False, "radius": 1e4},
-        {
-            "solve": [lambda u: RelaxedSolution(1.0, np.zeros(2))],
-            "rhs": [ulp([1.0, 2.0]), [2.0, 1.0]],
-            "inequality": [[False, True], True, False],
-            "maximize": [True],
-            "radius": [next_to(1e4)],
-            "domain": [NonnegativeOrthant(2, 1e4)],
-            "name": ["other"],
-        },
-    ),
-    HeldKarpOracle: Case(
-        HeldKarpOracle,
-        {"distances": KERNELS[2], "special": 0},
-        {
-            "distances": [ulp(KERNELS[2], (0, 3), (3, 0)), KERNELS[1]],
-            "special": [1],
-            "radius": [1.0],
-        },
-    ),
-    GeneralizedAssignmentOracle: Case(
-        GeneralizedAssignmentOracle,
-        {"costs": [[1, 2, 3.0], [4, 4, 1]], "uses": [[2, 2, 2], [1, 1, 1]], "capacities": [3, 2]},
-        {
-            "costs": [ulp([[1, 2, 3.0], [4, 4, 1]], (0, 0))],
-            "uses": [[[2, 2, 2], [1, 1, 2]]],
-            "capacities": [[3, 3]],
-            "maximize": [True],
-            "multicut": [True],
-            "radius": [1.0],
-        },
-    ),
-    FacilityLocationOracle: Case(
-        FacilityLocationOracle,
-        {"opening": [2.0, 2.0], "costs": [[1, 1, 5.0], [5, 2, 1]]},
-        {
-            "opening": [ulp([2.0, 2.0], 1)],
-            "costs": [ulp([[1, 1, 5.0], [5, 2, 1]], (0, 2))],
-            "multicut": [True],
-        },
-    ),
-    MulticommodityFlowOracle: Case(
-        MulticommodityFlowOracle,
-        {
-            "arcs": [[0, 1], [0, 2], [2, 1], [1, 2]],
-            "costs": [1.0, 2, 2, 2],
-            "capacities": [1.0, 9, 9, np.inf],
-            "commodities": [[0, 1], [2, 1]],
-            "demands": [2.0, 1.0],
-        },
-        {
-            "arcs": [[[0, 1], [0, 2], [2, 1], [1, 0]]],
-            "costs": [ulp([1.0, 2, 2, 2], 3)],
-            "capacities": [ulp([1.0, 9, 9, np.inf], 1), [1.0, 9, np.inf, 9]],
-            "commodities": [[[0, 1], [0, 2]]],
-            "demands": [ulp([2.0, 1.0], 1)],
-            "multicut": [True],
-            "radius": [3.0],
-        },
-    ),
-    CvxpyOracle: Case(
-        CvxpyOracle,
-        {"problem": of_cvxpy(), "domain": Box([-1, -1], [1, 1])},
-        {
-            "problem": [
-                of_cvxpy(bound=next_to(1.0)),
-                of_cvxpy(nonneg=True),
-                of_cvxpy(offset=5e-324),
-                of_cvxpy(power=4.0),
-                of_cvxpy(constant=ulp([1.0, 2.0], 1)),
-            ],
-            "domain": [Box([-1, -1], [1, next_to(1.0)]), None],
-            "solver": ["SCS"],
-            "options": [{"max_iter": 100}, {"max_iter": 101}],
-            "accuracy": [next_to(1e-8)],
-        },
-        {"parameters": "fixed and reordered parameters have tests of their own below", "radius": "so has it"},
-    ),
-}
 
 OTHERS = {
     TwoStageProblem: Case(
@@ -522,6 +212,8 @@ OTHERS = {
     Power: Case(Power, {"exponent": 0.5}, {"exponent": [next_to(0.5)]}, identity=fingerprint),
     PositiveSemidefinite: Case(PositiveSemidefinite, {"order": 2}, {"order": [3]}, identity=fingerprint),
 }
+
+
 CASES = ORACLES | OTHERS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
-from test_identities import ORACLES
+from identity_oracles import ORACLES
 
 import oracle_opt
 from oracle_opt import (

@@ -1,0 +1,239 @@
+"""Oracles, and each of their arguments changed by the least there is, or exempt with a reason."""
+
+from __future__ import annotations
+
+import numpy as np
+from identity_cases import (
+    DISTANCES,
+    KERNELS,
+    OTHER_BANK,
+    POINTS,
+    SHORT,
+    SVM,
+    SVM_ARGUMENTS,
+    Case,
+    next_to,
+    of_cvxpy,
+    sells,
+    solve,
+    sparse_in,
+    swapped,
+    ulp,
+)
+
+from oracle_opt import (
+    Box,
+    Curvature,
+    FeasibilityCut,
+    FreeSpace,
+    FunctionOracle,
+    NonnegativeOrthant,
+)
+from oracle_opt.oracles import (
+    BendersOracle,
+    ConicOracle,
+    CvxpyOracle,
+    ElasticNet,
+    EntropyRegularizer,
+    FacilityLocationOracle,
+    GeneralizedAssignmentOracle,
+    GMKLOracle,
+    HeldKarpOracle,
+    LagrangianOracle,
+    LpRegularizer,
+    MaxEigenvalueOracle,
+    MixedNormOracle,
+    MKLOracle,
+    MulticommodityFlowOracle,
+    Nonnegative,
+    ProductBank,
+    RelaxedSolution,
+    SecondOrder,
+    TwoStageProblem,
+    Zero,
+)
+
+ORACLES = {
+    FunctionOracle: Case(
+        FunctionOracle,
+        {"function": solve, "domain": Box([0, 0], [1, 1]), "gives": (), "convex": True},
+        {
+            "function": [lambda z: (z.sum(), np.ones(2))],
+            "domain": [Box([0, 0], [1, next_to(1.0)])],
+            "gives": [(FeasibilityCut,), (Curvature,)],
+            "convex": [False],
+            "name": ["other"],
+        },
+    ),
+    MKLOracle: Case(MKLOracle, SVM_ARGUMENTS, SVM | {"bank": [OTHER_BANK]}, SHORT),
+    GMKLOracle: Case(
+        GMKLOracle,
+        SVM_ARGUMENTS | {"regularizer": LpRegularizer(2.0), "radius": 10.0},
+        SVM
+        | {
+            "bank": [OTHER_BANK, ProductBank(DISTANCES), ProductBank.from_points(POINTS)],
+            "regularizer": [LpRegularizer(next_to(2.0)), ElasticNet(), EntropyRegularizer()],
+            "radius": [next_to(10.0), np.inf],
+        },
+        SHORT,
+    ),
+    MixedNormOracle: Case(
+        MixedNormOracle,
+        SVM_ARGUMENTS | {"groups": [[0, 1], [2]], "max_solves": None},
+        SVM | {"bank": [OTHER_BANK], "groups": [[[0], [1, 2]], [[1, 0], [2]], [[2], [0, 1]]], "max_solves": [1]},
+        SHORT,
+    ),
+    BendersOracle: Case(
+        BendersOracle,
+        {"problem": TwoStageProblem(**sells()), "n_samples": 20, "seed": 0, "n_summands": 1, "radius": 1e6},
+        {
+            "problem": [TwoStageProblem(**sells(offset=0.25))],  # the case below changes all of it
+            "n_samples": [None, 19],
+            "seed": [1],
+            "n_summands": [2],
+            "radius": [5.0],
+        },
+        {"n_threads": "scenarios are gathered in order: no answer depends on it"},
+    ),
+    ConicOracle: Case(
+        ConicOracle,
+        {
+            "c": [1.0, 2.0, 3.0],
+            "A": sparse_in([-1.0, -2.0, -3.0], [(0, 0), (1, 1), (2, 1)]),
+            "b": [1.0, 1.0, 2.0],
+            "cones": [Nonnegative(1), SecondOrder(2)],
+            "domain": FreeSpace(3, 100.0),
+            "P": np.diag([1.0, 2.0, 3.0]),
+            "multicut": True,
+            "hold_rows": True,
+        },
+        {
+            "c": [ulp([1.0, 2.0, 3.0], 1)],
+            "A": [
+                sparse_in([-1.0, -2.0, -next_to(3.0)], [(0, 0), (1, 1), (2, 1)]),
+                sparse_in([-1.0, -2.0, -3.0], [(0, 0), (1, 1), (2, 2)]),
+                sparse_in([-1.0, -2.0, -3.0], [(0, 0), (1, 1), (1, 2)]),
+                sparse_in([-1.0, -2.0, -3.0], [(0, 0), (2, 1), (2, 2)]),
+            ],
+            "b": [ulp([1.0, 1.0, 2.0], 2), swapped([1.0, 1.0, 2.0], 1, 2)],
+            "cones": [[Nonnegative(3)], [Nonnegative(2), SecondOrder(1)], [Zero(1), SecondOrder(2)], [SecondOrder(3)]],
+            "domain": [FreeSpace(3, next_to(100.0)), FreeSpace(3, 100.0, [0, 0, 5e-324]), Box(-np.ones(3), np.ones(3))],
+            "P": [None, np.diag([1.0, 2.0, next_to(3.0)]), np.diag([2.0, 1.0, 3.0])],
+            "multicut": [False],
+            "hold_rows": [False],
+            "offset": [5e-324],
+            "tolerance": [next_to(1e-9)],
+            "max_half_spaces": [49],
+        },
+        {"recover": "leads from a point to the variables of the model: no answer depends on it"},
+    ),
+    MaxEigenvalueOracle: Case(
+        MaxEigenvalueOracle,
+        {
+            "C": sparse_in([1.0, 2.0, 2.0], [(0, 0), (0, 1), (1, 0)]),
+            "A": [np.eye(3), np.diag([1.0, 0, 0])],
+            "b": [1.0, 2.0],
+            "domain": FreeSpace(2, 10.0),
+            "n_vectors": 2,
+        },
+        {
+            "C": [
+                sparse_in([next_to(1.0), 2.0, 2.0], [(0, 0), (0, 1), (1, 0)]),
+                sparse_in([1.0, 2.0, 2.0], [(1, 1), (0, 1), (1, 0)]),
+                sparse_in([1.0, 2.0, 2.0], [(2, 2), (0, 1), (1, 0)]),
+                sparse_in([1.0, 2.0, 2.0], [(0, 0), (0, 2), (2, 0)]),
+            ],
+            "A": [
+                [np.diag([1.0, 1.0, next_to(1.0)]), np.diag([1.0, 0, 0])],
+                [np.diag([1.0, 0, 0]), np.eye(3)],
+                [np.eye(3), np.diag([0, 1.0, 0])],
+            ],
+            "b": [ulp([1.0, 2.0], 1), [2.0, 1.0]],
+            "trace": [next_to(1.0)],
+            "domain": [FreeSpace(2, next_to(10.0)), None],
+            "n_vectors": [1],
+            "within": [next_to(0.1)],
+            "lanczos_from": [3],
+        },
+    ),
+    LagrangianOracle: Case(
+        LagrangianOracle,
+        {"solve": solve, "rhs": [1.0, 2.0], "inequality": [True, False], "maximize": False, "radius": 1e4},
+        {
+            "solve": [lambda u: RelaxedSolution(1.0, np.zeros(2))],
+            "rhs": [ulp([1.0, 2.0]), [2.0, 1.0]],
+            "inequality": [[False, True], True, False],
+            "maximize": [True],
+            "radius": [next_to(1e4)],
+            "domain": [NonnegativeOrthant(2, 1e4)],
+            "name": ["other"],
+        },
+    ),
+    HeldKarpOracle: Case(
+        HeldKarpOracle,
+        {"distances": KERNELS[2], "special": 0},
+        {
+            "distances": [ulp(KERNELS[2], (0, 3), (3, 0)), KERNELS[1]],
+            "special": [1],
+            "radius": [1.0],
+        },
+    ),
+    GeneralizedAssignmentOracle: Case(
+        GeneralizedAssignmentOracle,
+        {"costs": [[1, 2, 3.0], [4, 4, 1]], "uses": [[2, 2, 2], [1, 1, 1]], "capacities": [3, 2]},
+        {
+            "costs": [ulp([[1, 2, 3.0], [4, 4, 1]], (0, 0))],
+            "uses": [[[2, 2, 2], [1, 1, 2]]],
+            "capacities": [[3, 3]],
+            "maximize": [True],
+            "multicut": [True],
+            "radius": [1.0],
+        },
+    ),
+    FacilityLocationOracle: Case(
+        FacilityLocationOracle,
+        {"opening": [2.0, 2.0], "costs": [[1, 1, 5.0], [5, 2, 1]]},
+        {
+            "opening": [ulp([2.0, 2.0], 1)],
+            "costs": [ulp([[1, 1, 5.0], [5, 2, 1]], (0, 2))],
+            "multicut": [True],
+        },
+    ),
+    MulticommodityFlowOracle: Case(
+        MulticommodityFlowOracle,
+        {
+            "arcs": [[0, 1], [0, 2], [2, 1], [1, 2]],
+            "costs": [1.0, 2, 2, 2],
+            "capacities": [1.0, 9, 9, np.inf],
+            "commodities": [[0, 1], [2, 1]],
+            "demands": [2.0, 1.0],
+        },
+        {
+            "arcs": [[[0, 1], [0, 2], [2, 1], [1, 0]]],
+            "costs": [ulp([1.0, 2, 2, 2], 3)],
+            "capacities": [ulp([1.0, 9, 9, np.inf], 1), [1.0, 9, np.inf, 9]],
+            "commodities": [[[0, 1], [0, 2]]],
+            "demands": [ulp([2.0, 1.0], 1)],
+            "multicut": [True],
+            "radius": [3.0],
+        },
+    ),
+    CvxpyOracle: Case(
+        CvxpyOracle,
+        {"problem": of_cvxpy(), "domain": Box([-1, -1], [1, 1])},
+        {
+            "problem": [
+                of_cvxpy(bound=next_to(1.0)),
+                of_cvxpy(nonneg=True),
+                of_cvxpy(offset=5e-324),
+                of_cvxpy(power=4.0),
+                of_cvxpy(constant=ulp([1.0, 2.0], 1)),
+            ],
+            "domain": [Box([-1, -1], [1, next_to(1.0)]), None],
+            "solver": ["SCS"],
+            "options": [{"max_iter": 100}, {"max_iter": 101}],
+            "accuracy": [next_to(1e-8)],
+        },
+        {"parameters": "fixed and reordered parameters have tests of their own below", "radius": "so has it"},
+    ),
+}
