@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from oracle_opt._journal_entries import cut_fields
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, Query
 from oracle_opt.driver import minimize
@@ -11,7 +14,7 @@ from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.oracle import Oracle
 from oracle_opt.result import History, Result, Status
-from oracle_opt.testing.conformance import ConformanceError, ruled
+from oracle_opt.testing.conformance import ConformanceError, changed, ruled
 from oracle_opt.testing.known_problems import KnownProblem
 
 PROOFS = ("oracle_bound", "cut_bound", "model_bound", "average_bound")
@@ -30,21 +33,26 @@ class Watched(Oracle):
     ----------
     asked : list of ndarray
         The query points.
+    given : list of pairs
+        The cuts, each with a copy of all that it held.
     """
 
     def __init__(self, inner: Oracle) -> None:
         self.inner, self.domain, self.convex = inner, inner.domain, inner.convex
         self.gives = inner.gives
         self.asked: list[Vector] = []
+        self.given: list[tuple[Cut, dict[str, Any]]] = []
 
     def reset(self) -> None:
         """Let the inner oracle forget."""
         self.inner.reset()
 
     def query(self, query: Query) -> Cut:
-        """Remember the point, and ask the inner oracle."""
+        """Ask the inner oracle, and remember point and answer."""
         self.asked.append(query.point.copy())
-        return self.inner.query(query)
+        cut = self.inner.query(query)
+        self.given.append((cut, copied(cut)))
+        return cut
 
     def resume(self, cut: Cut) -> None:
         """Let the inner oracle resume."""
@@ -53,6 +61,25 @@ class Watched(Oracle):
     def identity(self) -> str:
         """That of the inner oracle."""
         return self.inner.identity()
+
+
+def copied(cut: Cut) -> dict[str, Any]:
+    """All that a cut holds now, extras aside, by names."""
+    fields = cut_fields(cut).items()
+    return {name: np.array(value) for name, value in fields if "extras/" not in name}
+
+
+def leave_alone(subject: str, cut: Cut, before: dict[str, Any]) -> None:
+    """Raise `ConformanceError` if a cut no longer holds what it did."""
+    for name, value in copied(cut).items():
+        if changed(before[name], value):
+            raise ConformanceError(
+                subject,
+                rule="`tell` leaves the cut alone",
+                seen=f"it changed `{name}`",
+                advice="work on a copy; the driver, the history and the journal keep the same cut",
+                at={"point": before["point"]},
+            )
 
 
 def named(generator: QueryPointGenerator, problem: KnownProblem) -> str:
@@ -107,6 +134,8 @@ def check_run(
             advice="see the traceback above",
             at={"last query point": oracle.asked[-1]} if oracle.asked else {},
         ) from raised
+    for cut, before in oracle.given:
+        leave_alone(subject, cut, before)
     _check_points(subject, oracle, result, start)
     if np.isfinite(problem.optimum):
         _check_bounds(subject, problem, result)
