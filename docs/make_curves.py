@@ -54,7 +54,8 @@ CURVES: dict[str, tuple[QueryPointGenerator, str, str]] = {
     "ReducedGradient()": (ReducedGradient(), "#56B4E9", "-"),
     "FixedPoint()": (FixedPoint(), "#000000", "-"),
 }
-# In the tables alone: the picture is full. The ellipsoid method, of hundreds of dear calls to 1e-1, is left out.
+# These stand in the tables alone, as the picture is full. The ellipsoid method, which needs hundreds of expensive
+# calls to reach 1e-1, is left out.
 FURTHER: dict[str, tuple[QueryPointGenerator, str, str]] = {
     "ProjectedGradient()": (ProjectedGradient(), "#44AA99", "-"),
     "QuasiNewton()": (QuasiNewton(), "#882255", "-"),

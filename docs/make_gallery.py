@@ -86,7 +86,7 @@ PAGES = {
         1e-6, ("Kelley()", "AnalyticCenter()", "LevelSet()", "ProximalBundle()"), "its cuts carry those of the squares"
     ),
     "conic_semidefinite": Page(1e-5, BY_CENTER, "deep interior points: steadier on larger ones, see below"),
-    "conic_second_order": Page(1e-6, BY_BUNDLE, "few variables and many half-spaces a call"),
+    "conic_second_order": Page(1e-6, BY_BUNDLE, "few variables and many half-spaces per call"),
     "conic_exponential": Page(1e-6, BY_BUNDLE, "the same"),
     "max_eigenvalue": Page(1e-5, ("SpectralBundle()", *BY_LEVEL, SUBGRADIENT), "eigenvectors and curvature"),
     "benders": Page(1e-6, (*BY_BUNDLE, "Ellipsoid()"), "piecewise linear: ends at a vertex"),

@@ -98,7 +98,7 @@ class MaxEigenvalueOracle(Oracle):
         if not isinstance(A, Sequence | np.ndarray) or isinstance(A, str):
             raise InvalidArgument(f"`A` must be a sequence of matrices, got {shown(A)}")
         if self.b.ndim != 1 or len(A) != self.b.size or not self.b.size:
-            raise InvalidArgument(f"`b` must have shape ({len(A)},), one entry a matrix of `A`, got {self.b.shape}")
+            raise InvalidArgument(f"`b` must have shape ({len(A)},), one entry per matrix of `A`, got {self.b.shape}")
         self.C = _symmetric("C", C, None)
         self.order = self.C.shape[0]
         matrices = [_symmetric(f"A[{i}]", one, self.order) for i, one in enumerate(A)]

@@ -1,4 +1,4 @@
-"""The proximal bundle method, and its peers, on a stochastic program with a cut a scenario."""
+"""The proximal bundle method, and its peers, on a stochastic program with a cut per scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear programs over the cuts, one row a cut; one of them minimizes the cutting-plane model."""
+"""Linear programs over the cuts, one row per cut; one of them minimizes the cutting-plane model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ModelMinimum:
 
 
 class CutLP(ABC):
-    """``min t`` over z of the domain and t; a row a cut, ``scale_i (slope_i @ z + constant_i - level) <= w_i t``.
+    """``min t`` over z of the domain and t; a row per cut, ``scale_i (slope_i @ z + constant_i - level) <= w_i t``.
 
     On simplices a vertex has no more non-zero coordinates than there are rows. So HiGHS is given the columns that
     matter, the others stand at zero. With y the row multipliers, column k outside has the reduced cost

@@ -42,7 +42,7 @@ class Curvature(Answer):
         return cls(arrays["factor"])
 
     def check(self, cut: ObjectiveCut) -> None:
-        """Refuse what is not a finite matrix with a column a variable."""
+        """Refuse what is not a finite matrix with a column per variable."""
         factor, n = self.factor, len(cut.point)
         fits = type(factor) is np.ndarray and factor.ndim == 2 and factor.shape[1] == n
         if not (fits and factor.dtype.kind == "f" and isfinite(float(np.vdot(factor, factor)))):

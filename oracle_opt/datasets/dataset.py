@@ -21,7 +21,7 @@ class Dataset:
     name : str
         Its name, or its file's name without folder and endings.
     X : ndarray or scipy.sparse.csr_array of shape (n, d)
-        Float64, one row a point. Sparse for LIBSVM files, dense for all else; `dense` gives an array either way.
+        Float64, one row per point. Sparse for LIBSVM files, dense for all else; `dense` gives an array either way.
     y : ndarray of shape (n,)
         Labels -1.0 and 1.0.
     feature_names : tuple of str

@@ -1,4 +1,4 @@
-"""Domains: simple known sets, one class a file."""
+"""Domains: simple known sets, one class per file."""
 
 from oracle_opt.domains.ball import Ball
 from oracle_opt.domains.box import Box

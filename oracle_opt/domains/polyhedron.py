@@ -176,7 +176,7 @@ class Polyhedron(Domain):
         return 0.0
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
-        """Nearest point, through the dual, one variable a row; a point inside is its own."""
+        """Nearest point, through the dual, one variable per row; a point inside is its own."""
         if self._violation(point) <= 1e-10 * max(1.0, float(np.abs(point).max())):
             return np.clip(point, self.lower, self.upper)
         weights = np.ones(self.dimension) if metric is None else metric / metric.max()

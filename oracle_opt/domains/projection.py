@@ -1,4 +1,4 @@
-"""Projection of a point on a domain cut by half-spaces, through the dual: one variable a cut, not a coordinate."""
+"""Projection of a point on a domain cut by half-spaces, through the dual: one variable per cut, not a coordinate."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ QUANTILES = (0.1, 0.9)
 
 
 def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
-    """Draw one panel a data set, one curve a generator, and save the picture.
+    """Draw one panel per data set, one curve per generator, and save the picture.
 
     A curve is the geometric mean over the splits, its band the range from the 10 % to the 90 % quantile. A run that
     has stopped keeps its last gap. A generator that asks once is drawn as a point.

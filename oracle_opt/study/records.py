@@ -90,7 +90,7 @@ class Run:
     upper_bound, lower_bound, relative_gap : float
         Where the run ended.
     history : DataFrame
-        The columns of `History`, one row a call, with `relative_gap` and `single_cut_gap`.
+        The columns of `History`, one row per call, with `relative_gap` and `single_cut_gap`.
     """
 
     __repr__ = one_line

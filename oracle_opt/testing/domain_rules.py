@@ -300,7 +300,7 @@ def _check_linear_constraints(exam: _Exam) -> None:
     wanted = ((len(rows.equality_rhs), n), (n,), (n,))
     if shapes != wanted or (rows.inequality_matrix is None) != (rows.inequality_rhs is None):
         raise exam.fail(
-            f"`linear_constraints` has a column a variable, here {n}, and a bound a variable",
+            f"`linear_constraints` has a column a variable, here {n}, and a bound per variable",
             f"`equality_matrix`, `lower` and `upper` of the shapes {shapes}",
             "give an equality matrix of shape (0, dimension) where there are no equations",
         )

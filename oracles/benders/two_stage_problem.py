@@ -26,7 +26,7 @@ class RandomBlock:
     probabilities : ndarray of shape (k,)
         Of the outcomes.
     rows, rhs : ndarray of int, shape (r,), and ndarray of shape (k, r)
-        Second-stage rows and their right-hand sides, an outcome a line.
+        Second-stage rows and their right-hand sides, an outcome per line.
     cost_columns, cost : ndarray of int, shape (s,), and ndarray of shape (k, s)
         Second-stage columns and their costs.
     technology_entries, technology : ndarray of int, shape (t, 2), and ndarray of shape (k, t)

@@ -38,9 +38,10 @@ class ConicOracle(Oracle):
     """``min 1/2 x @ P @ x + c @ x + offset`` subject to ``A @ x + s = b``, s in K, a product of cones.
 
     The data are those that Clarabel and SCS take, `ConicProblem` says more. Where ``s = b - A @ x`` is in K a query is
-    answered with the objective; where it is not, with one half-space a violated cone (one for each negative eigenvalue
-    of a matrix, one for each violated inequality): for y in the dual cone of K every feasible z has
-    ``y @ (b - A @ z) >= 0``. The farthest half-space in x is the cut, the others are in `further`.
+    answered with the objective. Where it is not, the answer is one half-space for each violated cone; of a matrix, one
+    for each negative eigenvalue, and of inequalities, one for each that is violated. They rest on y in the dual cone of
+    K, for which every feasible z has ``y @ (b - A @ z) >= 0``. The half-space farthest from x is the cut, the others
+    are in `further`.
 
     Parameters
     ----------

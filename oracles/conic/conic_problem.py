@@ -83,9 +83,9 @@ class ConicProblem:
         if vectors["c"].ndim != 1 or not n:
             raise InvalidArgument(f"`c` must have shape (n,), got {vectors['c'].shape}")
         if matrix.shape != (m, n):
-            raise InvalidArgument(f"`A` must have shape ({m}, {n}), a row a cone entry, got {matrix.shape}")
+            raise InvalidArgument(f"`A` must have shape ({m}, {n}), a row per cone entry, got {matrix.shape}")
         if vectors["b"].shape != (m,):
-            raise InvalidArgument(f"`b` must have shape ({m},), one entry a row of `A`, got {vectors['b'].shape}")
+            raise InvalidArgument(f"`b` must have shape ({m},), one entry per row of `A`, got {vectors['b'].shape}")
         for name, values in (*vectors.items(), ("A", matrix.data)):
             if not np.isfinite(values).all():
                 raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")

@@ -34,14 +34,14 @@ class RBFBank(KernelBank):
     from the points in blocks, each time they are asked for. Kernels on the same features share their distances; points
     that are equal on them are one point there; and sums over many widths are interpolated from fewer, to 1e-14 of the
     diagonal. `solve_lp_mkl` needs no combined kernel of all points and serves tens of thousands of them; the oracles
-    that solve one SVM a query do need it.
+    that solve one SVM per query do need it.
 
     Parameters
     ----------
     X : array_like or sparse array of shape (n, columns)
         The points, finite; CSR is best. They are used as they are: standardize them first.
     features : sequence of array_like of int
-        Columns a family of kernels looks at, one entry a family.
+        Columns a family of kernels looks at, one entry per family.
     widths : sequence of array_like of float
         Widths s of each family, positive, in units of X. The kernels are ordered by family, then as their widths.
     scale : float, optional
@@ -91,10 +91,10 @@ class RBFBank(KernelBank):
         self.n_points, self._n_columns = points.shape
         for name, given in (("features", features), ("widths", widths)):
             if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-                raise InvalidArgument(f"`{name}` must be a sequence, one entry a family, got {shown(given)}")
+                raise InvalidArgument(f"`{name}` must be a sequence, one entry per family, got {shown(given)}")
         if len(features) == 0 or len(features) != len(widths):
             raise InvalidArgument(
-                f"`features` and `widths` must have one entry a family, got {len(features)} and {len(widths)}"
+                f"`features` and `widths` must have one entry per family, got {len(features)} and {len(widths)}"
             )
         self.features = tuple(_checked_features(f, self._n_columns) for f in features)
         self.widths = tuple(_checked_widths(w) for w in widths)

@@ -71,7 +71,7 @@ class FacilityLocationOracle(LagrangianOracle):
         if c.ndim != 2 or not c.size:
             raise InvalidArgument(f"`costs` must have shape (m, n), facilities by customers, got {c.shape}")
         if f.shape != c.shape[:1]:
-            raise InvalidArgument(f"`opening` must have shape {c.shape[:1]}, one entry a facility, got {f.shape}")
+            raise InvalidArgument(f"`opening` must have shape {c.shape[:1]}, one entry per facility, got {f.shape}")
         for name, values in (("opening", f), ("costs", c)):
             if not np.isfinite(values).all():
                 raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")

@@ -22,7 +22,7 @@ _TABLE = 2e9  # entries of the dynamic program's table, bytes
 
 
 class GeneralizedAssignmentOracle(LagrangianOracle):
-    """Jobs to agents of limited capacity: ``every job to exactly one agent`` is relaxed, a knapsack an agent is left.
+    """Jobs to agents of limited capacity: ``every job to exactly one agent`` is relaxed, a knapsack per agent is left.
 
     The best bound is that of the convex hulls of the knapsacks, better than the linear relaxation's.
 

@@ -124,7 +124,7 @@ class LagrangianOracle(Oracle):
         callback("solve", solve, "a function of the multipliers that returns a RelaxedSolution")
         self.rhs = floats("rhs", rhs)
         if self.rhs.ndim != 1 or not self.rhs.size:
-            raise InvalidArgument(f"`rhs` must have shape (n,), one entry a relaxed constraint, got {self.rhs.shape}")
+            raise InvalidArgument(f"`rhs` must have shape (n,), one entry per relaxed constraint, got {self.rhs.shape}")
         if not np.isfinite(self.rhs).all():
             raise InvalidArgument(f"`rhs` must be finite, got {self.rhs[~np.isfinite(self.rhs)][0]}; leave it out")
         given = np.asarray(inequality)

@@ -21,7 +21,7 @@ from oracle_opt.reading import Words
 
 
 class MulticommodityFlowOracle(LagrangianOracle):
-    """Cheapest flows that share arcs: the common capacities are relaxed, a shortest path a commodity is left.
+    """Cheapest flows that share arcs: the common capacities are relaxed, a shortest path per commodity is left.
 
     With prices u >= 0 on the arcs of finite capacity the arcs cost ``costs + u``; the paths of all commodities of one
     origin come from one run of Dijkstra's algorithm. The best bound is the optimum.
@@ -174,7 +174,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
         lengths[self._limited] += np.maximum(u, 0.0)
         distance, before, best = self._shortest(lengths)
         flow = np.zeros((len(self._origins), len(self.arcs)))
-        # all commodities walk back to their origins at once, an arc a step
+        # all commodities walk back to their origins at once, an arc per step
         origin, node, demand = self._origin_of, self.commodities[:, 1], self.demands
         while len(node):
             moving = node != self._origins[origin]
@@ -200,7 +200,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
 def _pairs(name: str, given: ArrayLike) -> NDArray[np.intp]:
     values = floats(name, given)
     if values.ndim != 2 or values.shape[1] != 2 or not len(values):
-        raise InvalidArgument(f"`{name}` must have shape (k, 2), two nodes a row, got {values.shape}")
+        raise InvalidArgument(f"`{name}` must have shape (k, 2), two nodes per row, got {values.shape}")
     wrong = ~((values >= 0) & (values == np.floor(values)))
     if wrong.any():
         raise InvalidArgument(f"`{name}` must hold nodes, counted from 0, got {values[wrong][0]}")

@@ -44,7 +44,7 @@ class PrimalSolution:
 def weighted_average(
     columns: Sequence[Sequence[ObjectiveCut]], weights: Matrix, rhs: Vector, inequality: NDArray[np.bool_]
 ) -> PrimalSolution:
-    """Average cuts, one row a call and one column a summand, with weights of the same shape."""
+    """Average cuts, one row per call and one column per summand, with weights of the same shape."""
     pairs = [(w, one) for row, cuts in zip(weights, columns, strict=True) for w, one in zip(row, cuts, strict=True)]
     activity = sum((w * cut.extras["activity"] for w, cut in pairs), np.zeros(len(rhs)))
     excess = activity - rhs

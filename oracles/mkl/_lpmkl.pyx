@@ -3,7 +3,7 @@
 
     max  linear @ x - 1/2 ridge @ x^2 - rho(S(v))   over lower <= x <= upper, sum(x) given,    S_k(v) = v @ K_k @ v,
 
-with v the variables x added up point by point: one variable a point, two where the loss has a kink at 0, as that of
+with v the variables x added up point by point: one variable per point, two where the loss has a kink at 0, as that of
 epsilon-insensitive regression (a+ and -a-, the second half of x). rho(S) is the conjugate of the regularizer at S / 2;
 its gradient is half the kernel weights d, and psi, sigma give their derivative, diag(psi) + sigma d d'.
 

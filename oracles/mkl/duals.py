@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LARGEST = 300.0
 # Quadratic form over the norm of all: below, p > 2 has no second derivative to speak of.
 LEAST = 1e-12
-# Entries of a matrix with one column a kernel that are copied at a time: they stay in the cache.
+# Entries of a matrix with one column per kernel that are copied at a time: they stay in the cache.
 BLOCK = 1 << 17
 # Range in which the best multiple of quadratic forms is sought.
 MULTIPLES = (1e-24, 1e24)

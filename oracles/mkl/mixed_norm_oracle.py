@@ -49,7 +49,7 @@ class MixedNormOracle(SVMOracle):
         Indices of the kernels of each group; together they are 0 .. p - 1, each once. The weights of a query point
         are in this order, group after group.
     max_solves : int, optional
-        At most so many SVMs a query, however large the error that is left. With 1 the run is the paper's alternation,
+        At most so many SVMs per query, however large the error that is left. With 1 the run is the paper's alternation,
         Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
         methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
         again, stall on such errors. Default: as many as the accuracy needs.

@@ -1,4 +1,4 @@
-"""Support vector machines solved in Cython, each answer with its duality gap: one solver, and a loss a file."""
+"""Support vector machines solved in Cython, each answer with its duality gap: one solver, and a loss per file."""
 
 from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, SVMStatus
 from oracle_opt.oracles.svm.csvc import solve_csvc

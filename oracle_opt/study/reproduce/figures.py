@@ -42,7 +42,7 @@ def save_panels(
 
 
 def draw_against(path: Path, rows: tuple[Row, ...], printed: Mapping[tuple[str, str], Printed]) -> None:
-    """Draw ours against the paper's, a panel a kind of quantity, a marker a method; equal figures lie on the line."""
+    """Draw ours against the paper's, a panel a kind of quantity, a marker per method; equal figures lie on the line."""
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in rows:
         figure = printed.get((row.set, row.quantity))

@@ -114,7 +114,7 @@ def markdown(report: Report) -> str:
 
 
 def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
-    """Write a Markdown table for each kind of quantity, a row a set and a column a method, "paper / ours" in each cell.
+    """Write a Markdown table for each kind of quantity: a row per set, a column per method, "paper / ours" in a cell.
 
     A quantity is "kind, method", or a kind alone. A column the paper has no figure of shows ours only.
     """
