@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains._checked import checked_radius
 from oracle_opt.domains._simplex_projection import project_on_simplices
 from oracle_opt.domains.domain import Domain
+from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.simplex_blocks import SimplexBlocks
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.words import shown
@@ -86,6 +88,15 @@ class ProductOfSimplices(Domain):
     def simplices(self) -> SimplexBlocks:
         """Return the blocks."""
         return SimplexBlocks(self.sizes, self.radius)
+
+    def linear_constraints(self) -> LinearConstraints:
+        """One equation a block, and ``z >= 0``."""
+        return self._constraints
+
+    @cached_property
+    def _constraints(self) -> LinearConstraints:
+        """Made once: masters and the ellipsoid method ask for them at every call."""
+        return self.simplices().linear_constraints()
 
     def bounding_box(self) -> tuple[Vector, Vector]:
         """0 and the radius."""
