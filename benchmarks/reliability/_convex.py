@@ -164,7 +164,10 @@ def domain_of(kind, rng, n):
         return ProductOfSimplices([int(k) for k in rng.integers(1, 5, int(rng.integers(1, 4)))], size)
     if kind is Box:
         lower = rng.normal(size=n)
-        return Box(size * lower, size * (lower + np.exp(rng.normal(size=n))))
+        width = np.exp(rng.normal(size=n))
+        if rng.random() < 0.2:  # some variables are fixed, as by branching
+            width[rng.random(n) < 0.4] = 0.0
+        return Box(size * lower, size * (lower + width))
     if kind is Ball:
         return Ball(n, size, rng.normal(size=n))
     if kind is Polyhedron:
