@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
+from oracle_opt._journal_entries import cut_fields
 from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Cut
 from oracle_opt.errors import OracleOptError
 
 SHOWN = 12  # entries of an array that a message shows
@@ -56,3 +59,19 @@ def changed(before: Vector, after: Vector) -> bool:
     """Whether an array is no longer what it was, to the last bit."""
     numbers = before.dtype.kind in "fc" and after.dtype.kind in "fc"
     return before.shape != after.shape or not bool(np.array_equal(before, after, equal_nan=numbers))
+
+
+def copied(cut: Cut) -> dict[str, Any]:
+    """All that a cut holds now, by names; but for extras, which may be anything."""
+    fields = cut_fields(cut).items()
+    return {name: np.array(value) for name, value in fields if "extras/" not in name}
+
+
+def difference(one: dict[str, Any], two: dict[str, Any]) -> str:
+    """Say in which field the contents of two cuts differ; no words if in none."""
+    for name in sorted(one.keys() | two.keys()):
+        if name not in one or name not in two:
+            return f"`{name}` is there once and not the other time"
+        if changed(one[name], two[name]):
+            return f"`{name}` is {one[name]} and {two[name]}"
+    return ""

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
-from oracle_opt.checks import as_query
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.domains import Domain
 from oracle_opt.driver import minimize
-from oracle_opt.errors import CapabilityMismatch, Exhausted, InvalidArgument
-from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
+from oracle_opt.errors import CapabilityMismatch, InvalidArgument
+from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.result import Result
 from oracle_opt.testing.conformance import ConformanceError, changed, ruled
+from oracle_opt.testing.generator_protocol import check_protocol
 from oracle_opt.testing.known_problems import KnownProblem, small_domains, small_problems
-from oracle_opt.testing.known_runs import Watched, check_run, copied, leave_alone, named
-from oracle_opt.testing.samples import points_of
+from oracle_opt.testing.known_runs import Watched, check_run, named
 
 
 def check_generator(
@@ -87,7 +84,7 @@ def check_generator(
                 continue
             served.append(problem.name)
             _check_same(named(generator, problem), generator, problem, result)
-            _check_protocol(generator, problem, seed)
+            check_protocol(generator, problem, seed)
             if thorough:
                 _check_journal(generator, problem, result)
                 _check_old_cuts(generator, problem, result)
@@ -152,147 +149,6 @@ def _check_same(subject: str, generator: QueryPointGenerator, problem: KnownProb
                 seen=f"`history.{name}` differs",
                 advice="build all state in `reset`, and seed random numbers there",
             )
-
-
-def _check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: int, calls: int = 10) -> None:
-    """Some calls by hand, beside a second object and, half way, a copy."""
-    subject, oracle = named(generator, problem), problem.oracle
-    domain, rng = oracle.domain, np.random.default_rng(seed)
-    start = domain.interior_point() if problem.start is None else np.array(problem.start, dtype=float)
-    samples = _valued([_answered(problem, Query(z)) for z in points_of(domain, 6, rng)])
-    twin = type(generator)(**generator.parameters())
-    others = [twin]
-    for one in (generator, twin):
-        one.reset(domain, start.copy())
-    handed: list[tuple[Vector, Vector]] = []
-    for k in range(calls):
-        query = _asked(subject, generator, domain.dimension)
-        if query is None:
-            break
-        for other in others:
-            same = _asked(subject, other, domain.dimension)
-            allowed = 1e-9 * max(1.0, float(np.abs(query.point).max()))
-            if same is None or not np.abs(query.point - same.point).max() <= allowed:
-                raise ConformanceError(
-                    subject,
-                    rule="objects with the same parameters that are told the same cuts ask the same points"
-                    if other is twin
-                    else "a copy made between calls goes on as the original",
-                    seen=f"another point at call {k + 1}",
-                    advice="keep state in the object, not in its class or module, nor in what copies share",
-                    at={"asked": query.point} | ({} if same is None else {"asked by the other": same.point}),
-                )
-        handed.append((query.point, query.point.copy()))
-        cut = _answered(problem, query)
-        samples += _valued([cut])
-        # copies asked the same up to rounding; a method may ask whether a cut is that of its very point
-        cuts = [cut, *(_answered(problem, as_query(one.ask(), domain.dimension, one)) for one in others[1:])]
-        for other, theirs in zip(others, cuts, strict=True):
-            domain.reset()  # whose warm starts all these objects share
-            _quiet_tell(other, theirs)
-        domain.reset()
-        _tell(subject, generator, cut, samples, k + 1)
-        if isinstance(cut, ObjectiveCut) and cut.upper - problem.optimum <= problem.resolution:
-            break  # where several points are best, a copy may go on to another
-        if k == calls // 2 and not isinstance(generator, SequentialGenerator):
-            with ruled(subject, "a generator can be copied between calls", "see which attribute cannot be copied"):
-                others.append(copy.deepcopy(generator, {id(domain): domain}))  # which is no state of it
-    for now, before in handed:
-        if changed(before, now):
-            raise ConformanceError(
-                subject,
-                rule="the array that `ask` returned is not changed later",
-                seen="it was overwritten by a later step",
-                advice="make a new array for each query point: `z = z + step`, not `z += step`",
-                at={"before": before, "after": now},
-            )
-
-
-def _asked(subject: str, generator: QueryPointGenerator, dimension: int) -> Query | None:
-    """What is asked, twice."""
-    advice = "compute the point in `reset` or `tell`, and only return it in `ask`"
-    with ruled(subject, "`ask` returns a point or a query, or raises Exhausted", advice):
-        try:
-            first = as_query(generator.ask(), dimension, generator)
-        except Exhausted:
-            return None
-        second = as_query(generator.ask(), dimension, generator)
-    if not first.repeats(second):
-        raise ConformanceError(
-            subject,
-            rule="`ask` is pure: asked twice it gives the same query",
-            seen="another query when asked again",
-            advice=advice,
-            at={"first": first.point, "second": second.point},
-        )
-    return first
-
-
-def _quiet_tell(generator: QueryPointGenerator, cut: Cut) -> None:
-    try:
-        generator.tell(cut)
-    except Exhausted:
-        return
-
-
-def _tell(
-    subject: str, generator: QueryPointGenerator, cut: Cut, samples: list[tuple[Vector, float]], call: int
-) -> None:
-    """Tell a cut, and look at what comes back."""
-    before = copied(cut)
-    try:
-        with ruled(subject, "`tell` takes up every cut", "see the traceback above", {"point": cut.point}):
-            step = generator.tell(cut)
-    except ConformanceError as problem:
-        if isinstance(problem.__cause__, Exhausted):
-            return
-        raise
-    if not isinstance(step, Step):
-        seen = f"it returned {step!r}"
-        advice = "return `Step.SERIOUS`, `Step.NULL` or `Step.FEASIBILITY`"
-        raise ConformanceError(subject, rule="`tell` returns a Step", seen=seen, advice=advice)
-    leave_alone(subject, cut, before)
-    weight = generator.weight()
-    if not 0 <= weight < np.inf:
-        raise ConformanceError(
-            subject,
-            rule="`weight` is a finite number of at least 0",
-            seen=f"{weight!r} after call {call}",
-            advice="return 0.0 to leave a cut out of the averaged certificate",
-        )
-    _check_minorant(subject, generator.minorant(), samples, call)
-
-
-def _check_minorant(subject: str, minorant: Minorant | None, samples: list[tuple[Vector, float]], call: int) -> None:
-    if minorant is None:
-        return
-    for z, upper in samples:
-        if not isinstance(minorant, Minorant) or np.shape(minorant.slope) != z.shape:
-            seen, advice = f"{minorant!r} after call {call}", "return `Minorant(constant, slope)` or None"
-            rule = "`minorant` is a Minorant with a slope of the point's shape"
-            raise ConformanceError(subject, rule=rule, seen=seen, advice=advice)
-        value = minorant.constant + float(minorant.slope @ z) - minorant.error - minorant.tolerance
-        terms = max(abs(minorant.constant), float(np.abs(minorant.slope) @ np.abs(z)), abs(upper), 1e-3)
-        if value > upper + 1e-9 * terms:
-            raise ConformanceError(
-                subject,
-                rule="`minorant` lies below the function at every feasible point",
-                seen=f"it is {value:.10g} after call {call} where the function is at most {upper:.10g}",
-                advice="make it of cuts by `CutPool.minorant`: a convex combination of objective cuts plus nonnegative "
-                "multiples of feasibility cuts",
-                at={"z": z},
-            )
-
-
-def _answered(problem: KnownProblem, query: Query) -> Cut:
-    """The answer of a new oracle, whatever was asked before."""
-    problem.oracle.reset()
-    return problem.oracle.query(query.copy())
-
-
-def _valued(cuts: Sequence[Cut]) -> list[tuple[Vector, float]]:
-    """Points that have a value, and what the function is at most there."""
-    return [(cut.point.copy(), cut.upper) for cut in cuts if isinstance(cut, ObjectiveCut)]
 
 
 def _check_journal(generator: QueryPointGenerator, problem: KnownProblem, whole: Result) -> None:

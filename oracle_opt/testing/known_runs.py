@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt._journal_entries import cut_fields
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, Query
 from oracle_opt.driver import minimize
@@ -14,7 +13,7 @@ from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.oracle import Oracle
 from oracle_opt.result import History, Result, Status
-from oracle_opt.testing.conformance import ConformanceError, changed, ruled
+from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.known_problems import KnownProblem
 
 PROOFS = ("oracle_bound", "cut_bound", "model_bound", "average_bound")
@@ -63,23 +62,16 @@ class Watched(Oracle):
         return self.inner.identity()
 
 
-def copied(cut: Cut) -> dict[str, Any]:
-    """All that a cut holds now, extras aside, by names."""
-    fields = cut_fields(cut).items()
-    return {name: np.array(value) for name, value in fields if "extras/" not in name}
-
-
 def leave_alone(subject: str, cut: Cut, before: dict[str, Any]) -> None:
     """Raise `ConformanceError` if a cut no longer holds what it did."""
-    for name, value in copied(cut).items():
-        if changed(before[name], value):
-            raise ConformanceError(
-                subject,
-                rule="`tell` leaves the cut alone",
-                seen=f"it changed `{name}`",
-                advice="work on a copy; the driver, the history and the journal keep the same cut",
-                at={"point": before["point"]},
-            )
+    if words := difference(before, copied(cut)):
+        raise ConformanceError(
+            subject,
+            rule="`tell` leaves the cut alone",
+            seen=f"before and after {words}",
+            advice="work on a copy; the driver, the history and the journal keep the same cut",
+            at={"point": before["point"]},
+        )
 
 
 def named(generator: QueryPointGenerator, problem: KnownProblem) -> str:
@@ -179,16 +171,9 @@ def _check_points(subject: str, oracle: Watched, result: Result, start: Vector |
 
 def _check_bounds(subject: str, problem: KnownProblem, result: Result) -> None:
     history, optimum = result.history, problem.optimum
-    if result.status in FALSE:
-        raise ConformanceError(
-            subject,
-            rule="a run on a problem with a solution is not said to contradict itself",
-            seen=f"{result.status.name}: {result.message}",
-            advice="raise `EmptyLocalizationSet` only with a proof, and see that `minorant` lies below the function",
-        )
     largest = float(np.nanmax(np.abs(history.value), initial=max(1.0, abs(optimum))))
     allowed = problem.accuracy * largest
-    for name in ("lower_bound", *PROOFS):
+    for name in (*PROOFS, "lower_bound"):
         wrong = np.flatnonzero(getattr(history, name) > optimum + allowed)
         if len(wrong):
             k = int(wrong[0])
@@ -212,6 +197,13 @@ def _check_bounds(subject: str, problem: KnownProblem, result: Result) -> None:
             rule="an upper bound is at least the optimum, in every row of the history",
             seen=f"it is {history.upper_bound[k]:.12g} after call {k + 1}, and the optimum is {optimum:.12g}",
             advice="see whether the oracle or the optimum of the problem is wrong",
+        )
+    if result.status in FALSE:
+        raise ConformanceError(
+            subject,
+            rule="a run on a problem with a solution is not said to contradict itself",
+            seen=f"{result.status.name}: {result.message}",
+            advice="raise `EmptyLocalizationSet` only with a proof, and see that `minorant` lies below the function",
         )
 
 

@@ -1,0 +1,72 @@
+"""What the checks of an oracle share: it is asked, and all it answers is kept as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from oracle_opt.arrays import Vector
+from oracle_opt.checks import check_cut
+from oracle_opt.cuts import Cut, Query
+from oracle_opt.errors import InvalidCut
+from oracle_opt.oracle import Oracle
+from oracle_opt.testing.conformance import ConformanceError, changed, copied, ruled
+
+ASKED = "`query` answers every point of the domain with a cut of it"
+WRITTEN = "a cut can be written to a journal and read again"
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """An answered query, and a copy of all that the cut held then."""
+
+    query: Query
+    cut: Cut
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class OracleExam:
+    """An oracle, the points to ask it at, the accuracies it reaches, and what is allowed."""
+
+    oracle: Oracle
+    subject: str
+    points: list[Vector]
+    accuracies: tuple[float, ...]
+    tolerance: float
+
+    def fail(self, rule: str, seen: str, advice: str, **at: Vector) -> ConformanceError:
+        """The error to raise."""
+        return ConformanceError(self.subject, rule=rule, seen=seen, advice=advice, at=at)
+
+    def queries(self) -> list[Query]:
+        """Each point, for each accuracy."""
+        return [Query(z, accuracy) for z in self.points for accuracy in (None, *self.accuracies)]
+
+    def pass_over(self, queries: Iterable[Query], oracle: Oracle | None = None) -> list[Answered]:
+        """Answers of a new run."""
+        oracle = self.oracle if oracle is None else oracle
+        oracle.reset()
+        oracle.domain.reset()
+        return [self.ask(query, oracle) for query in queries]
+
+    def ask(self, query: Query, oracle: Oracle | None = None) -> Answered:
+        """The answer to a query, which must be a cut of it and leave it alone."""
+        oracle, z = self.oracle if oracle is None else oracle, query.point
+        given = replace(query, point=z.copy())
+        with ruled(self.subject, ASKED, "see the traceback above", {"point": z}):
+            cut = oracle.query(given)
+        if changed(z, given.point):
+            raise self.fail(
+                "`query` leaves the query point alone",
+                f"it is {given.point} after the query",
+                "work on a copy of `query.point`",
+                point=z,
+            )
+        try:
+            cut = check_cut(cut, z, oracle)
+        except InvalidCut as problem:
+            advice = "see `help(oracle_opt.ObjectiveCut)` and `help(oracle_opt.FeasibilityCut)`"
+            raise self.fail(ASKED, str(problem), advice, point=z) from problem
+        return Answered(query, cut, copied(cut))
