@@ -23,14 +23,14 @@ from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
 from oracle_opt.generators import LBFGS, Ellipsoid, FixedPoint, SpectralBundle
-from oracle_opt.oracles.mkl import SMOMKL, MKLSolver, NewtonMKL, solve_mkl
+from oracle_opt.oracles import SMOMKL, NewtonMKL
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"
 MAX_CALLS = 500
 REPEATS = 3
 LISTING = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-METHODS: Mapping[str, tuple[QueryPointGenerator | MKLSolver, str, str]] = {
+METHODS: Mapping[str, tuple[QueryPointGenerator, str, str]] = {
     **CURVES,
     **FURTHER,
     "Ellipsoid()": (Ellipsoid(), "#888888", "-"),
@@ -106,12 +106,8 @@ class Measured:
     seconds: float
 
 
-def answer(oracle: Oracle, start: np.ndarray | None, method: QueryPointGenerator | MKLSolver, page: Page) -> Result:
+def answer(oracle: Oracle, start: np.ndarray | None, method: QueryPointGenerator, page: Page) -> Result:
     """One run to the tolerance of the page."""
-    if isinstance(method, MKLSolver):
-        return solve_mkl(
-            oracle.bank, oracle.y, oracle.regularizer, loss=oracle.loss, rtol=page.tolerance, solver=method
-        )
     tolerances = {"rtol": page.tolerance} if oracle.convex else {"rtol": 0.0, "gtol": page.tolerance}
     return minimize(oracle, method, start, **tolerances, max_calls=MAX_CALLS)
 

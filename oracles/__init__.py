@@ -38,6 +38,8 @@ from oracle_opt.oracles.mkl import (
     MKLSolver,
     NewtonMKL,
     Regularizer,
+    SmoothDual,
+    WeightDerivative,
     solve_lp_mkl,
     solve_mkl,
 )
@@ -79,7 +81,9 @@ __all__ = [
     "Regularizer",
     "RelaxedSolution",
     "SecondOrder",
+    "SmoothDual",
     "TwoStageProblem",
+    "WeightDerivative",
     "Zero",
     "read_smps",
     "read_tsplib",

@@ -91,8 +91,8 @@ def solve_lp_mkl(
     >>> result.point.round(6).tolist(), round(result.upper_bound, 6)
     ([0.341995, 0.68399], 0.877205)
     """
-    if real("p", p, least=1.0) == 1.0:
-        raise InvalidArgument("`p` must be above 1, got 1; for p = 1 minimize MKLOracle, l1-MKL on the simplex")
+    if not real("p", p) > 1.0:
+        raise InvalidArgument(f"`p` must be above 1, got {p!r}; for p = 1 minimize MKLOracle, l1-MKL on the simplex")
     regularizer, loss = LpRegularizer(p, real("lam", lam, above=0.0)), Hinge(C)
     return solve_mkl(
         bank, y, regularizer, loss=loss, rtol=rtol, solver=solver, max_calls=max_calls, max_seconds=max_seconds
