@@ -1,13 +1,10 @@
-"""What several test files share: data sets, and the checks every oracle of kernels has to pass."""
+"""What several test files share: data sets."""
 
-import functools
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from oracle_opt import testing
 
 
 @pytest.fixture(scope="session")
@@ -26,15 +23,3 @@ def training_part():
         return table[chosen, :-1], table[chosen, -1]
 
     return load
-
-
-@pytest.fixture(scope="session")
-def check_oracle():
-    """Function from an oracle and points: what the library checks of it, and errors as small as wished."""
-    return functools.partial(testing.check_oracle, accuracies=(1e-2, 1e-10))
-
-
-@pytest.fixture
-def unflushed(monkeypatch):
-    """For tests that write many journals: nothing needs to reach the disk."""
-    monkeypatch.setattr(os, "fsync", lambda handle: None)

@@ -100,9 +100,10 @@ def test_import_leaves_heavy_libraries_alone(modules: str, left_out: tuple[str, 
 
 
 def test_public_names_exist_and_have_docstrings() -> None:
-    from oracle_opt import generators, oracles
+    from oracle_opt import generators, oracles, testing
+    from oracle_opt.generators import masters
 
-    for module in (oracle_opt, generators, oracles):
+    for module in (oracle_opt, generators, masters, oracles, testing):
         for name in module.__all__:
             thing = getattr(module, name)
             assert name.startswith("__") or name == "Cut" or (thing.__doc__ or "").strip(), name

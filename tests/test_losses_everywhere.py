@@ -32,6 +32,7 @@ from oracle_opt.oracles import (
     svm,
 )
 from oracle_opt.oracles.svm import BoxDual, EpsilonInsensitive, Hinge, Loss, OneClass, SquaredHinge, solve_svm
+from oracle_opt.testing import check_oracle
 
 N = 11
 GROUPS = ((0, 2), (1, 3))
@@ -257,11 +258,11 @@ def test_value_and_certified_optimum(loss, name):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", ["l1", "groups", "squared lp norm", "entropy"])
-def test_conforms(check_oracle, loss, name):
+def test_conforms(loss, name):
     formulation = FORMULATIONS[name]
     oracle = formulation.make(LOSSES[loss].loss, LOSSES[loss].y)
     points = [oracle.domain.interior_point(), formulation.point, oracle.domain.project(formulation.point[::-1].copy())]
-    check_oracle(oracle, points, tolerance=1e-8)
+    check_oracle(oracle, points, tolerance=1e-8, accuracies=(1e-2, 1e-10))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
