@@ -24,8 +24,8 @@ from oracle_opt.generators.masters.linear_program import ModelMinimum
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
 AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted
-FARTHER, NEARER = 4.0, 0.5  # factors of its unit of length, where the model was right, and where the value did not fall
-FAR = 1e3  # longest unit, in sizes of the domain: then the term holds nothing back any more
+FARTHER, NEARER = 4.0, 0.5  # factors of the term's unit of length: where the model was right, where no value fell
+FAR = 1e3  # longest unit, in sizes of the domain: at this length the term holds nothing back
 
 
 class AnalyticCenter(QueryPointGenerator):
@@ -106,13 +106,13 @@ class AnalyticCenter(QueryPointGenerator):
         constraints = self._domain.linear_constraints()
         assert constraints is not None
         self._constraints = constraints
-        self._free = np.flatnonzero(constraints.lower < constraints.upper)  # the others have one value: no interior
+        self._free = np.flatnonzero(constraints.lower < constraints.upper)  # the others have one value
         self._blocks = self._domain.simplices()
         self._point = point
         self._center = middle = self._domain.interior_point()
         vertex = self._domain.minimize_linear(np.ones(domain.dimension))[1]
         size = whole = float(np.linalg.norm(vertex - middle)) or 1.0
-        if self._domain is not domain:  # whose radius says no more than where no minimizer is
+        if self._domain is not domain:  # its radius is only a promise, and says little about where a minimizer is
             size /= domain.dimension
         self._least_size = self._size = size
         self._most_size = FAR * whole
@@ -132,7 +132,7 @@ class AnalyticCenter(QueryPointGenerator):
             if self._model.minimum is None:
                 break
             self._recenter(self._model.minimum)
-            # what the summands say, too, has to leave the center inside: below theta, or the upper bound
+            # the cuts of the summands, too, must leave the center inside: below theta, or below the upper bound
             height = self._height if self.epigraph and len(self._model.pool.objective) else 0.0
             if not self._model.pool.add_tangent(self._point, self._model.pool.upper - height):
                 break
@@ -203,7 +203,7 @@ class AnalyticCenter(QueryPointGenerator):
             fixed = np.where(lower < upper, 0.0, lower)
             constants, shifts = constants + slopes @ fixed, shifts + normals @ fixed
             slopes, normals, equalities = slopes[:, free], normals[:, free], equalities[:, free]
-            inside = normals.any(axis=1)  # a row of fixed variables alone bounds nothing
+            inside = normals.any(axis=1)  # a row that holds fixed variables only bounds nothing
             normals, shifts, counts = normals[inside], shifts[inside], counts[inside]
             equalities = equalities[equalities.any(axis=1)]
             lower, upper, anchor = lower[free], upper[free], anchor[free]

@@ -22,7 +22,7 @@ from oracle_opt.generators.masters.feasible_points import is_positive, nothing_l
 from oracle_opt.generators.masters.polyhedral import boundless_refusal
 
 FLAT = 1e-14  # relative to the longest axis
-INSIDE = 1e-12  # a center so little outside, relative to the domain's size, is projected and not cut off
+INSIDE = 1e-12  # a center that is outside by no more than this share of the domain's size is projected, not cut off
 
 
 class Ellipsoid(QueryPointGenerator):
@@ -71,8 +71,8 @@ class Ellipsoid(QueryPointGenerator):
         self._lower = -np.inf
         self._minorant: Minorant | None = None
         self._end: Exhausted | None = None
-        # Of each update: unit normal, length of the unscaled normal, depth, and the oracle's cut, if it is one, with
-        # the error of its constant and the size of its terms.
+        # Each update has its unit normal, the length of the normal before scaling, its depth and, if it is one of the
+        # oracle's cuts, that cut with the error of its constant and the size of its terms.
         self._normals: list[Vector] = []
         self._lengths: list[float] = []
         self._depths: list[float] = []
@@ -117,7 +117,7 @@ class Ellipsoid(QueryPointGenerator):
         depth = violation / length if length > 0 else np.inf
         if flat or depth >= 1 - 1e-12:
             proven = bool(d) and length > 0 and self._prove(normal, length, cut, size)
-            if isinstance(cut, FeasibilityCut) and not proven:  # of a single point, or of a flat ellipsoid
+            if isinstance(cut, FeasibilityCut) and not proven:  # the ellipsoid is a single point, or flat
                 proven = is_positive(self._domain, Minorant(cut.constant, cut.normal, size[0], cut.error))
             if np.isinf(self._upper):
                 self._end = nothing_left(proven)
@@ -197,7 +197,7 @@ class Ellipsoid(QueryPointGenerator):
                 tolerance += share * taken.error
         if not (np.isfinite(total) and np.isfinite(constant) and np.isfinite(slope).all()):
             return False
-        # as for a `CutPool`: constants; products, no more than updates; multipliers that miss the sum 1
+        # rounding as in a `CutPool`: of constants, of products (one for each update), of multipliers that miss the sum 1
         error += EPS * (len(self._normals) + 9) * sizes
         if not total > 0:
             return is_positive(self._domain, Minorant(constant, slope, error, tolerance))

@@ -30,7 +30,7 @@ class FixedPoint(SequentialGenerator):
 
     @property
     def needs(self) -> frozenset[type[Answer]]:
-        """Analytic updates, to go on with."""
+        """The analytic update, which says where to go on."""
         return frozenset({AnalyticUpdate} if self.updates else ())
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Query, ObjectiveCut, None]:

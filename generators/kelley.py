@@ -63,7 +63,7 @@ class Kelley(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
         self._model = CuttingPlaneModel(domain, self.max_cuts, self.chebyshev)
-        self._levels = LevelProjection(self._model)  # should the linear program fail
+        self._levels = LevelProjection(self._model)  # used if the linear program fails
         self._point = point
 
     def ask(self) -> Vector | Query:

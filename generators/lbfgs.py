@@ -47,7 +47,7 @@ class LBFGS(SequentialGenerator):
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Descend."""
         bounds = domain.linear_constraints()
-        assert bounds is not None  # else refused
+        assert bounds is not None  # `refusal` refuses all other domains
         lower, upper = bounds.lower, bounds.upper
         pairs: deque[tuple[Vector, Vector]] = deque(maxlen=int(self.memory))
         self.center = cut = yield point
@@ -70,7 +70,7 @@ class LBFGS(SequentialGenerator):
             if trial is None:
                 if not pairs:
                     return
-                pairs.clear()  # a bad model: once more along the gradient
+                pairs.clear()  # the model was bad: the next step is along the gradient
                 continue
             moved, turned = trial.point - cut.point, trial.subgradient - g
             if float(moved @ turned) > 1e-12 * float(np.linalg.norm(moved) * np.linalg.norm(turned)):

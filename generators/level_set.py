@@ -18,7 +18,7 @@ from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
 AGREES = 0.03  # error of the model that lets the level fall, as a share of the decrease it predicted
-FALL = 0.25  # what the level is multiplied by then
+FALL = 0.25  # the factor by which the level falls then
 LOWEST = 0.01
 
 

@@ -47,7 +47,7 @@ class MirrorDescent(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`."""
         blocks = domain.simplices()
-        assert blocks is not None  # else refused
+        assert blocks is not None  # `refusal` refuses all other domains
         self._blocks = blocks
         self._point: Vector | None = point
         self._sizes = np.asarray(blocks.sizes)

@@ -28,7 +28,7 @@ SLOW = 0.9
 PATIENCE = 2
 # The share of the gap by which cuts of the summands may exceed the model at its minimizer.
 GIVE = 0.05
-# So many variables, the largest of the best point, are at most in the first program of a Newton step.
+# The first program of a Newton step holds at most so many variables, those that are largest at the best point.
 FIRST = 50
 
 
@@ -94,7 +94,7 @@ class NewtonBundle(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
         blocks = domain.simplices()
-        assert blocks is not None  # else refused
+        assert blocks is not None  # `refusal` refuses all other domains
         self._blocks = blocks
         self._model = CuttingPlaneModel(domain, self.max_cuts)
         self._levels = LevelProjection(self._model)
@@ -110,7 +110,7 @@ class NewtonBundle(QueryPointGenerator):
 
     def tell(self, cut: Cut) -> Step:
         """Add the cut; step to the level set or to the minimizer of the second-order model."""
-        assert isinstance(cut, ObjectiveCut)  # it takes no others
+        assert isinstance(cut, ObjectiveCut)  # the method takes no feasibility cuts
         model, before = self._model, self._model.gap
         better = model.add(cut)
         best, gap = model.pool.best, model.gap

@@ -21,7 +21,7 @@ from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
 from oracle_opt.generators.masters.proximal import proximal_point
 
-TRIES = 6  # masters a call: with a larger weight after a failure, a smaller one where nothing is left to gain
+TRIES = 6  # master problems per call: with a larger weight after a failure, a smaller one where nothing is left to gain
 WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
 
 
@@ -73,7 +73,7 @@ class ProximalBundle(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
         self._domain = domain
-        # what is not simple in the domain becomes rows of the master
+        # constraints of the domain that are not simple become rows of the master problem
         self._master, self._equations, self._rhs = simple_part(domain)
         self._pool = CutPool(domain)
         self._pool.add_domain(domain)
@@ -84,7 +84,7 @@ class ProximalBundle(QueryPointGenerator):
         self._age = 0  # serious steps in a row since the weight changed, null steps counted down
         self._typical = np.inf  # Kiwiel's variation estimate: linearization errors above it are large
         self._decrease = 0.0  # predicted at the pending point
-        # of the last master: those of cuts, of feasibility cuts and of equations
+        # multipliers of the last master problem: of objective cuts, of feasibility cuts and of equations
         self._multipliers, self._outer, self._pulls = np.zeros(0), np.zeros(0), np.zeros(len(self._rhs))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
@@ -118,7 +118,7 @@ class ProximalBundle(QueryPointGenerator):
             self._center = cut
             self._start_weight(cut)
             return Step.SERIOUS
-        if not np.array_equal(cut.point, self._point):  # a cut of an earlier run: no decrease was predicted
+        if not np.array_equal(cut.point, self._point):  # this is a cut of an earlier run: no decrease was predicted
             if cut.upper < center.upper:
                 self._center = cut
                 return Step.SERIOUS
@@ -195,7 +195,7 @@ class ProximalBundle(QueryPointGenerator):
         start /= start.sum()
         start[m : m + len(self._outer)] = self._outer / scale[: len(self._outer)]
         start[m + len(scale) :] = self._pulls / steep
-        # rounding in the rows that matter
+        # the rounding of the rows that are active
         floor = 1e-15 * max(abs(center.upper), float((np.abs(matrix[start > 0]) @ np.abs(center.point)).max()))
         failures = 0
         for _ in range(TRIES):
@@ -218,7 +218,7 @@ class ProximalBundle(QueryPointGenerator):
             if not done.converged and failures < 3:
                 failures += 1
                 self._weight *= 10.0
-                if failures == 2:  # what may have been the cause: the start, and the margin, where it leaves nothing
+                if failures == 2:  # the cause may be the start, or the margin where it leaves no point
                     start[m:] = 0.0
                     rhs[m : m + len(scale)] += 3.0 * allowed
             elif not moved and self._weight > self._least_weight:

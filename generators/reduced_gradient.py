@@ -48,7 +48,7 @@ class ReducedGradient(SequentialGenerator):
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Run Algorithm 1."""
         blocks = domain.simplices()
-        assert blocks is not None  # else refused
+        assert blocks is not None  # `refusal` refuses all other domains
         cut = yield point
         self.center = cut
         while True:

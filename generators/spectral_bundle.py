@@ -116,7 +116,7 @@ class SpectralBundle(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without vectors."""
         self._domain = domain
-        self._ball = domain.enclosing_ball()  # of the set in which a minimizer is promised
+        self._ball = domain.enclosing_ball()  # the ball around the set in which a minimizer is promised
         self._point = point
         self._center: ObjectiveCut | None = None
         self._pairs = np.zeros(0), np.zeros((0, 0))  # eigenvalues and vectors at the center, but of blocks of order one
@@ -124,7 +124,7 @@ class SpectralBundle(QueryPointGenerator):
         self._basis = np.zeros((0, 0))  # P
         self._primal = np.zeros((0, 0))  # X with W = X X', the active part of the last master
         self._weight = 0.0
-        self._share = 1.0  # of the multipliers that matrices have, not the blocks of order one
+        self._share = 1.0  # share of the multipliers that belongs to matrices and not to blocks of order one
         self._decrease = 0.0  # predicted at the pending point
         self._aggregate: Minorant | None = None
         self._minorant: Minorant | None = None
@@ -169,9 +169,9 @@ class SpectralBundle(QueryPointGenerator):
             norm = float(np.linalg.norm(cut.subgradient)) or 1.0
             self._weight = self.proximal or norm / first_step(self._domain, cut, 0.1)
             return True
-        # values as computed: what the cuts state of rounding, on all of the domain, is no noise of differences
+        # values as computed: the rounding that the cuts state holds on all of the domain, and differences have less
         gain, predicted = _computed(self._center) - _computed(cut), self._decrease
-        if not np.array_equal(cut.point, self._point):  # a cut of an earlier run: no decrease was predicted
+        if not np.array_equal(cut.point, self._point):  # this is a cut of an earlier run: no decrease was predicted
             return gain > 0
         told = self._told()
         rounding = 1e-12 * abs(_computed(cut)) + (cut.error if len(told.values) < told.matrix.order else 0.0)
@@ -278,7 +278,7 @@ class SpectralBundle(QueryPointGenerator):
 
 def _eigenpairs(cut: ObjectiveCut) -> Eigenpairs:
     told = cut.answer(Eigenpairs)
-    assert told is not None  # which `tell` saw to
+    assert told is not None  # `tell` takes no cuts without eigenpairs
     return told
 
 

@@ -11,8 +11,8 @@ from oracle_opt.arguments import flag, real
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import relative_gap
 
-FINEST = 1e-12  # relative error, below which no oracle is asked
-DROWNED = 10  # steps in a row that only the stated errors let pass, after which the method gives up
+FINEST = 1e-12  # the least relative error that an oracle is asked for
+DROWNED = 10  # after so many steps in a row that only the stated errors let pass the method gives up
 
 
 class SPG(SequentialGenerator):

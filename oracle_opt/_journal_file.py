@@ -72,7 +72,7 @@ class RecordFile:
             self._file.close()
             raise
         self.torn = len(content) - self._end
-        self._number = len(self.records)  # of the next one
+        self._number = len(self.records)  # number of the next record
         _open.add(self)
 
     def _read(self, content: bytes) -> list[bytes]:
@@ -142,7 +142,7 @@ class RecordFile:
                 written += self._file.write(record[written:]) or 0
             os.fsync(self._file.fileno())
         except OSError:
-            with suppress(OSError):  # else a torn record is left, which is dropped when the file is read
+            with suppress(OSError):  # if this fails a torn record is left, which is dropped when the file is read
                 self._file.truncate(self._end)
             raise
         if not self._number:

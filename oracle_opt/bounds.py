@@ -12,7 +12,7 @@ from oracle_opt.consistency import AnswerMemory
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut
 from oracle_opt.domains import Domain
 
-DECREASE = 1e-3  # of what was gained since the first value: counts as the unit of the gap near an optimum of 0
+DECREASE = 1e-3  # this share of the decrease since the first value is the unit of the gap near an optimum of 0
 
 
 class BoundSource(Enum):
@@ -166,7 +166,7 @@ class BoundTracker:
         return gap
 
     def warnings(self) -> tuple[str, ...]:
-        """What casts doubt on the gap: a best point at the edge of a set in which a minimizer is but promised."""
+        """What casts doubt on the gap: a best point at the edge of a set in which a minimizer is only promised."""
         if self.incumbent is None or not isfinite(self.lower) or self.source is BoundSource.ORACLE:
             return ()
         doubt = self._domain.doubt(self.incumbent.point)

@@ -8,7 +8,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 
 REMEMBERED = 8  # objective cuts, the best one among them, and as many feasibility cuts
-OBJECTIVE = 1e-7  # of the largest term: what rounding and honest tolerances may come to
+OBJECTIVE = 1e-7  # share of the largest term that rounding and honest tolerances may come to
 FEASIBILITY = 1e-6
 
 
@@ -27,13 +27,13 @@ class AnswerMemory:
     """
 
     def __init__(self, dimension: int) -> None:
-        # empty places say nothing: they claim -inf, and state inf
+        # empty places claim -inf and state an error of inf, so that they contradict nothing
         self._points, self._slopes, self._normals = np.zeros((3, REMEMBERED, dimension))
         self._uppers = np.full(REMEMBERED, np.inf)
         self._values = np.full(REMEMBERED, -np.inf)
         self._constants, self._depths = np.full((2, REMEMBERED), -np.inf)
         self._answers = [0] * REMEMBERED  # the number of each objective cut's answer
-        self._excluders = [0] * REMEMBERED  # and of each feasibility cut's
+        self._excluders = [0] * REMEMBERED  # the number of each feasibility cut's answer
         self._best = self._next = self._next_excluding = 0
 
     def conflict(self, cut: Cut, number: int) -> str:
@@ -59,7 +59,7 @@ class AnswerMemory:
         self._uppers[i], self._constants[i], self._answers[i] = upper, constant, number
         self._values[i] = cut.value
         self._next = (i + 1) % REMEMBERED
-        if self._next == self._best:  # which stays; else the oldest goes
+        if self._next == self._best:  # the best one stays; otherwise the oldest is replaced
             self._next = (self._next + 1) % REMEMBERED
         return words
 
@@ -93,7 +93,9 @@ class AnswerMemory:
         for j in np.flatnonzero(claims > OBJECTIVE):
             away, stated = self._points[j] - cut.point, float(self._uppers[j])
             terms = float(np.abs(cut.subgradient) @ np.abs(away))
-            excess = cut.value - stated + float(cut.subgradient @ away)  # again: the claim's constant may be rounding
+            excess = (
+                cut.value - stated + float(cut.subgradient @ away)
+            )  # computed again, as the constant of the claim may be rounding
             if min(excess, float(claims[j])) > OBJECTIVE * max(abs(cut.value), abs(stated), terms):
                 return _exceeded_words(number, self._answers[j], excess, stated)
         return ""

@@ -133,7 +133,7 @@ def minimize(
             with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
                 if log is not None and journal_check and log.entries:
                     _ask_again(log, oracle)
-                oracle.domain.reset()  # which that query may have used: resumed or not, a run meets it as new
+                oracle.domain.reset()  # the check may have used the domain, and a run meets it as new, resumed or not
                 while True:
                     if recorder.n_calls >= max_calls:
                         return result(Status.MAX_CALLS)
@@ -176,8 +176,8 @@ def minimize(
                         return result(status)
         except KeyboardInterrupt:
             return result(Status.INTERRUPTED)
-        except BaseException as problem:  # SystemExit too: nothing that was computed is lost
-            with suppress(AttributeError, TypeError):  # of a class that lets no attribute be set
+        except BaseException as problem:  # also SystemExit: nothing that was computed is lost
+            with suppress(AttributeError, TypeError):  # some classes of exceptions let no attribute be set
                 problem.result = result(Status.FAILED)  # type: ignore[attr-defined]
             where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
             problem.add_note(f"during oracle call {recorder.n_calls + 1}, {where}; `error.result` holds the run so far")
@@ -223,7 +223,7 @@ def _told(
         with Deadline(ends):
             return generator.tell(cut), generator.minorant(), generator.weight(), None
     except OutOfTime:
-        pass  # which the next look at the clock finds
+        pass  # the loop looks at the clock next, and ends
     except EmptyLocalizationSet:
         end = Status.EMPTY
     except Exhausted:

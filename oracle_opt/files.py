@@ -91,7 +91,7 @@ def lock(file: FileIO) -> None:
 def sync_folder(folder: Path) -> None:
     """Flush a folder to the disk, so that a file made in it is still there after a power cut."""
     if sys.platform == "win32":
-        return  # which has no such thing
+        return  # Windows has no such thing
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # some file systems, say of other machines, refuse it

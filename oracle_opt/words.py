@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 80  # characters for one thing
+LONGEST = 80  # characters that one thing may take
 ADDRESS = re.compile(r"( object)? at 0x[0-9a-f]+")
 LINE = 240  # characters of a line that names several
 

@@ -119,7 +119,7 @@ class CvxpyOracle(Oracle):
         # distance to the feasible parameters, and the value with M times that distance: v - e == p
         away = [cp.Variable(p.shape) for p in self.parameters]
         links = [copy - e == point for copy, e, point in zip(copies, away, self._point, strict=True)]
-        # in the maximum norm, which solvers of linear programs take as well
+        # the distance is in the maximum norm, which solvers of linear programs can take, too
         length = cp.norm_inf(cp.hstack([cp.vec(e, order="C") for e in away]))
         self._distance = _Program(cp.Problem(cp.Minimize(length), [*constraints, *objective.domain, *links]), links)
         self._factor = cp.Parameter(nonneg=True)

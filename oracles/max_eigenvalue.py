@@ -107,12 +107,12 @@ class MaxEigenvalueOracle(Oracle):
         self._sizes = np.array([_norm(one) for one in (self.C, *matrices)])
         terms = np.array([float(self.order + _widest(self.C)), *(one.nnz for one in matrices)])
         roundings = EPS * (3.0 + 0.5 * terms) * self._sizes
-        self._depth = EPS * (2.0 + 0.5 * _widest(self.matrix.entries.tocsr()))  # of an entry of M(y)
+        self._depth = EPS * (2.0 + 0.5 * _widest(self.matrix.entries.tocsr()))  # rounding of an entry of M(y)
         n_vectors, lanczos_from = whole("n_vectors", n_vectors), whole("lanczos_from", lanczos_from)
         trace, within = real("trace", trace, above=0.0), real("within", within, least=0.0, most=1.0)
         if not np.isfinite(self.b).all():
             raise InvalidArgument(f"`b` must be finite, got {self.b}")
-        # what slopes, and with them values at y, are off by
+        # errors of the slopes, and of the values at y that they make
         terms = np.abs(self.b) + trace * self._sizes[1:]
         self._slope_errors = trace * roundings[1:] + EPS * terms
         self._lost, self._wrong = (

@@ -61,7 +61,7 @@ class Polytope:
         )
 
 
-@np.errstate(all="ignore")  # of slacks that vanish: the step is then no number, and refused
+@np.errstate(all="ignore")  # slacks may vanish: the step is then no number and is refused
 def analytic_center(
     polytope: Polytope, start: Vector, tolerance: float = 0.1, max_steps: int = 40
 ) -> tuple[Vector, bool]:
@@ -97,7 +97,8 @@ def analytic_center(
     x = start
     slack = polytope.rhs - matrix @ x
     to_lower, to_upper = x[below] - polytope.lower[below], polytope.upper[above] - x[above]
-    # of violated rows a share of what others have, or what the bounds allow: the slack's change over Dikin's ellipsoid
+    # a violated row gets a share of the slack of the others, or as much as the bounds allow: what the slack changes by
+    # over Dikin's ellipsoid
     allowed = np.sqrt(matrix[:, below] ** 2 @ to_lower**2 + matrix[:, above] ** 2 @ to_upper**2)
     inside = slack > 1e-12 * allowed
     slack = np.maximum(slack, 0.3 * np.median(slack[inside]) if inside.any() else allowed)
@@ -124,7 +125,7 @@ def analytic_center(
         dual = min(_length(u, du), _length(v, dv), _length(w, dw))
         x = x + primal * step
         slack = slack + primal * d_slack
-        # not as differences to the bounds, which may round to 0
+        # the slacks are updated, not computed as differences to the bounds, which may round to 0
         to_lower, to_upper = to_lower + primal * step[below], to_upper - primal * step[above]
         u, v, w = u + dual * du, v + dual * dv, w + dual * dw
         if min(primal, dual) == 1.0:

@@ -137,7 +137,7 @@ class CutPool:
             return False
         before, summands = len(self.objective), self.summands
         size = float(summands.size[largest].sum())
-        error = float(summands.error[largest].sum()) + EPS * self.n_summands * size  # the sums' own rounding
+        error = float(summands.error[largest].sum()) + EPS * self.n_summands * size  # and the rounding of these sums
         slope, constant = summands.matrix[largest].sum(axis=0), float(summands.constant[largest].sum())
         self.objective.add(slope, constant, self.upper, size, error)
         return len(self.objective) > before
@@ -164,7 +164,7 @@ class CutPool:
         if summands is not None and self.n_summands:
             b = np.maximum(summands, 0.0)
             sums = np.bincount(self.summands.summand, b, self.n_summands)
-            if sums.min() > 0:  # else the whole cuts have to do
+            if sums.min() > 0:  # otherwise the cuts of the whole function are used
                 total = whole + float(sums.mean())
                 b = b * ((total - whole) / sums)[self.summands.summand]
             else:
@@ -182,7 +182,7 @@ class CutPool:
             slope += self.summands.combine(b)
             size += float(b @ self.summands.size)
             error += float(b @ self.summands.error)
-            terms += np.count_nonzero(b)  # these and the sums of multipliers, which are not exact
+            terms += np.count_nonzero(b)  # the products with b, and the sums of multipliers, which are not exact
         tolerance = float(a @ self.objective.tolerance + u @ self.feasibility.tolerance)
         return Minorant(constant, slope, error + EPS * (terms + 6) * size, tolerance)
 
@@ -205,7 +205,7 @@ class CutPool:
             return None
         aggregate = self.minorant(objective, feasibility, summands)
         mask = _largest(objective, cap)
-        if summands is None:  # the method knows them by their tangents alone
+        if summands is None:  # the method knows the summands by their tangents alone
             summands = np.zeros(len(self.summands))
         of_summands = _largest(summands, cap * self.n_summands)
         newest = np.unique(self.summands.summand[::-1], return_index=True)[1]

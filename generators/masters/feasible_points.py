@@ -11,7 +11,7 @@ from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.polyhedral import simple_part
 
 INSIDE = 3e-9  # how far inside each cut the point is wanted, in units of its largest entry: three times the tolerance
-FINE = 1e-12  # tolerance for sets without interior
+FINE = 1e-12  # tolerance for sets that have no interior
 
 
 def nearest_feasible(domain: Domain, rows: Rows, point: Vector) -> Projection:
@@ -31,7 +31,10 @@ def nearest_feasible(domain: Domain, rows: Rows, point: Vector) -> Projection:
     scale = np.abs(matrix).max(axis=1)
     matrix, rhs = matrix / scale[:, None], np.r_[-rows.constant, sides] / scale
     count = len(rows)
-    for margin, tolerance in ((INSIDE, INSIDE / 3), (0.0, FINE)):  # without margin for sets without interior
+    for margin, tolerance in (
+        (INSIDE, INSIDE / 3),
+        (0.0, FINE),
+    ):  # the second is for sets without interior
         inner = rhs - np.where(np.arange(len(rhs)) < count, margin, 0.0)
         ones, start = np.ones(domain.dimension), np.zeros(len(rhs))
         done = project_on_cuts(simple, point, ones, matrix, inner, start, tolerance, n_equations=len(equations))

@@ -24,7 +24,7 @@ _ATTEMPTS: tuple[Options, ...] = (
 
 _OPTIONS: Options = {
     "simplex_strategy": 0,  # chooses: dual simplex unless the basis is primal feasible
-    "ipm_iteration_limit": 200,  # an interior point method that needs more is lost
+    "ipm_iteration_limit": 200,  # an interior point method that needs more than this will not succeed
 }
 _REFUSED = highspy.HighsStatus.kError
 
@@ -115,7 +115,7 @@ class WarmLP:
                 x, duals = np.array(solution.col_value), np.array(solution.row_dual)
                 if np.isfinite(x).all() and np.isfinite(duals).all():
                     return x, duals
-            # at tight tolerances rows that touch may seem to contradict each other: only if no attempt succeeds they do
+            # at tight tolerances rows that touch may seem to contradict each other; they do if no attempt succeeds
             if status == highspy.HighsModelStatus.kInfeasible:
                 contradicted = True
                 _, known, ray = self._model.getDualRay()

@@ -33,7 +33,7 @@ class EpigraphSolution:
     converged: bool
 
 
-@np.errstate(all="ignore")  # of slacks that vanish: the direction is then no number, and the last point stays
+@np.errstate(all="ignore")  # slacks may vanish: the direction is then no number, and the last point stays
 def minimize_epigraph(
     hessian: Matrix,
     linear: Vector,

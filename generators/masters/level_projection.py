@@ -11,7 +11,7 @@ from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.polyhedral import simple_part
 
-MISSED = 0.01  # a level missed by this share of the gap is as good
+MISSED = 0.01  # a level that is missed by this share of the gap counts as reached
 INSIDE = 3e-6  # margin to feasibility cuts, in their unit: three times the tolerance of the projection
 
 
@@ -48,7 +48,7 @@ class LevelProjection:
     def __init__(self, model: CuttingPlaneModel, entropic: bool | None = None) -> None:
         self._model = model
         self._entropic = entropic
-        # of the last projection: serial numbers of the cuts and their multipliers, in units of the values
+        # serial numbers and multipliers of the cuts of the last projection, in units of the values
         self._numbers = np.zeros(0, dtype=np.intp)
         self._multipliers = np.zeros(0)
 
@@ -116,7 +116,7 @@ class LevelProjection:
         if done.converged and (done.point != last).any():
             if domain is model.domain:
                 return done.point
-            # whose rows hold up to the projection's tolerance: they shall, but then perhaps no longer the level
+            # the domain's rows hold only up to the projection's tolerance; this makes them hold, perhaps at the level's cost
             point = model.domain.project(done.point)
             if objective.largest(point) <= model.lower + (level + MISSED) * gap:
                 return point

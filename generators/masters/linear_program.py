@@ -75,7 +75,7 @@ class CutLP(ABC):
         self._lp.add_rows(np.zeros((len(rhs), n_heights)), rhs, rhs)
         self._objective = CutRows()
         self._feasibility = CutRows()
-        self._columns = np.zeros(0, dtype=np.intp)  # in the order of the program, behind t
+        self._columns = np.zeros(0, dtype=np.intp)  # variables of the program, in its order, after t
         self._outside = np.ones(domain.dimension, dtype=bool)
         self._level = np.nan
 

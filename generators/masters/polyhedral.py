@@ -24,7 +24,7 @@ def boundless_refusal(domain: Domain) -> str | None:
 def working_polyhedron(domain: Domain) -> Domain:
     """Return the domain itself, or the box its stated radius makes of it."""
     polyhedron = domain.promised_polyhedron()
-    assert polyhedron is not None  # else refused
+    assert polyhedron is not None  # `refusal` refuses all other domains
     return polyhedron
 
 
@@ -35,7 +35,7 @@ def simple_part(domain: Domain) -> tuple[Domain, Matrix, Vector]:
     where that has no inequalities of several variables, else the box of its bounds.
     """
     constraints = domain.linear_constraints()
-    assert constraints is not None  # else refused
+    assert constraints is not None  # `refusal` refuses all other domains
     if constraints.inequality_rhs is None and not domain.euclidean_only:
         return domain, np.zeros((0, domain.dimension)), np.zeros(0)
     return Box(constraints.lower, constraints.upper), constraints.equality_matrix, constraints.equality_rhs

@@ -100,7 +100,7 @@ def proximal_point(
     constraints = domain.linear_constraints()
     assert constraints is not None
     metric = np.full(domain.dimension, weight)
-    # relative to each row: those of far cuts, long slack, may be steeper by orders of magnitude than the active ones
+    # tolerances are relative to each row: rows that are not active may be steeper by orders of magnitude
     ridge = RIDGE * np.maximum((matrix**2).sum(axis=1) / weight, 1e-300)
     equation = np.arange(len(rhs)) >= len(rhs) - n_equations
     u = start
@@ -150,14 +150,14 @@ def _simplex_quadratic(
     """
     v = start.copy()
     support = (v > 0) | free
-    refused = np.zeros(len(v), dtype=bool)  # entered and left at once: their gain was rounding
+    refused = np.zeros(len(v), dtype=bool)  # rows that entered and left at once, as their gain was rounding
     added = -1
     ones = np.zeros_like(v)
     ones[:count] = 1.0
     for _ in range(max_steps):
         seconds_left()
         e = ones[support]
-        if not e.any():  # rounding: the multipliers left add up to nothing
+        if not e.any():  # by rounding the remaining multipliers add up to nothing
             return start
         part = hessian[np.ix_(support, support)]
         rho = float(np.diag(part).mean())
@@ -167,14 +167,14 @@ def _simplex_quadratic(
             return v
         plain, normal = both.T
         solved = np.zeros_like(v)
-        with np.errstate(all="ignore"):  # a support whose pieces cancel: what comes out is refused below
+        with np.errstate(all="ignore"):  # the pieces of a support may cancel: what comes out is refused below
             multiplier = (e @ plain - 1.0) / (e @ normal)
             solved[support] = plain - multiplier * normal
         if not np.isfinite(solved).all():
             return v
         blocked = support & (solved <= 0) & ~free
         if blocked.any():
-            fall = v[blocked] - solved[blocked]  # zero where both are
+            fall = v[blocked] - solved[blocked]  # 0 where both are 0
             room = np.divide(v[blocked], fall, out=np.zeros(len(fall)), where=fall > 0)
             v = np.where(support, v + room.min() * (solved - v), 0.0)
             leaving = int(np.flatnonzero(blocked)[room.argmin()])

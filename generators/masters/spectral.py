@@ -67,7 +67,7 @@ class SpectralPoint:
     decrease: float
 
 
-@np.errstate(all="ignore")  # of a matrix that vanishes: the direction is then no number, and the last point stays
+@np.errstate(all="ignore")  # a matrix may vanish: the direction is then no number, and the last point stays
 def minimize_spectral(
     model: SpectralModel, hessian: Matrix, tolerance: float = 1e-5, floor: float = 0.0, max_steps: int = 50
 ) -> SpectralPoint:
@@ -111,7 +111,7 @@ def minimize_spectral(
     n = len(model.constants)
     upper = np.triu_indices(r)
     double = np.where(upper[0] == upper[1], 1.0, 2.0)
-    rows = model.matrices[:, upper[0], upper[1]]  # symmetric: the upper triangles say all
+    rows = model.matrices[:, upper[0], upper[1]]  # the matrices are symmetric, so their upper triangles are enough
     V, eta = np.eye(r) / (r + n), np.full(n, 1.0 / (r + n))
     hessian, factor = _definite(hessian)
     s = -scipy.linalg.cho_solve(factor, model.slope(V, eta), check_finite=False)
@@ -204,7 +204,7 @@ def flattened(model: SpectralModel, V: Matrix, eta: Vector) -> tuple[Matrix, Vec
     system[:m, :m] = pushed @ model.matrices.reshape(m, -1).T + (model.slopes.T * square) @ model.slopes
     system[m, :m] = system[:m, m] = model.slope(V @ V, square)
     system[m, m] = float(np.vdot(V, V)) + float(square.sum())
-    system[np.diag_indices(m + 1)] += 1e-14 * float(system.diagonal().max())  # directions in which nothing changes
+    system[np.diag_indices(m + 1)] += 1e-14 * float(system.diagonal().max())  # for directions in which nothing changes
     try:
         factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
         root = np.linalg.cholesky(V)

@@ -71,7 +71,7 @@ def _run_task(task: Task, settings: Settings, jobs: int) -> Iterator[Run | Failu
         )
 
 
-# In a worker process: what is left of its task.
+# What is left of the task of a worker process; it is empty in the parent.
 _runs: Iterator[Run | Failure] = iter(())
 
 

@@ -22,7 +22,7 @@ from oracle_opt.generators import (
     Subgradient,
 )
 
-# In the order of tables and legends; the baseline, one call at the average kernel, comes last.
+# The order is that of tables and legends; the baseline, one call at the average kernel, comes last.
 GENERATORS: dict[str, type[QueryPointGenerator]] = {
     "analytic-center": AnalyticCenter,
     "level-set": LevelSet,
@@ -39,7 +39,7 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
     "fixed-point": FixedPoint,
 }
 
-# What a comparison leaves out unless told otherwise: the ellipsoid method needs thousands of calls at hundreds of
+# A comparison leaves these out unless told otherwise: the ellipsoid method needs thousands of calls at hundreds of
 # kernels, and the other three are first-order methods for which `SPG` and `Subgradient` stand.
 _ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton")
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)

@@ -158,7 +158,7 @@ def settle(
             inside = float(np.abs(again.point - oracle.free.center).max()) < 0.5 * radius
         if result.success and inside:
             return Verdict(Outcome.OPTIMAL, result, radius, Outcome.OPTIMAL.value)
-        # a minimizer beyond the radius brings these about
+        # these two come about where a minimizer lies beyond the radius
         if inside and result.status not in (Status.OUTSIDE, Status.CONTRADICTION):
             break
         if not inside:

@@ -206,7 +206,7 @@ class BendersOracle(Oracle):
                 if found is not None:
                     self._bases.append(found)
                     left = self._settle(found, left, start, lower, upper, outcomes, p, gathered)
-                # to the tolerance a basis may not fit its own scenario, though it fits others
+                # a basis may miss its own scenario by more than the tolerance and still fit others
                 if len(left) and left[0] == one[0]:
                     gathered.add(dual, start + one, dual.values(lower[one], upper[one]), np.array([value]), outcomes, p)
                     left = left[1:]

@@ -113,7 +113,7 @@ class Gathered:
         self.sides = frame.sides + frame.T_sizes @ np.abs(x)
         self.rate = frame.depth
         self.rounding = self.rate * self.sides
-        # in extended precision: minorants' values and slopes, upper bounds; and the sizes of their terms
+        # values and slopes of the minorants and upper bounds, in extended precision, and the sizes of their terms
         self.value = np.zeros(n_summands, dtype=np.longdouble)
         self.upper = np.zeros(n_summands, dtype=np.longdouble)
         self.slope = np.zeros((n_summands, len(x)), dtype=np.longdouble)
@@ -226,7 +226,7 @@ class Gathered:
         terms = share * (float(np.abs(c) @ np.abs(self.x)) + abs(offset))
         extended = EXTENDED * (self._longest + 2 * self._sums + self.n_summands + len(c) + 8)
         rounding = extended * terms + (self.rate + extended) * size
-        if share < 1.0:  # the shares add up to 1 but for rounding
+        if share < 1.0:  # up to rounding the shares add up to 1
             reach = np.maximum(np.abs(self.frame.lower), np.abs(self.frame.upper))
             rounding += EPS * (self.n_summands + 2) * share * (float(np.abs(c) @ reach) + abs(offset))
         whole = slope + share * c

@@ -13,7 +13,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidData
 from oracle_opt.reading import number, read_text, shown, wrong
 
-INFINITE = 1e20  # as large as this, a side or bound is none: solvers agree on it
+INFINITE = 1e20  # a side or bound of this size counts as infinite, as solvers agree
 _SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS")
 _SIDES = {"UP": "u", "LO": "l", "FX": "lu", "FR": "lu", "MI": "l", "PL": "u"}
 
@@ -122,7 +122,9 @@ def read_mps(path: Path) -> LinearProgram:
 @dataclass
 class _Reader:
     path: Path
-    types: dict[str, str] = field(default_factory=dict)  # of the rows, N left out but the objective
+    types: dict[str, str] = field(
+        default_factory=dict
+    )  # types of the rows; of those of type N only the objective is kept
     free: set[str] = field(default_factory=set)
     objective: str = ""
     maximize: bool = False
@@ -240,7 +242,7 @@ class _Reader:
         if valued and len(words) in (2, 3):
             named, column, value = len(words) == 3, words[-2], self._number(line, words[-1], infinite=True)
         elif not valued and len(words) in (1, 2, 3):
-            # a number behind is of no meaning
+            # a number after these has no meaning
             named = len(words) > 1 and words[1] in self.columns
             column, value = words[named], 0.0
         else:

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from oracle_opt.arrays import Vector
 
 EXTENDED = float(np.finfo(np.longdouble).eps)
-_ROUNDS = 20  # of tightening the bounds of multipliers
+_ROUNDS = 20  # rounds of tightening the bounds of multipliers
 
 
 def multiplier_bounds(
@@ -49,7 +49,7 @@ def multiplier_bounds(
         total = np.bincount(row, finite, len(b))
         size = np.bincount(row, np.abs(finite), len(b)) + np.abs(b)
         others_finite = n_open[row] - open_ == 0
-        # outward by more than the sums can have been rounded
+        # moved outward by more than the rounding of the sums
         rest = b[row] - (total[row] - finite) + 1e-12 * size[row]
         new_high, new_low = high.copy(), low.copy()
         up, down = others_finite & (entry > 0), others_finite & (entry < 0)

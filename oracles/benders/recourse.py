@@ -16,7 +16,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.proof import Inside, farkas
 
-_DENSE = 10_000  # entries of W
+_DENSE = 10_000  # entries of W up to which it is kept as an array
 _FEASIBLE = 1e-9  # HiGHS' feasibility tolerance; a dual multiplier or reduced cost below it counts as zero
 
 
@@ -51,7 +51,7 @@ class Basis(DualVertex):
     gain: Matrix
     shift: Vector
     base: sparse.csr_array
-    fixed_pull: Vector  # of the nonbasic columns on the rows
+    fixed_pull: Vector  # what the nonbasic columns, at their bounds, add to the rows
     basic_cost: Vector
     fixed_cost: float
     row_price: Vector
@@ -275,7 +275,7 @@ class Recourse:
             return known[0], known[1]
         cost = self.q if costly else np.zeros_like(self.q)
         if known is not None:
-            # what was inside for other costs may still be; solve anew only where more columns are outside
+            # columns that were feasible for other costs may still be: solve anew only if more columns are not
             target, _, least = known
             margin, outside = self._margin(target, cost)
             if outside <= least:

@@ -142,7 +142,7 @@ class _Stochastic:
         self._scenarios: dict[str, dict[Entry, float]] = {}
         self._current: dict[Entry, float] | None = None
         self._block = _Block("", 0)
-        self._given: set[Entry] = set()  # by the outcome at hand
+        self._given: set[Entry] = set()  # entries that the current outcome has given
 
     def head(self, line: Line) -> None:
         """Check a section's own line: DISCRETE, and values that replace those of the core."""
@@ -169,7 +169,7 @@ class _Stochastic:
             return
         self._check_head(line, 4, "BL, name, period and probability")
         known = self.blocks.get(line.words[1])
-        # what a later outcome of a block leaves out has its value of the first one
+        # an entry that a later outcome of a block leaves out keeps its value of the first outcome
         self._start(line, line.words[1], line.words[3], dict(known.outcomes[0][1]) if known else {})
 
     def scenario(self, line: Line) -> None:

@@ -12,7 +12,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 
 Duals = NDArray[np.float64]
 
-ROUNDING = 8 * EPS  # of a distance, relative to the terms of the half-space
+ROUNDING = 8 * EPS  # what counts as rounding of a distance, relative to the terms of the half-space
 
 
 class Cone(ABC):
@@ -175,7 +175,7 @@ class SecondOrder(Cone):
         size = float(np.linalg.norm(u))
         if size <= t:
             return np.zeros((0, self.dimension))
-        # in the polar cone -v serves: the nearest point is the origin
+        # where v is in the polar cone the nearest point is the origin, and -v separates
         y = -v / length(v) if size <= -t else np.r_[1.0, -u / size] / np.sqrt(2.0)
         y[0] = max(y[0], (1.0 + self.dimension * EPS) * float(np.linalg.norm(y[1:])))
         return one_row(y, v)

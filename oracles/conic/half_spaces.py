@@ -110,12 +110,12 @@ class HalfSpaces:
         distance = float(depths[0]) if len(rows) == 1 else length(depths)
         y = rows[0] if len(rows) == 1 else (depths @ rows) / distance
         pull = block.turned @ y
-        # not more, relative to v: multipliers amplify what curved cones are given
+        # no more than rounding, relative to v, as multipliers amplify what curved cones are allowed
         allowed = self.tolerance * sqrt(pull @ pull)
         allowed = max(allowed, FAR * float(np.abs(y) @ (block.row_norms * norm + block.sides)))
         if distance <= allowed and (len(rows) < self.most or cone.distance(v) <= allowed):
             return
-        # within the distance allowed, another half-space of the cone may be violated by as much
+        # an accepted point may violate another half-space of the cone by the whole distance allowed
         largest = (block.size * extent if block.size else 0.0) + block.side
         error = self.tolerance * block.size + (FAR + cone.rounding) * largest
         if len(rows) == 1:
@@ -157,7 +157,7 @@ class HalfSpaces:
         rounding = noise * norm + ROUNDING * terms  # what ``y @ (b - A @ x)`` may be off by
         if depth > rounding:
             dual[block.part] = row / unit
-            # in units of the distance: what a cone calls its violation has no meaning in x
+            # the cut is in units of the distance in x, in which the violation of a cone has no meaning
             yield FeasibilityCut(
                 x, (depth - rounding) / unit, normal / unit, extras={"dual": dual}, error=(error + rounding) / unit
             )

@@ -92,7 +92,7 @@ def farkas_vector(A: sparse.csr_array, b: Vector, kinds: NDArray[np.object_], fo
     """
     from scipy.optimize import linprog  # only here: the import takes time
 
-    # equations may serve the proof with either sign, inequalities with one
+    # in the proof equations may have either sign, inequalities one only
     units = np.eye(len(b))
     equations, inequalities = units[kinds == Zero], units[kinds == Nonnegative]
     duals = np.vstack([np.array(found).reshape(-1, len(b)), equations, -equations, inequalities])

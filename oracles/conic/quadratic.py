@@ -10,7 +10,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 
-ROUNDING = 1e-13  # of eigenvalues and of symmetry, relative to the largest, a dimension
+ROUNDING = 1e-13  # of eigenvalues, relative to the largest and per dimension
 
 
 class Quadratic:

@@ -25,7 +25,7 @@ def domain_of_rows(
     """``{x : A x == b on the equations, A x <= b on the inequalities}`` within the radius; `None` if that is empty.
 
     An inequality of one variable becomes its bound. For a quadratic objective the bounds are brought down to the extent
-    of the set: the radius is but a statement, and a proof loses to rounding and tolerances what a wide box leaves. Its
+    of the set: the radius is only a statement, and a proof loses to rounding and tolerances what a wide box leaves. Its
     interior point is near the center then, as a quadratic is large far out.
     """
     lower, upper = free.center - free.radius, free.center + free.radius

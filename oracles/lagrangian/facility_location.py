@@ -82,7 +82,8 @@ class FacilityLocationOracle(LagrangianOracle):
             least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
         finite_reach("costs", 2.0 * float(np.abs(c).max()))
         finite_reach("opening", float(most.max()))
-        # a bit more room: where an optimum lies on the edge, the edge proves the bound, and averages need not be primal
+        # the box is a bit larger: if an optimum lies on its edge, the edge proves the bound, and averages of the cuts
+        # need not be feasible
         room = 0.1 * np.maximum(most - least, max(1e-3 * float(np.abs(c).max()), 1e-3))
         super().__init__(
             self._serve,
@@ -118,7 +119,7 @@ class FacilityLocationOracle(LagrangianOracle):
             if ghosh:
                 table = words.numbers(slice(4, None))[1:].reshape(m, n + 2)
                 return cls(table[:, 1], table[:, 2:], multicut=multicut)
-            # capacities may be words
+            # in some files capacities are words
             opening = words.numbers(slice(3, 2 + 2 * m, 2))
             costs = words.numbers(slice(2 + 2 * m, None)).reshape(n, m + 1)[:, 1:].T
             return cls(opening, costs, multicut=multicut)

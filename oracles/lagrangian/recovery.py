@@ -90,11 +90,11 @@ def restricted_master(
     least = linprog(pain, A_eq=constraints, b_eq=sides)
     if least.x is None:
         raise RuntimeError(f"HiGHS stopped with: {least.message}")
-    # the cheapest with no more violation in any place than that solution has
+    # the cheapest average whose violations are nowhere larger than those of the first program's solution
     upper = np.where(pain > 0, least.x, np.inf)
     worth = np.r_[costs / max(float(np.abs(costs).max()), 1e-300), np.zeros(2 * n)]
     cheapest = linprog(worth, A_eq=constraints, b_eq=sides, bounds=np.column_stack([np.zeros(len(worth)), upper]))
-    # within the tolerance of HiGHS the second program may have no point; the first one's is as good then
+    # within the tolerance of HiGHS the second program may have no point; then the first solution is as good
     solved = least.x if cheapest.x is None else cheapest.x
     weights = np.maximum(solved[: len(flat)], 0.0).reshape(calls, summands)
     shares: Matrix = weights / weights.sum(axis=0)

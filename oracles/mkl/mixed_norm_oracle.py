@@ -20,9 +20,9 @@ from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.words import shown
 
-ROUNDING = 64 * float(np.finfo(float).eps)  # of sums, quotients and roots of a group, relative
-FLOOR = 1e-10  # of the weight c_j of a group: a group whose kernels vanish on the support vectors keeps so much
-MAX_SOLVES = 50  # SVMs a query
+ROUNDING = 64 * float(np.finfo(float).eps)  # relative rounding of the sums, quotients and roots of a group
+FLOOR = 1e-10  # the least weight c_j, which a group keeps whose kernels vanish on the support vectors
+MAX_SOLVES = 50  # SVMs per query
 MEMORY = 6  # alternations that are extrapolated
 
 
@@ -176,7 +176,7 @@ class MixedNormOracle(SVMOracle):
             value=value,
             subgradient=-0.5 * F / self._of_kernels(self._c),
             error=error_above(value, upper),
-            # the best c for the largest S of each group: the dual objective at a
+            # the best c for the largest S of each group gives the dual objective at a
             lower_bound=total - 0.5 * (1 + ROUNDING) * float(np.sqrt(largest).sum()) ** 2 - ROUNDING * abs(total),
             extras={
                 **self._extras(svm),

@@ -130,7 +130,7 @@ class MKLOracle(SVMOracle):
         self._S = np.array(cut.extras["quadratic_forms"], dtype=float)
         of_largest, of_trace = np.asarray(cut.extras.get("forms_error", (0.0, 0.0)), dtype=float).tolist()
         self._S_error = of_largest, of_trace
-        # A cut that does not tell: the next S is then summed in full.
+        # Where a cut does not tell how exact its forms are, the next S is summed in full.
         told = "forms_error" in cut.extras
         self._n_updates = int(cut.extras.get("n_updates", MOST_UPDATES)) if told else MOST_UPDATES
 
@@ -187,7 +187,7 @@ class MKLOracle(SVMOracle):
             if changed.size * np.count_nonzero(added) <= UPDATE_SHARE * n_support * (n_support + 1) / 2:
                 difference = (b - last)[changed]
                 S = self._S + difference @ self.bank.row_products(changed, added)
-                # What the last S was wrong by, the update's own rounding, and that of the sum: one of more than 64.
+                # The error of the last S, the rounding of the update, and that of adding the two.
                 of_largest, of_trace = self.bank.form_error(b - last, added)
                 error = (
                     self._S_error[0] + of_largest + error[0] / 64,

@@ -19,7 +19,7 @@ from oracle_opt.oracles.mkl.working_sets import WorkingSets
 
 # Steps, and working sets, after which a duality gap is computed in any case.
 ROUND, SETS = 10_000, 25
-# Steps a point after which products of the kernels are computed anew.
+# After so many steps per point the products of the kernels are computed anew.
 REFRESH = 50
 # Violation of the first round, relative to that at the start.
 LOOSE = 0.1
@@ -113,7 +113,7 @@ class SMOMKL(MKLSolver):
     def solve_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Generator[Query | Step, Any, str]:
         """`solve` from feasible signed dual variables, in a run that is to end at a gap of rtol."""
         bank, pieces, dual, penalty = problem.bank, problem.pieces, problem.dual, problem.dual.penalty()
-        assert penalty is not None  # `refusal_of`
+        assert penalty is not None  # `refusal_of` refuses all other regularizers
         steps = WorkingSets(bank, pieces, penalty, start, self._size(bank), self.cache_bytes)
         target = LOOSE * pieces.violation(steps.x, steps.M @ dual.weights(steps.S))
         n_steps, best, polish = 0, -np.inf, bank.n_points <= self.polish_points

@@ -178,7 +178,7 @@ def solve_mkl(
         )
     if solver is None:
         solver = NewtonMKL() if isinstance(bank, GramBank) or bank.n_points <= FEW_POINTS else SMOMKL()
-        if solver.refusal_of(problem):  # of a regularizer of the user's own
+        if solver.refusal_of(problem):  # the user's own regularizer has no penalty that SMOMKL knows
             solver = NewtonMKL(fallback=None)
     generator = copy(instance("solver", solver, MKLSolver, "an MKLSolver object such as SMOMKL()"))
     if real("rtol", rtol, least=0.0) > 0 or not real("atol", atol, least=0.0) > 0:

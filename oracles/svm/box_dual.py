@@ -277,7 +277,8 @@ class BoxDual:
         elif self.ridge is None:
             wanted = sqrt(accuracy)
         else:
-            # The gap goes with the square of the violation: alone it would accept duals, and forms, half as exact.
+            # The gap goes with the square of the violation: a test of the gap alone would accept dual variables, and
+            # quadratic forms, of half as many digits.
             wanted = accuracy
         linear, lower, upper = self.linear, self.lower, self.upper
         if unit != 1.0:
@@ -307,7 +308,7 @@ def unit_of(size: float) -> float:
 
 def check_options(accuracy: float, tolerance: float | None, max_steps: int) -> None:
     """Raise `InvalidArgument` unless the options of a solve can be used."""
-    # Of a small problem, checks are a good part: what is as usual is found out first.
+    # On a small problem the checks take a good part of the time, so the usual case is looked for first.
     usual = type(accuracy) is float and tolerance is None and type(max_steps) is int
     if usual and 0.0 <= accuracy < np.inf and max_steps >= 0:
         return

@@ -22,7 +22,7 @@ def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     labels = y if isinstance(y, np.ndarray) else array_of("y", y, "the labels -1 and +1")
     if labels.ndim != 1 or labels.size == 0:
         raise InvalidArgument(f"`y` must have shape (n,), got {labels.shape}")
-    # Of a small problem, checks are a good part.
+    # On a small problem the checks take a good part of the time.
     if labels.dtype == np.float64 and labels.flags.c_contiguous:
         n_positive, n_negative = count_signs(labels)
     else:

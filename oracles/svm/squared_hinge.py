@@ -48,7 +48,7 @@ class SquaredHinge(Loss):
         """Linear term y, a box that holds every solution, ridge ``1 / (2 * C)``, sum 0; see `Loss.dual`."""
         labels = checked_labels(y, n_points)
         C = weights_of_points(self.C, labels, self.class_weight)
-        # Of the hyperplane 0 the primal objective is sum(C), so C * hinge**2 is at most that, and a = 2 * C * hinge.
+        # At the hyperplane 0 the primal objective is sum(C), so C * hinge**2 is at most that, and a = 2 * C * hinge.
         far = 4.0 * np.sqrt(C * C.sum())
         lower, upper = np.where(labels > 0, 0.0, -far), np.where(labels > 0, far, 0.0)
         return BoxDual(labels, lower, upper, ridge=0.5 / C, checked=True)
