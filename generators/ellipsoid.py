@@ -197,7 +197,7 @@ class Ellipsoid(QueryPointGenerator):
                 tolerance += share * taken.error
         if not (np.isfinite(total) and np.isfinite(constant) and np.isfinite(slope).all()):
             return False
-        # rounding as in a `CutPool`: of constants, of products (one for each update), of multipliers that miss the sum 1
+        # rounding as in a `CutPool`: of constants, of products (one per update), of multipliers that miss the sum 1
         error += EPS * (len(self._normals) + 9) * sizes
         if not total > 0:
             return is_positive(self._domain, Minorant(constant, slope, error, tolerance))

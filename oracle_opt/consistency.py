@@ -93,9 +93,8 @@ class AnswerMemory:
         for j in np.flatnonzero(claims > OBJECTIVE):
             away, stated = self._points[j] - cut.point, float(self._uppers[j])
             terms = float(np.abs(cut.subgradient) @ np.abs(away))
-            excess = (
-                cut.value - stated + float(cut.subgradient @ away)
-            )  # computed again, as the constant of the claim may be rounding
+            # computed again, as the constant of the claim may be rounding
+            excess = cut.value - stated + float(cut.subgradient @ away)
             if min(excess, float(claims[j])) > OBJECTIVE * max(abs(cut.value), abs(stated), terms):
                 return _exceeded_words(number, self._answers[j], excess, stated)
         return ""

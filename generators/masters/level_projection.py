@@ -116,7 +116,7 @@ class LevelProjection:
         if done.converged and (done.point != last).any():
             if domain is model.domain:
                 return done.point
-            # the domain's rows hold only up to the projection's tolerance; this makes them hold, perhaps at the level's cost
+            # the domain's rows hold only up to a tolerance; this makes them hold, perhaps at the cost of the level
             point = model.domain.project(done.point)
             if objective.largest(point) <= model.lower + (level + MISSED) * gap:
                 return point

@@ -122,9 +122,7 @@ def read_mps(path: Path) -> LinearProgram:
 @dataclass
 class _Reader:
     path: Path
-    types: dict[str, str] = field(
-        default_factory=dict
-    )  # types of the rows; of those of type N only the objective is kept
+    types: dict[str, str] = field(default_factory=dict)  # of the rows; of type N only the objective is kept
     free: set[str] = field(default_factory=set)
     objective: str = ""
     maximize: bool = False

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 SOME_CUTS = "a cut: pass result.history.cuts of a run with keep_cuts=True"
-HELD = 1000  # the domain takes up at most so many inequalities unless `hold_rows` asks for it: it is made of dense matrices
+HELD = 1000  # the domain takes up at most so many inequalities unasked: it is made of dense matrices
 
 
 class ConicOracle(Oracle):
