@@ -65,8 +65,10 @@ def make_copy(folder: Path) -> Path:
     for part in ("oracles", "generators"):
         shutil.copytree(ROOT / part, tree / "oracle_opt" / part, ignore=shutil.ignore_patterns("__pycache__"))
         (tree / part).symlink_to(tree / "oracle_opt" / part)
-    for built in (ROOT / "build").glob("cp*/oracles/**/*.so"):
-        shutil.copy(built, tree / "oracle_opt" / Path(*built.relative_to(ROOT / "build").parts[1:]))
+    sources = {path.stem: path.relative_to(ROOT).parent for path in (ROOT / "oracles").rglob("*.pyx")}
+    for built in (ROOT / "build").glob("cp*/oracles/*.so"):
+        module = built.name.split(".")[0].removesuffix("_avx2")
+        shutil.copy(built, tree / "oracle_opt" / sources[module] / built.name)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
             shutil.copy(path, tree / path.name)
