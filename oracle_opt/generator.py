@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from enum import Enum
+from functools import partial
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
@@ -96,8 +97,9 @@ class SequentialGenerator(QueryPointGenerator):
     """A method written as a coroutine: `queries` yields points and receives cuts.
 
     For line-search methods, which read like their papers this way. A step is serious if the coroutine replaced
-    `center` since the last answer. State is in the coroutine, so such a method can be neither copied nor pickled
-    during a run.
+    `center` since the last answer. A coroutine may also yield the `Step` itself after each cut: its work for the next
+    query is then done when that is asked for, and none after the last answer of a run. State is in the coroutine, so
+    such a method can be neither copied nor pickled during a run.
 
     Attributes
     ----------
@@ -108,19 +110,30 @@ class SequentialGenerator(QueryPointGenerator):
     center: ObjectiveCut | None = None
 
     @abstractmethod
-    def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
-        """Yield query points, receive their cuts: ``cut = yield point``; return when there is nothing left to ask."""
+    def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query | Step, ObjectiveCut, str | None]:
+        """Yield query points, receive their cuts: ``cut = yield point``; return when there is nothing left to ask.
+
+        What it returns, if anything, says why in a few words.
+        """
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start the coroutine."""
         self.center = None
         self._coroutine = self.queries(domain, point)
-        self._pending: Vector | Query | None = next(self._coroutine, None)
+        self._reason = f"{type(self).__name__} has finished"
+        self._pending: Vector | Query | None = None
+        self._start()
+
+    def _start(self) -> None:
+        """Go on to the first query."""
+        self._take(partial(next, self._coroutine))
 
     def ask(self) -> Vector | Query:
-        """Return the point the coroutine waits at."""
+        """Return the point the coroutine waits at, which it goes on to if it has yielded a step last."""
+        if self._pending is None and self._take(partial(next, self._coroutine)) is not None:
+            raise InvalidArgument(f"`queries` of {type(self).__name__} must yield a query before the next step")
         if self._pending is None:
-            raise Exhausted(f"{type(self).__name__} has finished")
+            raise Exhausted(self._reason)
         return self._pending
 
     def tell(self, cut: Cut) -> Step:
@@ -133,8 +146,18 @@ class SequentialGenerator(QueryPointGenerator):
                 f"`cut` must answer the pending query of {type(self).__name__}: a coroutine cannot take up old cuts"
             )
         before = self.center
+        step = self._take(partial(self._coroutine.send, cut))
+        return step or (Step.NULL if self.center is before else Step.SERIOUS)
+
+    def _take(self, going_on: Callable[[], Vector | Query | Step]) -> Step | None:
+        """Let the coroutine go on to its next query, to the end, or to a step, which is returned."""
+        self._pending = None
         try:
-            self._pending = self._coroutine.send(cut)
-        except StopIteration:
-            self._pending = None
-        return Step.NULL if self.center is before else Step.SERIOUS
+            yielded = going_on()
+        except StopIteration as end:
+            self._reason = end.value or self._reason
+            return None
+        if isinstance(yielded, Step):
+            return yielded
+        self._pending = yielded
+        return None

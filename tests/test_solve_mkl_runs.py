@@ -18,6 +18,7 @@ from oracle_opt.oracles import (
 )
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, SmoothDual, WeightDerivative, solve_mkl, working_sets
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
+from oracle_opt.testing import KnownProblem, check_generator
 
 LOSSES = {
     "hinge": lambda y, t: (y, Hinge(10.0)),
@@ -203,6 +204,19 @@ def test_asking_twice_asks_the_same(solver):
         if cut.upper - cut.lower_bound <= 1e-6 * cut.upper:
             break
     assert cut.upper - cut.lower_bound <= 1e-6 * cut.upper
+
+
+@pytest.mark.parametrize(
+    "solver", [NewtonMKL(), NewtonMKL(fallback=None), SMOMKL(), SMOMKL(polish_points=0, working_points=5)], ids=repr
+)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_contract_of_generators_is_kept(loss, solver):
+    bank, _, y, targets = random_problem(6)
+    given, of_loss = LOSSES[loss](y, targets)
+    best = solve_mkl(bank, given, LpRegularizer(1.5), loss=of_loss, rtol=1e-9)
+    oracle = GMKLOracle(bank, given, LpRegularizer(1.5), loss=of_loss)
+    problem = KnownProblem(loss, oracle, 0.5 * (best.upper_bound + best.lower_bound), accuracy=1e-7)
+    assert check_generator(solver, [problem], domains=()) == (loss,)
 
 
 def test_why_a_method_ends_is_said():

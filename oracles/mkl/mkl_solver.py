@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Generator
-from typing import Any
 
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Cut, Query
+from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Domain
-from oracle_opt.errors import Exhausted, InvalidArgument
-from oracle_opt.generator import QueryPointGenerator, Step
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.generator import SequentialGenerator, Step
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 
+Steps = Generator[Query | Step, ObjectiveCut, str]
 
-class MKLSolver(QueryPointGenerator):
+
+class MKLSolver(SequentialGenerator):
     """A generator for `GMKLOracle`, whose problem it learns from the oracle's domain: a coroutine, `solve`.
 
-    It serves sums of kernels under a regularizer of a smooth dual.
-
-    What it computes between two queries is its own work, done when the next query is asked for: after the last answer
-    of a run nothing is computed.
+    It serves sums of kernels under a regularizer of a smooth dual. What it computes between two queries, before the
+    first one, too, is done when the next one is asked for: after the last answer of a run nothing is computed.
 
     Attributes
     ----------
@@ -31,7 +30,7 @@ class MKLSolver(QueryPointGenerator):
     rtol: float = 1e-6
 
     @abstractmethod
-    def solve(self, problem: MKLProblem, point: Vector) -> Generator[Query | Step, Any, str]:
+    def solve(self, problem: MKLProblem, point: Vector) -> Steps:
         """Yield queries of the problem, receive their cuts; yield in turn what kind of step each cut was.
 
         ::
@@ -64,35 +63,11 @@ class MKLSolver(QueryPointGenerator):
         """Say in a few words why this method cannot serve the problem; None, the default, if it can."""
         return None
 
-    def reset(self, domain: Domain, point: Vector) -> None:
-        """Make the coroutine; its work begins when the first query is asked for."""
+    def queries(self, domain: Domain, point: Vector) -> Steps:
+        """Return the coroutine of the domain's problem."""
         if not isinstance(domain, KernelWeights) or domain.problem is None:
             raise InvalidArgument(f"`domain` must be that of a GMKLOracle with a smooth dual, got {domain!r}")
-        self._coroutine = self.solve(domain.problem, point)
-        self._pending: Query | None = None
-        self._reason = ""
+        return self.solve(domain.problem, point)
 
-    def ask(self) -> Query:
-        """Go on to the next query, or return the one that waits for its answer."""
-        if self._pending is None:
-            try:
-                query = next(self._coroutine)
-            except StopIteration as end:
-                self._reason = self._reason or str(end.value)
-                raise Exhausted(self._reason) from None
-            if not isinstance(query, Query):
-                raise InvalidArgument(f"`solve` of {type(self).__name__} must yield a Query now, got {query!r}")
-            self._pending = query
-        return self._pending
-
-    def tell(self, cut: Cut) -> Step:
-        """Send the cut to the coroutine, which yields what kind of step it was."""
-        if self._pending is None or not (cut.point == self._pending.point).all():
-            raise InvalidArgument(
-                f"`cut` must answer the pending query of {type(self).__name__}: a coroutine cannot take up old cuts"
-            )
-        self._pending = None
-        step = self._coroutine.send(cut)
-        if not isinstance(step, Step):
-            raise InvalidArgument(f"`solve` of {type(self).__name__} must yield a Step now, got {step!r}")
-        return step
+    def _start(self) -> None:
+        """Its work begins when the first query is asked for."""

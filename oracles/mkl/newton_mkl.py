@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -16,7 +14,7 @@ from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.generator import Step
 from oracle_opt.oracles.mkl.duals import SmoothDual, column_blocks
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem
-from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
+from oracle_opt.oracles.mkl.mkl_solver import MKLSolver, Steps
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 
@@ -76,7 +74,7 @@ class NewtonMKL(MKLSolver):
         """What the fallback refuses, as it might be needed."""
         return None if self.fallback is None else self.fallback.refusal_of(problem)
 
-    def solve(self, problem: MKLProblem, point: Vector) -> Generator[Query | Step, Any, str]:
+    def solve(self, problem: MKLProblem, point: Vector) -> Steps:
         """One query a step or trial of Newton's method, and then those of the fallback."""
         seen = _Seen(self.rtol)
         reason = yield from self._newton(problem, point, seen)
@@ -86,7 +84,7 @@ class NewtonMKL(MKLSolver):
         go_on = self.fallback.solve_from(min(share, 1.0) * seen.best.extras["signed_dual"], problem, self.rtol)
         return f"{reason}, and then {(yield from go_on)}"
 
-    def _newton(self, problem: MKLProblem, point: Vector, seen: _Seen) -> Generator[Query | Step, Any, str]:
+    def _newton(self, problem: MKLProblem, point: Vector, seen: _Seen) -> Steps:
         """Queries until a line search fails or `seen` has a reason to end; returns the reason."""
         accuracy = min(1e-9, 0.01 * self.rtol)
         cut = yield Query(point, accuracy)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
 import numpy as np
 
 from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Query
 from oracle_opt.generator import Step
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.mkl_problem import MKLProblem
-from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
+from oracle_opt.oracles.mkl.mkl_solver import MKLSolver, Steps
 from oracle_opt.oracles.mkl.working_sets import WorkingSets
 
 # Steps, and working sets, after which a duality gap is computed in any case.
@@ -106,11 +102,11 @@ class SMOMKL(MKLSolver):
             return None
         return f"its compiled steps do not know {problem.dual.regularizer!r}; take NewtonMKL(fallback=None)"
 
-    def solve(self, problem: MKLProblem, point: Vector) -> Generator[Query | Step, Any, str]:
+    def solve(self, problem: MKLProblem, point: Vector) -> Steps:
         """One query a round of steps, from dual variables of 0, or bounds where they add up to something else."""
         return (yield from self.solve_from(problem.pieces.start(), problem, self.rtol))
 
-    def solve_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Generator[Query | Step, Any, str]:
+    def solve_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Steps:
         """`solve` from feasible signed dual variables, in a run that is to end at a gap of rtol."""
         bank, pieces, dual, penalty = problem.bank, problem.pieces, problem.dual, problem.dual.penalty()
         assert penalty is not None  # `refusal_of` refuses all other regularizers

@@ -137,7 +137,7 @@ def solve_mkl(
         Short for ``loss=Hinge(C)``.
     rtol, atol, max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress
         As for `minimize`. A journal's check asks for the SVM at the last recorded weights, which takes the combined
-        kernel of all points.
+        kernel of all points: where that does not fit into memory, pass ``journal_check=False``.
     solver : MKLSolver, optional
         Default: `NewtonMKL()` on a `GramBank` or on at most 1000 points, as it combines the kernels of all points in
         each query; `SMOMKL()` else. What it says of the gap wanted, its `rtol`, is set to that of this run.
