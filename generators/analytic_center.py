@@ -62,8 +62,8 @@ class AnalyticCenter(QueryPointGenerator):
     Notes
     -----
     The center is found by a few primal-dual Newton steps from the last one, which need not satisfy the new cut, and
-    only to a tenth: a center need not be exact. Should they fail they are taken once more from a strictly feasible
-    point: the best one on the segment from the last center to the minimizer of the cutting-plane model, or, should
+    only to a tenth, as a center need not be exact. If they fail they are taken once more from a strictly feasible
+    point: the best one on the segment from the last center to the minimizer of the cutting-plane model, or, if
     feasibility cuts leave none there, the center of the largest ball. If these fail, too, that point itself is asked:
     it is in the localization set, so the run always goes on. The proven bound is that of the model's minimum, a
     linear program; the multipliers of the center, weight over slack, prove less.

@@ -40,7 +40,7 @@ class Kelley(QueryPointGenerator):
     Where cuts come with `summands`, the model is the sum of the models of the summands, with a variable each (multicut;
     Birge & Louveaux 1988, "A multicut algorithm for two-stage stochastic linear programs").
 
-    Should the linear program fail numerically, the query point is that of a level method, half way between the bounds.
+    If the linear program fails numerically, the query point is that of a level method, half way between the bounds.
 
     References
     ----------

@@ -17,8 +17,8 @@ class LBFGS(SequentialGenerator):
 
     Variables at a bound that the gradient pushes against stay there; the others move along ``-H g``, H from the last
     `memory` steps, each trial is projected, ``z(s) = project(z + s * d)``, and s is halved until the function falls by
-    `sufficient_decrease` of what the slope foretells. For smooth functions; on a kink it stops at a point that need not
-    be a minimum, and the bounds tell.
+    `sufficient_decrease` of what the slope foretells. The method is for smooth functions: at a kink it may stop at a
+    point that is no minimum, and the bounds then show that it is none.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class LevelSet(QueryPointGenerator):
 
     at a query point z, m and U before the answer, l is a quarter of what it was; when not, it is `level` again. A model
     that is exact near the minimum, as that of a piecewise linear function is in the end, then closes the gap
-    superlinearly, where a fixed level cannot shrink it by more than its share a call.
+    superlinearly, where a fixed level cannot shrink it by more than its share in a call.
 
     Parameters
     ----------
@@ -53,12 +53,13 @@ class LevelSet(QueryPointGenerator):
 
     Notes
     -----
-    A lower level follows upon a call alone that shrank the gap by a fixed share, and ends with the first that does not:
-    the method needs ``O((MD / gap)^2)`` calls still, M a Lipschitz constant and D the diameter of the domain.
+    The level is lowered only after a call that shrank the gap by a fixed share, and comes back with the first call that
+    does not: so the method still needs ``O((MD / gap)^2)`` calls, M a Lipschitz constant and D the diameter of the
+    domain.
 
-    L comes from a linear program with warm rows, the projection from its dual, which has one variable a cut. Should
-    the projection fail numerically, the query point is where the segment from the last query point to the linear
-    program's minimizer enters the level set: never best, always allowed.
+    L comes from a linear program that is solved again from its last basis, the projection from its dual, which has one
+    variable per cut. If the projection fails numerically, the query point is where the segment from the last query
+    point to the linear program's minimizer enters the level set: never best, always allowed.
 
     References
     ----------

@@ -68,7 +68,7 @@ class NewtonBundle(QueryPointGenerator):
 
     The model is minimized by an interior point method over the variables that matter: the largest of the best point
     and the support of the linear program's minimizer, to which those with a negative reduced cost are added until
-    there is none, which makes the solution exact. Should that fail numerically, a level step is taken.
+    there is none, which makes the solution exact. If that fails numerically, a level step is taken.
 
     References
     ----------

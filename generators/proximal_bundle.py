@@ -30,7 +30,7 @@ class ProximalBundle(QueryPointGenerator):
 
     The next query point minimizes ``max_i (constant_i + slope_i @ z) + weight / 2 * |z - center|^2`` over the domain
     and the feasibility cuts. It becomes the center, a serious step, if the value falls by at least `descent` times
-    what the model predicts; else its cut betters the model, a null step. The weight follows Kiwiel's proximity
+    what the model predicts; otherwise its cut improves the model, a null step. The weight follows Kiwiel's proximity
     control.
 
     Parameters
@@ -45,12 +45,12 @@ class ProximalBundle(QueryPointGenerator):
 
     Notes
     -----
-    The master is solved through its dual, which has one variable a cut; the multipliers give the proven bound. It
-    needs no bounded domain, the bound does. Where the proven gap is a hundred times the predicted decrease the weight
-    is halved: the proof then loses more to the quadratic than the step gains. Should the master fail numerically it
-    is solved again with ten times the weight, a few times; then its last iterate is asked, which is a point of the
-    domain in any case. A center that the model cannot better beyond rounding is asked
-    again, upon which the driver stops.
+    The master problem is solved through its dual, which has one variable per cut; the multipliers give the proven
+    bound. The master needs no bounded domain; the bound needs one. Where the proven gap is a hundred times the
+    predicted decrease the weight is halved: the proof then loses more to the quadratic than the step gains. If the
+    master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is asked,
+    which is a point of the domain in any case. A center that the model cannot better beyond rounding is asked again,
+    upon which the driver stops.
 
     References
     ----------

@@ -28,13 +28,13 @@ NEAR = 0.1  # a vector nearer than this to the span of others adds nothing to th
 class SpectralBundle(QueryPointGenerator):
     """Minimize a model of the largest eigenvalue on a subspace, plus a quadratic that holds its curvature.
 
-    Of ``f(y) = trace * lambda_max(M(y)) + b @ y``, ``M(y) = C - sum_i y_i A_i``, the model knows M on the span of some
-    orthonormal vectors P and what it forgot as one affine minorant l:
+    The function is ``f(y) = trace * lambda_max(M(y)) + b @ y`` with ``M(y) = C - sum_i y_i A_i``. The model knows M on
+    the span of some orthonormal vectors P, and keeps what it dropped as one affine minorant l:
 
         max(trace * lambda_max(P' M(y) P) + b @ y, l(y)) + 1/2 (y - center)' (H + weight I) (y - center).
 
-    Blocks of M of order one, as linear inequalities become, are affine functions which the model has whole; P is then
-    of the other rows.
+    Blocks of M of order one, which linear inequalities make, are affine functions, and the model keeps them whole; P
+    then belongs to the other rows.
 
     Its minimizer is the next query point. It becomes the center, a serious step, if the value falls by at least
     `descent` times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten

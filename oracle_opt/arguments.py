@@ -26,7 +26,7 @@ def instance(name: str, value: object, kind: type[T], instead: str) -> T:
     Parameters
     ----------
     name : str
-        Of the argument.
+        Name of the argument.
     value : object
     kind : type
     instead : str
@@ -72,7 +72,7 @@ def real(
     Parameters
     ----------
     name : str
-        Of the argument.
+        Name of the argument.
     value : object
         Any real number that is no bool.
     least, most : float

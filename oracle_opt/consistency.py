@@ -16,7 +16,7 @@ class AnswerMemory:
     """The best and the last answers, and what they say of a new one.
 
     If all are right, every objective cut is at most the value stated, plus its error, at the point of every other, and
-    every feasibility cut is satisfied, but for its error, by the points of all objective cuts.
+    every feasibility cut is satisfied, up to its error, by the points of all objective cuts.
     So a pair is tested both ways, with three
     small matrices times a vector.
 

@@ -73,9 +73,10 @@ class ObjectiveCut:
     summands : tuple of ObjectiveCut
         Cuts of the summands of f, which add up to this one (multicut): as many, in the same order, in every answer.
     further : tuple of ObjectiveCut
-        More cuts of f that the same call found at the same point, each valid by itself; say one an eigenvector.
+        More cuts of f that the same call found at the same point, for example one for each eigenvector; each is valid
+        by itself.
     answers : tuple of Answer
-        What else the oracle tells of f at the point, say its `Curvature`; at most one of a kind.
+        What else the oracle tells of f at the point, for example its `Curvature`; at most one answer of each kind.
     extras : mapping
         What the user wants back at the best point: names to arrays or numbers.
     """

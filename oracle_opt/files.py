@@ -94,7 +94,7 @@ def sync_folder(folder: Path) -> None:
         return  # Windows has no such thing
     handle = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some file systems, say of other machines, refuse it
+        with suppress(OSError):  # some file systems, for example those of other machines, refuse it
             os.fsync(handle)
     finally:
         os.close(handle)

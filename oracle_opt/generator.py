@@ -26,7 +26,7 @@ class Step(Enum):
 class QueryPointGenerator(ABC):
     """Proposes query points and learns from cuts.
 
-    The constructor only stores its parameters, under their own names; `reset` builds all state. A subclass
+    The constructor checks its parameters and stores them under their own names; `reset` builds all state. A subclass
     defines `reset`, `ask` and `tell`, and overrides the rest where it has more to say.
 
     Attributes

@@ -42,7 +42,7 @@ class CvxpyOracle(Oracle):
     parameters : sequence of cvxpy.Parameter, optional
         Those that make up the point, each row by row; the others keep the values they have now. Default: all.
     domain : Domain, optional
-        Of the point. Default: the signs that the parameters declare, and the radius.
+        Domain of the point. Default: the signs that the parameters declare, and the radius.
     radius : float
         States that some best parameters lie within: Euclidean distance from 0 if no parameter declares a sign, else the
         largest entry. Default 1e4; the lower bounds rest on it.

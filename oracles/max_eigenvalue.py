@@ -45,9 +45,10 @@ class MaxEigenvalueOracle(Oracle):
     b : array_like of shape (m,)
         Right-hand sides.
     trace : float
-        Of every feasible X, default 1.
+        Trace of every feasible X, default 1.
     domain : Domain, optional
-        Of y. Default: `FreeSpace` of radius 1e4, a promise that some minimizer lies there; the lower bounds rest on it.
+        Domain of y. Default: `FreeSpace` of radius 1e4, a promise that some minimizer lies there; the lower bounds rest
+        on it.
     n_vectors : int
         Most cuts of one answer, default 10, and eigenpairs from Lanczos: `SpectralBundle` wants more of these than the
         multiplicity of the largest eigenvalue at the solution.

@@ -77,9 +77,9 @@ def analytic_center(
     polytope : Polytope
         The set and its weights.
     start : ndarray of shape (n,)
-        On the equalities and strictly within the bounds.
+        A point that satisfies the equalities and lies strictly within the bounds.
     tolerance : float
-        On the weighted root mean square of ``slack * multiplier / weight - 1``.
+        Limit on the weighted root mean square of ``slack * multiplier / weight - 1``.
     max_steps : int
         Limit on Newton steps.
 

@@ -56,7 +56,7 @@ def prove_empty(domain: Domain, rows: Rows, multipliers: Vector) -> bool:
     rows : Rows
         The feasibility cuts.
     multipliers : ndarray of shape (m,)
-        Of the cuts; negative ones count as 0.
+        Multipliers of the cuts; negative ones count as 0.
     """
     u = np.maximum(multipliers, 0.0)
     if not (u.any() and np.isfinite(u).all()):

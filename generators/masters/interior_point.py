@@ -20,9 +20,9 @@ class EpigraphSolution:
     x : ndarray of shape (n,)
         The minimizer.
     multipliers : ndarray of shape (m,)
-        Of the rows; they add up to one.
+        Multipliers of the rows; they add up to one.
     sum_multiplier : float
-        Of the equation ``sum(x) == total``.
+        Multiplier of the equation ``sum(x) == total``.
     converged : bool
         Whether the tolerance was reached, up to a factor of 1000.
     """
@@ -63,7 +63,7 @@ def minimize_epigraph(
     total : float
         The sum of x, positive.
     tolerance : float
-        On the mean complementarity; on the residuals relative to the size of their terms.
+        Limit on the mean complementarity, and on the residuals relative to the size of their terms.
     max_steps : int
         Limit on steps.
 

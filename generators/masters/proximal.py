@@ -25,7 +25,8 @@ class ProximalPoint:
     value : float
         The largest of the pieces there; its negative is the decrease that the model predicts.
     multipliers : ndarray of shape (m,)
-        Of the rows: those of the pieces add up to one, so that with those of feasibility cuts they make a minorant.
+        Multipliers of the rows: those of the pieces add up to one, so that with those of feasibility cuts they make a
+        minorant.
     converged : bool
         Whether the tolerance was reached, up to a factor of 1000.
     """
@@ -78,7 +79,7 @@ def proximal_point(
     start : ndarray of shape (m,)
         Multipliers to start from; those of the pieces add up to one.
     tolerance, floor : float
-        On the duality gap, relative to the model's decrease below 0, and absolute.
+        Limits on the duality gap: relative to the model's decrease below 0, and absolute.
     allowed : float
         Allowed violation of a constraint.
     max_steps : int

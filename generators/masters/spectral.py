@@ -86,7 +86,7 @@ def minimize_spectral(
     hessian : ndarray of shape (m, m)
         Positive definite.
     tolerance, floor : float
-        On the duality gap, relative to the decrease below 0, and absolute.
+        Limits on the duality gap: relative to the decrease below 0, and absolute.
     max_steps : int
         Limit on steps.
 

@@ -136,14 +136,14 @@ class Domain(ABC):
         point : ndarray of shape (n,)
             A point that satisfies the equations.
         axes : ndarray of shape (n, d)
-            Of the ellipsoid ``{point + axes @ w : norm(w) <= 1}`` that is to be cut.
+            Axes of the ellipsoid ``{point + axes @ w : norm(w) <= 1}`` that is to be cut.
         tolerance : float
             Distance outside that does not count.
 
         Returns
         -------
         normal : ndarray of shape (n,)
-            Of length 1.
+            Its normal, of length 1.
         violation : float
             All z of the promised set have ``violation + normal @ (z - point) <= 0``.
         """

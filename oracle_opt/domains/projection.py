@@ -55,7 +55,7 @@ def project_on_cuts(
     start : ndarray of shape (m,)
         Multipliers to start from, of the half-spaces in their units.
     tolerance : float
-        On the violation of each half-space, and on complementarity relative to the squared distance.
+        Limit on the violation of each half-space, and on complementarity relative to the squared distance.
     max_steps : int
         Limit on Newton steps.
     unit : ndarray of shape (m,), optional

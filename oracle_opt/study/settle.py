@@ -36,15 +36,16 @@ class Verdict:
     ----------
     outcome : Outcome
     result : Result
-        Of the last run.
+        Result of the last run.
     radius : float
-        Of that run.
+        Radius of that run.
     message : str
         What was proven, and how far.
     infeasibility : Infeasibility or None
         The proof, where infeasible; where undecided, that of a smaller distance, if there is one.
     direction : ndarray or None
-        Of recession, where unbounded: ``-A @ d`` in K up to the oracle's tolerance, ``c @ d < 0``.
+        A direction d of recession, where the problem is unbounded: up to the oracle's tolerance ``-A @ d`` is in K, and
+        ``c @ d < 0``.
     """
 
     __repr__ = one_line

@@ -42,7 +42,7 @@ def check_domain(
     n_points : int
         Number of points that each rule is tried at.
     seed : int
-        Of the random points.
+        Seed of the random points.
 
     Raises
     ------

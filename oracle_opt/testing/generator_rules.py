@@ -52,7 +52,7 @@ def check_generator(
     gap : float, optional
         Gap that has to be proven on every problem within so many calls; default is none, as methods may be slow.
     seed : int
-        Of the random data.
+        Seed of the random data.
 
     Returns
     -------

@@ -79,7 +79,7 @@ def small_problems(domain: Domain, seed: int = 0) -> list[KnownProblem]:
     domain : Domain
         Any; affine functions are minimized only over sets that end where `minimize_linear` says.
     seed : int
-        Of the random data.
+        Seed of the random data.
 
     Returns
     -------

@@ -26,7 +26,7 @@ class Watched(Oracle):
     Parameters
     ----------
     inner : Oracle
-        Whose answers are given.
+        The oracle whose answers are given.
 
     Attributes
     ----------

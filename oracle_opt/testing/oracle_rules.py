@@ -64,7 +64,7 @@ def check_oracle(
     n_points : int
         Number of random points.
     seed : int
-        Of these points.
+        Seed of these points.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class BendersOracle(Oracle):
     n_samples : int, optional
         Draw so many scenarios instead of taking all: f is then the sampled average.
     seed : int
-        Of the draw.
+        Seed of the random numbers that draw the scenarios.
     n_summands : int
         Give the sum as so many `summands` (multicut), groups of scenarios; default 1: a single cut.
     radius : float

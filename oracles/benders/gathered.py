@@ -29,7 +29,7 @@ class Frame:
     ----------
     problem : TwoStageProblem
     share : ndarray of shape (n_summands,)
-        Of the first stage's cost, by summand.
+        Share of the first stage's cost that each summand has.
     lower, upper : ndarray of shape (n,)
         Bounds of x, infinite ones replaced by the radius.
     pull : sparse matrix of shape (n, m)

@@ -29,7 +29,7 @@ def multiplier_bounds(
         Columns whose entries vary must be left out, as columns of zeros.
     y_lower, y_upper : ndarray of shape (k,)
     least, most : ndarray of shape (k,)
-        Of the costs of each column in any scenario.
+        Least and largest cost of each column in any scenario.
     signs : pair of ndarray of shape (m,)
         Bounds that the sides of the rows give: 0 and infinity where only a lower side is finite, say.
     """

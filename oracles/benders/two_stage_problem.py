@@ -24,7 +24,7 @@ class RandomBlock:
     Parameters
     ----------
     probabilities : ndarray of shape (k,)
-        Of the outcomes.
+        Probabilities of the outcomes.
     rows, rhs : ndarray of int, shape (r,), and ndarray of shape (k, r)
         Second-stage rows and their right-hand sides, an outcome per line.
     cost_columns, cost : ndarray of int, shape (s,), and ndarray of shape (k, s)
@@ -34,7 +34,7 @@ class RandomBlock:
     recourse_entries, recourse : ndarray of int, shape (w, 2), and ndarray of shape (k, w)
         Entries (row, second-stage column) of W.
     name : str
-        For error messages.
+        Name of the block in error messages.
 
     Raises
     ------
@@ -109,17 +109,17 @@ class TwoStageProblem:
     row_lower, row_upper : array_like of shape (m,)
         Sides of the second-stage rows; infinite where there is none.
     blocks : sequence of RandomBlock
-        What is random; none for a plain linear program.
+        The entries that are random; none for a plain linear program.
     A : array_like or sparse matrix of shape (r, n), optional
         First-stage rows.
     first_lower, first_upper : array_like of shape (r,), optional
-        Their sides.
+        Sides of the first-stage rows.
     x_lower, x_upper, y_lower, y_upper : float or array_like
         Bounds; default 0 and infinity.
     offset : float
         Constant of the objective.
     names : sequence of str, optional
-        Of the first-stage variables.
+        Names of the first-stage variables.
 
     Raises
     ------

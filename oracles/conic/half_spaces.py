@@ -29,7 +29,7 @@ class HalfSpaces:
     problem : ConicProblem
         A, b and the cones, whose product is K.
     tolerance : float
-        As `ConicOracle` says.
+        The tolerance of `ConicOracle`.
     most : int
         Limit on the half-spaces of one cone.
 

@@ -88,7 +88,7 @@ def farkas_vector(A: sparse.csr_array, b: Vector, kinds: NDArray[np.object_], fo
     kinds : ndarray of shape (m,)
         The type of the cone of each row.
     found : sequence of ndarray of shape (m,)
-        Of the dual cone.
+        Vectors of the dual cone.
     """
     from scipy.optimize import linprog  # only here: the import takes time
 

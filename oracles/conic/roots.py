@@ -13,7 +13,7 @@ def rising_root(function: Callable[[float], tuple[float, float]], low: float, hi
     Parameters
     ----------
     function : callable
-        From t to the value and the slope there; values may be infinite.
+        Maps t to the value and the slope there; values may be infinite.
     low, high : float
         Where the function is negative and positive; one of them may be infinite.
     start : float

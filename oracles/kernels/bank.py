@@ -54,8 +54,9 @@ class GramBank(KernelBank):
         Whether each kernel is scaled to unit trace; cross-kernels are then scaled alike. Default: kernels mean what
         they say.
     dtype : float64 or float32
-        Of the stores. The sums over float32 stores are still made in float64, so the bank is exactly a bank of slightly
-        rounded kernels; the SVM objective moves by about 1e-8 relative at C = 100 with unit trace, 1e-5 at C = 1e6.
+        Type of the entries that are stored. The sums over float32 stores are still made in float64, so the bank is
+        exactly a bank of slightly rounded kernels; the SVM objective moves by about 1e-8 relative at C = 100 with unit
+        trace, 1e-5 at C = 1e6.
     memory_limit : int, optional
         Bytes the stores may take. If only one copy fits, it is the one by kernels: `quadratic_forms` then reads whole
         rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused. Default: the second

@@ -137,11 +137,11 @@ class RBFBank(KernelBank):
         features : sequence of array_like of int, optional
             Columns of each family. Default: all columns that are not constant, then each of these alone.
         quantiles : tuple of float
-            Of the least and of the largest width.
+            Quantiles of the distances that are the least and the largest width.
         n_pairs : int
             Number of pairs the distances are sampled from; all pairs, if they are no more.
         seed : int
-            Of the sample.
+            Seed of the random sample.
         scale, block_bytes
             As for the class.
 

@@ -30,7 +30,7 @@ class FacilityLocationOracle(LagrangianOracle):
     opening : array_like of shape (m,)
         Cost of opening each facility, at least 0.
     costs : array_like of shape (m, n)
-        Of serving all of customer j from facility i.
+        Costs of serving all of customer j from facility i.
     multicut : bool
         Answer with the facilities as `summands`, default not.
 

@@ -29,11 +29,11 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     Parameters
     ----------
     costs : array_like of shape (m, n)
-        Of job j on agent i; profits for `maximize`.
+        Costs of job j on agent i; profits for `maximize`.
     uses : array_like of int of shape (m, n)
         Resource that job j uses on agent i, at least 0.
     capacities : array_like of int of shape (m,)
-        Of the agents, at least 0.
+        Capacities of the agents, at least 0.
     maximize : bool
         Whether costs are profits.
     multicut : bool

@@ -75,7 +75,7 @@ class LagrangianOracle(Oracle):
         States that some best multipliers lie within: Euclidean distance from 0 if all constraints are equations, else
         the largest entry. Default 1e4. The dual bound does not rest on it, only the proof that no better one exists.
     domain : Domain, optional
-        Of the multipliers, instead of the radius, if more is known.
+        Domain of the multipliers, in place of the radius, if more is known.
     name : str, optional
         Tells this problem from others in a journal; default is the name of the function.
 
@@ -281,11 +281,11 @@ class LagrangianOracle(Oracle):
         Parameters
         ----------
         cuts : iterable of cuts
-            Those of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``.
+            Cuts of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``.
         weights : array_like of shape (number of cuts,), optional
-            Nonnegative weights of the average, say ``generator.weight()`` after each call. Default: those of the
-            cheapest average among those that violate the constraints least, by a linear program (the restricted master
-            of Dantzig and Wolfe), with weights of its own for each summand.
+            Nonnegative weights of the average, for example ``generator.weight()`` after each call. Default: the weights
+            of the cheapest average among those that violate the constraints least, found by a linear program (the
+            restricted master of Dantzig and Wolfe), with weights of its own for each summand.
 
         Returns
         -------

@@ -31,13 +31,13 @@ class MulticommodityFlowOracle(LagrangianOracle):
     arcs : array_like of int of shape (a, 2)
         Tail and head of each arc, from 0. Parallel arcs are allowed.
     costs : array_like of shape (a,)
-        Of one unit of flow, at least 0.
+        Cost of one unit of flow on each arc, at least 0.
     capacities : array_like of shape (a,)
-        Of all flow on an arc; infinite where there is none.
+        Limit on all flow on each arc; infinite where there is none.
     commodities : array_like of int of shape (k, 2)
         Origin and destination of each commodity.
     demands : array_like of shape (k,)
-        Their units, at least 0.
+        Units of flow of each commodity, at least 0.
     multicut : bool
         Answer with the origins as `summands`, default not.
     radius : float, optional

@@ -20,7 +20,7 @@ class DualQuery(Query):
     Parameters
     ----------
     signed_dual : ndarray of shape (n,)
-        Signed dual variables b, feasible but for rounding.
+        Signed dual variables b, feasible up to rounding.
     quadratic_forms : ndarray of shape (p,)
         ``b @ K_k @ b``.
     decision : ndarray of shape (n,)

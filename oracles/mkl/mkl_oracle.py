@@ -66,7 +66,7 @@ class MKLOracle(SVMOracle):
     Attributes
     ----------
     domain : Simplex
-        Of dimension p.
+        The simplex of dimension p.
 
     Raises
     ------

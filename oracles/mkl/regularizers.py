@@ -135,7 +135,7 @@ class LpRegularizer(Regularizer):
     Parameters
     ----------
     p : float
-        Of the norm, at least 1. At p > 1 the norm itself has a kink at 0, where 0 is the subgradient given.
+        Exponent of the norm, at least 1. At p > 1 the norm itself has a kink at 0, where 0 is the subgradient given.
     weight : float
         lambda, positive.
     power : float

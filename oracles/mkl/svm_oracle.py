@@ -78,7 +78,7 @@ class SVMOracle(Oracle):
         Parameters
         ----------
         cut : ObjectiveCut
-            Say the best one of a run.
+            For example the best one of a run, ``result.cut``.
         new : array_like
             New points as the bank's `cross` takes them: m raw points, or p cross-kernels of shape (m, n).
 
@@ -107,7 +107,7 @@ class SVMOracle(Oracle):
 
     @cached_property
     def _kernel(self) -> Matrix:
-        """Room for a combined kernel, which some queries do without."""
+        """Room for a combined kernel, which some queries do not need."""
         return np.empty((self.bank.n_points, self.bank.n_points))
 
     def _combined(self, weights: Vector) -> Matrix:

@@ -1,4 +1,4 @@
-"""The dual of a support vector machine but for its kernel: a linear term, a box and a sum."""
+"""The dual of a support vector machine without its kernel: a linear term, a box and a sum."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def decision_values(cross: ArrayLike, signed_dual: Vector, bias: float) -> Vecto
 class BoxDual:
     """``max linear @ b - epsilon * sum(abs(b)) - 1/2 b @ (K + diag(ridge)) @ b``, b in a box and of a given sum.
 
-    The dual of a support vector machine but for its kernel K: all that losses differ in. Its variables b are the
+    The dual of a support vector machine without its kernel K: all in which losses differ. Its variables b are the
     signed dual variables, those in the decision values ``K @ b + bias``.
 
     Parameters

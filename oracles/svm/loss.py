@@ -43,7 +43,7 @@ class Loss(ABC):
 
     @abstractmethod
     def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
-        """Dual of the machine but for its kernel.
+        """Dual of the machine without its kernel.
 
         Parameters
         ----------

@@ -26,10 +26,10 @@ def solve_svm(
     """Solve the dual of a support vector machine, ``max L(b) - 1/2 b @ K @ b``; L, a box and a sum are the loss's.
 
     Sequential minimal optimization [1]_ with the second-order working set [2]_, run in the signed dual variables b,
-    until it is clear roughly which are free; then Newton's method on those, which ends near rounding. If that fails,
-    say because the kernel is singular on them, it is undone and a primal active-set method [3]_ takes over, which moves
-    along directions of no curvature to a bound; then the steps go on. The best primal point of a dual one needs no
-    search: its bias is an order statistic.
+    goes on until it is clear roughly which are free. Newton's method on those follows, which ends near rounding. If it
+    fails, for example because the kernel is singular on them, it is undone, and a primal active-set method [3]_ takes
+    over, which moves along directions of no curvature to a bound; then the steps go on. The best primal point of a dual
+    one needs no search: its bias is an order statistic.
 
     Parameters
     ----------

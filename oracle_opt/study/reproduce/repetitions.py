@@ -24,7 +24,7 @@ class Options:
     splits : int, optional
         Random splits, or folds; default: those of the experiment.
     seed : int
-        Of the splits.
+        Seed of the random splits.
     jobs : int
         Processes, for the experiments that are grids of runs; -1 stands for one a core.
     say : callable
