@@ -389,3 +389,14 @@ def test_the_usual_mistakes_are_answered_with_what_to_pass():
     ):
         with pytest.raises(OracleOptError, match=re.escape(words)):
             call()
+
+
+# What is made by the library, not by its users; and what only reads a file or makes no check of its own.
+EXEMPT = {"Cone", "KernelBank", "Regularizer", "Loss", "MKLSolver", "MKLProblem", "Exponential", "Infeasibility"}
+EXEMPT |= {"Estimate", "PrimalSolution", "RelaxedSolution", "SVMSolution", "SVMStatus", "BoxDual", "read_smps"}
+EXEMPT |= {"read_tsplib", "SmoothDual", "WeightDerivative"}
+
+
+@pytest.mark.parametrize("module", [G, O, S], ids=lambda module: module.__name__)
+def test_every_public_constructor_is_in_the_table(module):
+    assert set(module.__all__) - CASES.keys() - EXEMPT == set()
