@@ -1,4 +1,4 @@
-"""What several test files share: data sets."""
+"""What several test files share: data sets, and journals that need not reach the disk."""
 
 import os
 from pathlib import Path
@@ -23,3 +23,9 @@ def training_part():
         return table[chosen, :-1], table[chosen, -1]
 
     return load
+
+
+@pytest.fixture
+def unflushed(monkeypatch):
+    """For tests that write many journals: nothing needs to reach the disk."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)

@@ -28,6 +28,9 @@ LOSSES = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("unflushed")
+
+
 def assert_same(one, other):
     assert one.status is other.status
     np.testing.assert_array_equal(one.point, other.point)
