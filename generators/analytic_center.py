@@ -46,7 +46,7 @@ class AnalyticCenter(QueryPointGenerator):
     proximal : float
         Weight of the proximal term ``1/2 (|z - best point| / size)^2`` added to the barrier; 0 for the pure analytic
         center. The size is the distance of a vertex of the domain from its interior point, on `FreeSpace` and
-        `NonnegativeOrthant`, whose radius is but a statement, divided by the number of variables. After each call at
+        `NonnegativeOrthant`, whose radius is only a statement, divided by the number of variables. After each call at
         whose query point z the model m was right, ``f(z) - m(z) <= 0.03 * (U - m(z))`` with U the best value before,
         it grows to four times as much: where the way is long, the term does not hold the center back. A value that
         does not fall halves it, down to where it began.

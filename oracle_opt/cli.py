@@ -64,7 +64,7 @@ def compare(
     single_cut: Annotated[
         bool, typer.Option("--single-cut", help="Count the calls to the paper's own gap, too; takes far longer.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder of the runs, tables and curves.")] = Path("oracle-opt-report"),
 ) -> None:
     """Compare generators on the MKL problems of random splits (Wulff & Ong 2014, Tables 1 and 2, Figure 1).

@@ -201,7 +201,7 @@ def test_points_outside_are_refused(point, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"y": [1, -1, 1]}, "`y` must have 2 labels, one a point, got 3"),
+        ({"y": [1, -1, 1]}, "`y` must have 2 labels, one per point, got 3"),
         ({"y": [0, 1]}, "`y` must hold the labels"),
         ({"y": [1, 1]}, "`y` must hold both classes"),
         ({"C": -1.0}, "`C` must be positive"),

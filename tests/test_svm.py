@@ -279,7 +279,7 @@ GOOD = np.eye(3)
         ({"y": [1, 1, 1]}, "`y` must hold both classes"),
         ({"y": []}, "`y` must have shape"),
         ({"y": [[1, -1]]}, "`y` must have shape"),
-        ({"K": np.eye(2)}, "`y` must have 2 labels, one a point, got 3"),
+        ({"K": np.eye(2)}, "`y` must have 2 labels, one per point, got 3"),
         ({"K": np.ones((3, 2))}, r"`K` must have shape \(n, n\), got \(3, 2\)"),
         ({"K": GOOD * np.nan}, r"`K` must be finite, got nan at \(0, 0\)"),
         ({"K": GOOD + np.diag([0, np.inf], 1)}, "`K` must be finite"),

@@ -318,7 +318,7 @@ GOOD = np.eye(3)
     [
         ({"y": [1.0, np.nan, 2.0]}, "`y` must be finite, got nan at 1"),
         ({"y": []}, "`y` must have shape"),
-        ({"y": [1.0, 2.0]}, "`y` must have 3 targets, one a point, got 2"),
+        ({"y": [1.0, 2.0]}, "`y` must have 3 targets, one per point, got 2"),
         ({"y": None}, "`y` must hold the targets, got None"),
         ({"C": 0.0}, "`C` must be positive"),
         ({"C": [1.0, 2.0]}, r"`C` must be a number or have shape \(3,\)"),

@@ -76,7 +76,7 @@ def compare(
     splits : int
         Number of random splits of each data set.
     jobs : int
-        Number of processes; -1 stands for one a core. With more than one, a script must call this under
+        Number of processes; -1 stands for one per core. With more than one, a script must call this under
         ``if __name__ == "__main__":``.
     on_start : callable, optional
         Called with the numbers of runs found finished and of runs to do.
@@ -105,7 +105,7 @@ def compare(
     if splits < 1:
         raise InvalidArgument(f"`splits` must be at least 1, got {splits!r}")
     if jobs < 1 and jobs != -1:
-        raise InvalidArgument(f"`jobs` must be at least 1, or -1 for one a core, got {jobs!r}")
+        raise InvalidArgument(f"`jobs` must be at least 1, or -1 for one per core, got {jobs!r}")
     for name in (*names, *generators):
         folder_name(name)
     settings = Settings() if settings is None else settings

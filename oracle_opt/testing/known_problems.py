@@ -93,7 +93,7 @@ def small_problems(domain: Domain, seed: int = 0) -> list[KnownProblem]:
     made += [_half_space(domain, points[0], points[4], size), _nothing(domain, points[0], size, rng)]
     slope = _unit(rng, domain.dimension)
     optimum, end = domain.minimize_linear(slope)
-    # where the radius is but a statement about where a minimizer lies, an affine function belies it
+    # where the radius is only a statement about where a minimizer lies, an affine function belies it
     if np.isfinite(optimum) and slope @ domain.project(end - size * slope) >= optimum - 1e-6 * size:
         made.append(_affine(domain, slope, optimum))
     return made

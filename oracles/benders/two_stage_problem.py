@@ -164,7 +164,7 @@ class TwoStageProblem:
         self.offset = real("offset", offset)
         self.names = tuple(f"x{j}" for j in range(n)) if names is None else instances("names", names, str, "a str")
         if len(self.names) != n:
-            raise InvalidArgument(f"`names` must be {n}, one a first-stage variable, got {len(self.names)}")
+            raise InvalidArgument(f"`names` must be {n}, one per first-stage variable, got {len(self.names)}")
         self.blocks = instances("blocks", blocks, RandomBlock, "a RandomBlock")
         for block in self.blocks:
             for name, places, limits in (

@@ -177,7 +177,7 @@ class GeneralizedKL(SmoothDual):
         super().__init__(regularizer, n_kernels)
         if regularizer.reference.shape not in ((), (n_kernels,)):
             raise InvalidArgument(
-                f"`reference` must have {n_kernels} weights, one a kernel of the bank, got {regularizer.reference.size}"
+                f"`reference` must have {n_kernels} weights, one per kernel, got {regularizer.reference.size}"
             )
         self.reference = np.ascontiguousarray(np.broadcast_to(regularizer.reference, n_kernels))
         self.lam = regularizer.weight

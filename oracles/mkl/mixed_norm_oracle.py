@@ -212,7 +212,7 @@ class MixedNormOracle(SVMOracle):
         return sums
 
     def _of_kernels(self, values: Vector) -> Vector:
-        """Values of the groups, one a kernel."""
+        """Values of the groups, one per kernel."""
         repeated: Vector = np.repeat(values, self.domain.sizes)
         return repeated
 

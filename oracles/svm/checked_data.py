@@ -37,7 +37,7 @@ def checked_labels(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     if n_positive == 0 or n_negative == 0:
         raise InvalidArgument(f"`y` must hold both classes -1 and +1, got only {labels[0]}")
     if n_points is not None and labels.size != n_points:
-        raise InvalidArgument(f"`y` must have {n_points} labels, one a point, got {labels.size}")
+        raise InvalidArgument(f"`y` must have {n_points} labels, one per point, got {labels.size}")
     return np.ascontiguousarray(labels, dtype=float)
 
 
@@ -60,7 +60,7 @@ def checked_targets(y: ArrayLike | None, n_points: int | None = None) -> Vector:
         first = int(np.flatnonzero(~np.isfinite(targets))[0])
         raise InvalidArgument(f"`y` must be finite, got {targets[first]} at {first}; remove such points")
     if n_points is not None and targets.size != n_points:
-        raise InvalidArgument(f"`y` must have {n_points} targets, one a point, got {targets.size}")
+        raise InvalidArgument(f"`y` must have {n_points} targets, one per point, got {targets.size}")
     return np.ascontiguousarray(targets)
 
 

@@ -26,7 +26,7 @@ class Options:
     seed : int
         Seed of the random splits.
     jobs : int
-        Processes, for the experiments that are grids of runs; -1 stands for one a core.
+        Processes, for the experiments that are grids of runs; -1 stands for one per core.
     say : callable
         Takes a line about what goes on.
 
@@ -49,7 +49,7 @@ class Options:
         if self.seed < 0:
             raise InvalidArgument(f"`seed` must be at least 0, got {self.seed!r}")
         if self.jobs < 1 and self.jobs != -1:
-            raise InvalidArgument(f"`jobs` must be at least 1, or -1 for one a core, got {self.jobs!r}")
+            raise InvalidArgument(f"`jobs` must be at least 1, or -1 for one per core, got {self.jobs!r}")
 
     def repeats(self, default: int) -> int:
         """Number of splits: what was asked for; 1 for a quick run; else the default."""
