@@ -67,11 +67,22 @@ def copied(cut: Cut) -> dict[str, Any]:
     return {name: np.array(value) for name, value in fields if "extras/" not in name}
 
 
-def difference(one: dict[str, Any], two: dict[str, Any]) -> str:
-    """Say in which field the contents of two cuts differ; no words if in none."""
+def difference(one: dict[str, Any], two: dict[str, Any], share: float = 0.0) -> str:
+    """Say in which field the contents of two cuts differ, by more than a share of its size; no words if in none."""
     for name in sorted(one.keys() | two.keys()):
         if name not in one or name not in two:
             return f"`{name}` is there once and not the other time"
-        if changed(one[name], two[name]):
-            return f"`{name}` is {one[name]} and {two[name]}"
+        a, b = one[name], two[name]
+        if changed(a, b) and not (share and _alike(a, b, share * max(_size(a), _size(one.get("value", a))))):
+            return f"`{name}` is {a} and {b}"
     return ""
+
+
+def _size(array: Any) -> float:
+    return float(np.abs(array).max(initial=0.0)) if np.issubdtype(array.dtype, np.number) else 0.0
+
+
+def _alike(a: Any, b: Any, allowed: float) -> bool:
+    """Whether numbers are as near to each other as that; words are not."""
+    numbers = np.issubdtype(a.dtype, np.number) and np.issubdtype(b.dtype, np.number)
+    return bool(numbers and a.shape == b.shape and np.abs(a - b).max(initial=0.0) <= allowed)

@@ -41,7 +41,8 @@ def check_oracle(
     `further` exceeds the value, plus its error, at any other point; that a `lower_bound` exceeds none; that feasibility
     cuts hold at all points that got a value; that the query point is left alone, and arrays given out are not changed
     later; that after `reset` the same queries have the same answers, to the last bit, and after `resume(cut)` the next
-    ones, too; that answers in another order agree up to their errors; that what the cuts carry is declared; `identity`.
+    ones up to rounding; that answers in another order agree up to their errors; that what the cuts carry is declared;
+    `identity`.
 
     Parameters
     ----------

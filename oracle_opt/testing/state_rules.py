@@ -93,10 +93,10 @@ def check_resumed(exam: OracleExam, answers: list[Answered]) -> None:
         with ruled(exam.subject, "`resume` takes up every cut that `query` gave", advice):
             exam.oracle.resume(read)
     for answer in answers[half:]:
-        words = difference(answer.fields, exam.ask(answer.query).fields)
+        words = difference(answer.fields, exam.ask(answer.query).fields, exam.tolerance)
         if words:
             raise exam.fail(
-                "after `resume(cut)` the oracle answers as after the query that `cut` answered, to the last bit",
+                "after `resume(cut)` the oracle answers as after the query that `cut` answered, up to rounding",
                 f"asked, and resumed from a journal, {words}",
                 "store in `extras` whatever a query leaves behind, and take it up in `resume`",
                 point=answer.query.point,
