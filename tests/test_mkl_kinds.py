@@ -205,7 +205,7 @@ def test_identity_tells_problems_apart():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda bank: MKLOracle(bank, [1.0, 2.0, 3.0], EpsilonInsensitive()), "`y` must have 2 targets, one a point"),
+        (lambda bank: MKLOracle(bank, [1.0, 2.0, 3.0], EpsilonInsensitive()), "`y` must have 2 targets, one per point"),
         (lambda bank: MKLOracle(bank, [1.0, np.inf], EpsilonInsensitive()), "`y` must be finite"),
         (lambda bank: MKLOracle(bank, [1.0, 2.0], EpsilonInsensitive(-1.0)), "`C` must be positive"),
         (lambda bank: MKLOracle(bank, [1.0, 2.0], EpsilonInsensitive(epsilon=-1.0)), "`epsilon` must be"),
