@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -202,8 +203,8 @@ def root(K):
 def least(objective):
     """The minimum, to a tolerance that the solver reaches."""
     problem = cp.Problem(cp.Minimize(objective))
-    for tolerance in (1e-8, 1e-7):
-        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):  # at a weight of 0
+    for tolerance in (1e-8, 1e-7, 1e-6):
+        with suppress(cp.SolverError), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", UserWarning)  # that it was not reached
             problem.solve(solver=cp.CLARABEL, tol_gap_abs=tolerance, tol_gap_rel=tolerance, tol_feas=tolerance)
         if problem.status == cp.OPTIMAL:

@@ -1,13 +1,13 @@
 import json
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from failing_generators import Broken, Dying, Killed
 
 from oracle_opt import InvalidArgument, InvalidData, StoreMismatch, minimize
 from oracle_opt.datasets import Dataset, load
@@ -35,27 +35,6 @@ def made_up(name="moons", n=60, d=3, seed=0):
     X = rng.normal(size=(n, d)) * [1.0, 10.0, 100.0][:d]
     y = np.where(X[:, 0] ** 2 + 0.1 * X[:, 1] + 0.3 * rng.normal(size=n) > 0.7, 1.0, -1.0)
     return Dataset(name, X, y, tuple("abc"[:d]), "made up", "here")
-
-
-class Broken(FixedPoint):
-    """Raises where a run begins."""
-
-    def reset(self, domain, point):
-        raise InvalidArgument("it is broken")
-
-
-class Dying(FixedPoint):
-    """Ends the worker process that unpickles it."""
-
-    def __reduce__(self):
-        return os._exit, (3,)
-
-
-class Killed(FixedPoint):
-    """Is killed in the middle of a run, as by a system short of memory."""
-
-    def ask(self):
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
