@@ -162,7 +162,9 @@ class MaxEigenvalueOracle(Oracle):
             first.error,
             extras={"eigenvector": self._last},
             further=tuple(further),
-            answers=(Eigenpairs(self.matrix, self.trace, self.b, values, vectors),) if wished else (),
+            answers=(Eigenpairs(self.matrix, self.trace, self.b, values, np.ascontiguousarray(vectors)),)
+            if wished
+            else (),
         )
 
     def _cuts(self, y: Vector, vectors: Matrix, most: float) -> list[ObjectiveCut]:

@@ -3,6 +3,7 @@
 import os
 import signal
 
+from oracle_opt import InvalidArgument
 from oracle_opt.generators import FixedPoint
 
 

@@ -180,7 +180,9 @@ class Eigenpairs(Answer):
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Eigenpairs:
         """The eigenpairs of these arrays."""
         matrix = AffineMatrix.from_arrays(arrays)
-        return cls(matrix, float(arrays["trace"]), arrays["b"], arrays["values"], arrays["vectors"])
+        return cls(
+            matrix, float(arrays["trace"]), arrays["b"], arrays["values"], np.ascontiguousarray(arrays["vectors"])
+        )
 
     def check(self, cut: ObjectiveCut) -> None:
         """Refuse eigenpairs of another order or number, or of another number of variables, than the matrix has."""
