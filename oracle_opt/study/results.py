@@ -1,0 +1,186 @@
+"""The runs of studies, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEY = ("instance", "generator", "seed")
+# Columns of `Results.runs`; those of an instance's measures follow.
+RUN_COLUMNS = (
+    *KEY,
+    "family",
+    "n",
+    "status",
+    "message",
+    "traceback",
+    "n_calls",
+    "oracle_seconds",
+    "generator_seconds",
+    "seconds",
+    "start_value",
+    "upper_bound",
+    "lower_bound",
+    "relative_gap",
+    "optimum",
+    "optimum_error",
+    "rtol",
+    "max_calls",
+    "max_seconds",
+    "oracle",
+    "method",
+    "version",
+    "machine",
+    "digest",
+)
+REFUSED, FAILED = "REFUSED", "FAILED"  # what may stand in the place of the name of a `Status`
+
+
+class Results:
+    """Runs of a study.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row a run, with the columns below and one a measure of the instances.
+    history : DataFrame
+        One row an answered call of a run: `instance`, `generator`, `seed`, the columns of
+        `oracle_opt.History`, `relative_gap` and `single_cut_gap`, and one a trace of the instances.
+    tau : tuple of float
+        The accuracies the study asked for, from the coarsest to the finest.
+    interrupted : bool
+        Whether Ctrl-C ended the study early.
+
+    Attributes
+    ----------
+    runs, history, tau, interrupted
+        As above.
+
+    Raises
+    ------
+    InvalidArgument
+        A column is missing.
+
+    Notes
+    -----
+    Columns of `runs`: `instance`, `generator`, `seed`; `family` and `n`, the number of variables; `status`, the name of
+    a `Status`, or REFUSED where the generator cannot serve the instance, or FAILED where an exception ended the run;
+    `message`, `traceback`; `n_calls`, until the run converged or ended; `oracle_seconds`, `generator_seconds` and
+    `seconds` of the whole run up to there; `start_value`, the first answer; the bounds and the `relative_gap` there;
+    the known `optimum` and its error, NaN if none; `rtol`, `max_calls` and `max_seconds`, its limits; `oracle` and
+    `method`, the identity of the one and the parameters of the other; `version` of this library, `machine`; `digest`
+    of all that decides the run.
+
+    The relative gap is that which the driver stops by: over the larger of ``abs(upper_bound)`` and a thousandth of the
+    decrease since the first answer. `single_cut_gap` is the same by the best single cut alone.
+    """
+
+    def __init__(
+        self, runs: pd.DataFrame, history: pd.DataFrame, tau: Iterable[float], *, interrupted: bool = False
+    ) -> None:
+        for frame, name, columns in ((runs, "runs", RUN_COLUMNS), (history, "history", KEY)):
+            missing = [column for column in columns if column not in frame.columns]
+            if missing:
+                raise InvalidArgument(f"`{name}` must have the columns {', '.join(missing)}")
+        self.runs = runs
+        self.history = history
+        self.tau = tuple(sorted(tau, reverse=True))
+        self.interrupted = interrupted
+
+    def __repr__(self) -> str:
+        counts = self.runs["status"].value_counts()
+        return (
+            f"Results({len(self.runs)} runs of {self.runs['generator'].nunique()} generators on "
+            f"{self.runs['instance'].nunique()} instances: {', '.join(f'{n} {s}' for s, n in counts.items())})"
+        )
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def filter(
+        self,
+        *,
+        instance: str | Iterable[str] | None = None,
+        generator: str | Iterable[str] | None = None,
+        family: str | Iterable[str] | None = None,
+        seed: int | Iterable[int] | None = None,
+        where: Callable[[pd.DataFrame], pd.Series] | None = None,
+    ) -> Results:
+        """Keep the runs that agree with everything given.
+
+        Parameters
+        ----------
+        instance, generator, family : str or iterable of str, optional
+            Names.
+        seed : int or iterable of int, optional
+            Seeds.
+        where : callable, optional
+            Maps `runs` to a column of booleans.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        InvalidArgument
+            A name that no run has.
+        """
+        runs = self.runs
+        for column, wanted in (("instance", instance), ("generator", generator), ("family", family), ("seed", seed)):
+            if wanted is None:
+                continue
+            names = [wanted] if isinstance(wanted, str | int) else list(wanted)
+            known = set(self.runs[column])
+            for name in names:
+                if name not in known:
+                    raise InvalidArgument(f"`{column}` must be one that runs have, got {shown(name)}")
+            runs = runs[runs[column].isin(names)]
+        if where is not None:
+            runs = runs[where(runs)]
+        return self._with(runs)
+
+    def merge(self, *others: Results) -> Results:
+        """Put the runs of several studies together.
+
+        Of runs with the same digest the first is kept. The accuracies are those that all of them asked for.
+
+        Raises
+        ------
+        InvalidArgument
+            Two runs have the same instance, generator and seed and are different otherwise, or no accuracy is common.
+        """
+        import pandas as pd
+
+        every = (self, *others)
+        runs = pd.concat([results.runs.assign(_of=place) for place, results in enumerate(every)], ignore_index=True)
+        runs = runs.drop_duplicates("digest")
+        twice = runs[runs.duplicated(list(KEY))]
+        if len(twice):
+            first = ", ".join(map(str, twice.iloc[0][list(KEY)]))
+            raise InvalidArgument(
+                f"`others` must not have other runs of the same instance, generator and seed: {first}. "
+                "Filter them, or rename the instances of one study"
+            )
+        tau = set(self.tau).intersection(*(results.tau for results in others))
+        if not tau:
+            raise InvalidArgument("`others` must have an accuracy in common: no value of `tau` is in all of them")
+        kept = runs[["_of", *KEY]]
+        parts = [
+            results.history.merge(kept[kept["_of"] == place].drop(columns="_of"), on=list(KEY))
+            for place, results in enumerate(every)
+        ]
+        history = pd.concat(parts, ignore_index=True)
+        interrupted = any(results.interrupted for results in every)
+        return Results(runs.drop(columns="_of").reset_index(drop=True), history, tau, interrupted=interrupted)
+
+    def _with(self, runs: pd.DataFrame) -> Results:
+        """These runs alone."""
+        history = self.history.merge(runs[list(KEY)], on=list(KEY))
+        return Results(runs.reset_index(drop=True), history, self.tau, interrupted=self.interrupted)
