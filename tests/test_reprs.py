@@ -51,6 +51,8 @@ PROBLEM = O.TwoStageProblem(
 CONIC = O.ConicOracle(np.ones(N), np.eye(N), np.ones(N), [O.Nonnegative(1)] * N, P=np.eye(N))
 BOX = oracle_opt.Box(POINT, POINT + 1)
 MATRICES = [np.diag(row) for row in np.eye(20)]
+PLANE = oracle_opt.FunctionOracle(lambda z: (z @ z, 2 * z), oracle_opt.Ball(2, 1.0, [0.5, 0.2]))
+LOCALIZATION = T.trace_localization(minimize(PLANE, G.Kelley(), keep_cuts=True, max_calls=9), PLANE)
 HISTORY = pd.DataFrame({"call": np.arange(N)})
 
 
@@ -126,6 +128,9 @@ INSTANCES = {
     "Failure": lambda: T.Failure("sonar", "LevelSet()", 0, "no memory", "a trace\nof lines"),
     "Run": lambda: T.Run(*("sonar",) * 6, 20, 10, *(1.0,) * 2, 65, *(0.5,) * 4, HISTORY),
     "Comparison": lambda: T.Comparison(Path("report"), (INSTANCES["Run"](),) * 99, (), 0, 99, False),
+    "Localization": lambda: LOCALIZATION,
+    "LocalizationStep": lambda: LOCALIZATION.steps[-1],
+    "CutLine": lambda: LOCALIZATION.steps[-1].lines[-1],
     "RunStore": None,  # made in a folder, below
     "Availability": lambda: D.available()[0],
     "Dataset": lambda: D.Dataset("own", POINT[:, None], np.sign(POINT), ("x",), "words", "here"),

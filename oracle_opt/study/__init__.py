@@ -1,6 +1,9 @@
 """Grids of runs: data sets x random splits x generators, kept in a folder, summed up in tables and curves."""
 
 from oracle_opt.study.compare import Comparison, compare
+from oracle_opt.study.localization import trace_localization
+from oracle_opt.study.localization_data import CutLine, Localization, LocalizationStep
+from oracle_opt.study.localization_plot import plot_localization
 from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS
 from oracle_opt.study.protocol import split_points
 from oracle_opt.study.records import Failure, Run, Settings
@@ -13,7 +16,10 @@ __all__ = [
     "GENERATORS",
     "SUMMARY_COLUMNS",
     "Comparison",
+    "CutLine",
     "Failure",
+    "Localization",
+    "LocalizationStep",
     "Outcome",
     "Run",
     "RunStore",
@@ -21,7 +27,9 @@ __all__ = [
     "Verdict",
     "compare",
     "history_table",
+    "plot_localization",
     "settle",
     "split_points",
     "summary_table",
+    "trace_localization",
 ]
