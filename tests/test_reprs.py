@@ -51,7 +51,7 @@ PROBLEM = O.TwoStageProblem(
 CONIC = O.ConicOracle(np.ones(N), np.eye(N), np.ones(N), [O.Nonnegative(1)] * N, P=np.eye(N))
 BOX = oracle_opt.Box(POINT, POINT + 1)
 MATRICES = [np.diag(row) for row in np.eye(20)]
-PLANE = oracle_opt.FunctionOracle(lambda z: (z @ z, 2 * z), oracle_opt.Ball(2, 1.0, [0.5, 0.2]))
+PLANE = oracle_opt.FunctionOracle(lambda z: (z @ z, 2 * z), oracle_opt.Box([-1, -2], [3, 3]))
 LOCALIZATION = T.trace_localization(minimize(PLANE, G.Kelley(), keep_cuts=True, max_calls=9), PLANE)
 HISTORY = pd.DataFrame({"call": np.arange(N)})
 

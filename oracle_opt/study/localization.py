@@ -66,7 +66,7 @@ def trace_localization(
     >>> result = minimize(oracle, Kelley(), keep_cuts=True)
     >>> steps = trace_localization(result, oracle).steps
     >>> [round(step.share, 3) for step in steps]
-    [0.5, 0.125, 0.0]
+    [0.5, 0.5, 0.438, 0.0]
     """
     oracle = domain if isinstance(domain, Oracle) else None
     found = domain.domain if isinstance(domain, Oracle) else domain
