@@ -1,0 +1,100 @@
+"""The largest of random affine functions on a box, made around its minimizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from oracle_opt.arguments import real
+from oracle_opt.arrays import Matrix, Vector, digest
+from oracle_opt.domains import Box
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.known_optimum import between, unit_weights
+
+
+@dataclass(frozen=True, eq=False)
+class LargestPiece:
+    """``1 + max_i a_i @ y + y @ diag(c_i) @ y / 2 - d_i`` with y the way from the center; without c, affine."""
+
+    a: Matrix
+    d: Vector
+    center: Vector
+    c: Matrix | None = None
+
+    def __call__(self, x: Vector) -> tuple[float, Vector]:
+        """Value and subgradient."""
+        y = x - self.center
+        values = self.a @ y - self.d
+        if self.c is not None:
+            values += 0.5 * (self.c @ y**2)
+        i = int(values.argmax())
+        slope = self.a[i].copy() if self.c is None else self.a[i] + self.c[i] * y
+        return 1.0 + float(values[i]), slope
+
+    def name(self, family: str) -> str:
+        """Words that tell these pieces from others."""
+        return f"{family} #{digest(self.a, self.d, self.center, self.c)}"
+
+
+def draw(n: int = 30, pieces: int = 60, active: float = 0.5, seed: int = 0) -> Instance:
+    """Draw ``1 + max_i a_i @ (x - x0) - d_i`` on [-1, 1]^n.
+
+    Some of the d_i are 0, the others are uniform on [0, 1]; a combination of the slopes that belong to those is 0, so
+    that x0 is a minimizer and 1 the minimum.
+
+    Parameters
+    ----------
+    n : int
+        Number of variables.
+    pieces : int
+        Number of functions, at least 2.
+    active : float
+        How many of them are largest at x0: this share, at most 1, of ``min(n, pieces - 1)``, and one more.
+    seed : int
+        Of the random numbers.
+    """
+    return instance("max-affine", np.random.default_rng(seed), n, pieces, active, 0.0)
+
+
+def instance(family: str, rng: np.random.Generator, n: int, pieces: int, active: float, condition: float) -> Instance:
+    """Draw pieces, curved ones if the condition is not 0: diagonal Hessians with entries between its inverse and 1."""
+    if pieces < 2:
+        raise InvalidArgument(f"`pieces` must be at least 2, got {pieces}")
+    many = 1 + ceil(real("active", active, above=0.0, most=1.0) * min(n, pieces - 1))
+    a, center, weights = rng.normal(size=(pieces, n)), rng.uniform(-0.5, 0.5, n), unit_weights(rng, many)
+    a[many - 1] = -(weights[:-1] @ a[: many - 1]) / weights[-1]
+    d = np.r_[np.zeros(many), rng.uniform(0.0, 1.0, pieces - many)]
+    c = condition ** -rng.uniform(0.0, 1.0, (pieces, n)) if condition else None
+    made = LargestPiece(a, d, center, c)
+    # sum of the weights times the pieces: 1 + slope @ (x - x0), and more where they are curved
+    slope = weights @ a[:many]
+    lower = 1.0 - float(np.abs(slope) @ (1.0 + np.abs(center)))
+    # between 1, the value at x0, and this; the pieces at x0 are exact, and products of weights and slopes are rounded
+    optimum, error = between(1.0, lower, 1.0 + 1e-2 * float(weights @ np.abs(a[:many]).sum(axis=1)))
+    oracle = FunctionOracle(made, Box(-np.ones(n), np.ones(n)), name=made.name(family))
+    return Instance(oracle, None, optimum, error)
+
+
+FAMILY = Generated(
+    "max-affine",
+    "largest of random affine functions on a box, with a known minimizer",
+    draw,
+    (
+        {"n": 2, "pieces": 8, "seed": 0},
+        {"n": 10, "pieces": 30, "seed": 0},
+        {"n": 30, "seed": 0},
+        {"n": 30, "active": 1.0, "seed": 0},
+        {"n": 100, "pieces": 150, "seed": 0},
+        {"n": 300, "pieces": 400, "active": 0.3, "seed": 0},
+        {"n": 1000, "pieces": 100, "seed": 0},
+        {"n": 10000, "pieces": 40, "seed": 0},
+    ),
+    optimum=1.0,
+    optimum_error=1e-10,
+    source="constructed around its minimizer",
+)
