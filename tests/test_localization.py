@@ -1,6 +1,8 @@
 """Pictures of runs in the plane: the sets against other ways to compute them, and what is drawn."""
 
 import json
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -273,3 +275,21 @@ def test_a_polygon_that_is_no_set_is_refused():
     empty.linear_constraints = lambda: Polyhedron([[1.0, 1.0]], [-1.0], lower=-5, upper=5).linear_constraints()
     with pytest.raises(InvalidArgument, match="nothing is left"):
         promised_polygon(empty, np.zeros((1, 2)))
+
+
+def test_the_page_has_what_is_measured(monkeypatch):
+    docs = Path(__file__).parents[1] / "docs"
+    monkeypatch.syspath_prepend(docs)
+    maker = runpy.run_path(str(docs / "make_localization.py"))
+    page = (docs / "localization.md").read_text()
+    oracle, start = maker["problem"](page)
+    results = maker["measure"](oracle, start)
+    assert maker["table"](oracle, results) in page
+    outside = 0
+    steps = trace_localization(results["Ellipsoid"], oracle.domain).steps
+    for step in steps[:-1]:
+        outside += not inside(np.array(step.polygon), np.array([step.next_point]))[0]
+    assert (outside, len(steps)) == (7, 27)
+    pictures = ("localization.png", "localization_Kelley.gif", "localization_AnalyticCenter.gif")
+    assert all(f"](images/{name})" in page for name in pictures)
+    assert sum((docs / "images" / name).stat().st_size for name in pictures) < 500_000

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colors, told apart by readers with any color vision.
 BLUE, ORANGE, GREEN, SKY, YELLOW, BLACK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#F0E442", "#000000"
 PANELS, COLUMNS = 6, 3
-COLORS_OF_FILM = 48
+COLORS_OF_FILM, DPI_OF_FILM = 32, 90
 
 
 def plot_localization(
@@ -173,14 +173,14 @@ def _near(window: Window, polygon: Matrix) -> Window:
     return x - half, x + half, y - high, y + high
 
 
-def _figure(data: Localization, columns: int, rows: int) -> Figure:
+def _figure(data: Localization, columns: int, rows: int, dpi: int = 110) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     left, right, bottom, top = data.window
     width = max(3.2 * columns, 4.4)
     high = min(2.0, max(0.3, (top - bottom) / (right - left))) * (width / columns - 0.4) + 0.6
-    figure = Figure(figsize=(width, high * rows + 0.5), dpi=110, layout="constrained")
+    figure = Figure(figsize=(width, high * rows + 0.5), dpi=dpi, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -205,14 +205,14 @@ def _film(data: Localization, path: str | os.PathLike[str], seconds: float, zoom
 
     pictures = []
     for step in data.steps:
-        figure = _figure(data, 1, 1)
+        figure = _figure(data, 1, 1, DPI_OF_FILM)
         panel = figure.subplots()
         draw_step(panel, data, step, zoom)
         _legend(figure, panel)
         canvas: Any = FigureCanvasAgg(figure)
         canvas.draw()
         picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-        pictures.append(picture.quantize(COLORS_OF_FILM, dither=Image.Dither.NONE))
+        pictures.append(picture.quantize(COLORS_OF_FILM, Image.Quantize.MAXCOVERAGE, kmeans=4))
     durations = [int(1000 * seconds)] * (len(pictures) - 1) + [int(3000 * seconds)]
     pictures[0].save(path, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
     return figure
