@@ -12,8 +12,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from oracle_opt import minimize
+from oracle_opt.datasets import split_points
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.study import Settings, split_points
+from oracle_opt.study import Settings
 from oracle_opt.study.records import Run
 from oracle_opt.study.reproduce import Options, paper_accpm, paper_mixnorm, paper_smo, paper_spg
 from oracle_opt.study.reproduce.common import standardized
@@ -115,7 +116,7 @@ def test_figures_of_runs_are_means_over_those_that_converged(made_up_runs, quick
 @pytest.mark.parametrize("method", ["accpm", "kcg"])
 def test_correlations_are_those_of_gap_and_accuracy(quick, method):
     """The SVM of each call by scikit-learn, on the kernel of the query point."""
-    train, test = split_points(QUICK.y, Settings(seed=0), 0)
+    train, test = split_points(QUICK.y, 0)
     y, bank = QUICK.y[train], uci_bank(QUICK.X[train])
     generator = paper_accpm.GENERATORS[paper_accpm.METHODS[method]]()
     run = minimize(MKLOracle(bank, y, C=100.0), generator, rtol=5e-3, keep_cuts=True, max_calls=200)

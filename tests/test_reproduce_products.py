@@ -9,9 +9,9 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from oracle_opt import minimize
+from oracle_opt.datasets import split_points
 from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import MKLOracle
-from oracle_opt.study import Settings, split_points
 from oracle_opt.study.reproduce import Options, paper_qnpkl
 from oracle_opt.study.reproduce.common import standardized
 
@@ -70,7 +70,7 @@ def test_shares_and_accuracies_of_products(quick, monkeypatch):
     monkeypatch.setattr(paper_qnpkl, "_product", product)
     monkeypatch.setattr(paper_qnpkl, "_chosen", lambda train, y, seed: 7.0)
     found = figures(paper_qnpkl.table2(quick))
-    train, test = split_points(QUICK.y, Settings(seed=0), 0)
+    train, test = split_points(QUICK.y, 0)
     first = standardized(QUICK.X[train], QUICK.X[test])[1][:, 0]
     for name, above in (("MKL", 0.3), ("QN-PKL", 0.0), ("L-BFGS", -0.3)):
         share = 100 * sum(weights[name][:4]) / sum(weights[name])
@@ -94,7 +94,7 @@ def test_the_methods_of_the_first_table_and_their_figures(quick, monkeypatch):
     monkeypatch.setattr(paper_qnpkl, "_sum", lambda train, test, y, C: (np.ones(len(test)), np.ones(4), 3.0))
     monkeypatch.setattr(paper_qnpkl, "_chosen", lambda train, y, seed: 10.0)
     found = figures(paper_qnpkl.table1(quick))
-    train, test = split_points(QUICK.y, Settings(seed=0), 0)
+    train, test = split_points(QUICK.y, 0)
     old, new = standardized(QUICK.X[train], QUICK.X[test])
     truth = QUICK.y[test] > 0
     assert seen == [("QuasiNewton", 0.0, 10.0), ("LBFGS", 0.0, 10.0), ("SPG", 7.0, 10.0)]
@@ -150,7 +150,7 @@ def test_products_and_sums_predict_what_scikit_learn_does():
 
 def test_the_noise_of_a_split_is_the_same_for_all_its_points_and_follows_the_features(tmp_path):
     for split, (train, y, test, truth) in enumerate(paper_qnpkl._splits(QUICK, Options(tmp_path, splits=2), 25)):
-        rows, others = split_points(QUICK.y, Settings(seed=0), split)
+        rows, others = split_points(QUICK.y, split)
         old, new = standardized(QUICK.X[rows], QUICK.X[others])
         np.testing.assert_array_equal(train[:, :4], old)
         np.testing.assert_array_equal(test[:, :4], new)

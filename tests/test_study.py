@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from failing_generators import Broken, Dying, Killed
 
-from oracle_opt import InvalidArgument, InvalidData, StoreMismatch, minimize
-from oracle_opt.datasets import Dataset, load
+from oracle_opt import InvalidArgument, StoreMismatch, minimize
+from oracle_opt.datasets import Dataset, load, split_points
 from oracle_opt.files import TEMPORARY, atomic_file, atomic_text
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.oracles import MKLOracle, uci_bank
@@ -21,7 +21,6 @@ from oracle_opt.study import (
     Settings,
     compare,
     history_table,
-    split_points,
     summary_table,
 )
 from oracle_opt.study.plots import gap_matrix, look
@@ -99,7 +98,7 @@ def test_history(comparison):
 def test_a_run_is_what_minimize_gives(comparison):
     """Going on for the sake of the single-cut gap changes nothing but the count of calls to it."""
     dataset, settings = made_up(), Settings()
-    train, test = split_points(dataset.y, settings, 1)
+    train, test = split_points(dataset.y, 1)
     oracle = MKLOracle(uci_bank(dataset.X[train]), dataset.y[train], C=100.0)
     result = minimize(oracle, LevelSet(), rtol=settings.rtol, max_calls=500)
     (run,) = run_split(dataset, {"level-set": LevelSet()}, 1, Settings(single_cut=True))
@@ -114,28 +113,6 @@ def test_a_run_is_what_minimize_gives(comparison):
     assert longer.history.single_cut_gap[-1] <= 5e-3 * (1 + 1e-9)
     assert longer.history.single_cut_gap[-2] > 5e-3
     assert run.single_cut_calls >= run.n_calls
-
-
-def test_splits_are_reproducible_and_differ():
-    y = made_up().y
-    train, test = split_points(y, Settings(), 3)
-    assert train.size == int(0.7 * y.size)
-    assert sorted([*train, *test]) == list(range(y.size))
-    np.testing.assert_array_equal(train, np.random.default_rng(3).permutation(y.size)[: train.size])
-    np.testing.assert_array_equal(train, split_points(y, Settings(seed=1), 2)[0])
-    assert not np.array_equal(train, split_points(y, Settings(), 4)[0])
-
-
-def test_training_part_has_both_classes():
-    y = np.where(np.arange(40) < 2, 1.0, -1.0)
-    settings = Settings(train=0.1)
-    for split in range(20):
-        train, _ = split_points(y, settings, split)
-        assert abs(y[train].sum()) < train.size
-    with pytest.raises(InvalidData, match="too few"):
-        split_points(y[:3], Settings(train=0.5), 0)
-    with pytest.raises(InvalidData, match="no split out of 1000"):
-        split_points(-np.ones(10), Settings(), 0)
 
 
 @pytest.mark.parametrize(

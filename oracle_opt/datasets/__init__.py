@@ -3,5 +3,6 @@
 from oracle_opt.datasets.catalog import names
 from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.datasets.load import Availability, available, load
+from oracle_opt.datasets.splits import split_points
 
-__all__ = ["Availability", "Dataset", "available", "load", "names"]
+__all__ = ["Availability", "Dataset", "available", "load", "names", "split_points"]

@@ -15,6 +15,8 @@ MODULES = (
     "nonsmooth",
     "max_affine",
     "max_quadratic",
+    "mkl",
+    "mkl_kinds",
 )
 
 

@@ -5,7 +5,6 @@ from oracle_opt.study.localization import trace_localization
 from oracle_opt.study.localization_data import CutLine, Localization, LocalizationStep
 from oracle_opt.study.localization_plot import plot_localization
 from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS
-from oracle_opt.study.protocol import split_points
 from oracle_opt.study.records import Failure, Run, Settings
 from oracle_opt.study.settle import Outcome, Verdict, settle
 from oracle_opt.study.store import RunStore
@@ -29,7 +28,6 @@ __all__ = [
     "history_table",
     "plot_localization",
     "settle",
-    "split_points",
     "summary_table",
     "trace_localization",
 ]

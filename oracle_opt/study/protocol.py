@@ -10,52 +10,15 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
-from oracle_opt.datasets import Dataset
+from oracle_opt.datasets import Dataset, split_points
 from oracle_opt.driver import minimize
-from oracle_opt.errors import InvalidData
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.problems.mkl import n_kernels, share_right
 from oracle_opt.result import Record, Status
 from oracle_opt.study.records import Failure, Run, Settings
 
 if TYPE_CHECKING:
     from oracle_opt.oracles import MKLOracle
-
-# A kernel counts as used if its weight exceeds this share of the largest weight. Interior methods leave every weight
-# positive: at 1e-5 an analytic center would still count all kernels, while methods with sparse points hardly change.
-VANISHING_WEIGHT = 1e-3
-
-
-def split_points(y: Vector, settings: Settings, split: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Draw the training and the test points of a split.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Labels; while the training part holds one class alone, the permutation is drawn again.
-    settings : Settings
-        Share and seed.
-    split : int
-        Number of the split.
-
-    Returns
-    -------
-    train, test : ndarray of int
-        Row numbers.
-
-    Raises
-    ------
-    InvalidData
-        There are too few points for both parts.
-    """
-    n_train = int(settings.train * y.size)
-    if not 2 <= n_train < y.size:
-        raise InvalidData(f"{y.size} points are too few: {n_train} would train and {y.size - n_train} test")
-    rng = np.random.default_rng(settings.seed + split)
-    for _ in range(1000):
-        order = rng.permutation(y.size)
-        if abs(y[order[:n_train]].sum()) < n_train:
-            return order[:n_train], order[n_train:]
-    raise InvalidData(f"no split out of 1000 has both classes among its {n_train} training points")
 
 
 def run_split(
@@ -95,7 +58,7 @@ def run_split(
 
     try:
         X, digest = dataset.dense(), dataset.digest()
-        train, test = split_points(dataset.y, settings, split)
+        train, test = split_points(dataset.y, settings.seed + split, train=settings.train)
         bank = uci_bank(X[train], memory_limit=most_of_memory() if memory_limit is None else memory_limit)
         oracle = MKLOracle(bank, dataset.y[train], C=settings.C)
     except Exception as problem:
@@ -159,7 +122,6 @@ def _run(
     rows["single_cut_gap"] = result.history.single_cut_gap
     rows = rows.iloc[:n_calls]
     assert watch.best is not None  # the oracle answers every point of the simplex
-    weights = watch.best.point
     return Run(
         *key,
         status=status.name,
@@ -167,8 +129,8 @@ def _run(
         single_cut_calls=watch.single_cut_at,
         oracle_seconds=float(rows["oracle_seconds"].sum()),
         generator_seconds=float(rows["generator_seconds"].sum()),
-        n_kernels=int((weights > VANISHING_WEIGHT * weights.max()).sum()),
-        accuracy=float((oracle.predict(watch.best, X_test) == y_test).mean()),
+        n_kernels=int(n_kernels(watch.best)),
+        accuracy=share_right(oracle, X_test, y_test, watch.best),
         upper_bound=float(rows["upper_bound"].iloc[-1]),
         lower_bound=float(rows["lower_bound"].iloc[-1]),
         relative_gap=float(rows["relative_gap"].iloc[-1]),

@@ -9,14 +9,13 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
-from oracle_opt.datasets import Dataset
+from oracle_opt.datasets import Dataset, split_points
 from oracle_opt.driver import minimize
 from oracle_opt.oracles import MKLOracle, uci_bank
 from oracle_opt.result import Record
 from oracle_opt.study.compare import compare
 from oracle_opt.study.methods import GENERATORS
 from oracle_opt.study.plots import plot_curves
-from oracle_opt.study.protocol import split_points
 from oracle_opt.study.records import Run, Settings
 from oracle_opt.study.reproduce.common import HARDWARE, sets_of
 from oracle_opt.study.reproduce.figures import save_panels
@@ -163,7 +162,7 @@ def _correlations(
 def _traces(dataset: Dataset, split: int, methods: Mapping[str, str], seed: int) -> dict[str, tuple[Vector, Vector]]:
     """Relative gap and test accuracy in per cent at every query point of each method."""
     settings = Settings(seed=seed)
-    train, test = split_points(dataset.y, settings, split)
+    train, test = split_points(dataset.y, seed + split)
     X, y = dataset.dense(), dataset.y
     bank = uci_bank(X[train])
     oracle = MKLOracle(bank, y[train], C=settings.C)

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut, Query
-from oracle_opt.datasets import Dataset
+from oracle_opt.datasets import Dataset, split_points
 from oracle_opt.driver import minimize
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import LBFGS, SPG, QuasiNewton, ReducedGradient
 from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MKLOracle, ProductBank, Regularizer
 from oracle_opt.result import Record
-from oracle_opt.study.protocol import split_points
-from oracle_opt.study.records import Settings
 from oracle_opt.study.reproduce.common import HARDWARE, sets_of, standardized
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 
@@ -134,7 +132,7 @@ def _splits(dataset: Dataset, options: Options, noise: int) -> list[tuple[NDArra
     found: list[tuple[NDArray[np.float64], ...]] = []
     X, y = dataset.dense(), dataset.y
     for split in range(options.repeats(SPLITS)):
-        train, test = split_points(y, Settings(seed=options.seed), split)
+        train, test = split_points(y, options.seed + split)
         Z_train, Z_test = standardized(X[train], X[test])
         if noise:
             extra = np.random.default_rng((options.seed, split)).normal(size=(y.size, noise))
