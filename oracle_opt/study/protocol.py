@@ -13,7 +13,7 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.datasets import Dataset, split_points
 from oracle_opt.driver import minimize
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.problems.mkl import n_kernels, share_right
+from oracle_opt.problems.kernel_instance import n_kernels, share_right
 from oracle_opt.result import Record, Status
 from oracle_opt.study.records import Failure, Run, Settings
 
