@@ -1,25 +1,190 @@
-"""The figure of Wulff & Ong (2014): relative gap against oracle calls."""
+"""The one plotter: draws curves in panels, on the screen and for print."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.study.methods import GENERATORS
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, label_decades, literal, look, marker, new_figure, rounded
+from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
+    from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart also by readers who confuse red and green, with a line style each.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLES = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), ":")
+    from oracle_opt.study.analyses.curves import Curves
+
 SMALLEST_GAP = 1e-16
-QUANTILES = (0.1, 0.9)
+FEW = 12  # points up to which those of a curve are marked
+
+
+def draw_curves(
+    curves: Curves,
+    axes: Axes | Sequence[Axes] | None = None,
+    *,
+    backend: str = "matplotlib",
+    width: float | None = None,
+    height: float | None = None,
+) -> Any:
+    """Draw curves.
+
+    Parameters
+    ----------
+    curves : Curves
+        What to draw.
+    axes : matplotlib Axes, or a sequence of as many as there are panels, optional
+        Where to draw; default is a new figure.
+    backend : {'matplotlib', 'plotly'}
+        The library that draws.
+    width, height : float, optional
+        Inches of a new figure, which is then one for print: small letters and no title.
+
+    Returns
+    -------
+    matplotlib Figure or plotly Figure
+
+    Raises
+    ------
+    InvalidArgument
+        There is nothing to draw, the axes do not fit, or the library is not there.
+    """
+    if backend not in ("matplotlib", "plotly"):
+        raise InvalidArgument(f"`backend` must be 'matplotlib' or 'plotly', got {shown(backend)}")
+    if not len(curves.data):
+        raise InvalidArgument(f"`data` must have points to draw, got none for '{curves.title}'. {curves.caption}")
+    if backend == "plotly":
+        from oracle_opt.study.plotly_figure import plotly_figure
+
+        if axes is not None:
+            raise InvalidArgument("`axes` must be left out with the backend 'plotly', which makes its own")
+        return plotly_figure(curves)
+    names = curves.panels
+    with fonts(PRINT if width is not None else SCREEN):
+        if axes is not None:
+            given = list(np.ravel(np.asarray(axes, dtype=object)))
+            if len(given) != len(names):
+                raise InvalidArgument(f"`axes` must be as many as there are panels, {len(names)}, got {len(given)}")
+            for panel, name in zip(given, names, strict=True):
+                _draw_panel(panel, curves, name)
+                panel.set(xlabel=curves.x, ylabel=curves.y)
+                panel.legend(*panel.get_legend_handles_labels(), frameon=False)
+            return given[0].figure
+        return _new_figure(curves, names, width, height)
+
+
+def _new_figure(curves: Curves, names: tuple[str, ...], width: float | None, height: float | None) -> Figure:
+    columns = min(len(names), 4 if len(names) > 6 else 3 if len(names) > 4 else 2)
+    if width is not None:
+        columns = min(columns, max(1, int(width / (1.6 if len(names) > 3 else 2.2))))
+    rows = -(-len(names) // columns)
+    inches = width if width is not None else max(6.4, 4.2 * columns)
+    letter, line, handle = (0.055, 0.17, 0.5) if width is not None else (0.078, 0.26, 0.65)  # of texts, in inches
+    labels = [literal(name) for name in curves.names]
+    if curves.threshold:
+        labels.append(_threshold(curves.threshold))
+    per_row = max(1, min(len(labels), 4, int(inches / (letter * max(map(len, labels)) + handle))))
+    letters = 0.85 * inches / columns / letter  # over a panel
+    lines = max(_wrapped(name, letters).count("\n") + 1 for name in names) + _wrapped(curves.x, letters).count("\n")
+    if height is None:
+        panel = (max(1.5, 0.7 * inches / columns) if width is not None else 3.1) + line * lines
+        height = panel * rows + line * -(-len(labels) // per_row) + (0.15 if width is not None else 0.5)
+    figure = new_figure((inches, height))
+    panels = figure.subplots(rows, columns, squeeze=False)
+    tall = 0.9 * (height / rows) / letter
+    for place, axes in enumerate(panels.flat):
+        if place < len(names):
+            _draw_panel(axes, curves, names[place])
+            axes.set_title(_wrapped(names[place], letters))
+            if place + columns >= len(names):
+                axes.set_xlabel(_wrapped(curves.x, letters))
+            if place % columns == 0:
+                axes.set_ylabel(_wrapped(curves.y, tall))
+        else:
+            axes.set_visible(False)
+    if width is None:
+        figure.suptitle(literal(curves.title), fontsize="large")
+    found = {
+        label: handle for axes in panels.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    ordered = [label for label in labels if label in found]
+    figure.legend(
+        [found[label] for label in ordered],
+        ordered,
+        loc="outside lower center",
+        ncols=per_row,
+        frameon=False,
+        handlelength=2.6,
+        columnspacing=1.2,
+    )
+    return figure
+
+
+def _threshold(value: float) -> str:
+    return f"threshold {rounded(value)}"
+
+
+def _wrapped(text: str, letters: float) -> str:
+    """Break a text into lines of so many letters."""
+    return fill(literal(text), max(10, int(letters)), break_on_hyphens=False)
+
+
+def _draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
+    """Draw the curves of one panel."""
+    part = curves.data[curves.data["panel"] == panel]
+    counts = part["name"].value_counts()
+    present, marked = set(counts.index), bool(counts.max() <= FEW)
+    for name in curves.names:
+        if name in present:
+            _draw_one(axes, part[part["name"] == name], curves, name, marked)
+    if curves.threshold is not None:
+        label = _threshold(curves.threshold) if curves.threshold else None
+        axes.axhline(curves.threshold, color="0.45", linewidth=0.9, zorder=1, label=label)
+    axes.set(xscale="log" if curves.log_x else "linear", yscale="log" if curves.log_y else "linear")
+    if curves.diagonal:
+        axes.axline((1.0, 1.0), (2.0, 2.0), color="0.6", linewidth=0.9, zorder=1)
+    if curves.y_limits is not None:
+        axes.set_ylim(curves.y_limits)
+    axes.set_title(literal(panel))
+    axes.grid(which="major", color="0.9", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    for axis, is_log in ((axes.xaxis, curves.log_x), (axes.yaxis, curves.log_y)):
+        if is_log:
+            label_decades(axis)
+
+
+def _draw_one(axes: Axes, rows: pd.DataFrame, curves: Curves, name: str, marked: bool) -> None:
+    """Draw one curve with its band."""
+    x, y, low, high = (rows[column].to_numpy(dtype=float) for column in ("x", "y", "low", "high"))
+    if curves.log_y:
+        y, low, high = (np.where(values <= 0, SMALLEST_GAP, values) for values in (y, low, high))
+    place = curves.place(name)
+    color, style = look(place)
+    options: dict[str, Any] = {"color": color, "label": literal(name), "zorder": 3}
+    banded = np.isfinite(low) & np.isfinite(high)
+    if curves.kind == "points" or len(rows) == 1:
+        axes.plot(x, y, marker=marker(place), linestyle="none", **options)
+        if banded.any():
+            axes.vlines(x[banded], low[banded], high[banded], color=color, linewidth=1.2, zorder=2)
+        return
+    steps = curves.kind == "steps"
+    if steps:
+        options["drawstyle"] = "steps-post"
+    elif marked:
+        options["marker"] = marker(place)
+    if banded.any():
+        axes.fill_between(
+            x, low, high, where=banded, step="post" if steps else None, color=color, alpha=0.15, linewidth=0, zorder=2
+        )
+    axes.plot(x, y, linestyle=style, **options)
 
 
 def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
@@ -37,42 +202,37 @@ def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
     path : Path
         PNG file to write.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from oracle_opt.study.analyses.curves import Curves, points, together
+    from oracle_opt.study.methods import GENERATORS
 
-    datasets = list(dict.fromkeys(history["dataset"]))
-    order = list(dict.fromkeys((*GENERATORS, *history["generator"])))  # gives every name its color
-    columns = min(len(datasets), 4 if len(datasets) > 6 else 3 if len(datasets) > 4 else 2)
-    rows = -(-len(datasets) // columns)
-    figure = Figure(figsize=(max(6.4, 4.2 * columns), 3.3 * rows + 1.1), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(rows, columns, squeeze=False)
-    legend: dict[str, Line2D] = {}
-    for panel, dataset in zip(panels.flat, datasets, strict=False):
-        table = history[history["dataset"] == dataset]
-        for name in order:
-            part = table[table["generator"] == name]
-            if len(part):
-                legend.setdefault(name, _draw(panel, gap_matrix(part), order.index(name)))
-        threshold = panel.axhline(rtol, color="0.45", linewidth=0.9, zorder=1)
-        legend[f"threshold {rtol:g}"] = threshold
-        panel.set(title=f"{_shown(dataset)} ({table['split'].nunique()} splits)", xscale="log", yscale="log")
-        panel.set_xlabel("oracle calls")
-        panel.xaxis.set_major_formatter("{x:g}")
-        panel.grid(which="major", color="0.9", linewidth=0.7)
-        panel.spines[["top", "right"]].set_visible(False)
-    for panel in panels[:, 0]:
-        panel.set_ylabel("relative gap")
-    for panel in panels.flat[len(datasets) :]:
-        panel.set_visible(False)
-    figure.legend(
-        *(legend.values(), map(_shown, legend)),
-        loc="outside lower center",
-        ncols=4 if columns > 1 else 3,
-        frameon=False,
-        handlelength=3.0,
+    parts = []
+    for (dataset, name), part in history.groupby(["dataset", "generator"], sort=False):
+        gaps = gap_matrix(part)
+        known, calls = np.isfinite(gaps).all(axis=0), np.arange(1, gaps.shape[1] + 1)
+        mean, low, high = spread_of(gaps[:, known])
+        panel = f"{dataset} ({part['split'].nunique()} splits)"
+        parts.append(points(panel, name, 1.0 * calls[known], mean, low, high))
+    figure = draw_curves(
+        Curves(
+            together(parts),
+            "Relative gap against oracle calls",
+            "oracle calls",
+            "relative gap",
+            "",
+            log_x=True,
+            log_y=True,
+            threshold=rtol,
+            order=tuple(dict.fromkeys((*GENERATORS, *history["generator"]))),
+        )
     )
     figure.savefig(path, dpi=150)
+
+
+def spread_of(gaps: NDArray[np.float64]) -> tuple[Vector, Vector, Vector]:
+    """Geometric mean over the runs (rows), and the 10 % and the 90 % quantile."""
+    floored = np.maximum(gaps, SMALLEST_GAP)
+    low, high = np.quantile(floored, (0.1, 0.9), axis=0)
+    return np.exp(np.log(floored).mean(axis=0)), low, high
 
 
 def gap_matrix(part: pd.DataFrame) -> NDArray[np.float64]:
@@ -96,30 +256,3 @@ def gap_matrix(part: pd.DataFrame) -> NDArray[np.float64]:
     table = np.maximum(table, SMALLEST_GAP, dtype=np.float64)
     table[~np.isfinite(table)] = np.nan
     return table
-
-
-def look(index: int) -> tuple[str, Any]:
-    """Color and line style of the generator of this index: no pair twice among 49."""
-    turn, place = divmod(index, len(COLORS))
-    return COLORS[place], STYLES[(place + turn) % len(STYLES)]
-
-
-def _shown(name: str) -> str:
-    """Write a name as it stands: dollars begin no formula, characters without a picture are question marks."""
-    return "".join(c if c.isprintable() else "?" for c in name).replace("$", r"\$")
-
-
-def _draw(panel: Axes, gaps: NDArray[np.float64], index: int) -> Line2D:
-    """Draw one generator's curve; give it back for the legend."""
-    color, style = look(index)
-    calls = np.arange(1, gaps.shape[1] + 1)
-    known = np.isfinite(gaps).all(axis=0)
-    mean = np.exp(np.log(gaps[:, known]).mean(axis=0))
-    low, high = np.quantile(gaps[:, known], QUANTILES, axis=0)
-    if gaps.shape[1] == 1:
-        line: Line2D = panel.plot(calls[known], mean, marker="D", color=color, linestyle="none", zorder=4)[0]
-        panel.vlines(calls[known], low, high, color=color, linewidth=1.2, zorder=3)
-        return line
-    panel.fill_between(calls[known], low, high, color=color, alpha=0.15, linewidth=0, zorder=2)
-    curve: Line2D = panel.plot(calls[known], mean, color=color, linestyle=style, linewidth=1.7, zorder=3)[0]
-    return curve

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.study.analyses import cost_table, data_profiles, gap_curves, profiles
+from oracle_opt.study.methods import GENERATORS
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -61,6 +63,9 @@ class Results:
     ----------
     runs, history, tau, interrupted
         As above.
+    order : tuple of str
+        Names of the generators in the order of legends and tables: first those of the command line. It is kept by
+        `filter`, so that a generator looks the same in all figures.
 
     Raises
     ------
@@ -92,6 +97,15 @@ class Results:
         self.history = history
         self.tau = tuple(sorted(tau, reverse=True))
         self.interrupted = interrupted
+        present = list(dict.fromkeys(runs["generator"]))
+        self.order = tuple(sorted(present, key=[*GENERATORS, *present].index))
+
+    curves = gap_curves.curves
+    profile = profiles.profile
+    pairs = profiles.pairs
+    log_ratio = profiles.log_ratio
+    data_profile = data_profiles.data_profile
+    table = cost_table.table
 
     def __repr__(self) -> str:
         counts = self.runs["status"].value_counts()
@@ -183,4 +197,6 @@ class Results:
     def _with(self, runs: pd.DataFrame) -> Results:
         """These runs alone."""
         history = self.history.merge(runs[list(KEY)], on=list(KEY))
-        return Results(runs.reset_index(drop=True), history, self.tau, interrupted=self.interrupted)
+        part = Results(runs.reset_index(drop=True), history, self.tau, interrupted=self.interrupted)
+        part.order = self.order
+        return part

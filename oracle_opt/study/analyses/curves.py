@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.study.plot_style import save_figure
+from oracle_opt.study.plots import draw_curves
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+SHARES = (-0.02, 1.02)  # what an axis of shares shows
+COLUMNS = ("panel", "name", "x", "y", "low", "high")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +41,13 @@ class Curves:
         'line', 'steps' (constant from a point to the next), or 'points'.
     threshold : float or None
         A value of y to draw a line at.
+    order : tuple of str
+        Names of curves; a curve gets the color, line style and marker of its place in here. Default is the order of
+        the data. The figures of the same results, filtered or not, share it.
+    diagonal : bool
+        Whether to draw the line of equal x and y.
+    y_limits : pair of float or None
+        The range of y; default is that of the data.
     """
 
     __repr__ = one_line
@@ -43,3 +61,84 @@ class Curves:
     log_y: bool = False
     kind: str = "line"
     threshold: float | None = None
+    order: tuple[str, ...] = ()
+    diagonal: bool = False
+    y_limits: tuple[float, float] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the curves: first those of `order`, then others."""
+        present = list(dict.fromkeys(self.data["name"]))
+        return (*(name for name in self.order if name in present), *(n for n in present if n not in self.order))
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """Names of the panels, in the order of the data."""
+        return tuple(dict.fromkeys(self.data["panel"]))
+
+    def place(self, name: str) -> int:
+        """Place of a curve in the order, by which it looks."""
+        return list(dict.fromkeys((*self.order, *self.data["name"]))).index(name)
+
+    def plot(self, axes: Axes | Sequence[Axes] | None = None, *, backend: str = "matplotlib") -> Any:
+        """Draw the figure.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, or a sequence of as many as there are panels, optional
+            Where to draw; default is a new figure.
+        backend : {'matplotlib', 'plotly'}
+            The library that draws.
+
+        Returns
+        -------
+        matplotlib Figure or plotly Figure
+
+        Raises
+        ------
+        InvalidArgument
+            There is nothing to draw, the axes are too few or too many, or plotly is not installed.
+        """
+        return draw_curves(self, axes, backend=backend)
+
+    def save(self, path: os.PathLike[str] | str, *, width: str | float = "column", height: float | None = None) -> None:
+        """Save the figure for print.
+
+        Letters are 7 to 8 points high and stay letters: SVG holds text, PDF fonts of Type 42. There is no title; the
+        caption is for the text around the figure.
+
+        Parameters
+        ----------
+        path : path-like
+            Ends in .pdf, .svg or .png.
+        width : {'column', 'page'} or float
+            3.3 inches, 6.9 inches, or as many inches.
+        height : float, optional
+            Inches; default suits the number of panels.
+
+        Raises
+        ------
+        InvalidArgument
+            The ending is none of these, or there is nothing to draw.
+        """
+        save_figure(path, lambda inches: draw_curves(self, width=inches, height=height), width)
+
+
+def points(
+    panel: str, name: str, x: Vector, y: Vector, low: Vector | float = np.nan, high: Vector | float = np.nan
+) -> pd.DataFrame:
+    """Make the rows of one curve."""
+    import pandas as pd
+
+    return pd.DataFrame({"panel": panel, "name": name, "x": x, "y": y, "low": low, "high": high})
+
+
+def together(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Put the rows of curves one below the other; without any there are the columns alone."""
+    import pandas as pd
+
+    filled = [part for part in parts if len(part)]
+    if filled:
+        return pd.concat(filled, ignore_index=True)
+    empty = pd.DataFrame({column: np.zeros(0) for column in COLUMNS})
+    return empty.astype({"panel": str, "name": str})

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import isinf, isnan
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from oracle_opt.arguments import flag
+from oracle_opt.files import atomic_text
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# What has a meaning to LaTeX, or another picture in its oldest font encoding.
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "[": "{[}",  # after the end of a row it would begin an argument
+    "]": "{]}",
+}
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#$~])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +52,10 @@ class Table:
         What it is.
     caption : str
         Says in whole sentences what the columns are and of how many runs.
+    compared : tuple of str
+        Columns of numbers that compete with one another in each row: the best is set in bold.
+    largest_is_best : bool
+        Whether the best is the largest of them; otherwise it is the least.
     """
 
     __repr__ = one_line
@@ -30,3 +63,112 @@ class Table:
     data: pd.DataFrame
     title: str
     caption: str
+    compared: tuple[str, ...] = ()
+    largest_is_best: bool = False
+
+    def to_latex(self, path: os.PathLike[str] | str | None = None, *, booktabs: bool = True) -> str:
+        r"""Write the table for LaTeX.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write it to as well.
+        booktabs : bool
+            Whether to use the rules of the package booktabs; otherwise ``\hline``, which needs no package.
+
+        Returns
+        -------
+        str
+            A ``table`` environment with caption. Every character of a name stands for itself; infinite numbers and
+            missing ones are dashes.
+        """
+        top, middle, bottom = ("toprule", "midrule", "bottomrule") if flag("booktabs", booktabs) else ("hline",) * 3
+        columns = "".join("r" if self._numeric(name) else "l" for name in self.data)
+        rows = [" & ".join(row) + r" \\" for row in self._cells(escape_latex, r"\textbf{{{}}}", latex_number)]
+        head = " & ".join(escape_latex(str(name)) for name in self.data) + r" \\"
+        text = "\n".join(
+            (
+                r"\begin{table}",
+                r"\centering",
+                rf"\caption{{{escape_latex(f'{self.title}. {self.caption}')}}}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                rf"\{top}",
+                head,
+                rf"\{middle}",
+                *rows,
+                rf"\{bottom}",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            )
+        )
+        return _written(text, path)
+
+    def to_markdown(self, path: os.PathLike[str] | str | None = None) -> str:
+        """Write the table for Markdown: the head, the rows, and below them title and caption."""
+        head = [escape_markdown(str(name)) for name in self.data]
+        marks = ["---:" if self._numeric(name) else "---" for name in self.data]
+        rows = [head, marks, *self._cells(escape_markdown, "**{}**", plain_number)]
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        text = "\n".join((*lines, "", escape_markdown(f"{self.title}. {self.caption}"), ""))
+        return _written(text, path)
+
+    def to_csv(self, path: os.PathLike[str] | str | None = None) -> str:
+        """Write the data as comma-separated values, with all digits; infinite numbers are ``inf``."""
+        return _written(self.data.to_csv(index=False, lineterminator="\n"), path)
+
+    def _numeric(self, name: str) -> bool:
+        """Whether a column holds numbers."""
+        return self.data[name].dtype.kind in "fiu"
+
+    def _cells(self, escape: Callable[[str], str], bold: str, number: Callable[[Real], str]) -> Iterator[list[str]]:
+        """The rows as texts, the best of the compared columns in bold: all whose texts are that of the best."""
+        for row in self.data.to_dict("records"):
+            texts = {
+                name: number(value) if isinstance(value, Real) and not isinstance(value, bool) else escape(str(value))
+                for name, value in row.items()
+            }
+            rivals = {name: float(row[name]) for name in self.compared if abs(float(row[name])) < float("inf")}
+            if rivals:
+                best = (max if self.largest_is_best else min)(rivals, key=lambda name: rivals[name])
+                for name in [name for name in rivals if texts[name] == texts[best]]:
+                    texts[name] = bold.format(texts[name])
+            yield list(texts.values())
+
+
+def escape_latex(text: str) -> str:
+    """Let every character stand for itself in LaTeX; line ends are spaces."""
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+
+
+def escape_markdown(text: str) -> str:
+    """Let every character stand for itself in a cell of Markdown; line ends are spaces."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def plain_number(value: Any) -> str:
+    """Write a number in three digits, whole ones up to a million in full; a dash where there is none."""
+    number = float(value)
+    if isnan(number) or isinf(number):
+        return "-"
+    if number.is_integer() and abs(number) < 1e6:
+        return str(int(number))
+    return f"{number:.3g}"
+
+
+def latex_number(value: Any) -> str:
+    """Write a number for LaTeX, powers of ten as such."""
+    text = plain_number(value)
+    if text == "-":
+        return "--"
+    digits, _, power = text.partition("e")
+    if power:
+        return rf"${digits}\cdot 10^{{{int(power)}}}$"
+    return f"${text}$" if text.startswith("-") else text
+
+
+def _written(text: str, path: os.PathLike[str] | str | None) -> str:
+    """Write the text to a file if one is given."""
+    if path is not None:
+        atomic_text(Path(path), text)
+    return text

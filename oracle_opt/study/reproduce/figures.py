@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.study.plots import COLORS
+from oracle_opt.study.plot_style import COLORS
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed
 from oracle_opt.study.reproduce.repetitions import Row
 

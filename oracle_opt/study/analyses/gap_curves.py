@@ -1,0 +1,98 @@
+"""Gap against cost, with its spread over seeds: the figure of Wulff & Ong (2014)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.study.analyses.convergence import COSTS, GAPS, WITHOUT, RunPath, run_paths
+from oracle_opt.study.analyses.curves import Curves, points, together
+from oracle_opt.study.analyses.problem_costs import number
+from oracle_opt.study.plots import spread_of
+
+if TYPE_CHECKING:
+    from oracle_opt.study.results import Results
+
+MOST_POINTS = 300  # of a curve over seconds
+
+
+def curves(results: Results, *, cost: str = "calls", test: str = "certified") -> Curves:
+    """Draw the gap against the cost: a panel an instance, a curve a generator.
+
+    A curve is the geometric mean over the seeds, its band the range from the 10 % to the 90 % quantile. It begins where
+    all runs have a finite gap, and a run that has ended keeps its last gap.
+
+    Parameters
+    ----------
+    cost : {'calls', 'oracle seconds', 'total seconds'}
+        The horizontal axis; total seconds are those in oracle and generator.
+    test : {'certified', 'single-cut', 'reference', 'more-wild'}
+        Which gap: that to the proven bound, to the bound by the best single cut, to the known minimum, or to the best
+        value of any generator in these results.
+
+    Returns
+    -------
+    Curves
+
+    Raises
+    ------
+    InvalidArgument
+        There are no runs, or the test cannot be applied to them.
+    """
+    finest = min(results.tau)
+    groups: dict[tuple[str, str], list[RunPath]] = {}
+    left_out = never = 0
+    for path in run_paths(results, cost=cost, test=test, finest=finest):
+        if path.status in WITHOUT:
+            left_out += 1
+        else:
+            never += not np.isfinite(path.gap).any()
+            groups.setdefault((path.instance, path.generator), []).append(path)
+    parts = []
+    seeds = {path.seed for paths in groups.values() for path in paths}
+    for (instance, generator), paths in groups.items():
+        x = _costs(paths, cost)
+        gaps = np.array([_gap_at(path, x) for path in paths])
+        known = np.isfinite(gaps).all(axis=0)
+        if known.any():
+            parts.append(points(instance, generator, x[known], *spread_of(gaps[:, known])))
+    words = [f"{GAPS[test].capitalize()} (test '{test}') against {COSTS[cost]}."]
+    if len(seeds) > 1:
+        words.append(
+            f"Curves are geometric means over {len(seeds)} seeds, bands reach from their 10 % to their 90 % quantile."
+        )
+    words.append("A run that has ended keeps its last gap.")
+    if never:
+        words.append(f"{number(never, 'run')} never had a finite gap; such a generator has no curve there.")
+    if left_out:
+        words.append(f"{number(left_out, 'run')} left out: refused or ended by an exception.")
+    return Curves(
+        together(parts),
+        f"Convergence: {GAPS[test]} (test '{test}')",
+        COSTS[cost],
+        GAPS[test],
+        " ".join(words),
+        log_x=True,
+        log_y=True,
+        kind="line" if cost == "calls" else "steps",
+        threshold=finest,
+        order=results.order,
+    )
+
+
+def _costs(paths: list[RunPath], cost: str) -> Vector:
+    """Costs at which a curve has points: all of calls, of seconds at most 300, evenly spread in the logarithm."""
+    every: Vector = np.unique(np.concatenate([path.spent for path in paths]))
+    if cost == "calls" or len(every) <= MOST_POINTS:
+        return every
+    wanted = np.geomspace(every[0], every[-1], MOST_POINTS)
+    chosen: Vector = every[np.unique(np.minimum(np.searchsorted(every, wanted), len(every) - 1))]
+    return chosen
+
+
+def _gap_at(path: RunPath, costs: Vector) -> Vector:
+    """The gap of a run when these costs are spent; infinite before its first call."""
+    gaps: Vector = np.concatenate(([np.inf], path.gap))[np.searchsorted(path.spent, costs, side="right")]
+    return gaps

@@ -1,0 +1,160 @@
+"""The costs of all generators on all problems, which profiles, tables and ranks are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.study.analyses.convergence import COSTS, TESTS, RunPath, choice, run_paths
+from oracle_opt.study.plot_style import rounded
+from oracle_opt.words import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from oracle_opt.study.results import Results
+
+SEEDS = ("each", "median")
+
+
+@dataclass(frozen=True, eq=False)
+class ProblemCosts:
+    """Costs to an accuracy.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a problem (an instance, or an instance and a seed), one column a generator: the first cost at which the
+        test holds, infinite if it never does.
+    n : Series
+        Number of variables of each problem.
+    counts : DataFrame
+        For every generator the numbers of runs: 'runs' that were wanted; of them 'solved', 'unsolved' (they ended
+        before the test held), 'failed', 'refused' and 'missing' from the results.
+    sentences : str
+        The test, the cost, the problems and what counts as unsolved, for a caption.
+    in_general : str
+        The same for figures of several accuracies: the test is worded for any tau.
+    """
+
+    __repr__ = one_line
+
+    table: pd.DataFrame
+    n: pd.Series
+    counts: pd.DataFrame
+    sentences: str
+    in_general: str
+
+
+def problem_costs(results: Results, *, cost: str, tau: float, test: str, seeds: str) -> ProblemCosts:
+    """Collect the costs of all generators on all problems.
+
+    Raises
+    ------
+    InvalidArgument
+        As `run_paths`; or runs were stopped at a coarser accuracy than `tau`, so that they never had the chance.
+    """
+    import pandas as pd
+
+    choice("seeds", seeds, SEEDS)
+    paths = run_paths(results, cost=cost, test=test, finest=tau)
+    costs = [path.cost_to(tau) for path in paths]
+    stopped = [
+        float(rtol)
+        for rtol, path, value in zip(results.runs["rtol"], paths, costs, strict=True)
+        if value == inf and path.status == "CONVERGED" and rtol > tau
+    ]
+    if stopped:
+        raise InvalidArgument(
+            f"`tau` must be at least {rounded(max(stopped))}, got {rounded(tau)}: runs were stopped when they "
+            "had proven that much. Run the study with finer accuracies"
+        )
+    index = ["instance", "seed"]
+    frame = pd.DataFrame(
+        {
+            "instance": [path.instance for path in paths],
+            "seed": [path.seed for path in paths],
+            "generator": [path.generator for path in paths],
+            "n": [path.n for path in paths],
+            "cost": costs,
+        }
+    )
+    order = [name for name in results.order if name in set(frame["generator"])]
+    problems = pd.MultiIndex.from_frame(frame[index].drop_duplicates())
+    table = frame.pivot(index=index, columns="generator", values="cost").reindex(index=problems, columns=order)
+    table.columns.name = None
+    counts = run_counts(paths, costs, order, len(problems))
+    n = frame.drop_duplicates(index).set_index(index)["n"]
+    table = table.fillna(inf)  # runs that are missing
+    if seeds == "median":
+        table = table.groupby(level="instance", sort=False).median()
+        n = n.groupby(level="instance", sort=False).first()
+    rest = f"Cost: {COSTS[cost]}. {problems_in_words(paths, seeds)} {unsolved_in_words(counts, test, paths, costs)}"
+    sentences, in_general = (
+        f"Test '{test}': {TESTS[test].format(tau=word)}. {rest}".strip() for word in (rounded(tau), "tau")
+    )
+    return ProblemCosts(table, n, counts, sentences, in_general)
+
+
+def run_counts(paths: Sequence[RunPath], costs: Sequence[float], order: Sequence[str], n_problems: int) -> pd.DataFrame:
+    """Count how the runs of every generator ended: a row a generator."""
+    import pandas as pd
+
+    counts = pd.DataFrame(0, index=list(order), columns=["runs", "solved", "unsolved", "failed", "refused", "missing"])
+    counts["runs"] = n_problems
+    for path, value in zip(paths, costs, strict=True):
+        end = {"REFUSED": "refused", "FAILED": "failed"}.get(path.status, "solved" if value < inf else "unsolved")
+        counts.loc[path.generator, end] += 1
+    counts["missing"] = counts["runs"] - counts[["solved", "unsolved", "failed", "refused"]].sum(axis=1)
+    return counts
+
+
+def problems_in_words(paths: Sequence[RunPath], seeds: str) -> str:
+    """Say how many problems there are, and what is done with seeds."""
+    instances = len({path.instance for path in paths})
+    problems = len({(path.instance, path.seed) for path in paths})
+    if problems == instances:
+        return f"{number(instances, 'problem')}."
+    if seeds == "median":
+        return f"{number(instances, 'problem')}: of the seeds of an instance the median cost is taken."
+    return f"{number(problems, 'problem')}: each seed of {number(instances, 'instance')} is one of its own."
+
+
+def unsolved_in_words(
+    counts: pd.DataFrame, test: str, paths: Sequence[RunPath] = (), costs: Sequence[float] = ()
+) -> str:
+    """Say which runs count as unsolved without having been tried to the end."""
+    reasons = {"failed": "ended by an exception", "refused": "refused", "missing": "missing from these results"}
+    ends = [(int(counts[end].sum()), reason) for end, reason in reasons.items()]
+    words = [f"{number(total, 'run')} {reason}" for total, reason in ends if total]
+    sentences = [f"Counted as unsolved: {', '.join(words)}."] if words else []
+    early = sum(path.status == "CONVERGED" and value == inf for path, value in zip(paths, costs, strict=True))
+    if test != "certified" and early:
+        sentences.append(
+            f"{number(early, 'run')} ended because the certified gap had closed, before this test held: they count as "
+            "unsolved, too."
+        )
+    return " ".join(sentences)
+
+
+def number(count: int, noun: str) -> str:
+    """Write a count with its noun."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def at_least_two(table: pd.DataFrame, what: str) -> None:
+    """Refuse what needs generators to compare."""
+    if table.shape[1] < 2:
+        raise InvalidArgument(f"`results` must hold runs of at least two generators for {what}, got {table.shape[1]}")
+
+
+def shares(values: np.ndarray, least: float, right: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the steps of the share of values that are at most x, from `least` to `right`."""
+    finite = np.sort(values[np.isfinite(values)])
+    x = np.unique(np.concatenate(([least], finite[finite > least], [right])))
+    return x, np.searchsorted(finite, x, side="right") / len(values)

@@ -1,0 +1,146 @@
+"""How figures look: colors, line styles, letters, axes, and the files they are saved in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from math import ceil, floor, log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oracle_opt.arguments import real
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.files import atomic_file
+from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart also by readers who confuse red and green, with a line style and a marker each.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+STYLES = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+WIDTHS = {"column": 3.3, "page": 6.9}  # inches, of a journal in two columns
+PRINT = {
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "legend.fontsize": 7.0,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.5,
+    "axes.linewidth": 0.6,
+}
+SCREEN = {"lines.linewidth": 1.7, "lines.markersize": 5.0}
+# Text stays text, and the same figure gives the same file.
+FILES = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "oracle_opt"}
+UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
+
+
+def look(index: int) -> tuple[str, Any]:
+    """Color and line style of the curve of this index: no pair twice among 49."""
+    turn, place = divmod(index, len(COLORS))
+    return COLORS[place], STYLES[(place + turn) % len(STYLES)]
+
+
+def marker(index: int) -> str:
+    """Marker of the curve of this index: no pair of color and marker twice among 49."""
+    turn, place = divmod(index, len(MARKERS))
+    return MARKERS[(place + turn) % len(MARKERS)]
+
+
+def save_figure(path: os.PathLike[str] | str, draw: Callable[[float], Figure], width: str | float) -> None:
+    """Save a figure for print.
+
+    Parameters
+    ----------
+    path : path-like
+        Ends in .pdf, .svg or .png.
+    draw : callable
+        Maps a width in inches to the figure.
+    width : {'column', 'page'} or float
+        The width, or its name.
+
+    Raises
+    ------
+    InvalidArgument
+        The ending or the width cannot be used.
+    """
+    target = Path(path)
+    ending = target.suffix.lower().removeprefix(".")
+    if ending not in UNDATED:
+        raise InvalidArgument(f"`path` must end in .pdf, .svg or .png, got {shown(os.fspath(path))}")
+    if isinstance(width, str) and width not in WIDTHS:
+        raise InvalidArgument(f"`width` must be 'column', 'page' or a number of inches, got {shown(width)}")
+    figure = draw(WIDTHS[width] if isinstance(width, str) else real("width", width, above=0.0))
+    with fonts(FILES):
+        atomic_file(target, lambda place: figure.savefig(place, dpi=300, format=ending, metadata=UNDATED[ending]))
+
+
+def fonts(settings: dict[str, Any]) -> AbstractContextManager[None]:
+    """Matplotlib's settings for a while."""
+    from matplotlib import rc_context
+
+    context: AbstractContextManager[None] = rc_context(settings)  # type: ignore[arg-type]  # names as texts
+    return context
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """Make a figure that belongs to no window; notebooks show it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def literal(name: str) -> str:
+    """Write a name as it stands: dollars begin no formula, characters without a picture are question marks."""
+    return "".join(c if c.isprintable() else "?" for c in name).replace("$", r"\$")
+
+
+def label_decades(axis: Any) -> None:
+    """Plain numbers at the decades of a logarithmic axis, and between them where it spans less than two."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    least, most = sorted(axis.get_view_interval())
+    decades = log10(most / least) if least > 0 else 0.0
+    axis.set_major_formatter(FuncFormatter(_plain))
+    axis.set_minor_formatter(NullFormatter())
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_minor_locator(MaxNLocator(1))
+    elif decades < 2:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+
+
+def rounded(value: float) -> str:
+    """Write a number in a few letters: 0.001, 1e-4, 5e-3.
+
+    Examples
+    --------
+    >>> from oracle_opt.study.plot_style import rounded
+    >>> rounded(1e-4), rounded(0.005), rounded(0.01), rounded(12.5)
+    ('1e-4', '0.005', '0.01', '12.5')
+    """
+    text = f"{value:.4g}" if value == 0 or abs(value) >= 1e-3 else f"{value:.3e}"
+    digits, _, power = text.partition("e")
+    if not power:
+        return text
+    digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return f"{digits}e{int(power)}"
+
+
+def _plain(value: float, place: int | None = None) -> str:
+    """Write a number of an axis."""
+    if value <= 0:
+        return f"{value:g}"
+    exponent = log10(value)
+    if -3 < exponent < 5:
+        return f"{value:g}"
+    power = floor(exponent) if ceil(exponent) - exponent > 1e-9 else ceil(exponent)
+    factor = value / 10.0**power
+    return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-9 else f"${factor:g}\\cdot10^{{{power}}}$"

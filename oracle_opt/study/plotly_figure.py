@@ -1,0 +1,92 @@
+"""Curves as a figure of plotly, for notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.study.plot_style import look, rounded
+
+if TYPE_CHECKING:
+    from oracle_opt.study.analyses.curves import Curves
+
+DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}
+SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+HEIGHT = 330  # pixels of a panel
+LEAST = 1e-16  # what is drawn for 0 on a logarithmic axis
+
+
+def plotly_figure(curves: Curves) -> Any:
+    """Make a figure of plotly from curves: the same panels, colors and line styles as with matplotlib.
+
+    Raises
+    ------
+    InvalidArgument
+        Plotly is not installed.
+    """
+    try:
+        from plotly import graph_objects
+        from plotly.subplots import make_subplots
+    except ModuleNotFoundError as problem:
+        raise InvalidArgument(
+            "`backend` 'plotly' needs the package plotly: pip install plotly, or leave the backend at 'matplotlib'"
+        ) from problem
+    panels = curves.panels
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    figure = make_subplots(rows=rows, cols=columns, subplot_titles=panels)
+    seen: set[str] = set()
+    for place, panel in enumerate(panels):
+        cell = {"row": place // columns + 1, "col": place % columns + 1}
+        part = curves.data[curves.data["panel"] == panel]
+        for name in curves.names:
+            points = part[part["name"] == name]
+            if len(points):
+                for trace in _traces(graph_objects.Scatter, curves, points, name, name not in seen):
+                    figure.add_trace(trace, **cell)
+                seen.add(name)
+        if curves.threshold is not None:
+            words = f"threshold {rounded(curves.threshold)}" if curves.threshold else None
+            figure.add_hline(y=curves.threshold, line={"color": "gray", "width": 1}, annotation_text=words, **cell)
+        if curves.diagonal:
+            ends = [part[["x", "y"]].to_numpy().min(), part[["x", "y"]].to_numpy().max()]
+            line = {"color": "gray", "width": 1}
+            figure.add_trace(graph_objects.Scatter(x=ends, y=ends, mode="lines", line=line, showlegend=False), **cell)
+    figure.update_xaxes(type="log" if curves.log_x else "linear", title_text=curves.x)
+    figure.update_yaxes(type="log" if curves.log_y else "linear", title_text=curves.y, range=curves.y_limits)
+    figure.update_layout(title_text=curves.title, height=HEIGHT * rows + 150, template="plotly_white")
+    return figure
+
+
+def _traces(scatter: Any, curves: Curves, points: Any, name: str, in_legend: bool) -> list[Any]:
+    """The band of a curve, if it has one, and the curve; a click in the legend hides both, in all panels."""
+    x, y, low, high = (points[column].to_numpy(dtype=float) for column in ("x", "y", "low", "high"))
+    if curves.log_y:
+        y, low, high = (np.where(values <= 0, LEAST, values) for values in (y, low, high))
+    place = curves.place(name)
+    color, style = look(place)
+    shape = "hv" if curves.kind == "steps" else "linear"
+    alone = curves.kind == "points" or len(x) == 1
+    shared = {"x": x, "legendgroup": name}
+    traces = []
+    banded = np.isfinite(low) & np.isfinite(high)
+    if banded.any() and not alone:
+        edge = {"mode": "lines", "line": {"width": 0, "shape": shape}, "showlegend": False, "hoverinfo": "skip"}
+        red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+        fill = {"fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},0.15)"}
+        traces = [scatter(y=high, **shared, **edge), scatter(y=low, **shared, **edge, **fill)]
+    traces.append(
+        scatter(
+            y=y,
+            name=name,
+            showlegend=in_legend,
+            mode="markers" if alone else "lines",
+            line={"color": color, "dash": DASHES.get(style, "longdash"), "shape": shape},
+            marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+            error_y={"array": high - y, "arrayminus": y - low} if alone and banded.any() else None,
+            **shared,
+        )
+    )
+    return traces

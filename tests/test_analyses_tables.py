@@ -1,0 +1,138 @@
+"""Tables as data, LaTeX, Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from math import inf, nan
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hand_results import hand_results, to
+
+from oracle_opt import InvalidArgument
+from oracle_opt.study.analyses.table import Table, escape_latex, latex_number, plain_number
+
+AWKWARD = r"50%_of{x}~^\ & $a$ #1 <b> |c| [d] *e* `f`"
+
+
+def latex_cells(text: str) -> list[list[str]]:
+    """Cells of the rows of a tabular, checked for what LaTeX would stumble over."""
+    body = re.search(r"\\begin\{tabular\}\{([lr]+)\}\n(.*)\\end\{tabular\}", text, re.DOTALL)
+    assert body is not None
+    rows = []
+    for line in body[2].splitlines():
+        if line in (r"\toprule", r"\midrule", r"\bottomrule", r"\hline"):
+            continue
+        assert line.endswith(r" \\")
+        cells = re.split(r"(?<!\\)&", line.removesuffix(r"\\"))
+        assert len(cells) == len(body[1])
+        rows.append([cell.strip() for cell in cells])
+    plain = re.sub(r"\\[\\&%$#_{}]", "", text)
+    assert plain.count("{") == plain.count("}")
+    assert plain.count("$") % 2 == 0
+    assert not re.search(r"(?<!\\)[%#~^]", re.sub(r"\$[^$]*\$", "", plain))
+    return rows
+
+
+def test_calls_to_accuracy_by_hand() -> None:
+    gaps = {
+        ("p", "kelley", 0): to(10),
+        ("p", "kelley", 1): to(13),
+        ("p", "own_one", 0): to(12),
+        ("p", "own_one", 1): to(8),
+    }
+    gaps |= {
+        ("q", "kelley", 0): to(inf),
+        ("q", "kelley", 1): to(9),
+        ("q", "own_one", 0): to(7),
+        ("q", "own_one", 1): to(9),
+    }
+    results = hand_results(gaps)
+    table = results.table(tau=1e-4)
+    assert table.data.to_dict("list") == {"instance": ["p", "q"], "kelley": [11.5, inf], "own_one": [10.0, 8.0]}
+    assert table.title == "Oracle calls to 1e-4, test 'certified'"
+    assert "Runs solved: kelley 3 of 4, own_one 4 of 4" in table.caption
+    assert "median" in table.caption
+    each = results.table(seeds="each")
+    assert each.data.to_dict("list") == {
+        "instance": ["p", "p", "q", "q"],
+        "seed": [0, 1, 0, 1],
+        "kelley": [10, 13, inf, 9],
+        "own_one": [12, 8, 7, 9],
+    }
+    assert latex_cells(each.to_latex()) == [
+        ["instance", "seed", "kelley", r"own\_one"],
+        ["p", "0", r"\textbf{10}", "12"],
+        ["p", "1", "13", r"\textbf{8}"],
+        ["q", "0", "--", r"\textbf{7}"],
+        ["q", "1", r"\textbf{9}", r"\textbf{9}"],
+    ]
+    assert each.to_markdown().splitlines()[:4] == [
+        r"| instance | seed | kelley | own\_one |",
+        "| --- | ---: | ---: | ---: |",
+        "| p | 0 | **10** | 12 |",
+        "| p | 1 | 13 | **8** |",
+    ]
+    seconds = results.table(cost="total seconds", seeds="each").data["kelley"].tolist()
+    assert seconds == [15.0, 19.5, inf, 13.5]
+
+
+def test_latex_of_awkward_names(tmp_path: Path) -> None:
+    data = pd.DataFrame({"name of %": [AWKWARD, "two\nlines"], "a_b": [1.0, nan], "c&d": [2.5e-7, inf]})
+    table = Table(data, AWKWARD, AWKWARD, compared=("a_b", "c&d"))
+    rows = latex_cells(table.to_latex(tmp_path / "a.tex"))
+    assert rows[1][1:] == ["1", r"\textbf{$2.5\cdot 10^{-7}$}"]
+    assert rows[2] == ["two lines", "--", "--"]
+    assert (tmp_path / "a.tex").read_text() == table.to_latex()
+    assert r"\toprule" in table.to_latex()
+    plain = table.to_latex(booktabs=False)
+    assert "rule" not in plain
+    assert plain.count(r"\hline") == 3
+    with pytest.raises(InvalidArgument, match="`booktabs` must be True or False"):
+        table.to_latex(booktabs="yes")  # type: ignore[arg-type]
+
+
+def test_markdown_and_csv(tmp_path: Path) -> None:
+    data = pd.DataFrame({"name": [AWKWARD, 'a,"b"'], "x": [1 / 3, inf], "n": [3, 4]})
+    table = Table(data, "T", "C.", compared=("x", "n"), largest_is_best=True)
+    lines = table.to_markdown(tmp_path / "a.md").splitlines()
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 4 for line in lines[:4])
+    assert lines[2].endswith("| 0.333 | **3** |")
+    assert lines[-1] == "T. C."
+    rows = list(csv.reader(io.StringIO(table.to_csv(tmp_path / "a.csv"))))
+    assert rows == [["name", "x", "n"], [AWKWARD, "0.3333333333333333", "3"], ['a,"b"', "inf", "4"]]
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "a.csv"), data)
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "latex"),
+    [
+        (12, "12", "12"),
+        (12.0, "12", "12"),
+        (12.3456, "12.3", "12.3"),
+        (-0.5, "-0.5", "$-0.5$"),
+        (123456.0, "123456", "123456"),
+        (1e9, "1e+09", r"$1\cdot 10^{9}$"),
+        (1.234e-5, "1.23e-05", r"$1.23\cdot 10^{-5}$"),
+        (inf, "-", "--"),
+        (nan, "-", "--"),
+    ],
+)
+def test_numbers(value: float, plain: str, latex: str) -> None:
+    assert plain_number(value) == plain
+    assert latex_number(value) == latex
+
+
+def test_escapes_do_not_escape_escapes() -> None:
+    assert escape_latex(r"\_") == r"\textbackslash{}\_"
+    assert escape_latex("{}") == r"\{\}"
+
+
+def test_a_table_without_rows() -> None:
+    table = Table(pd.DataFrame({"instance": [], "a": []}), "T", "C.", compared=("a",))
+    assert latex_cells(table.to_latex()) == [["instance", "a"]]
+    assert table.to_markdown().startswith("| instance | a |")
+    assert table.to_csv() == "instance,a\n"
