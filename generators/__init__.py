@@ -1,6 +1,7 @@
-"""Query-point generators: one file, one class per method."""
+"""Query-point generators: one file, one class per method; and the rule that chooses one."""
 
 from oracle_opt.generators.analytic_center import AnalyticCenter
+from oracle_opt.generators.choose import choose_generator, explain_choice
 from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.fixed_point import FixedPoint
 from oracle_opt.generators.kelley import Kelley
@@ -32,4 +33,6 @@ __all__ = [
     "ReducedGradient",
     "SpectralBundle",
     "Subgradient",
+    "choose_generator",
+    "explain_choice",
 ]

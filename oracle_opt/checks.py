@@ -21,6 +21,12 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.words import shown
 
 
+def check_oracle(oracle: object) -> None:
+    """Refuse what is no oracle."""
+    if not isinstance(oracle, Oracle):
+        raise InvalidArgument(f"`oracle` must be an Oracle, got {shown(oracle)}; wrap a function in FunctionOracle")
+
+
 def check_arguments(
     oracle: Oracle,
     generator: QueryPointGenerator,
@@ -32,8 +38,7 @@ def check_arguments(
     max_seconds: float | None,
 ) -> Vector:
     """Refuse misuse before the first call; give the starting point."""
-    if not isinstance(oracle, Oracle):
-        raise InvalidArgument(f"`oracle` must be an Oracle, got {shown(oracle)}; wrap a function in FunctionOracle")
+    check_oracle(oracle)
     if not isinstance(generator, QueryPointGenerator):
         raise InvalidArgument(
             f"`generator` must be a QueryPointGenerator object such as LevelSet(), got {shown(generator)}"

@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt._choice import chosen
 from oracle_opt._deadline import Deadline
 from oracle_opt._in_use import in_use
 from oracle_opt.arrays import Vector
@@ -27,7 +28,7 @@ from oracle_opt.result import HistoryRecorder, Record, Result, Status, make_resu
 
 def minimize(
     oracle: Oracle,
-    generator: QueryPointGenerator,
+    generator: QueryPointGenerator | None = None,
     point: ArrayLike | None = None,
     *,
     rtol: float = 1e-6,
@@ -54,8 +55,8 @@ def minimize(
     ----------
     oracle : Oracle
         Answers query points with cuts. Wrap a plain function in `FunctionOracle`.
-    generator : QueryPointGenerator
-        Proposes query points.
+    generator : QueryPointGenerator, optional
+        Proposes query points; default is that of `oracle_opt.generators.choose_generator`.
     point : array_like of shape (n,), optional
         Where to start, in the domain; default is the domain's interior point.
     rtol, atol : float
@@ -67,8 +68,7 @@ def minimize(
     max_calls : int
         Limit on oracle calls, replayed ones included.
     max_seconds : float, optional
-        Limit on the elapsed seconds of this run; checked between calls and inside the generator's own work, never
-        inside the oracle's.
+        Limit on elapsed seconds; checked between calls and inside the generator's own work, never inside the oracle's.
     cuts : sequence of cuts
         Cuts of the same function from an earlier run, told before the first call and not counted.
     keep_cuts : bool
@@ -111,6 +111,7 @@ def minimize(
     >>> minimize(oracle, Kelley(), atol=1e-9).point.round(6).tolist()
     [0.2, 0.3, 0.5]
     """
+    generator, choice = (generator, "") if generator is not None else chosen(oracle)
     start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
     cuts = check_options(cuts, keep_cuts, journal, journal_check, callback, progress)
     bounds, recorder = BoundTracker(oracle.domain, oracle.convex), HistoryRecorder(keep_cuts)
@@ -118,7 +119,7 @@ def minimize(
     query = None
 
     def result(status: Status, reason: str = "") -> Result:
-        return make_result(status, bounds, recorder, rtol, atol, reason)
+        return make_result(status, bounds, recorder, generator, choice, rtol, atol, reason)
 
     with in_use(oracle, generator):
         try:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
-from oracle_opt.generator import Step
+from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class HistoryRecorder:
 class Result:
     """Outcome of `minimize`.
 
-    ``print(result)`` shows it in ten lines. `x`, `fun` and `nfev` are other names of `point`, `upper_bound` and
+    ``print(result)`` shows it in eleven lines. `x`, `fun` and `nfev` are other names of `point`, `upper_bound` and
     `n_calls`: those of scipy's results, where `success` and `message` mean the same as here.
 
     Attributes
@@ -223,6 +223,10 @@ class Result:
     warnings : tuple of str
         What casts doubt on the gap: that the best point lies at the edge of a set, such as the ball of a `FreeSpace`,
         in which a minimizer is only promised to lie.
+    generator : str
+        The generator that ran, with its parameters.
+    choice : str
+        Why it was chosen, in a sentence; no words if it was given.
     x : ndarray of shape (n,) or None
         The same as `point`.
     fun : float
@@ -246,6 +250,8 @@ class Result:
     generator_seconds: float
     history: History = field(repr=False)
     warnings: tuple[str, ...] = ()
+    generator: str = ""
+    choice: str = ""
 
     @property
     def x(self) -> Vector | None:
@@ -275,6 +281,7 @@ class Result:
         return {
             "status": self.status.name,
             "message": self.message,
+            "generator": self.generator,
             "upper bound": f"{self.upper_bound:.10g}",
             "lower bound": f"{self.lower_bound:.10g}",
             "gap": f"{self.gap:.3g}",
@@ -332,14 +339,22 @@ def make_result(
     status: Status,
     bounds: BoundTracker,
     recorder: HistoryRecorder,
-    rtol: float = 0.0,
-    atol: float = 0.0,
-    reason: str = "",
+    generator: QueryPointGenerator,
+    choice: str,
+    rtol: float,
+    atol: float,
+    reason: str,
 ) -> Result:
-    """Freeze the state of a run; the tolerances are what its gap was held against, the reason is the generator's."""
+    """Freeze the state of a run.
+
+    The choice says why this generator was chosen, if it was; its gap was held against the tolerances; the reason is
+    why the generator stopped asking, if it did.
+    """
     warnings = bounds.warnings()
     said = [f"Its reason: {reason}."] if reason else []
     sentences = [status.value, *said, *_sentences(status, bounds, recorder, bounds.wanted(rtol, atol)), *warnings]
+    if choice:
+        sentences.append(choice)
     return Result(
         point=None if bounds.incumbent is None else bounds.incumbent.point,
         cut=bounds.incumbent,
@@ -356,7 +371,17 @@ def make_result(
         generator_seconds=recorder.generator_seconds,
         history=recorder.freeze(),
         warnings=warnings,
+        generator=_named(generator),
+        choice=choice,
     )
+
+
+def _named(generator: QueryPointGenerator) -> str:
+    """The generator with its parameters; its class alone where its own words cannot be had."""
+    try:
+        return repr(generator)
+    except Exception:  # a run is not lost because a user's generator does not keep a parameter under its name
+        return type(generator).__name__
 
 
 def _sentences(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float) -> Iterator[str]:

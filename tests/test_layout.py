@@ -14,6 +14,8 @@ import oracle_opt
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("oracle_opt", "oracles", "generators")
+# The core imports no generator, but for one function: where `minimize` is given none it asks that rule, on first use.
+HOOKS = {("oracle_opt", "_choice.py"): "oracle_opt.generators.choose"}
 OUTER = {"datasets", "problems", "study", "learn", "cli.py"}
 
 
@@ -43,7 +45,10 @@ def test_arrows_point_to_the_core(path: Path) -> None:
     if folder == "oracle_opt" and inside[0] in OUTER:
         return
     outer = ["datasets", "problems", "study", "learn", "cli"]
+    hook = HOOKS.get((folder, *inside), "")
     for name in imports:
+        if hook and (name == hook or name.startswith(f"{hook}.")):
+            continue
         for other in forbidden + outer:
             assert not (name + ".").startswith(f"oracle_opt.{other}."), f"{path} imports {name}"
 

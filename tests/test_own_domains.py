@@ -49,7 +49,8 @@ from oracle_opt import generators as shipped
 from oracle_opt.oracles import ConicOracle, MaxEigenvalueOracle, Nonnegative
 from oracle_opt.testing import ConformanceError, check_domain
 
-GENERATORS: list[QueryPointGenerator] = [getattr(shipped, name)() for name in shipped.__all__]
+METHODS = [name for name in shipped.__all__ if isinstance(getattr(shipped, name), type)]
+GENERATORS: list[QueryPointGenerator] = [getattr(shipped, name)() for name in METHODS]
 
 
 def quadratic(domain, seed):
@@ -286,7 +287,7 @@ def test_the_table_of_the_page_is_true() -> None:
     lines = page.split("|---|---|\n")[1].split("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     served = {answer: set(names.replace("`", "").split(", ")) for answer, names in rows}
-    assert sorted(name for names in served.values() for name in names) == sorted(shipped.__all__)
+    assert sorted(name for names in served.values() for name in names) == sorted(METHODS)
     for domain, answers in TABLE:
         expected = set().union(*(served[answer] for answer in ("the three methods", *answers)))
         assert {type(one).__name__ for one in GENERATORS if one.refusal(domain) is None} == expected, domain

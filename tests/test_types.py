@@ -23,7 +23,7 @@ oracle = MKLOracle(GramBank([[[1.0, 0.0], [0.0, 1.0]]]), [1, -1], C=1.0)
 result: Result = minimize(oracle, LevelSet())
 reveal_type(result.n_calls)
 minimize(LevelSet(), oracle)
-minimize(oracle)
+minimize()
 solve_csvc()
 """
 

@@ -289,7 +289,7 @@ def _comparison(jobs):
     return make
 
 
-KINDS = {name: _generator(name) for name in generators.__all__}
+KINDS = {name: _generator(name) for name in generators.__all__ if isinstance(getattr(generators, name), type)}
 KINDS |= {
     "MKLOracle": _oracle(lambda folder: O.MKLOracle(*_kernels(), C=1.0), generators.LevelSet()),
     "MKLOracle, squared hinge": _oracle(lambda folder: O.MKLOracle(*_kernels(), svm.SquaredHinge(1.0))),

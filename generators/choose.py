@@ -1,0 +1,100 @@
+"""Which generator `minimize` takes where none is given: a short rule on what the oracle states of itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt import AnalyticUpdate, Curvature, Eigenpairs, FeasibilityCut, Oracle, QueryPointGenerator
+from oracle_opt.generators.analytic_center import AnalyticCenter
+from oracle_opt.generators.ellipsoid import Ellipsoid
+from oracle_opt.generators.kelley import Kelley
+from oracle_opt.generators.level_set import LevelSet
+from oracle_opt.generators.newton_bundle import NewtonBundle
+from oracle_opt.generators.proximal_bundle import ProximalBundle
+from oracle_opt.generators.spectral_bundle import SpectralBundle
+from oracle_opt.generators.spg import SPG
+from oracle_opt.generators.subgradient import Subgradient
+
+FEW, MANY = 10, 50  # variables: at most, at least
+
+
+def choose_generator(oracle: Oracle) -> QueryPointGenerator:
+    """Return the generator that `minimize` takes for this oracle where it is given none, with default parameters.
+
+    The choice is made before the first call, of what the oracle states: whether its function is convex, what its
+    answers carry (`gives`), and what its domain answers. It cannot know whether the function is smooth.
+    docs/how_to_choose.md has the rule as a table, and how far it is from the best generator on many problems.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        It is not called.
+
+    Returns
+    -------
+    QueryPointGenerator
+        One that can serve the oracle, if some shipped one can.
+
+    Examples
+    --------
+    >>> from oracle_opt import Ball, Box, FunctionOracle
+    >>> from oracle_opt.generators import choose_generator
+    >>> many = FunctionOracle(lambda z: (abs(z).sum(), (z > 0) * 2.0 - 1.0), Box([-1.0] * 60, [1.0] * 60))
+    >>> type(choose_generator(many)).__name__
+    'LevelSet'
+    """
+    return _rule(oracle)[0]
+
+
+def explain_choice(oracle: Oracle) -> str:
+    """Say in a sentence which generator `choose_generator` returns for this oracle, and why.
+
+    Examples
+    --------
+    >>> from oracle_opt import Ball, FunctionOracle
+    >>> from oracle_opt.generators import explain_choice
+    >>> explain_choice(FunctionOracle(lambda z: (z @ z, 2 * z), Ball(30)))
+    'No generator was given, and SPG() was chosen: the domain has no linear constraints.'
+    """
+    generator, reason = _rule(oracle)
+    return f"No generator was given, and {type(generator).__name__}() was chosen: {reason}."
+
+
+def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
+    """The choice and its reason: the first line that holds decides."""
+    domain, gives = oracle.domain, oracle.gives
+    constraints, simplices, n = domain.linear_constraints(), domain.simplices(), domain.dimension
+    cuts = FeasibilityCut in gives
+    if not oracle.convex:
+        reason = "the function is not convex"
+        return (Subgradient(), f"{reason}, and points may be infeasible") if cuts else (SPG(), reason)
+    if constraints is None:
+        reason = "the domain has no linear constraints"
+        if (cuts or n <= FEW) and _is_bounded(oracle):
+            return Ellipsoid(), f"{reason}, and {'points may be infeasible' if cuts else f'at most {FEW} variables'}"
+        return (Subgradient(), f"{reason} and no end, and points may be infeasible") if cuts else (SPG(), reason)
+    if Eigenpairs in gives and constraints.is_everything and not cuts:
+        return SpectralBundle(), "the function is a largest eigenvalue, on a domain without constraints"
+    if not _is_bounded(oracle):
+        return ProximalBundle(), "no radius is stated in which a minimizer lies"
+    if Curvature in gives and simplices is not None and len(simplices.sizes) == 1 and not cuts:
+        return NewtonBundle(), "the oracle gives curvature, on a simplex"
+    if simplices is None and not constraints.has_bounds_alone and (cuts or Curvature in gives):
+        reason = "points may be infeasible" if cuts else "the oracle gives curvature"
+        return Kelley(), f"the domain is a polyhedron, and {reason}, as in linear and quadratic programs"
+    if cuts:
+        return AnalyticCenter(), "points may be infeasible"
+    if simplices is not None:
+        return ProximalBundle(), "the domain is made of simplices, and the oracle gives no curvature that helps there"
+    if AnalyticUpdate in gives:
+        return SPG(), "the oracle gives analytic updates, as smooth functions of kernel weights do"
+    if constraints.is_everything and n <= FEW:
+        return AnalyticCenter(), f"there are at most {FEW} variables without constraints"
+    if n >= MANY:
+        return LevelSet(), f"there are {MANY} variables or more"
+    return ProximalBundle(), f"there are fewer than {MANY} variables"
+
+
+def _is_bounded(oracle: Oracle) -> bool:
+    """Whether the set in which a minimizer is promised has an end in every direction."""
+    return bool(np.isfinite(oracle.domain.bounding_box()).all())
