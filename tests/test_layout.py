@@ -80,7 +80,15 @@ def test_the_installed_files_are_those_of_the_folders() -> None:
         left_out = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
         files = {path.relative_to(ROOT / folder).as_posix() for path in (ROOT / folder).rglob("*.*") if path.is_file()}
         files = {name for name in files if "__pycache__" not in name}
-        assert {Path(name).suffix for name in files - left_out} <= {".py", ".pyi", ".typed", ".csv"}
+        assert {Path(name).suffix for name in files - left_out} <= {
+            ".py",
+            ".pyi",
+            ".typed",
+            ".csv",
+            ".html",
+            ".css",
+            ".js",
+        }
         assert not {name for name in left_out if name.endswith((".py", ".pyi"))}
     assert (ROOT / "oracle_opt" / "py.typed").exists()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
@@ -193,6 +195,32 @@ class Results:
         history = pd.concat(parts, ignore_index=True)
         interrupted = any(results.interrupted for results in every)
         return Results(runs.drop(columns="_of").reset_index(drop=True), history, tau, interrupted=interrupted)
+
+    def report(self, path: os.PathLike[str] | str, *, title: str | None = None) -> Path:
+        """Write one HTML file with figures, tables, filters and every run, which opens without a network.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; one that is there is replaced.
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InvalidArgument
+            There are no runs.
+        OSError
+            The file cannot be written.
+        """
+        from oracle_opt.study.report import write_report
+
+        return write_report(self, path, title=title)
 
     def _with(self, runs: pd.DataFrame) -> Results:
         """These runs alone."""

@@ -1,0 +1,193 @@
+// The data, the runs as objects, what is chosen, and the numbers that figures and tables are made of.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const COSTS = {
+  "calls": "oracle calls",
+  "oracle seconds": "seconds in the oracle",
+  "total seconds": "seconds in oracle and generator",
+};
+const SMALLEST = 1e-16; // where a gap of zero is drawn
+
+const entry = (column, i) => (Array.isArray(column) ? column[i] : column);
+const text = (column, i) => column.words[entry(column.at, i)];
+
+const RUNS = Array.from({ length: DATA.count }, (_, index) => {
+  const run = { index };
+  for (const [name, column] of Object.entries(DATA.runs)) {
+    run[name] = column !== null && column.words ? text(column, index) : entry(column, index);
+  }
+  run.problem = run.instance + "\u0000" + run.seed;
+  return run;
+});
+const GENERATORS = DATA.generators.map((generator) => generator.name);
+const LOOK = new Map(DATA.generators.map((generator) => [generator.name, generator]));
+
+// What the reader has chosen. A hidden generator is not drawn and stays in the comparison; a generator that is not
+// chosen is out of it.
+const FILTERS = ["family", "instance", "generator", "seed"];
+const NAMES = Object.fromEntries(FILTERS.map((filter) => [filter, DATA.runs[filter].words]));
+const state = {
+  cost: "calls",
+  tau: DATA.tau.reduce((best, tau, i) => (distance(tau) < distance(DATA.tau[best]) ? i : best), 0),
+  test: "certified",
+  hidden: new Set(),
+  chosen: Object.fromEntries(FILTERS.map((filter) => [filter, new Set(NAMES[filter])])),
+};
+
+function distance(tau) {
+  return Math.abs(Math.log10(tau) + 4);
+}
+
+function chosenRuns() {
+  return RUNS.filter((run) => FILTERS.every((filter) => state.chosen[filter].has(run[filter])));
+}
+
+function chosenGenerators() {
+  return GENERATORS.filter((name) => state.chosen.generator.has(name));
+}
+
+// Cost at which the test first holds: infinite if it never does, undefined if the test cannot be applied to the run.
+function costOf(run, tau = state.tau, cost = state.cost, test = state.test) {
+  const value = entry(DATA.costs[test][tau][cost], run.index);
+  return value === null ? Infinity : value === -1 ? undefined : value;
+}
+
+// Problems, each an instance and a seed, with the costs of the chosen generators; a run that is missing is infinite.
+function problemCosts(tau = state.tau, cost = state.cost, test = state.test) {
+  const problems = new Map();
+  for (const run of chosenRuns()) {
+    const value = costOf(run, tau, cost, test);
+    if (value === undefined) continue;
+    if (!problems.has(run.problem)) problems.set(run.problem, new Map());
+    problems.get(run.problem).set(run.generator, value);
+  }
+  return [...problems.values()];
+}
+
+// Share of the values that are at most x, as steps from `left` to `right`.
+function shares(values, left, right) {
+  const finite = values.filter(Number.isFinite).sort((a, b) => a - b);
+  const x = [...new Set([left, ...finite.filter((value) => value > left), right])].sort((a, b) => a - b);
+  let below = 0;
+  const y = x.map((value) => {
+    while (below < finite.length && finite[below] <= value) below += 1;
+    return below / values.length;
+  });
+  return { x, y };
+}
+
+// Dolan and Moré's performance profile: shares of problems solved within a multiple of the least cost.
+function profile() {
+  const problems = problemCosts();
+  const ratios = chosenGenerators().map((name) => [name, problems.map((costs) => {
+    const best = Math.min(...costs.values());
+    const value = costs.get(name) ?? Infinity;
+    return value === Infinity ? Infinity : value / best;
+  })]);
+  const right = 1.05 * Math.max(1.9, ...ratios.flatMap(([, values]) => values.filter(Number.isFinite)));
+  const series = problems.length ? ratios.map(([name, values]) => ({ name, ...shares(values, 1, right) })) : [];
+  return { series, problems: problems.length };
+}
+
+// Shares of problems solved within a cost.
+function dataProfile() {
+  const problems = problemCosts();
+  const costs = chosenGenerators().map((name) => [name, problems.map((found) => found.get(name) ?? Infinity)]);
+  const finite = costs.flatMap(([, values]) => values.filter(Number.isFinite));
+  const left = finite.length ? Math.min(...finite) : 1;
+  const right = finite.length ? 1.05 * Math.max(...finite) : 10;
+  const series = problems.length ? costs.map(([name, values]) => ({ name, ...shares(values, left, right) })) : [];
+  return { series, problems: problems.length };
+}
+
+// The text of a run's curves as columns: see curve_text.py.
+function curves(run) {
+  if (run.curves !== undefined) return run.curves;
+  const stored = DATA.curves[run.index];
+  if (stored === null) return (run.curves = null);
+  const [count, upper, lower, code] = stored;
+  const { alphabet, base, fine, coarse } = DATA.code;
+  const columns = [];
+  let column = [], level = 0, value = 0, unit = 1;
+  for (const character of code) {
+    const digit = alphabet.indexOf(character);
+    if (digit >= base) {
+      value += (digit - base) * unit;
+      unit *= base;
+      continue;
+    }
+    value += digit * unit;
+    level += value % 2 ? -(value + 1) / 2 : value / 2;
+    column.push(level);
+    [value, unit] = [0, 1];
+    if (column.length === count) {
+      columns.push(column);
+      [column, level] = [[], 0];
+    }
+  }
+  const [calls, gap, above, below, oracle, total] = columns;
+  const number = (decades) => (found) => found === DATA.code.zero ? 0 : found === DATA.code.infinite ? Infinity
+    : found === DATA.code.unknown ? NaN : 10 ** (found * decades);
+  run.curves = {
+    "calls": calls,
+    "oracle seconds": oracle.map(number(coarse)),
+    "total seconds": total.map(number(coarse)),
+    "gap": gap.map(number(fine)),
+    "upper": above.map(number(coarse)).map((more) => (more ? upper + more : upper)),
+    "lower": below.map(number(coarse)).map((less) => (less ? lower - less : lower)),
+  };
+  return run.curves;
+}
+
+// Value at x of a function that is constant from a point to the next; undefined before the first.
+function stepValue(xs, ys, x) {
+  let low = 0, high = xs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (xs[middle] <= x) low = middle + 1; else high = middle;
+  }
+  return low ? ys[low - 1] : undefined;
+}
+
+function quantile(sorted, share) {
+  const place = share * (sorted.length - 1), below = Math.floor(place);
+  return sorted[below] + (place - below) * (sorted[Math.min(below + 1, sorted.length - 1)] - sorted[below]);
+}
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b), half = sorted.length >> 1;
+  if (!sorted.length) return NaN;
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+// A number in few characters: "0.0123", "1,234", "4.2e-7".
+function show(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (typeof value !== "number") return String(value);
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (Number.isInteger(value) && Math.abs(value) < 1e7) return value.toLocaleString("en").replace("-", "−");
+  const size = Math.abs(value);
+  const plain = size >= 1e-3 && size < 10 ** Math.max(digits + 2, 5);
+  const words = plain ? String(Number(value.toPrecision(digits))) : value.toExponential(digits - 1).replace(/\.?0*e\+?/, "e");
+  return words.replaceAll("-", "−");
+}
+
+// An element with its attributes (functions are listeners) and children; strings become text, never markup.
+function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function shape(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}

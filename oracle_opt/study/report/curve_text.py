@@ -1,0 +1,88 @@
+"""The curves of a run as a short text: differences of levels of logarithms, in digits of two kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import Vector
+
+# Printable characters that JSON and HTML leave alone: 44 that end a number, 44 that are followed by more digits.
+ALPHABET = "".join(chr(code) for code in range(33, 127) if chr(code) not in "\"\\<>&'")
+BASE = 44
+ZERO, INFINITE, UNKNOWN = -100_000, 100_000, 100_001  # levels
+
+
+def widths(step: float) -> tuple[float, float]:
+    """Decades of a level: of gaps, and of bounds and seconds.
+
+    With little thinning they are 0.002, so that numbers are off by at most 0.23 %, and 0.01, at most 1.2 %. With more
+    they are a twelfth of the improvement that matters: the difference of most neighbors then takes one digit.
+
+    Parameters
+    ----------
+    step : float
+        That improvement, between 0 and 1.
+    """
+    decades = -np.log10(1.0 - step) / 12
+    return float(max(0.002, decades)), float(max(0.01, decades))
+
+
+def levels(values: Vector, decades: float) -> NDArray[np.int64]:
+    """Round logarithms of numbers that are not negative.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m,)
+        The numbers; NaN where one is unknown.
+    decades : float
+        Width of a level.
+
+    Returns
+    -------
+    ndarray of int, shape (m,)
+        ``round(log10(value) / decades)``, or one of `ZERO`, `INFINITE`, `UNKNOWN`.
+    """
+    proper = np.isfinite(values) & (values > 0)
+    found = np.full(len(values), UNKNOWN, dtype=np.int64)
+    found[proper] = np.rint(np.log10(values[proper]) / decades)
+    found[values == 0] = ZERO
+    found[values == np.inf] = INFINITE
+    return found
+
+
+def curve_text(columns: Sequence[NDArray[np.int64]]) -> str:
+    """Write columns of integers of one length, as differences from row to row.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int, each of shape (m,)
+        Columns.
+
+    Returns
+    -------
+    str
+        One column after the other. A difference d is the number 2 d, or -2 d - 1 if it is negative, in digits of base
+        44 from the lowest on; all but its last one are raised by 44.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt.study.report.curve_text import curve_text
+    >>> curve_text([np.array([1, 2, 4]), np.array([0, -100, -100])])
+    '$$(!j(!'
+    """
+    differences = np.concatenate([np.diff(column, prepend=0) for column in columns]) if len(columns) else np.zeros(0)
+    return "".join(_number(2 * d if d >= 0 else -2 * d - 1) for d in differences.tolist())
+
+
+@cache
+def _number(value: int) -> str:
+    text = ""
+    while value >= BASE:
+        value, digit = divmod(value, BASE)
+        text += ALPHABET[digit + BASE]
+    return text + ALPHABET[value]

@@ -1,0 +1,131 @@
+"""The histories of the runs, one below the other, and what the page needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.study.report.curve_text import curve_text, levels, widths
+from oracle_opt.study.report.thinning import kept_points
+from oracle_opt.study.results import KEY
+
+if TYPE_CHECKING:
+    from oracle_opt.study.results import Results
+
+
+class Histories:
+    """The histories of a study's runs in the order of the runs.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    """
+
+    def __init__(self, results: Results) -> None:
+        import pandas as pd
+
+        keys = pd.MultiIndex.from_frame(results.runs[list(KEY)].astype(str))
+        run = keys.get_indexer(pd.MultiIndex.from_frame(results.history[list(KEY)].astype(str)))
+        order = np.argsort(run, kind="stable")
+        order = order[run[order] >= 0]
+        history = results.history.iloc[order]
+        self.n_runs = len(keys)
+        self.run = run[order]
+
+        def column(name: str) -> Vector:
+            if name not in history.columns:
+                return np.full(len(history), np.nan)
+            found: Vector = history[name].to_numpy(dtype=float, na_value=np.nan)
+            return found
+
+        self.call, self.gap = column("call"), column("relative_gap")
+        self.upper, self.lower = column("upper_bound"), column("lower_bound")
+        self.first = np.diff(self.run, prepend=-1) != 0
+        self.oracle_seconds = self._added(column("oracle_seconds"))
+        self.seconds = self.oracle_seconds + self._added(column("generator_seconds"))
+
+    def _added(self, seconds: Vector) -> Vector:
+        """Sums from the beginning of each history on."""
+        total = np.cumsum(seconds)
+        starts = np.flatnonzero(self.first)
+        before = np.repeat(total[starts] - seconds[starts], np.diff(np.append(starts, len(total))))
+        found: Vector = np.maximum(total - before, 0.0)
+        return found
+
+    def costs(self, tau: Sequence[float]) -> list[dict[str, list[float | None]]]:
+        """Find what each run spent until its relative gap was at most each accuracy.
+
+        Parameters
+        ----------
+        tau : sequence of float
+            Accuracies.
+
+        Returns
+        -------
+        list of dict
+            One an accuracy: a column a cost, one number a run, None if it never was.
+        """
+        found = []
+        for accuracy in tau:
+            reached = np.flatnonzero(self.gap <= accuracy)
+            runs, place = np.unique(self.run[reached], return_index=True)
+            rows = reached[place]
+            costs: dict[str, list[float | None]] = {}
+            for name, spent, digits in (
+                ("calls", self.call, 10),
+                ("oracle seconds", self.oracle_seconds, 4),
+                ("total seconds", self.seconds, 4),
+            ):
+                column: list[float | None] = [None] * self.n_runs
+                for run, value in zip(runs.tolist(), spent[rows].tolist(), strict=True):
+                    column[run] = float(f"{value:.{digits}g}")
+                costs[name] = column
+            found.append(costs)
+        return found
+
+    def n_kept(self, step: float) -> int:
+        """Count the points that are kept with this improvement."""
+        return int(kept_points(self.gap, self.first, step).sum())
+
+    def curves(self, step: float) -> tuple[int, int, list[Any]]:
+        """Write the curves of all runs as text.
+
+        Parameters
+        ----------
+        step : float
+            The improvement of the gap from which on a point is kept.
+
+        Returns
+        -------
+        kept, total : int
+            Numbers of points.
+        curves : list
+            One a run: None without a history, else number of points, last bounds and the text of six columns: calls,
+            levels of the gap, of what the upper bound lies above its last value and the lower one below, of seconds in
+            the oracle, and of those in oracle and generator.
+        """
+        kept = kept_points(self.gap, self.first, step)
+        fine, coarse = widths(step)
+        found: list[Any] = [None] * self.n_runs
+        starts = np.flatnonzero(self.first)
+        ends = np.append(starts, len(self.run))[1:]
+        for start, end in zip(starts, ends, strict=True):
+            rows = start + np.flatnonzero(kept[start:end])
+            upper, lower = self.upper[end - 1], self.lower[end - 1]
+            with np.errstate(invalid="ignore"):  # infinite bounds
+                above, below = np.abs(self.upper[rows] - upper), np.abs(lower - self.lower[rows])
+            calls = self.call[rows]
+            columns = (
+                np.where(np.isfinite(calls), calls, 0).astype(np.int64),
+                levels(self.gap[rows], fine),
+                levels(above, coarse),
+                levels(below, coarse),
+                levels(self.oracle_seconds[rows], coarse),
+                levels(self.seconds[rows], coarse),
+            )
+            found[self.run[start]] = [len(rows), float(f"{upper:.9g}"), float(f"{lower:.9g}"), curve_text(columns)]
+        return int(kept.sum()), len(self.run), found

@@ -1,0 +1,76 @@
+"""The report of a study as one file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.files import atomic_file
+from oracle_opt.study.report.embedding import make_page, to_json
+from oracle_opt.study.report.histories import Histories
+from oracle_opt.study.report.report_data import report_data
+from oracle_opt.study.report.thinning import STEPS
+from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from oracle_opt.study.results import Results
+
+LARGEST = 1_000_000  # bytes that the page shall have at most
+PER_POINT = 5.0  # bytes that a point of a history takes at least
+
+
+def write_report(results: Results, path: os.PathLike[str] | str, *, title: str | None = None) -> Path:
+    """Write a study as one HTML file: figures, tables, filters and every run.
+
+    It opens in any browser of 2022 or later without a network, fetches nothing, and can be mailed or published.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+    path : path-like
+        File to write; one that is there is replaced.
+    title : str, optional
+        Heading of the page; default says how many generators ran on how many instances.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    InvalidArgument
+        There are no runs.
+    OSError
+        The file cannot be written.
+
+    Notes
+    -----
+    The page has less than 1 MB: of long histories fewer points are kept, and the page says how many. Only a study of so
+    many runs that their final values take more than that makes a larger page.
+    """
+    if not len(results):
+        raise InvalidArgument("`results` must have at least one run, got none")
+    if title is None:
+        generators, instances = results.runs["generator"].nunique(), results.runs["instance"].nunique()
+        title = f"{_number_of(generators, 'generator')} on {_number_of(instances, 'instance')}"
+    elif not isinstance(title, str):
+        raise InvalidArgument(f"`title` must be a str, got {shown(title)}")
+    histories = Histories(results)
+    page = b""
+    for step in STEPS:
+        if step < STEPS[-1] and histories.n_kept(step) * PER_POINT > LARGEST:
+            continue
+        page = make_page(to_json(report_data(results, histories, title, step)), title)
+        if len(page) < LARGEST:
+            break
+    target = Path(path)
+    atomic_file(target, lambda temporary: temporary.write_bytes(page))
+    return target
+
+
+def _number_of(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -1,0 +1,304 @@
+"""The report in a real browser: figures are drawn, filters and legends work, numbers are Python's."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from big_results import big_results
+from headless import PROGRAM, Browser
+from small_results import small_results
+
+from oracle_opt.study.results import FAILED, Results
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt-get install chromium")
+HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"> \u2028 ü"
+COUNT = "document.querySelectorAll({!r}).length"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    """A small study; one run failed, one generator and one instance have names that try to be markup."""
+    small = small_results()
+    names = {"instance": {"pieces/4": HOSTILE}, "generator": {"kelley": HOSTILE}}
+    runs, history = small.runs.replace(names), small.history.replace(names)
+    failed = (runs["generator"] == "level-set") & (runs["instance"] == "pieces/6") & (runs["seed"] == 1)
+    runs.loc[failed, ["status", "message", "traceback"]] = [FAILED, "ValueError: <b>bad</b>", f"Traceback\n{HOSTILE}"]
+    return Results(runs, history, small.tau)
+
+
+@pytest.fixture(scope="module")
+def page(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return results.report(tmp_path_factory.mktemp("report") / "study.html", title=f"A study {HOSTILE}")
+
+
+@pytest.fixture(autouse=True)
+def quiet(browser: Browser) -> Iterator[None]:
+    """Whatever a test does, the page neither complains nor asks for anything but itself."""
+    browser.console.clear()
+    browser.requests.clear()
+    yield
+    assert browser.console == []
+    assert {url.split(":")[0] for url in browser.requests} <= {"file"}
+    assert len({url.split("#")[0] for url in browser.requests}) <= 1
+
+
+def series(browser: Browser, section: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Curves of the first panel of a section's figure, by name."""
+    found = browser.run(
+        f"document.querySelector('#{section} figure').figure.spec.panels[0].series.map((s) => [s.name, s.x, s.y])"
+    )
+    return {name: (np.array(x), np.array(y)) for name, x, y in found}
+
+
+def choose(browser: Browser, filter_: str, name: str) -> None:
+    """Tick a name of a filter on or off."""
+    browser.run(
+        f"(() => {{ const menu = document.querySelector('.menu[data-filter={filter_}]'); menu.open = true;"
+        "const line = [...menu.querySelectorAll('.names label')].find((one) => one.textContent === "
+        f"{json.dumps(name)}); line.querySelector('input').click(); menu.open = false; }})()"
+    )
+    browser.settle()
+
+
+def select(browser: Browser, label: str, value: str) -> None:
+    browser.run(
+        "(() => { const box = [...document.querySelectorAll('.bar .choice')].find((one) => "
+        f"one.firstChild.textContent === {json.dumps(label)}).querySelector('select'); box.value = {json.dumps(value)};"
+        "box.dispatchEvent(new Event('change')); })()"
+    )
+    browser.settle()
+
+
+def test_everything_is_drawn(browser: Browser, page: Path, results: Results) -> None:
+    browser.open(page)
+    assert browser.run("document.title").startswith("A study </script><img src=x")
+    assert browser.run("document.querySelector('h1').textContent").startswith("A study </script>")
+    assert browser.run(COUNT.format("img")) == 0
+    assert browser.run(COUNT.format("section h2")) >= 7
+    assert browser.run(COUNT.format("#gaps .panel svg")) == 3
+    paths = browser.run("[...document.querySelectorAll('path')].map((path) => path.getAttribute('d'))")
+    assert len(paths) > 50
+    assert not [path for path in paths if "NaN" in path or "undefined" in path or "Infinity" in path]
+    curves = browser.run(
+        "[...document.querySelectorAll('#gaps .curve')].map((path) => path.getAttribute('d').split('L').length)"
+    )
+    assert len(curves) == 12
+    assert min(curves) >= 8
+    assert browser.run(COUNT.format("#profile .curve")) == 5
+    rows = browser.run("document.querySelectorAll('#runs tbody tr').length")
+    assert rows == len(results) == 25
+    text = browser.run("document.querySelector('#runs tbody').textContent")
+    for name in {*results.runs["instance"], *results.runs["generator"]}:
+        assert name in text
+
+
+def by_hand(results: Results, tau: float, cost: str) -> dict[str, np.ndarray]:
+    """Cost ratios of every generator on every problem, straight from the histories."""
+    problems = list(dict.fromkeys(zip(results.runs["instance"], results.runs["seed"], strict=True)))
+    generators = list(dict.fromkeys(results.runs["generator"]))
+    table = np.full((len(problems), len(generators)), math.inf)
+    for (instance, generator, seed), own in results.history.groupby(["instance", "generator", "seed"]):
+        run = results.runs[
+            (results.runs["instance"] == instance)
+            & (results.runs["generator"] == generator)
+            & (results.runs["seed"] == seed)
+        ]
+        passed = np.flatnonzero(own["relative_gap"] <= tau)
+        if not len(passed) or not len(run) or run["status"].item() == FAILED:
+            continue
+        spent = {
+            "calls": own["call"],
+            "oracle seconds": own["oracle_seconds"].cumsum(),
+            "total seconds": (own["oracle_seconds"] + own["generator_seconds"]).cumsum(),
+        }[cost]
+        table[problems.index((instance, seed)), generators.index(generator)] = spent.iloc[passed[0]]
+    with np.errstate(invalid="ignore"):
+        ratios = table / table.min(axis=1, keepdims=True)
+    ratios[np.isnan(ratios)] = math.inf
+    return dict(zip(generators, ratios.T, strict=True))
+
+
+@pytest.mark.parametrize("cost", ["calls", "oracle seconds", "total seconds"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_profiles_are_those_of_python(browser: Browser, page: Path, results: Results, place: int, cost: str) -> None:
+    browser.open(page)
+    select(browser, "Cost", cost)
+    select(browser, "Accuracy", str(place))
+    choose(browser, "seed", "1")
+    choose(browser, "generator", "analytic-center")
+    kept = results.filter(seed=0, where=lambda runs: runs["generator"] != "analytic-center")
+    ratios = by_hand(kept, results.tau[place], cost)
+    found = series(browser, "profile")
+    assert set(found) == set(ratios)
+    for name, (x, y) in found.items():
+        at = x * (1 + 1e-3 * (cost != "calls"))  # seconds have four digits
+        wanted = [(ratios[name] <= value + 1e-12).mean() for value in at]
+        np.testing.assert_allclose(y, wanted, err_msg=name)
+
+
+def test_filters_change_what_is_counted(browser: Browser, page: Path, results: Results) -> None:
+    browser.open(page)
+    count = "document.querySelector('.bar .count').textContent"
+    assert browser.run(count) == "25 of 25 runs"
+    choose(browser, "instance", HOSTILE)
+    assert browser.run(count) == "17 of 25 runs"
+    assert browser.run(COUNT.format("#gaps .panel svg")) == 2
+    choose(browser, "generator", HOSTILE)
+    assert browser.run(count) == "13 of 25 runs"
+    assert browser.run(COUNT.format("#profile .curve")) == 4
+    assert browser.run(COUNT.format("#runs tbody tr")) == 13
+    browser.click(".bar > .plain")
+    assert browser.run(count) == "25 of 25 runs"
+    for generator in results.runs["generator"].unique():
+        choose(browser, "generator", generator)
+    assert browser.run(count) == "0 of 25 runs"
+    assert browser.run("document.querySelector('#runs tbody').textContent") == "no rows"
+    assert browser.run(COUNT.format(".curve")) == 0
+
+
+def test_a_legend_hides_a_generator_everywhere(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    name = "[data-name=level-set]"
+    curves = f"document.querySelectorAll('.curve{name}').length"
+    before = browser.run(curves)
+    assert before >= 5
+    shares = series(browser, "profile")["analytic-center"][1].tolist()
+    browser.click(f"#profile .legend button{name}")
+    assert browser.run(curves) == 0
+    assert browser.run(f"document.querySelector('#gaps .legend button{name}').getAttribute('aria-pressed')") == "false"
+    assert series(browser, "profile")["analytic-center"][1].tolist() == shares  # it stays in the comparison
+    # and by keys: the focus stays on the button
+    assert browser.run("document.activeElement.dataset.name") == "level-set"
+    browser.run("document.activeElement.click()")
+    assert browser.run(curves) == before
+
+
+def test_axes_change_between_logarithmic_and_linear(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    ticks = "[...document.querySelectorAll('#gaps .panel:first-child .tick')].map((tick) => tick.textContent)"
+    assert "10⁻⁶" in browser.run(ticks)
+    path = "document.querySelector('#gaps .curve').getAttribute('d')"
+    before = browser.run(path)
+    browser.click("#gaps .scale[data-axis=y]")
+    assert "10⁻⁶" not in browser.run(ticks)
+    assert browser.run(path) != before
+    browser.click("#gaps .scale[data-axis=y]")
+    assert browser.run(path) == before
+
+
+def test_hover_and_arrow_keys_show_numbers(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    tip = "document.querySelector('#profile .tip')"
+    assert browser.run(f"{tip}.hidden")
+    x, y = browser.run(
+        "(() => { const svg = document.querySelector('#profile .panel svg'); svg.scrollIntoView({block: 'center'});"
+        "const r = svg.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+    )
+    browser.mouse("mouseMoved", x, y)
+    browser.settle()
+    assert not browser.run(f"{tip}.hidden")
+    text = browser.run(f"{tip}.textContent")
+    assert text.startswith("calls relative to the best: ")
+    assert "analytic-center" in text
+    browser.mouse("mouseMoved", 5, 5)
+    browser.settle()
+    assert browser.run(f"{tip}.hidden")
+    browser.run("document.querySelector('#profile .panel svg').focus()")
+    browser.key("ArrowRight")
+    assert browser.run(f"{tip}.textContent").startswith("calls relative to the best: 1")
+    browser.key("Escape")
+    assert browser.run(f"{tip}.hidden")
+
+
+def test_tables_sort_with_the_unknown_last(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    cells = "[...document.querySelectorAll('#runs tbody tr')].map((row) => row.cells[7].textContent)"
+    for way in ("ascending", "descending"):
+        browser.click("#runs thead th:nth-child(8) button")
+        assert browser.run("document.querySelector('#runs thead th:nth-child(8)').getAttribute('aria-sort')") == way
+        gaps = browser.run(cells)
+        assert gaps[-1] == "\u2013"
+        numbers = [float(gap.replace("\u2212", "-")) for gap in gaps[:-1]]
+        assert numbers == sorted(numbers, reverse=way == "descending")
+    browser.run(
+        "(() => { const box = document.querySelector('#runs input'); box.value = 'refused'; "
+        "box.dispatchEvent(new Event('input')); })()"
+    )
+    assert browser.run(COUNT.format("#runs tbody tr")) == 1
+
+
+def test_every_run_opens(browser: Browser, page: Path, results: Results) -> None:
+    browser.open(page)
+    browser.click("#runs tbody tr:nth-child(2) a")
+    assert browser.run("document.getElementById('run').open")
+    assert browser.run("document.querySelector('#run h2').textContent") == "analytic-center on pieces/2, seed 0"
+    assert browser.run(COUNT.format("#run .curve")) == 3  # the gap and two bounds
+    browser.key("Escape")
+    browser.until("!document.getElementById('run').open && location.hash === ''")
+    for i in range(len(results)):
+        browser.run(f"location.hash = 'run-{i}'")
+        browser.until("document.getElementById('run').open")
+        browser.run("document.getElementById('run').close()")
+        browser.until("location.hash === ''")
+    failed = int(np.flatnonzero(results.runs["status"] == FAILED)[0])
+    browser.open(page, tail=f"#run-{failed}")  # an address that was sent to somebody
+    assert HOSTILE in browser.run("document.querySelector('#run pre').textContent")
+    assert "ValueError: <b>bad</b>" in browser.run("document.querySelector('#run').textContent")
+
+
+def test_numbers_of_a_figure(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    browser.run("document.querySelector('#profile .numbers').open = true")
+    browser.until("document.querySelector('#profile .numbers table') !== null")
+    head = browser.run("[...document.querySelectorAll('#profile .numbers thead th')].map((cell) => cell.textContent)")
+    assert head == ["curve", "calls relative to the best", "share of problems"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_wider_than_the_window(browser: Browser, page: Path, tmp_path: Path, width: int, dark: bool) -> None:
+    browser.open(page, width, dark=dark)
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.settle()
+    assert browser.run("document.documentElement.scrollWidth") == width
+    outside = browser.run(
+        "[...document.querySelectorAll('main svg, main button, main input, h1, h2, p')].filter((one) => "
+        "!one.closest('.scroll') && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML)"
+    )
+    assert outside == []
+    browser.run("location.hash = 'run-1'")
+    browser.until("document.getElementById('run').open")
+    browser.settle()
+    assert browser.run("document.getElementById('run').scrollWidth <= document.getElementById('run').clientWidth")
+    browser.picture(tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 5000
+
+
+def test_figures_follow_the_window(browser: Browser, page: Path) -> None:
+    browser.open(page)
+    wide = browser.run("document.querySelector('#profile .panel svg').clientWidth")
+    browser.resize(390)
+    browser.until("document.querySelector('#profile .panel svg').clientWidth < 390")
+    assert wide > 600
+
+
+def test_a_big_study_opens(browser: Browser, tmp_path: Path) -> None:
+    study = big_results(instances=50, seeds=5, generators=8, calls=200)
+    browser.open(study.report(tmp_path / "big.html"))
+    assert browser.run("document.querySelector('.bar .count').textContent") == "2,000 of 2,000 runs"
+    assert browser.run(COUNT.format("#gaps .panel svg")) == 6
+    assert browser.run(COUNT.format("#runs tbody tr")) == 25
+    milliseconds = browser.run("(() => { const t = performance.now(); document.querySelector('.bar select')"
+                               ".dispatchEvent(new Event('change')); return performance.now() - t; })()")  # fmt: skip
+    assert milliseconds < 5000
