@@ -3,24 +3,22 @@
 ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S] [--only KIND]
 """
 
-import sys
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
 import numpy as np
-from _problem_files import FOLDER, instances, linear_program, quadratic_program, semidefinite_program
-from _shared import ROOT, parser, say, table
-from scipy import sparse
+from _shared import parser, say, table
 
-from oracle_opt import FreeSpace, Status, minimize
+from oracle_opt import FreeSpace, Status, minimize, problems
 from oracle_opt.bounds import relative_gap
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
-from oracle_opt.oracles import BendersOracle, ConicOracle, MaxEigenvalueOracle, PositiveSemidefinite, read_smps
+from oracle_opt.oracles import BendersOracle, ConicOracle, PositiveSemidefinite, read_smps
+from oracle_opt.problems.folder import entries, path_in_folder
+from oracle_opt.problems.lp import linear_program
+from oracle_opt.problems.qp import quadratic_program
+from oracle_opt.problems.sdpa_files import as_largest_eigenvalue, read_sdpa
 from oracle_opt.study import Outcome, settle
-
-sys.path.insert(0, str(ROOT / "tests"))
-from table_problems import PROBLEMS
 
 QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
 HEADINGS = ("instance", "size", "known", "upper bound", "lower bound", "proven gap", "ended", "calls", "seconds", "by")
@@ -79,7 +77,7 @@ def quadratic(entry, seconds):
 
 def semidefinite(entry, seconds):
     """Rows of a semidefinite program; of constant trace through its dual, an eigenvalue problem, too."""
-    problem = semidefinite_program(entry)
+    problem = read_sdpa(path_in_folder("sdp", entry["file"], needed=entry["name"]))
     orders = [cone.order for cone in problem.cones if isinstance(cone, PositiveSemidefinite)]
     size = f"{problem.c.size}, order {max(orders)}"
     size += f" and {len(problem.cones) - 1} more blocks" if len(problem.cones) > 1 else ""
@@ -118,54 +116,11 @@ def promised(entry, program, generator, rtol, seconds):
     return row(name, size, entry["resolved"], result, ended, perf_counter() - began, generator)
 
 
-def as_largest_eigenvalue(program, radius=1e3, trace=1.0):
-    """Oracle of ``min c x + trace * max(0, lambda_max(F_0 - sum_i x_i F_i))``, and whether it needs no promised trace.
-
-    Where ``sum_i y_i F_i = I`` for some y, all solutions Y of the dual have the trace ``c y``, and so has lambda_max
-    alone. Elsewhere the trace is a promise, that some Y has no more; a zero on the diagonal makes the maximum.
-
-    All F_i come to norm one by the units of x, and then, where the trace is a promise, each block to the square root of
-    its order, that of all F_i together: the promises are in these units.
-    """
-    c, A, b, cones = program.c, -program.A, program.b, program.cones
-    norms = sparse.linalg.norm(A, axis=0)
-    A, c = A @ sparse.diags_array(1.0 / norms), c / norms
-    matrices = [isinstance(cone, PositiveSemidefinite) for cone in cones]
-    units = [
-        cone.vector(np.eye(cone.order)) if it else np.ones(cone.dimension)
-        for it, cone in zip(matrices, cones, strict=True)
-    ]
-    unit = np.concatenate(units)
-    y = np.linalg.lstsq(A.toarray(), unit)[0]
-    constant = bool(np.linalg.norm(A @ y - unit) <= 1e-9 * np.linalg.norm(unit))
-    starts = np.cumsum([cone.dimension for cone in cones])[:-1]
-    if not constant:
-        squares = np.split(sparse.linalg.norm(A, axis=1) ** 2, starts)
-        means = [
-            np.full(len(square), square.sum() / cone.order) if it else square
-            for it, cone, square in zip(matrices, cones, squares, strict=True)
-        ]
-        size = np.sqrt(np.concatenate(means))
-        size[size == 0] = 1.0
-        A, b = sparse.diags_array(1.0 / size) @ A, b / size
-
-    def matrix(v):
-        parts = np.split(v, starts)
-        blocks = [
-            cone.matrix(part) if it else np.diag(part) for it, cone, part in zip(matrices, cones, parts, strict=True)
-        ]
-        return sparse.block_diag(blocks if constant else [*blocks, sparse.csr_array((1, 1))])
-
-    columns = A.tocsc()
-    F = [matrix(columns[:, [i]].toarray().ravel()) for i in range(len(c))]
-    trace = float(c @ y) if constant else trace
-    oracle = MaxEigenvalueOracle(-matrix(b), F, c, trace=trace, domain=FreeSpace(len(c), radius))
-    return oracle, constant
-
-
 def stochastic(entry, seconds):
     """Rows of a two-stage stochastic program; of a sampled average where there are too many scenarios."""
-    files = {ending: FOLDER / "stochastic" / name for ending, name in entry["files"].items()}
+    files = {
+        ending: path_in_folder("stochastic", name, needed=entry["name"]) for ending, name in entry["files"].items()
+    }
     maximize = entry["sense"] == "max"
     problem = read_smps(files["cor"], files["tim"], files["sto"], maximize=maximize)
     known = -entry["resolved"] if maximize else entry["resolved"]
@@ -178,17 +133,12 @@ def stochastic(entry, seconds):
 
 def nonsmooth(entry, seconds):
     """Rows of a nonsmooth test function, by every cutting-plane method."""
-    problem = next((problem for problem in PROBLEMS if problem.name.lower() == entry["name"].lower()), None)
-    if problem is None:
-        say(f"{entry['name']}: no such function in tests/table_nonsmooth.py, skipped")
-        return
-    oracle = problem.make()
+    instance = problems.find(f"nonsmooth/{entry['name']}")[0]()
+    oracle, optimum = instance.oracle, instance.optimum
     size = str(oracle.domain.dimension)
-    rtol = 1e-6 if abs(problem.optimum) > 1e-6 else 0.0
+    rtol = 1e-6 if abs(optimum) > 1e-6 else 0.0
     for generator in (LevelSet(), AnalyticCenter(), ProximalBundle(), Kelley(), Ellipsoid()):
-        yield partial(
-            run, entry["name"], size, problem.optimum, oracle, generator, rtol, seconds, problem.start, 1e-6 - rtol
-        )
+        yield partial(run, entry["name"], size, optimum, oracle, generator, rtol, seconds, instance.start, 1e-6 - rtol)
 
 
 def main():
@@ -206,12 +156,12 @@ def main():
     ):
         if chosen.only not in (None, kind):
             continue
-        entries = instances(kind)
-        if not entries:
+        listed = entries(kind)
+        if not listed:
             say(f"{kind}: the folder ORACLE_OPT_PROBLEMS does not hold it, skipped")
             continue
         rows = []
-        for entry in entries.values():
+        for entry in listed:
             if chosen.quick and entry["name"] not in QUICK:
                 continue
             say(entry["name"])

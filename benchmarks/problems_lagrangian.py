@@ -12,40 +12,20 @@ generator, or the relative gap it had proven at its limit.
 """
 
 import argparse
-import json
-import os
 import sys
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from oracle_opt import minimize
+from oracle_opt import minimize, problems
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, Subgradient
-from oracle_opt.oracles import (
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    MulticommodityFlowOracle,
-)
 
 TOLERANCE = 1e-6
 KINDS = ("tsp", "gap", "uflp", "mcf")
 # seconds; those that do not get there are cut short
 GENERATORS = ((LevelSet(), 90), (ProximalBundle(), 90), (AnalyticCenter(), 10), (Kelley(), 5), (Subgradient(), 2))
 QUICK = ("gr17", "gr21", "c515-1", "c520-1", "cap71", "grid1")
-
-
-def oracle_of(kind, path, item):
-    """The oracle of an instance, and the known value of its best bound."""
-    if kind == "tsp":
-        return HeldKarpOracle.from_tsplib(path), item["held_karp_bound"]
-    if kind == "gap":
-        return GeneralizedAssignmentOracle.from_file(path, maximize=item["sense"] == "max"), item["lagrangian_bound"]
-    if kind == "uflp":
-        return FacilityLocationOracle.from_file(path), item["lp_bound"]
-    return MulticommodityFlowOracle.from_file(path), item["resolved"]
 
 
 def measure(oracle, generator, seconds, keep_cuts=False):
@@ -83,19 +63,17 @@ def main():
     parser.add_argument("--quick", action="store_true", help="six small instances")
     parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS)
     wanted = parser.parse_args()
-    folder = os.environ.get("ORACLE_OPT_PROBLEMS")
-    if not folder:
-        print("The folder with the instances is not here: `ORACLE_OPT_PROBLEMS` names none.")
-        return
     began = perf_counter()
     rows, counts = [], []
     for kind in wanted.only:
-        instances = json.loads((Path(folder) / kind / "optima.json").read_text())["instances"]
-        for item in instances:
-            name = item["name"]
+        for why in problems.missing(kind).values():
+            print(why)
+        for problem in problems.suite(kind):
+            name = problem.name.removeprefix(f"{kind}/")
             if wanted.quick and name not in QUICK:
                 continue
-            oracle, known = oracle_of(kind, Path(folder) / kind / item["file"], item)
+            oracle = problem().oracle
+            known = problem.optimum if oracle.maximize else -problem.optimum
             results = []
             for generator, seconds in GENERATORS:
                 results.append(measure(oracle, generator, seconds))

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import os
+import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from math import isfinite
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from oracle_opt import InvalidArgument, Oracle, minimize, problems
-from oracle_opt.errors import DataUnavailable
+from oracle_opt import FeasibilityCut, InvalidArgument, Oracle, Polyhedron, minimize, problems
+from oracle_opt.errors import DataUnavailable, InvalidData
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.problems import Problem
+from oracle_opt.problems.conic_rows import read_mps
+from oracle_opt.problems.sdpa_files import read_sdpa
 from oracle_opt.testing import check_oracle
 
 SUITE = problems.suite()
-SMALL = [problem for problem in SUITE if problem.n <= 60]
+SLOW = ("stochastic/lands-1e6",)
+# enough of each family: the rest has the same code and other data
+SMALL = [
+    problem
+    for family in problems.families()
+    for problem in [one for one in problems.suite(family) if one.n <= 60][: 30 if family == "nonsmooth" else 4]
+    if problem.name not in SLOW
+]
 NEEDS_NOTHING = ("nonsmooth", "max-affine", "max-quadratic")
 
 
@@ -26,9 +37,10 @@ def all_of(chosen: list[Problem]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("problem", chosen, ids=lambda problem: problem.name.replace(" ", "_"))
 
 
-def slack(problem: Problem, oracle: Oracle, upper: float) -> float:
-    """By how much a bound may contradict a stated optimum: its error, and rounding."""
-    return 1e-9 * max(1.0, abs(upper))
+def slack(oracle: Oracle, upper: float) -> float:
+    """By how much bounds may contradict an optimum: points that miss a constraint by its tolerance may cost less."""
+    tolerant = FeasibilityCut in oracle.gives or isinstance(oracle.domain, Polyhedron)
+    return (1e-6 if tolerant else 1e-11) * max(1.0, abs(upper))
 
 
 @all_of(SUITE)
@@ -44,7 +56,7 @@ def test_a_problem_says_what_it_is(problem: Problem) -> None:
     assert found.identity() == problem.identity()
 
 
-@all_of(SUITE)
+@all_of([problem for problem in SUITE if problem.n <= 500 and problem.name not in SLOW])
 def test_an_instance_starts_in_its_domain(problem: Problem) -> None:
     instance = problem()
     assert instance.oracle.domain.dimension == problem.n
@@ -58,11 +70,12 @@ def test_an_instance_starts_in_its_domain(problem: Problem) -> None:
 def test_cuts_are_true_and_the_optimum_is_between_the_bounds(problem: Problem) -> None:
     instance = problem()
     oracle = instance.oracle
-    check_oracle(oracle, n_points=3)
+    if problem.family not in ("lp", "qp", "sdp", "stochastic"):  # whose oracles are checked on instances of their own
+        check_oracle(oracle, n_points=3)
     for generator, calls in ((LevelSet(), 40), (Kelley(), 15)):
         result = minimize(oracle, generator, instance.start, max_calls=calls, max_seconds=1.0)
         assert np.isfinite(result.lower_bound)
-        wrong = instance.optimum_error + slack(problem, oracle, result.upper_bound)
+        wrong = instance.optimum_error + slack(oracle, result.upper_bound)
         assert result.lower_bound - wrong <= instance.optimum <= result.upper_bound + wrong
 
 
@@ -121,8 +134,14 @@ def test_find_wants_a_text() -> None:
         problems.find(3)  # type: ignore[arg-type]
 
 
-def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: os.PathLike[str]) -> None:
+def test_files_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ORACLE_OPT_PROBLEMS", raising=False)
+    with pytest.raises(DataUnavailable, match=r"^lp needs files: set the environment variable ORACLE_OPT_PROBLEMS"):
+        problems.find("lp/afiro")
+    with pytest.raises(DataUnavailable, match=r"^qp needs files"):
+        problems.find("qp")
+    assert problems.suite("sdp") == []
+    assert problems.missing("sdp").keys() == {"sdp"}
     with pytest.raises(DataUnavailable, match="set the environment variable ORACLE_OPT_PROBLEMS"):
         problems.find("nonsmooth/tr48")
     assert "nonsmooth/TR48" in problems.missing("nonsmooth")
@@ -139,3 +158,36 @@ def test_nothing_heavy_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
     assert done.stdout.strip() == "[]"
+
+
+def test_a_collection_with_a_file_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What the list of optima names and the folder lacks is not at hand; the rest is."""
+    folder = tmp_path / "gap"
+    folder.mkdir()
+    (folder / "two.txt").write_text("1 2\n1 2\n1 1\n2\n")
+    known = {"jobs": 2, "sense": "min", "lagrangian_bound": 3.0, "optimum_from": "by hand"}
+    listed = [{"name": name, "file": f"{name}.txt", **known} for name in ("two", "three")]
+    (folder / "optima.json").write_text(json.dumps({"instances": listed}))
+    monkeypatch.setenv("ORACLE_OPT_PROBLEMS", str(tmp_path))
+    (two,) = problems.find("gap/two")
+    result = minimize(two().oracle, Kelley())
+    assert (result.upper_bound, two.optimum) == (pytest.approx(-3.0), -3.0)
+    with pytest.raises(DataUnavailable, match=r"gap/three: three\.txt not found"):
+        problems.find("gap/three")
+    before = two.identity()
+    (folder / "two.txt").write_text("1 2\n1 3\n1 1\n2\n")
+    assert problems.find("gap/two")[0].identity() != before
+    (folder / "two.txt").unlink()
+    with pytest.raises(DataUnavailable, match=r"gap/two: two\.txt not found"):
+        two()
+    (folder / "optima.json").write_text("{}")
+    with pytest.raises(InvalidData, match=r"optima\.json must hold a list"):
+        problems.suite("gap")
+
+
+@pytest.mark.parametrize(("reader", "name"), [(read_mps, "MPS"), (read_sdpa, "SDPA")])
+def test_files_of_another_format_are_refused(reader: Callable[[Path], object], name: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("nothing of the kind\n1 2 3\n")
+    with pytest.raises(InvalidData, match=name):
+        reader(path)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
-from oracle_opt.arrays import digest
+from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import DataUnavailable, InvalidData
+from oracle_opt.oracle import Oracle
+from oracle_opt.problems.instance import Instance, Problem
+from oracle_opt.problems.problem_family import Family
 
 VARIABLE = "ORACLE_OPT_PROBLEMS"
+
+Entry = Mapping[str, Any]
+Known = tuple[float, float]  # an optimum and its error
 
 
 @overload
@@ -76,3 +84,89 @@ def digest_of_files(kind: str, files: Iterable[str]) -> str:
     """Return 16 digits that tell these files of a collection from others."""
     paths = [path_in_folder(kind, file) for file in files]
     return digest(*[b"" if path is None else path.read_bytes() for path in paths])
+
+
+def files_of(entry: Entry) -> list[str]:
+    """Return the names of the files of an instance."""
+    return list(entry["files"].values()) if "files" in entry else [entry["file"]]
+
+
+def within_tolerance(value: float, tolerance: float) -> Known:
+    """An optimum and its error, the tolerance being relative, absolute below 1."""
+    return float(value), tolerance * max(1.0, abs(float(value)))
+
+
+@dataclass(frozen=True)
+class Collection(Family):
+    """A public collection in the folder: the instances of its `optima.json` that have an optimum.
+
+    Parameters
+    ----------
+    name, about : str
+        As in `Family`; the name is that of the collection's folder, too.
+    dimension : callable
+        Maps an entry of `optima.json` to the number of variables.
+    oracle : callable
+        Maps an entry to its oracle, of which the files are read; a function of a module.
+    known : callable
+        Maps an entry to the minimum of that oracle and its error.
+    origin : str
+        Whose collection it is.
+    start : callable, optional
+        Maps an oracle to where runs on it start.
+    version : int
+        Changes when other oracles are made of the same files.
+    """
+
+    name: str
+    about: str
+    dimension: Callable[[Entry], int]
+    oracle: Callable[[Entry], Oracle]
+    known: Callable[[Entry], Known]
+    origin: str
+    start: Callable[[Oracle], Vector] | None = None
+    version: int = 1
+
+    def problems(self) -> list[Problem]:
+        """The instances of which all files are there."""
+        return [self._problem(entry) for entry in self._solvable() if not self._lacking(entry)]
+
+    def missing(self) -> dict[str, str]:
+        """The instances of which a file is not there, or the collection."""
+        solvable = self._solvable()
+        if not solvable:
+            return {self.name: why_missing(self.name)}
+        names = {f"{self.name}/{entry['name']}": self._lacking(entry) for entry in solvable}
+        return {name: why_missing(name, Path(files[0])) for name, files in names.items() if files}
+
+    def _solvable(self) -> list[dict[str, Any]]:
+        return [entry for entry in entries(self.name) if entry.get("status", "optimal") == "optimal"]
+
+    def _lacking(self, entry: Entry) -> list[str]:
+        return [file for file in files_of(entry) if path_in_folder(self.name, file) is None]
+
+    def _problem(self, entry: Entry) -> Problem:
+        optimum, error = self.known(entry)
+        content = digest(json.dumps(entry, sort_keys=True), digest_of_files(self.name, files_of(entry)))
+        return Problem(
+            name=f"{self.name}/{entry['name']}",
+            family=self.name,
+            n=self.dimension(entry),
+            make=partial(_instance, self.oracle, self.start, dict(entry), optimum, error),
+            data=f"version {self.version}, {content}",
+            optimum=optimum,
+            optimum_error=error,
+            source=f"{self.origin}; optimum: {entry.get('resolved_how') or entry.get('optimum_from')}",
+        )
+
+
+def _instance(
+    oracle: Callable[[Entry], Oracle],
+    start: Callable[[Oracle], Vector] | None,
+    entry: Entry,
+    optimum: float,
+    error: float,
+    seed: int,
+) -> Instance:
+    made = oracle(entry)
+    return Instance(made, None if start is None else start(made), optimum, error)
