@@ -74,7 +74,9 @@ def test_cuts_are_true_and_the_optimum_is_between_the_bounds(problem: Problem) -
         check_oracle(oracle, n_points=3)
     for generator, calls in ((LevelSet(), 40), (Kelley(), 15)):
         result = minimize(oracle, generator, instance.start, max_calls=calls, max_seconds=1.0)
-        assert np.isfinite(result.lower_bound)
+        assert (
+            np.isfinite(result.lower_bound) or FeasibilityCut in oracle.gives
+        )  # it may not have seen a feasible point
         wrong = instance.optimum_error + slack(oracle, result.upper_bound)
         assert result.lower_bound - wrong <= instance.optimum <= result.upper_bound + wrong
 
