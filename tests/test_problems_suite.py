@@ -21,12 +21,14 @@ from oracle_opt.problems.conic_rows import read_mps
 from oracle_opt.problems.sdpa_files import read_sdpa
 from oracle_opt.testing import check_oracle
 
-SUITE = problems.suite()
+OTHERS = ("mkl", "mkl-kinds")  # tests/test_problems_mkl.py
+FAMILIES = [family for family in problems.families() if family not in OTHERS]
+SUITE = [problem for family in FAMILIES for problem in problems.suite(family)]
 SLOW = ("stochastic/lands-1e6",)
 # enough of each family: the rest has the same code and other data
 SMALL = [
     problem
-    for family in problems.families()
+    for family in FAMILIES
     for problem in [one for one in problems.suite(family) if one.n <= 60][: 30 if family == "nonsmooth" else 4]
     if problem.name not in SLOW
 ]
