@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +13,7 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from oracle_opt.datasets import Dataset
-    from oracle_opt.generator import QueryPointGenerator
+    from oracle_opt.study import Results
 
 main = typer.Typer(
     help="Compare query-point generators on multiple kernel learning, by oracle calls and proven gaps.",
@@ -51,8 +51,8 @@ def compare(
     generators: Annotated[
         str | None,
         typer.Option(
-            help="Names with commas between (see `oracle-opt generators`).",
-            show_default="all but ellipsoid, mirror-descent, projected-gradient, quasi-newton",
+            help="Names with commas between (see `oracle-opt generators`), or module:name.",
+            show_default="all but spectral-bundle, ellipsoid, mirror-descent, projected-gradient, quasi-newton, lbfgs",
         ),
     ] = None,
     rtol: Annotated[float, typer.Option(help="Relative gap at which a run has converged.")] = 5e-3,
@@ -73,23 +73,27 @@ def compare(
     """
     console = _console()
     with _refusals():
-        from oracle_opt.study import Settings
+        from oracle_opt.study import DEFAULT_GENERATORS, generator_of
         from oracle_opt.study import compare as compare_generators
 
-        settings = Settings(rtol, train, C, max_calls, seed, single_cut)
-        chosen = _generators(generators)
+        names = list(DEFAULT_GENERATORS) if generators is None else _words(generators)
+        chosen = {name: generator_of(name) for name in names}
         loaded = _datasets(datasets)
     try:
-        with _refusals(), _Progress() as progress:
-            outcome = compare_generators(
+        with _refusals():
+            results = compare_generators(
                 loaded,
                 chosen,
                 out,
-                settings,
+                rtol=rtol,
                 splits=splits,
-                jobs=jobs,
-                on_start=progress.start,
-                on_run=progress.advance,
+                train=train,
+                C=C,
+                max_calls=max_calls,
+                seed=seed,
+                single_cut=single_cut,
+                jobs=None if jobs == -1 else jobs,
+                progress=True,
             )
     except KeyboardInterrupt:  # while the tables were being written, or before the first run
         _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
@@ -97,32 +101,45 @@ def compare(
 
     from oracle_opt.study.display import table_of_results
 
+    answered = set(results.runs["instance"][results.runs["n_calls"] > 0])
     for dataset in loaded:
-        group = [run for run in outcome.runs if run.dataset == dataset.name and run.generator in chosen]
-        if group:
+        if dataset.name in answered:
+            part = results.filter(instance=dataset.name)
             console.print()
-            console.print(table_of_results(dataset, group, settings))
-    if outcome.runs:
+            console.print(table_of_results(dataset, part, train=train, C=C, single_cut=single_cut))
+    if answered:
         console.print(
-            "\nmean ± standard deviation over the splits. calls: until the proven relative gap is at most "
-            f"{settings.rtol:g}"
-            + ("; by the single-cut gap of the paper: until that is, in the runs that got there" * settings.single_cut)
+            f"\nmean ± standard deviation over the splits. calls: until the proven relative gap is at most {rtol:g}"
+            + ("; by the single-cut gap of the paper: until that is, in the runs that got there" * single_cut)
             + ". "
             "kernels: of weight above 1e-3 of the largest. fixed-point is the average kernel, the baseline. "
             f"Files: {out / 'summary.csv'}, {out / 'history.parquet'}, {out / 'curves.png'}",
             highlight=False,
             soft_wrap=True,
         )
-    for failure in outcome.failures[:20]:
-        _say(f"failed: {failure.dataset}, {failure.generator}, split {failure.split}: {failure.message}")
-    if outcome.failures:
-        _say(f"{len(outcome.failures)} runs failed; tracebacks are in {out / 'failures.txt'}")
-    if outcome.interrupted:
-        kept = outcome.n_found + outcome.n_done
-        _say(f"interrupted: kept {kept} finished runs in {out}; run the same command again to continue")
-        raise typer.Exit(INTERRUPTED)
-    if outcome.failures:
-        raise typer.Exit(1)
+    _ended(results, out, "split")
+
+
+@main.command()
+def study(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run; see docs/studies.md.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the runs.", show_default="the name of the file")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes.", show_default="one per core")] = None,
+) -> None:
+    """Run a study of any generators on any instances.
+
+    Finished runs are kept in the folder: the same command again continues with what is missing. Ctrl-C is safe.
+    """
+    try:
+        with _refusals():
+            from oracle_opt.study.study_file import read_study
+
+            folder = file.with_suffix("") if out is None else out
+            results = read_study(file).run(folder, jobs=jobs)
+    except KeyboardInterrupt:
+        _say("interrupted; finished runs are kept: run the same command again to continue")
+        raise typer.Exit(INTERRUPTED) from None
+    _ended(results, folder, "seed")
 
 
 @main.command()
@@ -187,33 +204,6 @@ def list_datasets() -> None:
     _console(180).print(table, highlight=False)
 
 
-class _Progress:
-    """A bar over the runs on standard error; nothing but the first line where that is no terminal."""
-
-    def __enter__(self) -> _Progress:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        console = Console(stderr=True)
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("runs {task.description}"), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=None)
-        self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
-
-    def start(self, n_found: int, n_missing: int) -> None:
-        """Say what there is to do."""
-        self._bar.update(self._task, total=n_missing)
-        _say(f"{n_found} runs found finished, {n_missing} to do" if n_found else f"{n_missing} runs to do")
-
-    def advance(self, outcome: object) -> None:
-        """Count a run."""
-        name = f"{getattr(outcome, 'dataset', '')} {getattr(outcome, 'generator', '')}"
-        self._bar.update(self._task, advance=1, description=f"(last: {name})")
-
-
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn the library's refusals into a message and exit code 2."""
@@ -226,19 +216,30 @@ def _refusals() -> Iterator[None]:
         raise typer.Exit(REFUSED) from None
 
 
-def _generators(wanted: str | None) -> dict[str, QueryPointGenerator]:
+def _words(wanted: str) -> list[str]:
+    """Split names at commas, but not within the parentheses of parameters."""
     from oracle_opt.errors import InvalidArgument
-    from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS
 
-    names = list(DEFAULT_GENERATORS) if wanted is None else [name.strip() for name in wanted.split(",") if name.strip()]
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", wanted) if name.strip()]
     if not names:
         raise InvalidArgument("--generators names none")
-    for name in names:
-        if name not in GENERATORS:
-            near = difflib.get_close_matches(name, GENERATORS, n=2, cutoff=0.4)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(GENERATORS)}"
-            raise InvalidArgument(f"there is no generator {name!r}: {hint}")
-    return {name: GENERATORS[name]() for name in names}
+    return names
+
+
+def _ended(results: Results, folder: Path, seeds: str) -> None:
+    """Say which runs came to nothing, and choose the exit code."""
+    ended = results.runs[results.runs["status"].isin(["FAILED", "REFUSED"])]
+    for row in ended.head(20).itertuples():
+        _say(f"{row.status.lower()}: {row.instance}, {row.generator}, {seeds} {row.seed}: {row.message}")
+    failed = int((ended["status"] == "FAILED").sum())
+    if failed:
+        where = folder / "failures.txt"
+        _say(f"{failed} runs failed; " + (f"tracebacks are in {where}" if where.exists() else "the report has more"))
+    if results.interrupted:
+        _say(f"interrupted: kept {len(results)} finished runs in {folder}; run the same command again to continue")
+        raise typer.Exit(INTERRUPTED)
+    if failed:
+        raise typer.Exit(1)
 
 
 def _datasets(wanted: list[str]) -> list[Dataset]:

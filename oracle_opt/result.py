@@ -56,7 +56,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One answered call, as a callback sees it."""
+    """One answered call, as a callback sees it; `cut_bound` is the best lower bound by a single cut alone."""
 
     __repr__ = one_line
 
@@ -67,6 +67,7 @@ class Record:
     lower_bound: float
     relative_gap: float
     bound_source: BoundSource
+    cut_bound: float = -np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +179,7 @@ class HistoryRecorder:
         self._rows.append(
             (call, step.value, value, error, upper, lower, source.value, *bounds.proofs.values(), oracle, generator)
         )
-        return Record(call, step, cut, upper, lower, bounds.relative_gap, source)
+        return Record(call, step, cut, upper, lower, bounds.relative_gap, source, bounds.proofs[BoundSource.CUT])
 
     def freeze(self) -> History:
         """Make the arrays."""

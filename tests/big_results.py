@@ -56,6 +56,7 @@ def big_results(instances: int, seeds: int, generators: int, calls: int, seed: i
                 "rtol": min(TAU),
                 "max_calls": calls,
                 "max_seconds": 600.0,
+                "recipe": "made up",
                 "oracle": f"Family(n={10 * instance + 2}, seed={split}, data=0123456789abcdef)",
                 "method": f"Generator(width={generator}, adaptive=True)",
                 "version": "0.1.0",

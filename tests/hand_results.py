@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from oracle_opt.study.results import RUN_COLUMNS, Results
+from oracle_opt.study.records import RUN_COLUMNS
+from oracle_opt.study.results import Results
 
 Key = tuple[str, str, int]
 

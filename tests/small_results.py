@@ -7,7 +7,8 @@ import pandas as pd
 
 from oracle_opt import Box, FunctionOracle, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
-from oracle_opt.study.results import REFUSED, Results
+from oracle_opt.study.records import REFUSED
+from oracle_opt.study.results import Results
 
 GENERATORS = {
     "level-set": LevelSet(),
@@ -70,6 +71,7 @@ def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Re
                         "rtol": min(TAU),
                         "max_calls": max_calls,
                         "max_seconds": np.nan,
+                        "recipe": "tests",
                         "oracle": f"pieces {n} {seed}",
                         "method": repr(generator),
                         "version": "0.1.0",
@@ -91,6 +93,7 @@ def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Re
         "n_calls": 0,
         "rtol": min(TAU),
         "max_calls": max_calls,
+        "recipe": "tests",
         "oracle": "pieces 2 0",
         "method": "SpectralBundle()",
         "version": "0.1.0",

@@ -13,7 +13,8 @@ from big_results import big_results
 from headless import PROGRAM, Browser
 from small_results import small_results
 
-from oracle_opt.study.results import FAILED, Results
+from oracle_opt.study.records import FAILED
+from oracle_opt.study.results import Results
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt-get install chromium")
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"> \u2028 ü"

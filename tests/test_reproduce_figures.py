@@ -14,10 +14,10 @@ from sklearn.svm import SVC
 from oracle_opt import minimize
 from oracle_opt.datasets import split_points
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.study import Settings
-from oracle_opt.study.records import Run
+from oracle_opt.study.records import BLANK, Run
 from oracle_opt.study.reproduce import Options, paper_accpm, paper_mixnorm, paper_smo, paper_spg
 from oracle_opt.study.reproduce.common import standardized
+from oracle_opt.study.results import results_of
 
 
 @pytest.fixture
@@ -47,13 +47,10 @@ def made_up_times(monkeypatch):
 # Wulff and Ong
 
 
-def made_up_run(dataset, generator, split, rng, status="CONVERGED"):
-    calls, kernels = int(rng.integers(2, 90)), int(rng.integers(2, 90))
-    numbers = rng.uniform(0.1, 9, 3)
-    return Run(
-        *(dataset, generator, split, "", "", status, calls, None, numbers[0], numbers[1], kernels, numbers[2] / 9),
-        *(1.0, 0.9, 0.1, pd.DataFrame()),
-    )
+def made_up_run(instance, generator, seed, rng, status="CONVERGED"):
+    numbers = {"n_calls": int(rng.integers(2, 90)), "n_kernels": int(rng.integers(2, 90)), "status": status}
+    numbers |= {"generator_seconds": rng.uniform(0.1, 9), "accuracy": rng.uniform(0, 1)}
+    return Run(BLANK | {"instance": instance, "generator": generator, "seed": seed} | numbers, pd.DataFrame())
 
 
 @pytest.fixture
@@ -66,7 +63,7 @@ def made_up_runs(monkeypatch):
         for split in range(3)
     ]
     runs += [made_up_run("pima", "fixed-point", 0, rng, "MAX_CALLS"), made_up_run("pima", "kelley", 0, rng, "STALLED")]
-    monkeypatch.setattr(paper_accpm, "_runs", lambda names, options: (runs, Settings(), []))
+    monkeypatch.setattr(paper_accpm, "_runs", lambda names, options: (results_of(runs, (5e-3,)), []))
     return runs
 
 
@@ -74,8 +71,8 @@ def means(runs, generator, value, ended=("CONVERGED",)):
     """Mean over the runs of a method that converged, by data set."""
     found = {}
     for run in runs:
-        if run.generator == generator:
-            found.setdefault(run.dataset, []).extend([value(run)] if run.status in ended else [])
+        if run.row["generator"] == generator:
+            found.setdefault(run.row["instance"], []).extend([value(run)] if run.row["status"] in ended else [])
     return {name: sum(values) / len(values) if values else np.nan for name, values in found.items()}
 
 
@@ -105,7 +102,7 @@ def test_figures_of_runs_are_means_over_those_that_converged(made_up_runs, quick
             generator = papers[methods[label] if isinstance(methods, dict) else label]
             ended = ("CONVERGED", "MAX_CALLS") if generator == "fixed-point" else ("CONVERGED",)
             unit = 100.0 if quantity.endswith("%") else 1.0
-            values = means(made_up_runs, generator, lambda run: unit * getattr(run, attribute), ended)  # noqa: B023
+            values = means(made_up_runs, generator, lambda run: unit * run.row[attribute], ended)  # noqa: B023
             known |= {(name, f"{quantity}, {label}"): value for name, value in values.items()}
     found = figures(table(quick))
     assert found.keys() == known.keys()

@@ -3,13 +3,12 @@
 import dataclasses
 import importlib
 import inspect
-from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
+from small_results import small_results
 
 import oracle_opt
 import oracle_opt.datasets as D
@@ -53,7 +52,6 @@ BOX = oracle_opt.Box(POINT, POINT + 1)
 MATRICES = [np.diag(row) for row in np.eye(20)]
 PLANE = oracle_opt.FunctionOracle(lambda z: (z @ z, 2 * z), oracle_opt.Box([-1, -2], [3, 3]))
 LOCALIZATION = T.trace_localization(minimize(PLANE, G.Kelley(), keep_cuts=True, max_calls=9), PLANE)
-HISTORY = pd.DataFrame({"call": np.arange(N)})
 
 
 class OwnBank(O.KernelBank):
@@ -125,13 +123,12 @@ INSTANCES = {
     "SquaredHinge": lambda: S.SquaredHinge(np.ones(N)),
     "EpsilonInsensitive": lambda: S.EpsilonInsensitive(np.ones(N)),
     "Verdict": lambda: T.settle(CONIC, G.Kelley(), max_calls=2),
-    "Failure": lambda: T.Failure("sonar", "LevelSet()", 0, "no memory", "a trace\nof lines"),
-    "Run": lambda: T.Run(*("sonar",) * 6, 20, 10, *(1.0,) * 2, 65, *(0.5,) * 4, HISTORY),
-    "Comparison": lambda: T.Comparison(Path("report"), (INSTANCES["Run"](),) * 99, (), 0, 99, False),
+    "Limits": lambda: T.Limits(20, 3.5),
+    "Results": lambda: small_results(max_calls=3),
+    "Study": lambda: T.Study({"own": simple_oracle()}, ["kelley"], tau=(1e-1, 1e-3)),
     "Localization": lambda: LOCALIZATION,
     "LocalizationStep": lambda: LOCALIZATION.steps[-1],
     "CutLine": lambda: LOCALIZATION.steps[-1].lines[-1],
-    "RunStore": None,  # made in a folder, below
     "Availability": lambda: D.available()[0],
     "Dataset": lambda: D.Dataset("own", POINT[:, None], np.sign(POINT), ("x",), "words", "here"),
     "Power": lambda: O.Power(0.3),
@@ -159,10 +156,8 @@ def public_classes():
 
 
 @pytest.mark.parametrize("kind", list(public_classes()))
-def test_public_objects_show_themselves_on_one_short_line(kind, tmp_path):
-    if kind is T.RunStore:
-        made = T.RunStore(tmp_path / "store", T.Settings())
-    elif kind.__name__ in INSTANCES:
+def test_public_objects_show_themselves_on_one_short_line(kind):
+    if kind.__name__ in INSTANCES:
         made = INSTANCES[kind.__name__]()
         assert isinstance(made, kind)
     elif inspect.isabstract(kind):

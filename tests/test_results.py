@@ -7,7 +7,8 @@ import pytest
 from small_results import small_results
 
 from oracle_opt import InvalidArgument
-from oracle_opt.study.results import KEY, Results
+from oracle_opt.study.records import KEY
+from oracle_opt.study.results import Results
 
 
 @pytest.fixture(scope="module")

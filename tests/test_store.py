@@ -19,9 +19,10 @@ from oracle_opt import InvalidArgument, StoreMismatch
 from oracle_opt.datasets import Dataset
 from oracle_opt.files import TEMPORARY, atomic_file, folder_name, remove_left_overs
 from oracle_opt.generators import FixedPoint
-from oracle_opt.study import RunStore, Settings, compare
+from oracle_opt.study import Results, compare
 from oracle_opt.study.display import table_of_results
-from oracle_opt.study.records import Run
+from oracle_opt.study.records import BLANK, Run, Settings
+from oracle_opt.study.store import RunStore
 
 
 def made_up(name="moons", n=40, seed=0):
@@ -30,13 +31,12 @@ def made_up(name="moons", n=40, seed=0):
     return Dataset(name, X, np.where(X[:, 0] > 0, 1.0, -1.0), ("a", "b"), "made up", "here")
 
 
-def some_run(dataset="moons", generator="kelley", split=0, seed=0):
-    rng = np.random.default_rng(seed)
+def some_run(instance="moons", generator="kelley", seed=0, numbers=0):
+    rng = np.random.default_rng(numbers)
     history = pd.DataFrame({"call": np.arange(1, 6), "value": rng.normal(size=5), "step": list("abcde")})
     history.loc[2, "value"] = np.nan
-    return Run(
-        dataset, generator, split, "00", "Kelley()", "CONVERGED", 5, None, 0.1, 0.2, 3, 0.5, 1.0, 0.9, 0.1, history
-    )
+    row = BLANK | {"instance": instance, "generator": generator, "seed": seed, "accuracy": 0.5, "method": "Kelley()"}
+    return Run(row | {"status": "CONVERGED", "n_calls": 5}, history)
 
 
 ODD = [
@@ -76,14 +76,14 @@ def test_names_never_leave_the_folder(tmp_path):
     before = set(tmp_path.parent.rglob("*"))
     out = tmp_path / "deep" / "out"
     for _ in range(2):
-        outcome = compare([made_up(odd[0]), made_up(odd[4])], {name: FixedPoint() for name in odd}, out, splits=1)
-        assert not outcome.failures
-        assert {run.key for run in outcome.runs} == {(odd[i], name, 0) for i in (0, 4) for name in odd}
-    assert outcome.n_done == 0
+        results = compare([made_up(odd[0]), made_up(odd[4])], {name: FixedPoint() for name in odd}, out, splits=1)
+        keys = set(results.runs[["instance", "generator", "seed"]].itertuples(index=False, name=None))
+        assert keys == {(odd[i], name, 0) for i in (0, 4) for name in odd}
+        assert not results.runs["traceback"].any()
     new = set(tmp_path.parent.rglob("*")) - before
     assert all(path == out.parent or path == out or path.is_relative_to(out) for path in new)
     assert len(list(out.glob("runs/*/*/0.parquet"))) == 2 * len(odd)
-    assert table_of_results(made_up(odd[0]), list(outcome.runs), Settings()).row_count
+    assert table_of_results(made_up(odd[0]), results, train=0.7, C=100.0).row_count
     with pytest.raises(InvalidArgument, match="must have 1 to 200 bytes"):
         compare([made_up("")], {"fixed-point": FixedPoint()}, tmp_path / "other")
     assert not (tmp_path / "other").exists()
@@ -128,7 +128,7 @@ def test_opening_deletes_only_what_killed_processes_of_this_machine_left(tmp_pat
 @pytest.mark.parametrize("name", ["runs", "summary.csv", "failures.txt"])
 def test_a_folder_of_other_files_is_refused(tmp_path, name):
     (tmp_path / name).mkdir() if name == "runs" else (tmp_path / name).write_text("mine")
-    with pytest.raises(StoreMismatch, match=f"no settings.json, but {name}"):
+    with pytest.raises(StoreMismatch, match=f"no study.json, but {name}"):
         compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -149,7 +149,7 @@ def test_a_flipped_bit_is_noticed_or_harmless(tmp_path):
             noticed += str(path) in str(problem)
         else:
             pd.testing.assert_frame_equal(twin.history, run.history)
-            assert (twin.key, twin.accuracy, twin.method) == (run.key, run.accuracy, run.method)
+            assert twin.row == pytest.approx(run.row, nan_ok=True)
             harmless += 1
     assert noticed + harmless == 400
     assert noticed > 200
@@ -176,19 +176,19 @@ def test_numbers_changed_without_trace_are_noticed(tmp_path):
 
 def test_a_run_in_another_ones_place_is_noticed(tmp_path):
     store = RunStore(tmp_path, Settings())
-    for split in range(2):
-        store.save(some_run(split=split))
+    for seed in range(2):
+        store.save(some_run(seed=seed))
     folder = tmp_path / "runs" / "moons" / "kelley"
     (folder / "0.parquet").replace(folder / "1.parquet")
-    with pytest.raises(StoreMismatch, match=r"1\.parquet holds the run of kelley on moons, split 0.*moved or copied"):
+    with pytest.raises(StoreMismatch, match=r"1\.parquet holds the run of kelley on moons, seed 0.*moved or copied"):
         store.load()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[" * 100_000, "[1]", "null", '{"rtol": 1', "\udcff", None])
 def test_settings_that_are_none(tmp_path, content):
-    path = tmp_path / "settings.json"
+    path = tmp_path / "study.json"
     path.mkdir() if content is None else path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(StoreMismatch, match=r"settings\.json holds no settings"):
+    with pytest.raises(StoreMismatch, match=r"study\.json holds no settings"):
         RunStore(tmp_path, Settings())
 
 
@@ -212,10 +212,10 @@ def test_a_full_disk_leaves_what_is_finished(tmp_path, monkeypatch):
     assert caught.value.errno == errno.ENOSPC
     monkeypatch.undo()
     assert not list(tmp_path.rglob(f"{TEMPORARY}*"))
+    assert len(Results.read(tmp_path)) == 4
     again = compare([made_up()], generators, tmp_path, splits=6)
-    assert (again.n_found, again.n_done) == (4, 2)
-    kept = {run.key: run.upper_bound for run in again.runs}
-    assert all(kept[run.key] == run.upper_bound for run in first.runs)
+    assert len(again) == 6
+    assert again.runs["seconds"][:2].tolist() == first.runs["seconds"].tolist()  # of the runs that were kept
 
 
 def test_a_run_that_ctrl_c_meets_just_after_it_was_stored_counts(tmp_path, monkeypatch):
@@ -223,13 +223,20 @@ def test_a_run_that_ctrl_c_meets_just_after_it_was_stored_counts(tmp_path, monke
 
     def interrupted(store, run):
         save(store, run)
-        if run.split == 1:
+        if run.row["seed"] == 1:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(RunStore, "save", interrupted)
-    outcome = compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=4)
-    assert outcome.interrupted
-    assert (outcome.n_done, [run.split for run in outcome.runs]) == (2, [0, 1])
+    results = compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=4)
+    assert results.interrupted
+    assert results.runs["seed"].tolist() == [0, 1]
+    assert (tmp_path / "summary.csv").exists()
+
+
+def test_an_older_folder_is_told_apart(tmp_path):
+    (tmp_path / "settings.json").write_text("{}")
+    with pytest.raises(StoreMismatch, match="an earlier version of oracle_opt wrote it; choose another"):
+        RunStore(tmp_path, Settings())
 
 
 PARENT = """
@@ -246,7 +253,7 @@ class Endless(FixedPoint):
         while True:  # computes, and neither reads nor writes
             np.linalg.eigvalsh(np.random.default_rng(0).normal(size=(200, 200)))
 
-if __name__ == "__main__":
+if True:
     X = np.random.default_rng(0).normal(size=(40, 2))
     data = Dataset("moons", X, np.where(X[:, 0] > 0, 1.0, -1.0), ("a", "b"), "", "")
     compare([data], {"endless": Endless()}, os.path.join(sys.argv[1], "out"), splits=2, jobs=2)

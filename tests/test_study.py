@@ -1,32 +1,27 @@
+"""The comparison of Wulff & Ong (2014), a study of l1-MKL on random splits, and its files."""
+
+from __future__ import annotations
+
 import json
-import multiprocessing
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from failing_generators import Broken, Dying, Killed
+from failing_generators import Broken
 
 from oracle_opt import InvalidArgument, StoreMismatch, minimize
 from oracle_opt.datasets import Dataset, load, split_points
 from oracle_opt.files import TEMPORARY, atomic_file, atomic_text
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.study import (
-    GENERATORS,
-    SUMMARY_COLUMNS,
-    RunStore,
-    Settings,
-    compare,
-    history_table,
-    summary_table,
-)
-from oracle_opt.study.plots import gap_matrix, look
-from oracle_opt.study.protocol import run_split
+from oracle_opt.problems.memory import processes
+from oracle_opt.study import GENERATORS, SUMMARY_COLUMNS, Results, compare, summary_table
+from oracle_opt.study.records import KEY, Settings
+from oracle_opt.study.store import RunStore
 
 SECONDS = ["oracle_seconds_mean", "generator_seconds_mean"]
+THREE = {"level-set": LevelSet(), "kelley": Kelley(), "fixed-point": FixedPoint()}
 
 
 def made_up(name="moons", n=60, d=3, seed=0):
@@ -37,35 +32,31 @@ def made_up(name="moons", n=60, d=3, seed=0):
 
 
 @pytest.fixture(scope="module")
-def comparison(tmp_path_factory):
-    generators = {"level-set": LevelSet(), "kelley": Kelley(), "fixed-point": FixedPoint()}
-    return compare([made_up()], generators, tmp_path_factory.mktemp("study"), splits=3)
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("study")
 
 
-def test_files(comparison):
-    folder = comparison.folder
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "curves.png",
-        "history.parquet",
-        "runs",
-        "settings.json",
-        "summary.csv",
-    ]
-    assert json.loads((folder / "settings.json").read_text()) == {
-        "rtol": 5e-3,
-        "train": 0.7,
-        "C": 100.0,
-        "max_calls": 500,
-        "seed": 0,
-        "single_cut": False,
+@pytest.fixture(scope="module")
+def comparison(folder):
+    return compare([made_up()], THREE, folder, splits=3)
+
+
+def test_files(comparison, folder):
+    names = ["curves.png", "history.parquet", "runs", "study.json", "summary.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert json.loads((folder / "study.json").read_text())["settings"] == {
+        "limits": {"calls": 500, "seconds": None},
+        "tau": [5e-3],
+        "until": ["certified"],
+        "keep_points": False,
     }
     assert len(list(folder.glob("runs/*/*/*.parquet"))) == 9
     assert not list(folder.rglob(f"{TEMPORARY}*"))
     assert (folder / "curves.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_summary(comparison):
-    table = pd.read_csv(comparison.folder / "summary.csv")
+def test_summary(comparison, folder):
+    table = pd.read_csv(folder / "summary.csv")
     assert tuple(table.columns) == SUMMARY_COLUMNS
     assert table["generator"].tolist() == ["level-set", "kelley", "fixed-point"]
     assert table["runs"].tolist() == [3, 3, 3]
@@ -75,60 +66,59 @@ def test_summary(comparison):
     assert table["accuracy_mean"].between(0.5, 1.0).all()
     assert (table["relative_gap_max"].iloc[:2] <= 5e-3).all()
     for row in table.itertuples():
-        group = [run for run in comparison.runs if run.generator == row.generator]
-        calls = [run.n_calls for run in group]
-        assert row.n_calls_mean == pytest.approx(np.mean(calls))
-        assert row.n_calls_std == pytest.approx(np.std(calls))
-        assert row.oracle_seconds_mean == pytest.approx(np.mean([run.oracle_seconds for run in group]))
-        assert row.relative_gap_max == pytest.approx(max(run.relative_gap for run in group), rel=1e-12)
+        group = comparison.runs[comparison.runs["generator"] == row.generator]
+        assert row.n_calls_mean == pytest.approx(np.mean(group["n_calls"]))
+        assert row.n_calls_std == pytest.approx(np.std(group["n_calls"]))
+        assert row.oracle_seconds_mean == pytest.approx(np.mean(group["oracle_seconds"]))
+        assert row.relative_gap_max == pytest.approx(max(group["relative_gap"]), rel=1e-12)
 
 
-def test_history(comparison):
-    table = pd.read_parquet(comparison.folder / "history.parquet")
-    assert table.columns[:4].tolist() == ["dataset", "generator", "split", "call"]
+def test_history(comparison, folder):
+    table = pd.read_parquet(folder / "history.parquet")
+    assert table.columns[:4].tolist() == [*KEY, "call"]
     assert {"value", "upper_bound", "lower_bound", "relative_gap", "single_cut_gap"} <= set(table.columns)
-    assert len(table) == sum(run.n_calls for run in comparison.runs)
-    for run in comparison.runs:
-        rows = table[(table["generator"] == run.generator) & (table["split"] == run.split)]
+    assert len(table) == comparison.runs["n_calls"].sum()
+    for run in comparison.runs.itertuples():
+        rows = table[(table["generator"] == run.generator) & (table["seed"] == run.seed)]
         assert rows["call"].tolist() == list(range(1, run.n_calls + 1))
         assert rows["relative_gap"].iloc[-1] == run.relative_gap
         assert rows["oracle_seconds"].sum() == pytest.approx(run.oracle_seconds)
 
 
-def test_a_run_is_what_minimize_gives(comparison):
+def test_a_run_is_what_minimize_gives(comparison, tmp_path):
     """Going on for the sake of the single-cut gap changes nothing but the count of calls to it."""
-    dataset, settings = made_up(), Settings()
+    dataset = made_up()
     train, test = split_points(dataset.y, 1)
     oracle = MKLOracle(uci_bank(dataset.X[train]), dataset.y[train], C=100.0)
-    result = minimize(oracle, LevelSet(), rtol=settings.rtol, max_calls=500)
-    (run,) = run_split(dataset, {"level-set": LevelSet()}, 1, Settings(single_cut=True))
-    stored = next(run for run in comparison.runs if run.key == ("moons", "level-set", 1))
-    assert stored.n_calls == run.n_calls
-    assert run.n_calls == result.n_calls
+    result = minimize(oracle, LevelSet(), rtol=5e-3, max_calls=500)
+    longer = compare([dataset], {"level-set": LevelSet()}, tmp_path, splits=2, single_cut=True)
+    plain = comparison.filter(generator="level-set", seed=1)
+    (run,) = longer.filter(seed=1).runs.itertuples()
+    (stored,) = plain.runs.itertuples()
+    assert stored.n_calls == run.n_calls == result.n_calls
     assert run.relative_gap == pytest.approx(result.relative_gap)
     assert run.upper_bound == pytest.approx(result.upper_bound)
     assert run.accuracy == pytest.approx((oracle.predict(result.cut, dataset.X[test]) == dataset.y[test]).mean())
     assert run.n_kernels == (result.point > 1e-3 * result.point.max()).sum()
-    longer = minimize(oracle, LevelSet(), rtol=0, max_calls=run.single_cut_calls)
-    assert longer.history.single_cut_gap[-1] <= 5e-3 * (1 + 1e-9)
-    assert longer.history.single_cut_gap[-2] > 5e-3
-    assert run.single_cut_calls >= run.n_calls
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("rtol", 0.0), ("rtol", np.nan), ("train", 0.0), ("train", 1.0), ("C", -1.0), ("max_calls", 0), ("seed", -1)],
-)
-def test_bad_settings(name, value):
-    with pytest.raises(InvalidArgument, match=f"`{name}` must"):
-        Settings(**{name: value})
+    gaps = longer.filter(seed=1).history["single_cut_gap"].to_numpy()
+    assert gaps[-1] <= 5e-3 < gaps[-2]
+    further = minimize(oracle, LevelSet(), rtol=0, max_calls=len(gaps))
+    assert further.history.single_cut_gap[-1] == pytest.approx(gaps[-1], abs=1e-9)
+    assert len(gaps) >= run.n_calls
 
 
 def test_bad_arguments(tmp_path):
-    with pytest.raises(InvalidArgument, match="`splits` must"):
-        compare([made_up()], {"kelley": Kelley()}, tmp_path, splits=0)
-    with pytest.raises(InvalidArgument, match="`jobs` must"):
-        compare([made_up()], {"kelley": Kelley()}, tmp_path, jobs=0)
+    for change, words in (
+        ({"splits": 0}, "`splits` must"),
+        ({"jobs": 0}, "`jobs` must"),
+        ({"rtol": 0.0}, "`tau` must"),
+        ({"train": 1.0}, "`train` must"),
+        ({"C": -1.0}, "`C` must"),
+        ({"max_calls": 0}, "`calls` must"),
+        ({"seed": -1}, "`seed` must"),
+    ):
+        with pytest.raises(InvalidArgument, match=words):
+            compare([made_up()], {"kelley": Kelley()}, tmp_path, **change)
     with pytest.raises(InvalidArgument, match="`datasets` must"):
         compare([made_up(), made_up()], {"kelley": Kelley()}, tmp_path)
     with pytest.raises(InvalidArgument, match="`generators` must"):
@@ -137,28 +127,28 @@ def test_bad_arguments(tmp_path):
 
 
 def test_the_folder_grows(tmp_path):
-    small = compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=1)
-    assert (small.n_found, small.n_done) == (0, 1)
+    assert len(compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=1)) == 1
     more = compare([made_up(), made_up("other", seed=5)], {"fixed-point": FixedPoint()}, tmp_path, splits=2)
-    assert (more.n_found, more.n_done) == (1, 3)
+    assert len(more) == 4
     stamp = {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/*/*.parquet")}
-    again = compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=2)
-    assert (again.n_found, again.n_done) == (2, 0)
+    assert len(compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=2)) == 2
     assert stamp == {path: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*/*/*.parquet")}
-    assert pd.read_csv(tmp_path / "summary.csv")["dataset"].tolist() == ["moons", "other"]
+    assert pd.read_csv(tmp_path / "summary.csv")["instance"].tolist() == ["moons", "other"]
 
 
 def test_other_settings_data_and_methods_are_refused(tmp_path):
     compare([made_up()], {"level-set": LevelSet()}, tmp_path, splits=1)
     before = (tmp_path / "summary.csv").read_bytes()
-    with pytest.raises(StoreMismatch, match=r"C = 100.0 there, 10.0 here; seed = 0 there, 3 here"):
-        compare([made_up()], {"level-set": LevelSet()}, tmp_path, Settings(C=10.0, seed=3), splits=1)
-    with pytest.raises(StoreMismatch, match="another data set called moons"):
+    with pytest.raises(StoreMismatch, match=r"another problem called moons: .*C=100.* and is now .*C=10"):
+        compare([made_up()], {"level-set": LevelSet()}, tmp_path, C=10.0, splits=1)
+    with pytest.raises(StoreMismatch, match=r"another problem called moons: .*seed 0.* and is now .*seed 3"):
+        compare([made_up()], {"level-set": LevelSet()}, tmp_path, seed=3, splits=1)
+    with pytest.raises(StoreMismatch, match="another problem called moons"):
         compare([made_up(seed=1)], {"level-set": LevelSet()}, tmp_path, splits=1)
     with pytest.raises(StoreMismatch, match="runs of level-set as LevelSet"):
         compare([made_up()], {"level-set": Kelley()}, tmp_path, splits=1)
     assert (tmp_path / "summary.csv").read_bytes() == before
-    (tmp_path / "settings.json").write_text("{}")
+    (tmp_path / "study.json").write_text("{}")
     with pytest.raises(StoreMismatch, match="holds no settings"):
         compare([made_up()], {"level-set": LevelSet()}, tmp_path, splits=1)
     (tmp_path / "file").touch()
@@ -166,31 +156,17 @@ def test_other_settings_data_and_methods_are_refused(tmp_path):
         RunStore(tmp_path / "file", Settings())
 
 
-def test_store_keeps_a_run_whole(comparison, tmp_path):
-    store = RunStore(tmp_path, Settings())
-    for run in reversed(comparison.runs):
-        store.save(run)
-    store = RunStore(tmp_path, Settings())
-    loaded = {run.key: run for run in store.load()}
-    assert loaded.keys() == {run.key for run in comparison.runs}
-    for run in comparison.runs:
-        twin = loaded[run.key]
-        assert (twin.status, twin.accuracy, twin.method, twin.data) == (run.status, run.accuracy, run.method, run.data)
-        assert twin.single_cut_calls == run.single_cut_calls
-        pd.testing.assert_frame_equal(twin.history, run.history.reset_index(drop=True), check_dtype=False)
-
-
 @pytest.mark.parametrize("content", [b"", b"PAR1 torn", None])
-def test_a_file_that_is_no_run_is_named(comparison, tmp_path, content):
-    store = RunStore(tmp_path, Settings())
-    store.save(comparison.runs[0])
+def test_a_file_that_is_no_run_is_named(tmp_path, content):
+    compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path, splits=1)
     (path,) = tmp_path.glob("runs/*/*/*.parquet")
     if content is None:
         pd.DataFrame({"a": [1]}).to_parquet(path)
     else:
         path.write_bytes(content)
-    with pytest.raises(StoreMismatch, match=r"\.parquet is no run .* remove it"):
-        store.load()
+    for again in (lambda: Results.read(tmp_path), lambda: compare([made_up()], THREE, tmp_path, splits=1)):
+        with pytest.raises(StoreMismatch, match=r"\.parquet is no run .* remove it"):
+            again()
 
 
 def test_writing_is_all_or_nothing(tmp_path):
@@ -209,99 +185,38 @@ def test_writing_is_all_or_nothing(tmp_path):
     assert path.read_text() == "new"
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_failure_costs_one_run(tmp_path, jobs):
-    generators = {"kelley": Kelley(), "broken": Broken(), "fixed-point": FixedPoint()}
-    seen = []
-    outcome = compare([made_up()], generators, tmp_path, splits=2, jobs=jobs, on_run=seen.append)
-    assert sorted(failure.key for failure in outcome.failures) == [("moons", "broken", 0), ("moons", "broken", 1)]
-    assert "it is broken" in outcome.failures[0].message
-    assert len(outcome.runs) == 4
-    assert len(seen) == 6
-    assert "Traceback" in (tmp_path / "failures.txt").read_text()
-    mended = compare([made_up()], {**generators, "broken": FixedPoint()}, tmp_path, splits=2)
-    assert (mended.n_found, mended.n_done, mended.failures) == (4, 2, ())
+def test_failures_are_written_down(tmp_path):
+    found = compare([made_up()], THREE | {"broken": Broken()}, tmp_path, splits=2)
+    failed = found.filter(generator="broken").runs
+    assert failed["message"].tolist() == ["InvalidArgument: it is broken"] * 2
+    assert (tmp_path / "failures.txt").read_text().count("Traceback") == 2
+    compare([made_up()], THREE | {"broken": FixedPoint()}, tmp_path, splits=2)
     assert not (tmp_path / "failures.txt").exists()
 
 
-def test_a_worker_that_dies_costs_its_split(tmp_path):
-    generators = {"fixed-point": FixedPoint(), "dying": Dying(), "kelley": Kelley()}
-    outcome = compare([made_up()], generators, tmp_path, splits=2, jobs=2)
-    assert outcome.runs == ()
-    assert len(outcome.failures) == 6
-    assert all("exit code 3" in failure.message for failure in outcome.failures)
-    mended = compare([made_up()], {**generators, "dying": FixedPoint()}, tmp_path, splits=2)
-    assert len(mended.runs) == 6
-
-
-def test_a_worker_that_is_killed_costs_its_run_and_what_follows_it(tmp_path):
-    generators = {"fixed-point": FixedPoint(), "killed": Killed(), "kelley": Kelley()}
-    outcome = compare([made_up()], generators, tmp_path, splits=3, jobs=2)
-    assert sorted(run.key for run in outcome.runs) == [("moons", "fixed-point", split) for split in range(3)]
-    lost = [("moons", name, split) for name in ("kelley", "killed") for split in range(3)]
-    assert sorted(failure.key for failure in outcome.failures) == lost
-    assert all("exit code -9" in failure.message for failure in outcome.failures)
-    assert multiprocessing.active_children() == []
-
-
-def test_processes_that_do_not_start_are_failures(tmp_path):
-    """A script without the guard of `__main__` is run again in each of its processes, which multiprocessing refuses."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys, numpy as np\n"
-        "from oracle_opt.datasets import Dataset\n"
-        "from oracle_opt.generators import FixedPoint\n"
-        "from oracle_opt.study import compare\n"
-        "data = Dataset('moons', np.eye(40), np.where(np.arange(40) % 2, 1.0, -1.0), (), '', '')\n"
-        "outcome = compare([data], {'fixed-point': FixedPoint()}, sys.argv[1], splits=2, jobs=2)\n"
-        "print(*(failure.message for failure in outcome.failures), sep='\\n')\n"
-    )
-    done = subprocess.run([sys.executable, "-P", script, tmp_path / "out"], capture_output=True, text=True, timeout=120)
-    assert done.stdout.splitlines() == ["ChildProcessError: the worker process died as it started"] * 2, done.stderr
-
-
-def test_kernels_that_do_not_fit_are_a_failure():
-    (outcome,) = run_split(made_up(), {"kelley": Kelley()}, 0, Settings(), memory_limit=1000)
-    assert "memory_limit" in outcome.message
+def test_kernels_that_do_not_fit_are_a_failure(tmp_path, monkeypatch):
+    monkeypatch.setattr("oracle_opt.problems.mkl.share_of_memory", lambda: 1000)
+    (run,) = compare([made_up()], {"kelley": Kelley()}, tmp_path, splits=1).runs.itertuples()
+    assert "memory_limit" in run.message
+    assert processes.get() == 1
 
 
 def test_processes_change_nothing(comparison, tmp_path):
-    generators = {"level-set": LevelSet(), "kelley": Kelley(), "fixed-point": FixedPoint()}
-    outcome = compare([made_up()], generators, tmp_path, splits=3, jobs=2)
+    found = compare([made_up()], THREE, tmp_path, splits=3, jobs=2)
     pd.testing.assert_frame_equal(
-        summary_table(outcome.runs).drop(columns=SECONDS), summary_table(comparison.runs).drop(columns=SECONDS)
+        summary_table(found).drop(columns=SECONDS), summary_table(comparison).drop(columns=SECONDS)
     )
 
 
-def test_ctrl_c_keeps_finished_runs(tmp_path):
-    def interrupt(run):
-        if run.split == 1:
-            raise KeyboardInterrupt
-
-    outcome = compare([made_up()], {"kelley": Kelley()}, tmp_path, splits=4, on_run=interrupt)
-    assert outcome.interrupted
-    assert [run.split for run in outcome.runs] == [0, 1]
-    assert (tmp_path / "summary.csv").exists()
-
-
-def test_stopped_runs_keep_their_last_gap(comparison):
-    table = history_table(comparison.runs)
-    gaps = gap_matrix(table[table["generator"] == "kelley"])
-    calls = [run.n_calls for run in comparison.runs if run.generator == "kelley"]
-    assert gaps.shape == (3, max(calls))
-    assert [row[-1] for row in gaps] == [run.relative_gap for run in comparison.runs if run.generator == "kelley"]
-    assert (np.diff(gaps, axis=1) <= 0).all()
-
-
-def test_every_generator_of_the_table_runs_on_wdbc():
+def test_every_generator_of_the_table_runs_on_wdbc(tmp_path):
     wdbc = load("wdbc")
     part = Dataset("wdbc", wdbc.X[:100, :2], wdbc.y[:100], wdbc.feature_names[:2], "", "")
-    generators = {name: kind() for name, kind in GENERATORS.items()}
-    runs = list(run_split(part, generators, 0, Settings(max_calls=50)))
-    assert [run.generator for run in runs] == list(GENERATORS)
-    assert all(run.lower_bound <= run.upper_bound for run in runs)
-    best = max(run.lower_bound for run in runs)
-    assert all(run.upper_bound >= best * (1 - 1e-9) for run in runs)
+    runs = compare([part], list(GENERATORS), tmp_path, splits=1, max_calls=50).runs
+    assert set(runs["generator"]) == set(GENERATORS)
+    served = runs[runs["status"] != "REFUSED"]
+    assert set(runs["generator"]) - set(served["generator"]) == {"spectral-bundle", "lbfgs"}
+    assert (served["lower_bound"] <= served["upper_bound"]).all()
+    assert (served["upper_bound"] >= served["lower_bound"].max() * (1 - 1e-9)).all()
 
 
 def test_names_are_those_of_the_files():
@@ -310,10 +225,10 @@ def test_names_are_those_of_the_files():
 
 
 @pytest.mark.parametrize(("name", "optimum"), [("sonar", 5122.86), ("ionosphere", 5610.126), ("pima", 27581.03)])
-def test_split_0_is_the_problem_of_known_optimum(name, optimum):
+def test_split_0_is_the_problem_of_known_optimum(tmp_path, name, optimum):
     if not os.environ.get("ORACLE_OPT_DATA"):
         pytest.skip("ORACLE_OPT_DATA names no folder with the data sets")
-    (run,) = run_split(load(name), {"level-set": LevelSet()}, 0, Settings())
+    (run,) = compare([load(name)], {"level-set": LevelSet()}, tmp_path, splits=1).runs.itertuples()
     assert run.lower_bound <= optimum * (1 + 1e-5)
     assert run.upper_bound >= optimum * (1 - 1e-5)
     assert run.relative_gap <= 5e-3
@@ -328,25 +243,22 @@ class BreaksLate(Kelley):
         return super().ask()
 
 
-def test_breaking_down_after_convergence_costs_the_single_cut_count_alone():
-    whole, broken = run_split(
-        made_up(), {"kelley": Kelley(), "late": BreaksLate()}, 0, Settings(rtol=0.1, single_cut=True)
-    )
-    assert whole.n_calls < 24 < whole.single_cut_calls
-    assert broken.converged
-    assert broken.single_cut_calls is None
+def test_breaking_down_after_convergence_costs_the_single_cut_count_alone(tmp_path):
+    both = {"kelley": Kelley(), "late": BreaksLate()}
+    found = compare([made_up()], both, tmp_path / "both", splits=1, rtol=0.1, single_cut=True)
+    whole, broken = found.runs.itertuples()
+    calls = found.history.groupby("generator")["single_cut_gap"].agg(["size", "min"])
+    assert whole.n_calls < 24 < calls["size"]["kelley"]
+    assert calls["min"]["kelley"] <= 0.1
+    assert broken.status == "CONVERGED"
+    assert calls["min"]["late"] > 0.1
     assert (broken.n_calls, broken.upper_bound, broken.accuracy) == (whole.n_calls, whole.upper_bound, whole.accuracy)
-    (failure,) = run_split(made_up(), {"late": BreaksLate()}, 0, Settings(rtol=1e-6))
-    assert failure.message == "ArithmeticError: no further"
+    (failed,) = compare([made_up()], {"late": BreaksLate()}, tmp_path / "late", splits=1, rtol=1e-6).runs.itertuples()
+    assert (failed.status, failed.message) == ("FAILED", "ArithmeticError: no further")
 
 
-def test_subgradient_that_does_not_converge_is_said_so():
-    (run,) = run_split(made_up(), {"subgradient": Subgradient()}, 0, Settings(rtol=1e-9, max_calls=5))
+def test_subgradient_that_does_not_converge_is_said_so(tmp_path):
+    found = compare([made_up()], {"subgradient": Subgradient()}, tmp_path, splits=1, rtol=1e-9, max_calls=5)
+    (run,) = found.runs.itertuples()
     assert run.status == "MAX_CALLS"
-    assert not run.converged
-    assert run.single_cut_calls is None
     assert run.n_calls == 5
-
-
-def test_every_generator_has_a_look_of_its_own():
-    assert len({look(index) for index in range(len(GENERATORS))}) == len(GENERATORS)

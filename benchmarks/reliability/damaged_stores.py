@@ -4,15 +4,14 @@ import os
 import signal
 import tempfile
 import time
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from oracle_opt import StoreMismatch
-from oracle_opt.study import RunStore, Settings
-from oracle_opt.study.records import Run
+from oracle_opt.study.records import BLANK, Run, Settings
+from oracle_opt.study.store import RunStore
 
 UNIT = "damaged or killed stores"
 FULL, SMALL = 2000, 25
@@ -28,7 +27,7 @@ def run(count, seed, tally):
         tally.trial([f"seed {seed}, trial {trial}: {word}" for word in words])
 
 
-def _some_run(rng, dataset, generator, split):
+def _some_run(rng, instance, generator, seed):
     n = int(rng.integers(1, 40))
     history = pd.DataFrame(
         {
@@ -39,28 +38,13 @@ def _some_run(rng, dataset, generator, split):
             "single_cut_gap": np.where(rng.random(n) < 0.3, np.nan, rng.random(n)),
         }
     )
-    single = None if rng.random() < 0.5 else int(rng.integers(1, 9))
-    numbers = rng.random(5).tolist()
-    return Run(
-        dataset,
-        generator,
-        split,
-        "0" * 16,
-        "Kelley()",
-        "CONVERGED",
-        n,
-        single,
-        *numbers[:2],
-        3,
-        *numbers[2:],
-        0.1,
-        history,
-    )
+    words = {"instance": instance, "generator": generator, "seed": seed, "status": "CONVERGED", "method": "Kelley()"}
+    numbers = dict(zip(("seconds", "upper_bound", "relative_gap", "accuracy"), rng.random(4).tolist(), strict=True))
+    return Run(BLANK | words | {"n_calls": n} | numbers, history)
 
 
 def _same(one, two):
-    plain = all(getattr(one, f.name) == getattr(two, f.name) for f in fields(Run) if f.name != "history")
-    return plain and one.history.equals(two.history)
+    return repr(one.row) == repr(two.row) and one.history.equals(two.history)
 
 
 def _stored(folder, rng):
@@ -69,7 +53,7 @@ def _stored(folder, rng):
     runs = [_some_run(rng, d, g, s) for d in ("moons", "a/b") for g in ("kelley", "spg") for s in (0,)]
     for one in runs:
         store.save(one)
-    return {store._path(one): one for one in runs}
+    return {store.path(one.key): one for one in runs}
 
 
 def _damaged(folder, rng, tally):
@@ -78,7 +62,7 @@ def _damaged(folder, rng, tally):
     paths = list(by_path)
     path, other = (paths[i] for i in rng.choice(len(paths), 2, replace=False))
     if rng.random() < 0.15:
-        path = folder / "settings.json"
+        path = folder / "study.json"
     damage = DAMAGES[rng.integers(len(DAMAGES))]
     damage(path, other, rng)
     gone = {p for p in (path, other) if not p.exists()}
@@ -129,7 +113,7 @@ def _killed(folder, rng, tally):
     tally.count("kills")
     try:
         store = RunStore(folder, Settings())
-        loaded = {one.split: one for one in store.load()}
+        loaded = {one.row["seed"]: one for one in store.load()}
     except Exception as problem:  # what the campaign looks for
         return [f"killed after {reported} runs: {type(problem).__name__}: {str(problem)[:200]}"]
     words = []

@@ -1,32 +1,33 @@
-"""Grids of runs: data sets x random splits x generators, kept in a folder, summed up in tables and curves."""
+"""Studies: generators x instances x seeds, kept in a folder, summed up in tables and curves."""
 
-from oracle_opt.study.compare import Comparison, compare
+from oracle_opt.study.compare import compare
 from oracle_opt.study.localization import trace_localization
 from oracle_opt.study.localization_data import CutLine, Localization, LocalizationStep
 from oracle_opt.study.localization_plot import plot_localization
-from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS
-from oracle_opt.study.records import Failure, Run, Settings
+from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS, generator_of
+from oracle_opt.study.records import Limits
+from oracle_opt.study.results import Results
 from oracle_opt.study.settle import Outcome, Verdict, settle
-from oracle_opt.study.store import RunStore
-from oracle_opt.study.summary import SUMMARY_COLUMNS, history_table, summary_table
+from oracle_opt.study.study import Study
+from oracle_opt.study.study_file import read_study
+from oracle_opt.study.summary import SUMMARY_COLUMNS, summary_table
 
 __all__ = [
     "DEFAULT_GENERATORS",
     "GENERATORS",
     "SUMMARY_COLUMNS",
-    "Comparison",
     "CutLine",
-    "Failure",
+    "Limits",
     "Localization",
     "LocalizationStep",
     "Outcome",
-    "Run",
-    "RunStore",
-    "Settings",
+    "Results",
+    "Study",
     "Verdict",
     "compare",
-    "history_table",
+    "generator_of",
     "plot_localization",
+    "read_study",
     "settle",
     "summary_table",
     "trace_localization",

@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.datasets import Dataset
-from oracle_opt.study.records import Run, Settings
+from oracle_opt.result import Status
 from oracle_opt.study.summary import groups
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from oracle_opt.study.results import Results
 
-def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) -> Table:
+
+def table_of_results(dataset: Dataset, results: Results, *, train: float, C: float, single_cut: bool = False) -> Table:
     """Make the table of one data set.
 
     Parameters
     ----------
     dataset : Dataset
         For the title.
-    runs : sequence of Run
-        Its finished runs, at least one.
-    settings : Settings
-        Those of the runs.
+    results : Results
+        Its runs; those without an answer are left out.
+    train, C : float
+        As for `compare`.
+    single_cut : bool
+        Whether the runs went on until the gap by the best single cut had closed, too, and the calls to that are shown.
 
     Returns
     -------
@@ -37,14 +41,12 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
     from rich.table import Table
 
     n, d = dataset.shape
-    title = (
-        f"{escape(dataset.name)}: {n} points, {int(settings.train * n)} of them train, {d} features, C = {settings.C:g}"
-    )
+    title = f"{escape(dataset.name)}: {n} points, {int(train * n)} of them train, {d} features, C = {C:g}"
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("generator", no_wrap=True)
     for heading in (
         "calls",
-        *(["by the single-\ncut gap"] if settings.single_cut else []),
+        *(["by the single-\ncut gap"] if single_cut else []),
         "oracle\nseconds",
         "generator\nseconds",
         "kernels",
@@ -53,19 +55,19 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
         "con-\nverged",
     ):
         table.add_column(heading, justify="right")
-    for (_, generator), group in groups(runs).items():
-        reached = [run.single_cut_calls for run in group if run.single_cut_calls is not None]
+    for (instance, generator), group in groups(results).items():
+        reached = _single_cut_calls(results, instance, generator) if single_cut else []
         share = "" if len(reached) == len(group) else f" ({len(reached)}/{len(group)})"
         table.add_row(
             escape(generator),
-            spread([run.n_calls for run in group], "{:.1f}"),
-            *([spread(reached, "{:.1f}") + share if reached else "-"] if settings.single_cut else []),
-            spread([run.oracle_seconds for run in group], "{:.3f}"),
-            spread([run.generator_seconds for run in group], "{:.3f}"),
-            spread([run.n_kernels for run in group], "{:.1f}"),
-            spread([100 * run.accuracy for run in group], "{:.1f}"),
-            spread([run.relative_gap for run in group], "{:.1e}"),
-            f"{sum(run.converged for run in group)}/{len(group)}",
+            spread(group["n_calls"], "{:.1f}"),
+            *([spread(reached, "{:.1f}") + share if reached else "-"] if single_cut else []),
+            spread(group["oracle_seconds"], "{:.3f}"),
+            spread(group["generator_seconds"], "{:.3f}"),
+            spread(group["n_kernels"], "{:.1f}"),
+            spread(100 * group["accuracy"], "{:.1f}"),
+            spread(group["relative_gap"], "{:.1e}"),
+            f"{(group['status'] == Status.CONVERGED.name).sum()}/{len(group)}",
         )
     return table
 
@@ -73,3 +75,12 @@ def table_of_results(dataset: Dataset, runs: Sequence[Run], settings: Settings) 
 def spread(values: Sequence[float], form: str) -> str:
     """Write mean and standard deviation."""
     return f"{form.format(np.mean(values))} ± {form.format(np.std(values))}"
+
+
+def _single_cut_calls(results: Results, instance: str, generator: str) -> list[int]:
+    """Calls of each run until the gap by the best single cut was at most `rtol`; of those where it ever was."""
+    history, rtol = results.history, results.tau[-1]
+    closed = history[
+        (history["instance"] == instance) & (history["generator"] == generator) & (history["single_cut_gap"] <= rtol)
+    ]
+    return [int(calls) for calls in closed.groupby("seed")["call"].min()]

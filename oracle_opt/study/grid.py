@@ -1,178 +1,310 @@
-"""Running what is missing of a grid, in this process or in several."""
+"""Running what is missing of a grid: in this process, in processes of our own, or by an executor of the user's."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import active_children, connection, get_context, parent_process
-from multiprocessing.process import BaseProcess
+from typing import Any
 
-from oracle_opt.datasets import Dataset
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.study.protocol import run_split
-from oracle_opt.study.records import Failure, Run, Settings
+from oracle_opt.study.execute import Task, execute, forget
+from oracle_opt.study.recipes import Named
+from oracle_opt.study.records import Run, Settings, failure
 
-Report = Callable[[Run | Failure], object]
+WINDOW = 32  # runs that a user's executor is given at a time, as it does not say how many it can do
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Runs on one instance with one seed, so that a process makes the instance once.
+
+    Attributes
+    ----------
+    instance : Named
+        Makes it.
+    seed : int
+        Of the instance.
+    rows : mapping
+        Names of generators to what is known of their rows beforehand.
+    generators : mapping
+        Names to generators, those of the rows.
+    expected : str
+        The identity that the runs on the instance have in the folder; empty if there are none.
+    """
+
+    instance: Named
+    seed: int
+    rows: Mapping[str, dict[str, Any]]
+    generators: Mapping[str, QueryPointGenerator]
+    expected: str
 
 
 @dataclass(frozen=True)
-class Task:
-    """All generators that are to run on one split of one data set, so that they share its kernels."""
+class Ledger:
+    """Who is asked before each run, and told after it.
 
-    dataset: Dataset
-    generators: Mapping[str, QueryPointGenerator]
-    split: int
+    Attributes
+    ----------
+    found : callable
+        Whether a run, given by its row, has come to be there meanwhile, and need not be done.
+    done : callable
+        Takes each run.
+    """
+
+    found: Callable[[dict[str, Any]], bool]
+    done: Callable[[Run], object]
 
 
-def run_tasks(tasks: Sequence[Task], settings: Settings, jobs: int, report: Report) -> None:
-    """Run tasks, each process with one thread of linear algebra.
+def run_groups(
+    groups: Sequence[Group], settings: Settings, executor: Executor | None, jobs: int | None, ledger: Ledger
+) -> None:
+    """Do the runs of all groups, each with one thread of linear algebra.
 
     Parameters
     ----------
-    tasks : sequence of Task
-        What to run.
+    groups : sequence of Group
+        What is to be done.
     settings : Settings
-        The protocol's numbers.
-    jobs : int
-        Number of processes; 1 runs everything in this one.
-    report : callable
-        Called in this process with each finished or failed run.
+        Those of the study.
+    executor : Executor, optional
+        Does them; default is a process for each of `jobs`.
+    jobs : int, optional
+        How many at a time; with 1 and no executor all are done in this process.
+    ledger : Ledger
+        Asked in this process before each run, and told each.
 
     Raises
     ------
+    InvalidArgument
+        An instance or a generator cannot be sent to another process.
+    BrokenExecutor
+        The user's executor has broken down.
     KeyboardInterrupt
         Ctrl-C. Runs not reported by then are lost.
     """
-    jobs = min(jobs, len(tasks))
-    if jobs > 1:
-        _run_in_processes(deque(tasks), settings, jobs, report)
-        return
-    for task in tasks:
-        for outcome in _run_task(task, settings, 1):
-            report(outcome)
+    if executor is None:
+        jobs = min(cores() if jobs is None else jobs, max(1, len(groups)))
+        if jobs == 1:
+            _run_here(groups, settings, ledger)
+            return
+    for group in groups:
+        _check_pickling(f"instances[{group.instance.name!r}]", group.instance)
+        for name, generator in group.generators.items():
+            _check_pickling(f"generators[{name!r}]", _new(generator))
+    if executor is None:
+        assert jobs is not None
+        lanes: list[_Lane] = [_OwnProcess(settings, jobs) for _ in range(jobs)]
+    else:
+        jobs = WINDOW if jobs is None else jobs
+        lanes = [_Foreign(settings, min(jobs, cores()), executor) for _ in range(min(jobs, max(1, len(groups))))]
+    _run_in_lanes(deque(groups), lanes, ledger)
 
 
-def _run_task(task: Task, settings: Settings, jobs: int) -> Iterator[Run | Failure]:
-    from threadpoolctl import threadpool_limits
-
-    from oracle_opt.oracles.kernels.base import most_of_memory
-
-    memory = most_of_memory()
-    with threadpool_limits(limits=1):
-        yield from run_split(
-            task.dataset, task.generators, task.split, settings, None if memory is None else memory // jobs
-        )
+def cores() -> int:
+    """Cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
 
 
-# What is left of the task of a worker process; it is empty in the parent.
-_runs: Iterator[Run | Failure] = iter(())
+def _run_here(groups: Sequence[Group], settings: Settings, ledger: Ledger) -> None:
+    try:
+        for group in groups:
+            forget()
+            for name, row in group.rows.items():
+                if not ledger.found(row):
+                    task = Task(row, group.instance, group.generators[name], settings, group.expected, 1)
+                    ledger.done(execute(task))
+    finally:
+        forget()
 
 
-def _first_run(task: Task, settings: Settings, jobs: int) -> Run | Failure | None:
-    """In a worker process: begin a task."""
-    global _runs
-    _runs = _run_task(task, settings, jobs)
-    return _next_run()
+class _Lane:
+    """Does the runs of one group after the other, one run at a time."""
+
+    def __init__(self, settings: Settings, processes: int) -> None:
+        self._settings, self._processes = settings, processes
+        self._group: Group | None = None
+        self._left: deque[str] = deque()
+        self._blob: bytes | None = None
+        self.row: dict[str, Any] = {}
+
+    def next(self, waiting: deque[Group], ledger: Ledger) -> Future[Run] | None:
+        """Begin the next run of this group, or of the next one; None if nothing is left."""
+        while True:
+            while self._left and self._group is not None:
+                name = self._left.popleft()
+                self.row = self._group.rows[name]
+                if not ledger.found(self.row):
+                    generator = _dumps(_new(self._group.generators[name]))
+                    settings, expected = self._settings, self._group.expected
+                    return self.submit(Task(self.row, self._blob, generator, settings, expected, self._processes))
+            if not waiting:
+                return None
+            self._group = waiting.popleft()
+            self._left = deque(self._group.rows)
+            self._blob = _dumps(self._group.instance)
+
+    def submit(self, task: Task) -> Future[Run]:
+        """Begin a run."""
+        raise NotImplementedError
+
+    def failed(self, problem: Exception) -> Run:
+        """Make the row of a run whose worker gave nothing back."""
+        return failure(self.row, problem)
+
+    def end(self) -> None:
+        """Leave nothing running."""
 
 
-def _next_run() -> Run | Failure | None:
-    """In a worker process: one outcome of its task more, None after the last one."""
-    return next(_runs, None)
+class _OwnProcess(_Lane):
+    """A process of our own: if it dies, no other lane is touched, and it is known whose run it had."""
 
+    def __init__(self, settings: Settings, processes: int) -> None:
+        super().__init__(settings, processes)
+        self._holds: bytes | None = None
+        self._start()
 
-def _prepare() -> None:
-    """In a worker process: leave Ctrl-C to the parent, and end with it, also in the middle of a run."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    def _start(self) -> None:
+        from loky import ProcessPoolExecutor
 
-
-def _die_with_parent() -> None:
-    """End this process as soon as the one that started it has ended, however that was."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
-class _Worker:
-    """An executor of one process: if that dies, no other's executor is broken, and it is known whose task it had."""
-
-    def __init__(self) -> None:
-        self._executor = ProcessPoolExecutor(1, get_context("spawn"), initializer=_prepare)
+        self._executor = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),))
         with _deaf_to_interrupts():
-            self._pid = self._executor.submit(os.getpid)
-        self._process: BaseProcess | None = None
-        self._task: Task | None = None
-        self._missing: list[str] = []  # generators of the task not heard of yet
+            self._executor.submit(os.getpid).exception()  # waits for the process; a failure shows at the next submit
 
-    def begin(self, task: Task, settings: Settings, jobs: int) -> Future[Run | Failure | None]:
-        """Give it a task; the future is the first outcome."""
-        self._task, self._missing = task, list(task.generators)
-        problem = self._pid.exception()  # waits: the process is known before anything is sent that may end it
-        if problem is not None:
-            future: Future[Run | Failure | None] = Future()
+    def submit(self, task: Task) -> Future[Run]:
+        """Send the run; the instance only if the process does not have it."""
+        if self._holds is task.recipe:
+            task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes)
+        else:
+            self._holds = self._blob
+        try:
+            future: Future[Run] = self._executor.submit(execute, task)
+        except BrokenExecutor as problem:  # it died as it started, or between two runs
+            future = Future()
             future.set_exception(problem)
-            return future
-        self._process = next(child for child in active_children() if child.pid == self._pid.result())
-        return self._executor.submit(_first_run, task, settings, jobs)
+        return future
 
-    def following(self, outcome: Run | Failure) -> Future[Run | Failure | None]:
-        """Take note of an outcome; the future is the next one."""
-        self._missing.remove(outcome.generator)
-        return self._executor.submit(_next_run)
-
-    def failures(self, problem: BaseException) -> list[Failure]:
-        """Failures of all of the task that is missing."""
-        if isinstance(problem, BrokenProcessPool):
-            self._executor.shutdown()  # which waits for the process
-            how = "as it started" if self._process is None else f"with exit code {self._process.exitcode}"
-            problem = ChildProcessError(f"the worker process died {how}")
-        assert self._task is not None
-        return [Failure.of(self._task.dataset.name, name, self._task.split, problem) for name in self._missing]
+    def failed(self, problem: Exception) -> Run:
+        """Say how the process died, and start another."""
+        if isinstance(problem, BrokenExecutor):
+            how = str(problem).partition("The exit codes of the workers are ")[2].partition("\n")[0] or "unknown"
+            problem = ChildProcessError(f"the worker process died; its exit code: {how.strip('{}')}")
+            self.end()
+            self._holds = None
+            self._start()
+        return super().failed(problem)
 
     def end(self) -> None:
         """End the process, in the middle of a run if need be."""
-        if self._process is not None:
-            self._process.terminate()
-        self._executor.shutdown(cancel_futures=True)
+        self._executor.shutdown(wait=True, kill_workers=True)
 
 
-def _run_in_processes(waiting: deque[Task], settings: Settings, jobs: int, report: Report) -> None:
-    """Keep so many workers busy; one that dies costs its task alone."""
-    busy: dict[Future[Run | Failure | None], _Worker] = {}
-    workers = [_Worker() for _ in range(jobs)]
+class _Foreign(_Lane):
+    """A place in the queue of the user's executor."""
+
+    def __init__(self, settings: Settings, processes: int, executor: Executor) -> None:
+        super().__init__(settings, processes)
+        self._executor = executor
+        self._future: Future[Run] | None = None
+
+    def submit(self, task: Task) -> Future[Run]:
+        """Send the run with its instance, as nobody knows where it will be done."""
+        self._future = self._executor.submit(execute, task)
+        return self._future
+
+    def failed(self, problem: Exception) -> Run:
+        """Make the row, unless no run can be done any more."""
+        if isinstance(problem, BrokenExecutor):
+            problem.add_note("the executor broke down; the finished runs are kept: repeat the call with another one")
+            raise problem
+        return super().failed(problem)
+
+    def end(self) -> None:
+        """Take back what has not begun; the executor is the user's."""
+        if self._future is not None:
+            self._future.cancel()
+
+
+def _run_in_lanes(waiting: deque[Group], lanes: Sequence[_Lane], ledger: Ledger) -> None:
+    busy: dict[Future[Run], _Lane] = {}
+
+    def go_on(lane: _Lane) -> None:
+        future = lane.next(waiting, ledger)
+        if future is not None:
+            busy[future] = lane
+
     try:
-        for worker in workers:
-            busy[worker.begin(waiting.popleft(), settings, jobs)] = worker
+        for lane in lanes:
+            go_on(lane)
         while busy:
             for future in wait(busy, return_when=FIRST_COMPLETED).done:
-                worker = busy.pop(future)
-                problem = future.exception()
-                outcome = None if problem is not None else future.result()
-                if outcome is not None:
-                    busy[worker.following(outcome)] = worker
-                    report(outcome)
-                    continue
-                if problem is not None:
-                    for failure in worker.failures(problem):
-                        report(failure)
-                if isinstance(problem, BrokenProcessPool):
-                    workers.remove(worker)
-                    if waiting:
-                        worker = _Worker()
-                        workers.append(worker)
-                if waiting:
-                    busy[worker.begin(waiting.popleft(), settings, jobs)] = worker
+                lane = busy.pop(future)
+                try:
+                    run = future.result()
+                except Exception as problem:
+                    run = lane.failed(problem)
+                ledger.done(run)
+                go_on(lane)
     finally:
-        for worker in workers:
-            worker.end()
+        for lane in lanes:
+            lane.end()
+
+
+class _Nowhere:
+    """A file that takes everything and keeps nothing."""
+
+    def write(self, content: bytes) -> int:
+        return len(content)
+
+
+def _check_pickling(argument: str, thing: object) -> None:
+    import cloudpickle
+
+    try:
+        cloudpickle.Pickler(_Nowhere()).dump(thing)
+    except Exception as problem:  # whatever the pieces of the user's objects raise
+        raise InvalidArgument(
+            f"`{argument}` cannot be sent to another process ({type(problem).__name__}: {problem}). Give a function of "
+            "a seed that makes the oracle in its place, or pass `jobs=1`, and everything is done in this process"
+        ) from problem
+
+
+def _new(generator: QueryPointGenerator) -> QueryPointGenerator:
+    """Make one of the same parameters: after a run a generator holds what cannot be sent, and does not matter."""
+    try:
+        return type(generator)(**generator.parameters())  # those it was made with
+    except (AttributeError, TypeError, ValueError):  # it does not keep its parameters under their own names
+        return generator
+
+
+def _dumps(thing: object) -> bytes:
+    import cloudpickle
+
+    blob: bytes = cloudpickle.dumps(thing)
+    return blob
+
+
+def _prepare(parent: int) -> None:
+    """In a worker process: leave Ctrl-C to the parent, and end with it, also in the middle of a run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+
+
+def _die_with(parent: int) -> None:
+    """End this process soon after the one that started it has ended, however that was."""
+    while os.getppid() == parent or os.name == "nt":  # Windows keeps the number; loky ends idle workers there
+        time.sleep(0.5)
+    os._exit(1)
 
 
 @contextmanager

@@ -1,12 +1,15 @@
-"""The one table of generator names, for the command line. A name is the file name of the class, with dashes.
-
-All generators but `LBFGS`: a comparison is l1-MKL over the simplex, and it needs a box or free space.
-"""
+"""The one table of generator names, for studies and the command line: the file name of the class, with dashes."""
 
 from __future__ import annotations
 
+import ast
+import difflib
+from typing import Any
+
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import (
+    LBFGS,
     SPG,
     AnalyticCenter,
     Ellipsoid,
@@ -19,6 +22,7 @@ from oracle_opt.generators import (
     ProximalBundle,
     QuasiNewton,
     ReducedGradient,
+    SpectralBundle,
     Subgradient,
 )
 
@@ -29,6 +33,7 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
     "newton-bundle": NewtonBundle,
     "kelley": Kelley,
     "proximal-bundle": ProximalBundle,
+    "spectral-bundle": SpectralBundle,
     "ellipsoid": Ellipsoid,
     "reduced-gradient": ReducedGradient,
     "spg": SPG,
@@ -36,10 +41,70 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
     "mirror-descent": MirrorDescent,
     "projected-gradient": ProjectedGradient,
     "quasi-newton": QuasiNewton,
+    "lbfgs": LBFGS,
     "fixed-point": FixedPoint,
 }
 
-# A comparison leaves these out unless told otherwise: the ellipsoid method needs thousands of calls at hundreds of
-# kernels, and the other three are first-order methods for which `SPG` and `Subgradient` stand.
-_ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton")
+# A comparison on l1-MKL leaves these out unless told otherwise: the ellipsoid method needs thousands of calls at
+# hundreds of kernels, three are first-order methods for which `SPG` and `Subgradient` stand, and two serve no simplex.
+_ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs")
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)
+
+
+def generator_of(words: str) -> QueryPointGenerator:
+    """Make a generator from words.
+
+    Parameters
+    ----------
+    words : str
+        A name of the table, or ``module:name`` for a class or an object of one's own, with parameters in parentheses
+        where they are not the defaults: ``"level-set"``, ``"kelley(chebyshev=True)"``, ``"mine.methods:Mine(2)"``.
+
+    Returns
+    -------
+    QueryPointGenerator
+
+    Raises
+    ------
+    InvalidArgument
+        There is none of that name, with the nearest; or the parameters are no plain values, or not its own.
+
+    Examples
+    --------
+    >>> from oracle_opt.study.methods import generator_of
+    >>> generator_of("kelley(chebyshev=True)").chebyshev
+    True
+    """
+    from oracle_opt.study.imported import imported
+
+    name, parenthesis, rest = words.strip().partition("(")
+    name = name.strip()
+    made: Any = imported(name) if ":" in name else GENERATORS.get(name)
+    if made is None:
+        near = difflib.get_close_matches(name, GENERATORS, n=2, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(GENERATORS)}"
+        raise InvalidArgument(f"there is no generator {name!r}: {hint}")
+    if isinstance(made, QueryPointGenerator) and not parenthesis:
+        return made
+    arguments, parameters = _arguments(words, rest if parenthesis else ")")
+    try:
+        made = made(*arguments, **parameters)
+    except TypeError as problem:
+        raise InvalidArgument(f"generator {words!r} cannot be made: {problem}") from problem
+    if not isinstance(made, QueryPointGenerator):
+        raise InvalidArgument(f"generator {words!r} must be a QueryPointGenerator, got {made!r}")
+    return made
+
+
+def _arguments(words: str, rest: str) -> tuple[list[Any], dict[str, Any]]:
+    """Read ``1, b=2)``: values that Python writes as literals."""
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+        if not isinstance(call, ast.Call):
+            raise ValueError("it is no call")
+        named = {str(part.arg): ast.literal_eval(part.value) for part in call.keywords}
+        return [ast.literal_eval(part) for part in call.args], named
+    except (SyntaxError, ValueError) as problem:
+        raise InvalidArgument(
+            f"generator {words!r} must be a name with parameters such as kelley(chebyshev=True): {problem}"
+        ) from problem

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -187,72 +186,8 @@ def _draw_one(axes: Axes, rows: pd.DataFrame, curves: Curves, name: str, marked:
     axes.plot(x, y, linestyle=style, **options)
 
 
-def plot_curves(history: pd.DataFrame, rtol: float, path: Path) -> None:
-    """Draw one panel per data set, one curve per generator, and save the picture.
-
-    A curve is the geometric mean over the splits, its band the range from the 10 % to the 90 % quantile. A run that
-    has stopped keeps its last gap. A generator that asks once is drawn as a point.
-
-    Parameters
-    ----------
-    history : DataFrame
-        As from `history_table`.
-    rtol : float
-        Drawn as the threshold.
-    path : Path
-        PNG file to write.
-    """
-    from oracle_opt.study.analyses.curves import Curves, points, together
-    from oracle_opt.study.methods import GENERATORS
-
-    parts = []
-    for (dataset, name), part in history.groupby(["dataset", "generator"], sort=False):
-        gaps = gap_matrix(part)
-        known, calls = np.isfinite(gaps).all(axis=0), np.arange(1, gaps.shape[1] + 1)
-        mean, low, high = spread_of(gaps[:, known])
-        panel = f"{dataset} ({part['split'].nunique()} splits)"
-        parts.append(points(panel, name, 1.0 * calls[known], mean, low, high))
-    figure = draw_curves(
-        Curves(
-            together(parts),
-            "Relative gap against oracle calls",
-            "oracle calls",
-            "relative gap",
-            "",
-            log_x=True,
-            log_y=True,
-            threshold=rtol,
-            order=tuple(dict.fromkeys((*GENERATORS, *history["generator"]))),
-        )
-    )
-    figure.savefig(path, dpi=150)
-
-
 def spread_of(gaps: NDArray[np.float64]) -> tuple[Vector, Vector, Vector]:
     """Geometric mean over the runs (rows), and the 10 % and the 90 % quantile."""
     floored = np.maximum(gaps, SMALLEST_GAP)
     low, high = np.quantile(floored, (0.1, 0.9), axis=0)
     return np.exp(np.log(floored).mean(axis=0)), low, high
-
-
-def gap_matrix(part: pd.DataFrame) -> NDArray[np.float64]:
-    """Relative gaps of the runs of one generator on one data set.
-
-    Parameters
-    ----------
-    part : DataFrame
-        Their rows of the history.
-
-    Returns
-    -------
-    ndarray of shape (number of splits, largest number of calls)
-        The gap after each call, at least 1e-16; a run that has stopped keeps its last.
-    """
-    runs = [group["relative_gap"].to_numpy() for _, group in part.groupby("split", sort=True)]
-    longest = max(map(len, runs))
-    table: NDArray[np.float64] = np.array(
-        [np.concatenate((gaps, np.full(longest - len(gaps), gaps[-1]))) for gaps in runs]
-    )
-    table = np.maximum(table, SMALLEST_GAP, dtype=np.float64)
-    table[~np.isfinite(table)] = np.nan
-    return table

@@ -1,40 +1,62 @@
-"""What goes into a run and what comes out of it."""
+"""What all runs of a study share, and what comes out of one."""
 
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from dataclasses import dataclass, field
+from math import inf, nan
+from typing import TYPE_CHECKING, Any
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.result import Status
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
+REFUSED, FAILED = "REFUSED", "FAILED"  # may stand in the place of the name of a `Status`
+KEY = ("instance", "generator", "seed")
+# What a row has besides its key, and what stands there where there is nothing to say.
+BLANK: dict[str, Any] = {
+    "family": "",
+    "n": 0,
+    "status": FAILED,
+    "message": "",
+    "traceback": "",
+    "n_calls": 0,
+    "oracle_seconds": 0.0,
+    "generator_seconds": 0.0,
+    "seconds": 0.0,
+    "start_value": nan,
+    "upper_bound": inf,
+    "lower_bound": -inf,
+    "relative_gap": inf,
+    "optimum": nan,
+    "optimum_error": nan,
+    "rtol": nan,
+    "max_calls": 0,
+    "max_seconds": nan,
+    "recipe": "",
+    "oracle": "",
+    "method": "",
+    "version": "",
+    "machine": "",
+    "digest": "",
+}
+RUN_COLUMNS = (*KEY, *BLANK)
+TESTS = ("certified", "single-cut")
+
 
 @dataclass(frozen=True)
-class Settings:
-    """What all runs that are compared share.
+class Limits:
+    """Where a run is ended that has not reached the accuracy asked for.
 
     Parameters
     ----------
-    rtol : float
-        Relative gap at which a run has converged.
-    train : float
-        Share of the points that train: the first ``int(train * n)`` of a random permutation.
-    C : float
-        SVM upper bound of the dual variables; kernels have unit trace.
-    max_calls : int
-        Limit on the oracle calls of a run.
-    seed : int
-        Split s permutes with ``numpy.random.default_rng(seed + s)``.
-    single_cut : bool
-        Let a run that has converged go on until the gap by the best single cut alone has, too: that is the gap the
-        paper stops on. The further calls count nowhere else, and take most of the time.
+    calls : int
+        Oracle calls.
+    seconds : float, optional
+        Seconds of the run, those of the oracle and the generator and of bounds; looked at between calls and inside the
+        generator, never inside the oracle. Runs that it ends depend on the machine.
 
     Raises
     ------
@@ -42,116 +64,100 @@ class Settings:
         A value cannot be used.
     """
 
-    rtol: float = 5e-3
-    train: float = 0.7
-    C: float = 100.0
-    max_calls: int = 500
-    seed: int = 0
-    single_cut: bool = False
+    calls: int = 500
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.rtol < np.inf:
-            raise InvalidArgument(f"`rtol` must be a positive number, got {self.rtol!r}")
-        if not 0 < self.train < 1:
-            raise InvalidArgument(f"`train` must lie between 0 and 1, both excluded, got {self.train!r}")
-        if not 0 < self.C < np.inf:
-            raise InvalidArgument(f"`C` must be a positive number, got {self.C!r}")
-        if self.max_calls < 1:
-            raise InvalidArgument(f"`max_calls` must be at least 1, got {self.max_calls!r}")
-        if self.seed < 0:
-            raise InvalidArgument(f"`seed` must be at least 0, got {self.seed!r}")
+        if isinstance(self.calls, bool) or not isinstance(self.calls, int) or self.calls < 1:
+            raise InvalidArgument(f"`calls` must be an integer of at least 1, got {self.calls!r}")
+        if self.seconds is not None and not (isinstance(self.seconds, int | float) and 0 < self.seconds < inf):
+            raise InvalidArgument(f"`seconds` must be a positive number or None, got {self.seconds!r}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all runs of a study share.
+
+    Parameters
+    ----------
+    limits : Limits
+        Of every run.
+    tau : iterable of float
+        The accuracies, relative gaps, that are asked for; a run ends at the smallest.
+    until : iterable of str
+        The convergence tests that end a run when all of them hold at the smallest accuracy: 'certified', the gap by the
+        best of four lower bounds, and 'single-cut', that by the best single cut alone. What a run reports, calls and
+        measures among it, is that of the certified test.
+    keep_points : bool
+        Keep every query point, as the column `point` of the history.
+
+    Raises
+    ------
+    InvalidArgument
+        A value cannot be used.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    tau: tuple[float, ...] = (1e-2, 1e-4, 1e-6)
+    until: tuple[str, ...] = ("certified",)
+    keep_points: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.limits, Limits):
+            raise InvalidArgument(f"`limits` must be Limits, as Limits(calls=500, seconds=60.0), got {self.limits!r}")
+        tau = (self.tau,) if isinstance(self.tau, int | float) else tuple(self.tau)
+        if not tau or not all(isinstance(t, int | float) and 0 < t < 1 for t in tau):
+            raise InvalidArgument(f"`tau` must be accuracies between 0 and 1, at least one, got {self.tau!r}")
+        until = (self.until,) if isinstance(self.until, str) else tuple(self.until)
+        if "certified" not in until or not set(until) <= set(TESTS):
+            raise InvalidArgument(
+                f"`until` must be ('certified',) or ('certified', 'single-cut'), got {self.until!r}: a run cannot know "
+                "the other tests while it goes on"
+            )
+        object.__setattr__(self, "tau", tuple(sorted({float(t) for t in tau}, reverse=True)))
+        object.__setattr__(self, "until", tuple(test for test in TESTS if test in until))
+        object.__setattr__(self, "keep_points", bool(self.keep_points))
+
+    @property
+    def rtol(self) -> float:
+        """The accuracy at which a run ends."""
+        return self.tau[-1]
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Outcome of one generator on one split of one data set.
+    """Outcome of one generator on one instance with one seed.
 
     Attributes
     ----------
-    dataset, generator : str
-        Names.
-    split : int
-        0, 1, ...
-    data, method : str
-        `Dataset.digest` and the generator's repr: a stored run is used again only if they agree.
-    status : str
-        Name of a `Status`.
-    n_calls : int
-        Oracle calls until the run stopped.
-    single_cut_calls : int or None
-        Calls until the gap by the best single cut alone, the one of the paper, was at most `rtol`. None if it never
-        was: see `Settings.single_cut`.
-    oracle_seconds, generator_seconds : float
-        Seconds spent in each, all calls together.
-    n_kernels : int
-        Kernels of non-vanishing weight at the best point: more than 1e-3 times the largest.
-    accuracy : float
-        Share of the test points classified correctly.
-    upper_bound, lower_bound, relative_gap : float
-        Where the run ended.
+    row : dict
+        Its row of `Results.runs`: `RUN_COLUMNS` and the measures of its instance.
     history : DataFrame
-        The columns of `History`, one row per call, with `relative_gap` and `single_cut_gap`.
+        Its rows of `Results.history`, without the key.
     """
 
     __repr__ = one_line
 
-    dataset: str
-    generator: str
-    split: int
-    data: str
-    method: str
-    status: str
-    n_calls: int
-    single_cut_calls: int | None
-    oracle_seconds: float
-    generator_seconds: float
-    n_kernels: int
-    accuracy: float
-    upper_bound: float
-    lower_bound: float
-    relative_gap: float
+    row: dict[str, Any]
     history: pd.DataFrame
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Data set, generator, split."""
-        return self.dataset, self.generator, self.split
+        """Instance, generator, seed."""
+        return self.row["instance"], self.row["generator"], self.row["seed"]
 
     @property
-    def converged(self) -> bool:
-        """Whether the relative gap reached `rtol`."""
-        return self.status == Status.CONVERGED.name
+    def failed(self) -> bool:
+        """Whether an exception ended it, so that another try may go better."""
+        return bool(self.row["status"] == FAILED)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A run that an exception ended.
+def failure(row: dict[str, Any], problem: BaseException, history: pd.DataFrame | None = None) -> Run:
+    """Make the row of a run that an exception ended, with what had been computed."""
+    import pandas as pd
 
-    Attributes
-    ----------
-    dataset, generator : str
-        Names.
-    split : int
-        Number of the split.
-    message : str
-        Type and text of the exception.
-    details : str
-        Its traceback.
-    """
-
-    dataset: str
-    generator: str
-    split: int
-    message: str
-    details: str = ""
-
-    @classmethod
-    def of(cls, dataset: str, generator: str, split: int, problem: BaseException) -> Failure:
-        """Make the record of an exception."""
-        text = "".join(traceback.format_exception(problem))
-        return cls(dataset, generator, split, f"{type(problem).__name__}: {problem}", text)
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """Data set, generator, split."""
-        return self.dataset, self.generator, self.split
+    text = "".join(traceback.format_exception(problem))
+    return Run(
+        BLANK | row | {"status": FAILED, "message": f"{type(problem).__name__}: {problem}", "traceback": text},
+        pd.DataFrame({"call": pd.Series(dtype="int64")}) if history is None else history,
+    )

@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.study.analyses import cost_table, data_profiles, gap_curves, profiles
 from oracle_opt.study.methods import GENERATORS
+from oracle_opt.study.records import KEY, RUN_COLUMNS, Run
+from oracle_opt.study.store import RunStore
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import pandas as pd
-
-KEY = ("instance", "generator", "seed")
-# Columns of `Results.runs`; those of an instance's measures follow.
-RUN_COLUMNS = (
-    *KEY,
-    "family",
-    "n",
-    "status",
-    "message",
-    "traceback",
-    "n_calls",
-    "oracle_seconds",
-    "generator_seconds",
-    "seconds",
-    "start_value",
-    "upper_bound",
-    "lower_bound",
-    "relative_gap",
-    "optimum",
-    "optimum_error",
-    "rtol",
-    "max_calls",
-    "max_seconds",
-    "oracle",
-    "method",
-    "version",
-    "machine",
-    "digest",
-)
-REFUSED, FAILED = "REFUSED", "FAILED"  # what may stand in the place of the name of a `Status`
 
 
 class Results:
@@ -80,9 +52,9 @@ class Results:
     a `Status`, or REFUSED where the generator cannot serve the instance, or FAILED where an exception ended the run;
     `message`, `traceback`; `n_calls`, until the run converged or ended; `oracle_seconds`, `generator_seconds` and
     `seconds` of the whole run up to there; `start_value`, the first answer; the bounds and the `relative_gap` there;
-    the known `optimum` and its error, NaN if none; `rtol`, `max_calls` and `max_seconds`, its limits; `oracle` and
-    `method`, the identity of the one and the parameters of the other; `version` of this library, `machine`; `digest`
-    of all that decides the run.
+    the known `optimum` and its error, NaN if none; `rtol`, `max_calls` and `max_seconds`, its limits; `recipe`,
+    `oracle` and `method`: what made the instance, the identity of its oracle, the generator with its parameters;
+    `version` of this library, `machine`; `digest` of all that decides the run.
 
     The relative gap is that which the driver stops by: over the larger of ``abs(upper_bound)`` and a thousandth of the
     decrease since the first answer. `single_cut_gap` is the same by the best single cut alone.
@@ -108,6 +80,28 @@ class Results:
     log_ratio = profiles.log_ratio
     data_profile = data_profiles.data_profile
     table = cost_table.table
+
+    @classmethod
+    def read(cls, folder: os.PathLike[str] | str) -> Results:
+        """Read all runs in the folder of a study.
+
+        Parameters
+        ----------
+        folder : path-like
+            What `Study.run` was given.
+
+        Returns
+        -------
+        Results
+            Sorted by instance, generator and seed.
+
+        Raises
+        ------
+        StoreMismatch
+            The folder holds no study or one of another format, or a run in it is damaged.
+        """
+        store = RunStore.existing(folder)
+        return results_of(store.load(), store.settings.tau)
 
     def __repr__(self) -> str:
         counts = self.runs["status"].value_counts()
@@ -228,3 +222,20 @@ class Results:
         part = Results(runs.reset_index(drop=True), history, self.tau, interrupted=self.interrupted)
         part.order = self.order
         return part
+
+
+def results_of(runs: Sequence[Run], tau: Iterable[float], *, interrupted: bool = False) -> Results:
+    """Put runs into frames, in their order."""
+    import pandas as pd
+
+    measures = dict.fromkeys(name for run in runs for name in run.row if name not in RUN_COLUMNS)
+    rows = pd.DataFrame([run.row for run in runs], columns=[*RUN_COLUMNS, *measures])
+    frames = []
+    for run in runs:
+        if len(run.history):
+            frame = run.history.copy()
+            for place, (name, value) in enumerate(zip(KEY, run.key, strict=True)):
+                frame.insert(place, name, value)
+            frames.append(frame)
+    history = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*KEY, "call"])
+    return Results(rows, history, tau, interrupted=interrupted)

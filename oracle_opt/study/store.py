@@ -1,49 +1,51 @@
-"""A folder of finished runs: each is one file, written at once; the settings they share stand beside them."""
+"""A folder of finished runs: each is one file, written at once; what they share stands beside them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oracle_opt.errors import StoreMismatch
 from oracle_opt.files import atomic_file, atomic_text, folder_name, is_temporary, remove_left_overs
-from oracle_opt.study.records import Run, Settings
+from oracle_opt.study.records import RUN_COLUMNS, Limits, Run, Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SCALARS = tuple(column.name for column in fields(Run) if column.name != "history")
+FORMAT = 2  # of the files; 1 had no digest of a run
+STUDY = "study.json"
+FILES = ("runs", "summary.csv", "history.parquet", "curves.png", "failures.txt", "report.html")  # beside study.json
 _METADATA, _CHECKSUM = b"oracle_opt.run", b"oracle_opt.checksum"
-FILES = ("runs", "summary.csv", "history.parquet", "curves.png", "failures.txt")  # beside settings.json
 
 
 class RunStore:
-    """Finished runs under ``folder/runs/<data set>/<generator>/<split>.parquet``.
+    """Finished runs under ``folder/runs/<instance>/<generator>/<seed>.parquet``.
 
-    A file holds the history as its table and the rest of the `Run` in the table's metadata.
+    A file holds the history as its table and the row of the `Run` in the table's metadata.
 
     Parameters
     ----------
     folder : path-like
         Made if it does not exist.
     settings : Settings
-        Written to `settings.json`, or compared with what stands there.
+        Written to `study.json`, or compared with what stands there.
 
     Raises
     ------
     StoreMismatch
-        The folder holds runs of other settings, or files that are not of a store, or no folder can be made there.
+        The folder holds runs of other settings or of another version, or files that are not of a store, or no folder
+        can be made there.
 
     Notes
     -----
-    Names of data sets and generators that mean something to a file system are escaped, see
-    `oracle_opt.files.folder_name`. A file's metadata hold a checksum of all else in it; damage is noticed when it is
-    read. Opening removes temporary files that killed processes of this machine have left, and nothing else.
+    Names that mean something to a file system are escaped, see `oracle_opt.files.folder_name`. A file's metadata hold a
+    checksum of all else in it; damage is noticed when it is read. Opening removes temporary files that killed processes
+    of this machine have left, and nothing else. Any number of processes may use a folder: a run is written at once, and
+    one that two of them have made is there once.
     """
 
     def __init__(self, folder: os.PathLike[str] | str, settings: Settings) -> None:
@@ -51,40 +53,58 @@ class RunStore:
         self.settings = settings
         if self.folder.exists() and not self.folder.is_dir():
             raise StoreMismatch(f"{self.folder} is a file; name a folder")
-        path = self.folder / "settings.json"
+        path = self.folder / STUDY
         if path.exists():
-            _compare_settings(path, settings)
+            _compare(path, settings)
         else:
             self.folder.mkdir(parents=True, exist_ok=True)
-            for name in FILES:
-                if (self.folder / name).exists():
-                    raise StoreMismatch(
-                        f"{self.folder} has no settings.json, but {name}, which would be overwritten; "
-                        "choose another folder"
-                    )
-            atomic_text(path, json.dumps(asdict(settings), indent=2) + "\n")
+            _check_empty(self.folder)
+            atomic_text(path, json.dumps(_header() | {"settings": asdict(settings)}, indent=2) + "\n")
         (self.folder / "runs").mkdir(exist_ok=True)
-        for folder in (self.folder, *self.folder.glob("runs/*/*")):
-            remove_left_overs(folder)
+        for place in (self.folder, *self.folder.glob("runs/*/*")):
+            remove_left_overs(place)
+
+    @classmethod
+    def existing(cls, folder: os.PathLike[str] | str) -> RunStore:
+        """Open a folder as it is, also one of another version of the library if its files are of this format.
+
+        Raises
+        ------
+        StoreMismatch
+            There is no study in the folder, or its files are of another format.
+        """
+        path = Path(folder) / STUDY
+        store = cls.__new__(cls)
+        store.folder, store.settings = Path(folder), _read_settings(path)[1]
+        return store
 
     def __repr__(self) -> str:
         return f"RunStore({str(self.folder)!r}, {self.settings!r})"
 
     def save(self, run: Run) -> None:
-        """Write a run; a run of the same key is replaced."""
+        """Write a run; a run of the same key is replaced.
+
+        Raises
+        ------
+        OSError
+            The disk is full, or the folder cannot be written to; the message says what is kept.
+        """
         import pyarrow as pa
         from pyarrow import parquet
 
-        scalars = {name: getattr(run, name) for name in _SCALARS}
         table = pa.Table.from_pandas(run.history, preserve_index=False)
-        metadata = {_METADATA: json.dumps(scalars), _CHECKSUM: _checksum(scalars, table)}
+        metadata = {_METADATA: json.dumps(run.row), _CHECKSUM: _checksum(run.row, table)}
         table = table.replace_schema_metadata(metadata)
-        path = self._path(run)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_file(path, lambda temporary: parquet.write_table(table, temporary))
+        path = self.path(run.key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_file(path, lambda temporary: parquet.write_table(table, temporary))
+        except OSError as problem:
+            kept = f"{problem}; the runs finished before are kept in {self.folder}: mend that, and repeat the call"
+            raise OSError(problem.errno, kept) from problem
 
     def load(self) -> list[Run]:
-        """Read all runs, sorted by data set, generator and split.
+        """Read all runs, sorted by instance, generator and seed.
 
         Raises
         ------
@@ -94,58 +114,76 @@ class RunStore:
         paths = [path for path in self.folder.glob("runs/*/*/*.parquet") if not is_temporary(path)]
         return [self._read(path) for path in sorted(paths, key=_order)]
 
-    def check(self, runs: Iterable[Run], data: dict[str, str], methods: dict[str, str]) -> None:
-        """Refuse stored runs that were made of other data or by another method than now go by their names.
+    def find(self, key: tuple[str, str, int]) -> Run | None:
+        """Read a run if it is there."""
+        path = self.path(key)
+        return self._read(path) if path.exists() else None
 
-        Parameters
-        ----------
-        runs : iterable of Run
-            The stored runs.
-        data : dict
-            Names of data sets to their digests.
-        methods : dict
-            Names of generators to their reprs.
-
-        Raises
-        ------
-        StoreMismatch
-            One differs.
-        """
-        for run in runs:
-            if data.get(run.dataset, run.data) != run.data:
-                raise StoreMismatch(
-                    f"{self.folder} holds runs of another data set called {run.dataset}: other points, labels or order "
-                    "of rows; choose another folder"
-                )
-            if methods.get(run.generator, run.method) != run.method:
-                raise StoreMismatch(
-                    f"{self.folder} holds runs of {run.generator} as {run.method}, and it is now "
-                    f"{methods[run.generator]}; choose another folder"
-                )
-
-    def _path(self, run: Run) -> Path:
-        return self.folder / "runs" / folder_name(run.dataset) / folder_name(run.generator) / f"{run.split}.parquet"
+    def path(self, key: tuple[str, str, int]) -> Path:
+        """The file of a run."""
+        instance, generator, seed = key
+        return self.folder / "runs" / folder_name(instance) / folder_name(generator) / f"{seed}.parquet"
 
     def _read(self, path: Path) -> Run:
         run = _read(path)
-        if self._path(run) != path:
+        if self.path(run.key) != path:
             raise StoreMismatch(
-                f"{path} holds the run of {run.generator} on {run.dataset}, split {run.split}, whose place is "
-                f"{self._path(run)}: it was moved or copied; remove it"
+                f"{path} holds the run of {run.key[1]} on {run.key[0]}, seed {run.key[2]}, whose place is "
+                f"{self.path(run.key)}: it was moved or copied; remove it"
             )
         return run
 
 
-def _compare_settings(path: Path, settings: Settings) -> None:
+def _header() -> dict[str, object]:
+    from importlib.metadata import version
+
+    return {"format": FORMAT, "version": version("oracle-opt")}
+
+
+def _check_empty(folder: Path) -> None:
+    """Refuse a folder with files of somebody else that would be overwritten, or of the format without a version."""
+    if (folder / "settings.json").exists():
+        raise StoreMismatch(
+            f"{folder} has a settings.json and no {STUDY}: an earlier version of oracle_opt wrote it; choose another "
+            "folder, and the runs are made again"
+        )
+    for name in FILES:
+        if (folder / name).exists():
+            raise StoreMismatch(
+                f"{folder} has no {STUDY}, but {name}, which would be overwritten; choose another folder"
+            )
+
+
+def _read_settings(path: Path) -> tuple[dict[str, Any], Settings]:
+    if not path.exists():
+        raise StoreMismatch(f"{path.parent} holds no study: it has no {STUDY}")
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        differences = [
-            f"{name} = {stored[name]!r} there, {value!r} here"
-            for name, value in asdict(settings).items()
-            if stored[name] != value
-        ]
+        if stored["format"] != FORMAT:
+            raise StoreMismatch(
+                f"{path.parent} holds files of format {stored['format']}, written by oracle_opt {stored['version']}; "
+                f"this is {_header()['version']}, which reads format {FORMAT}: choose another folder"
+            )
+        given = dict(stored["settings"])
+        return stored, Settings(**given | {"limits": Limits(**given["limits"])})
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
+        if isinstance(problem, StoreMismatch):
+            raise
         raise StoreMismatch(f"{path} holds no settings ({problem!r}); choose another folder") from problem
+
+
+def _compare(path: Path, settings: Settings) -> None:
+    stored, there = _read_settings(path)
+    if stored["version"] != _header()["version"]:
+        raise StoreMismatch(
+            f"{path.parent} holds runs of oracle_opt {stored['version']}, and this is {_header()['version']}, whose "
+            "runs may differ: choose another folder; `Results.read` reads both, and `merge` puts them together"
+        )
+    differences = [
+        f"{name} = {getattr(there, name)!r} there, {getattr(settings, name)!r} here"
+        for name in asdict(settings)
+        if getattr(there, name) != getattr(settings, name)
+    ]
     if differences:
         raise StoreMismatch(
             f"{path.parent} holds runs of other settings: {'; '.join(differences)}. "
@@ -165,14 +203,18 @@ def _read(path: Path) -> Run:
         with parquet.ParquetFile(path) as file:  # `read_table` makes columns of folders that are called a=b
             table = file.read()
         metadata = table.schema.metadata or {}
-        scalars = json.loads(metadata[_METADATA])
+        row = json.loads(metadata[_METADATA])
         stated = metadata.get(_CHECKSUM)
-        found = _checksum(scalars, table)
+        found = _checksum(row, table)
         # without pandas' own metadata, which the checksum does not cover
-        history = table.replace_schema_metadata(None).to_pandas()
-        run = Run(**{name: scalars[name] for name in _SCALARS}, history=history)
+        run = Run(row, table.replace_schema_metadata(None).to_pandas())
+        missing = [name for name in RUN_COLUMNS if name not in row]
     except Exception as problem:  # damaged files make pyarrow raise errors of many kinds
         raise StoreMismatch(f"{path} is no run ({problem!r}); remove it, and it is run again") from problem
+    if missing:
+        raise StoreMismatch(
+            f"{path} lacks {', '.join(missing)}: another version wrote it; remove it, and it is run again"
+        )
     if stated is None:
         raise StoreMismatch(f"{path} has no checksum: another version wrote it; remove it, and it is run again")
     if stated != found:
@@ -180,7 +222,8 @@ def _read(path: Path) -> Run:
     return run
 
 
-def _checksum(scalars: dict[str, object], table: pa.Table) -> bytes:
+def _checksum(row: dict[str, object], table: pa.Table) -> bytes:
     """Hexadecimal digits that tell a run's numbers, words, names of columns and types from others."""
-    content = json.dumps(scalars, sort_keys=True), table.schema.names, [str(kind) for kind in table.schema.types]
+    types = [str(kind).replace("<item: ", "<element: ") for kind in table.schema.types]  # files rename a list's entries
+    content = json.dumps(row, sort_keys=True), table.schema.names, types
     return hashlib.blake2b(repr((content, table.to_pydict())).encode(), digest_size=16).hexdigest().encode()

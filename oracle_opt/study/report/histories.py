@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import curve_text, levels, widths
 from oracle_opt.study.report.thinning import kept_points
-from oracle_opt.study.results import KEY
 
 if TYPE_CHECKING:
     from oracle_opt.study.results import Results

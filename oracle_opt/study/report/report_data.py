@@ -9,10 +9,10 @@ import numpy as np
 
 import oracle_opt
 from oracle_opt.study.plot_style import look
+from oracle_opt.study.records import KEY, RUN_COLUMNS
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, widths
 from oracle_opt.study.report.histories import Histories
 from oracle_opt.study.report.thinning import shortened
-from oracle_opt.study.results import KEY, RUN_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd

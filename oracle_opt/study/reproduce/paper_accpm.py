@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +12,14 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.datasets import Dataset, split_points
 from oracle_opt.driver import minimize
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.result import Record
-from oracle_opt.study.compare import compare
+from oracle_opt.result import Record, Status
+from oracle_opt.study.compare import compare, draw_gaps
 from oracle_opt.study.methods import GENERATORS
-from oracle_opt.study.plots import plot_curves
-from oracle_opt.study.records import Run, Settings
+from oracle_opt.study.records import FAILED
 from oracle_opt.study.reproduce.common import HARDWARE, sets_of
 from oracle_opt.study.reproduce.figures import save_panels
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
-from oracle_opt.study.summary import history_table
+from oracle_opt.study.results import Results
 
 SETS = {name: name for name in ("wpbc", "ionosphere", "sonar", "bupa", "pima", "vote", "heart", "wdbc")}
 OF_FIGURE_1 = ("bupa", "sonar", "heart", "vote")
@@ -33,6 +32,8 @@ METHODS = {
     "average": "fixed-point",
 }
 SPLITS = 20
+RTOL = 5e-3
+C = 100.0
 TRACED_CALLS = 200
 PROTOCOL = (
     "random splits of 70 %, 13 (d + 1) kernels of unit trace, C = 100, to a relative gap of 5e-3 or 500 calls. accpm, "
@@ -44,49 +45,45 @@ OWN_GAP = (
 )
 
 
-def _runs(names: Mapping[str, str], options: Options) -> tuple[list[Run], Settings, list[str]]:
-    """Run what is missing of the grid; all its runs, and notes."""
+def _runs(names: Mapping[str, str], options: Options) -> tuple[Results, list[str]]:
+    """Run what is missing of the grid; its runs, and notes."""
     sets, notes = sets_of(names, options)
-    settings = Settings(seed=options.seed)
     splits = options.repeats(SPLITS)
-    done = compare(
+    results = compare(
         [dataset for _, dataset in sets],
         {name: GENERATORS[name]() for name in METHODS.values()},
         options.folder / ("accpm-quick" if options.quick else "accpm-runs"),
-        settings,
+        rtol=RTOL,
         splits=splits,
-        jobs=options.jobs,
-        on_start=lambda found, missing: options.say(f"{found} runs found finished, {missing} to do"),
+        seed=options.seed,
+        jobs=None if options.jobs == -1 else options.jobs,
     )
-    if done.interrupted:
+    if results.interrupted:
         raise KeyboardInterrupt
-    wanted = {dataset.name for _, dataset in sets}
-    runs = [r for r in done.runs if r.dataset in wanted and r.generator in METHODS.values() and r.split < splits]
-    notes += [f"failed: {failure.key}: {failure.message}" for failure in done.failures]
-    return runs, settings, [*notes, f"{splits} {PROTOCOL}"]
+    failed = results.runs[results.runs["status"] == FAILED]
+    notes += [
+        f"failed: {row.instance}, {row.generator}, split {row.seed}: {row.message}" for row in failed.itertuples()
+    ]
+    answered = results.filter(where=lambda runs: runs["n_calls"] > 0)
+    return answered, [*notes, f"{splits} {PROTOCOL}"]
 
 
-def _tally(runs: list[Run], quantities: Mapping[str, Callable[[Run], float]], methods: Mapping[str, str]) -> Tally:
-    """Figures by set, quantity and the paper's name of the method."""
-    tally = Tally()
-    for name in dict.fromkeys(run.dataset for run in runs):
-        for quantity, value in quantities.items():
+def _tally(results: Results, quantities: Mapping[str, tuple[str, float]], methods: Mapping[str, str]) -> Tally:
+    """Figures by set, quantity and the paper's name of the method; a quantity is a column and a factor."""
+    tally, runs = Tally(), results.runs
+    for name in dict.fromkeys(runs["instance"]):
+        for quantity, (column, factor) in quantities.items():
             for method, generator in methods.items():
-                for run in runs:
-                    if (run.dataset, run.generator) == (name, generator):
-                        ended = run.converged or method == "average"  # one call, not meant to converge
-                        tally.add(name, f"{quantity}, {method}", value(run) if ended else np.nan)
+                for _, run in runs[(runs["instance"] == name) & (runs["generator"] == generator)].iterrows():
+                    ended = run["status"] == Status.CONVERGED.name or method == "average"  # one call, not to converge
+                    tally.add(name, f"{quantity}, {method}", factor * run[column] if ended else np.nan)
     return tally
 
 
 def table1(options: Options) -> Reproduced:
     """SVM calls, seconds without the SVM, kernels."""
-    runs, _, notes = _runs(SETS, options)
-    quantities: dict[str, Callable[[Run], float]] = {
-        "calls": lambda run: run.n_calls,
-        "seconds": lambda run: run.generator_seconds,
-        "kernels": lambda run: run.n_kernels,
-    }
+    results, notes = _runs(SETS, options)
+    quantities = {"calls": ("n_calls", 1.0), "seconds": ("generator_seconds", 1.0), "kernels": ("n_kernels", 1.0)}
     notes += [
         OWN_GAP,
         "runs that end without the gap are left out of the mean, and the share that reached it stands beside it; the "
@@ -94,25 +91,24 @@ def table1(options: Options) -> Reproduced:
         "kernels: weight above 1e-3 of the largest; the paper does not say its threshold. The average keeps all",
         "seconds: of the generator alone, by the wall clock, as in the paper without the SVM. " + HARDWARE,
     ]
-    return Reproduced(_tally(runs, quantities, METHODS).rows(), tuple(notes))
+    return Reproduced(_tally(results, quantities, METHODS).rows(), tuple(notes))
 
 
 def table2(options: Options) -> Reproduced:
     """Test accuracy of the learned and of the average kernel."""
-    runs, _, notes = _runs(SETS, options)
+    results, notes = _runs(SETS, options)
     methods = {"MKL": METHODS["accpm"], "average": METHODS["average"]}
-    tally = _tally(runs, {"accuracy %": lambda run: 100 * run.accuracy}, methods)
+    tally = _tally(results, {"accuracy %": ("accuracy", 100.0)}, methods)
     notes += ["other random splits than the paper's, whose seeds are not printed"]
     return Reproduced(tally.rows(), tuple(notes))
 
 
 def figure1(options: Options) -> Reproduced:
     """Relative gap against calls."""
-    runs, settings, notes = _runs({name: name for name in OF_FIGURE_1}, options)
-    tally = _tally(runs, {"calls": lambda run: run.n_calls}, METHODS)
+    results, notes = _runs({name: name for name in OF_FIGURE_1}, options)
+    tally = _tally(results, {"calls": ("n_calls", 1.0)}, METHODS)
     notes += [OWN_GAP, "the paper prints curves alone; the calls at which they end are those of its Table 1"]
-    history = history_table(runs)
-    return Reproduced(tally.rows(), tuple(notes), lambda path: plot_curves(history, settings.rtol, path))
+    return Reproduced(tally.rows(), tuple(notes), lambda path: draw_gaps(results, path))
 
 
 def table3(options: Options) -> Reproduced:
@@ -161,11 +157,10 @@ def _correlations(
 
 def _traces(dataset: Dataset, split: int, methods: Mapping[str, str], seed: int) -> dict[str, tuple[Vector, Vector]]:
     """Relative gap and test accuracy in per cent at every query point of each method."""
-    settings = Settings(seed=seed)
     train, test = split_points(dataset.y, seed + split)
     X, y = dataset.dense(), dataset.y
     bank = uci_bank(X[train])
-    oracle = MKLOracle(bank, y[train], C=settings.C)
+    oracle = MKLOracle(bank, y[train], C=C)
     units = np.eye(bank.n_kernels)
     crosses = np.array([bank.cross(X[test], unit) for unit in units])  # once, for all calls
     found = {}
@@ -184,6 +179,6 @@ def _traces(dataset: Dataset, split: int, methods: Mapping[str, str], seed: int)
             gaps.append((cut.upper - best) / abs(cut.upper))
             accuracies.append(100 * float((np.where(decisions >= 0, 1.0, -1.0) == y[test]).mean()))
 
-        minimize(oracle, GENERATORS[generator](), rtol=settings.rtol, max_calls=TRACED_CALLS, callback=watch)
+        minimize(oracle, GENERATORS[generator](), rtol=RTOL, max_calls=TRACED_CALLS, callback=watch)
         found[method] = (np.array(gaps), np.array(accuracies))
     return found

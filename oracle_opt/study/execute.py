@@ -1,0 +1,258 @@
+"""One run of a study: make the instance, let the driver run, write the row."""
+
+from __future__ import annotations
+
+import platform
+import threading
+from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.bounds import DECREASE
+from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.driver import minimize
+from oracle_opt.errors import CapabilityMismatch, StoreMismatch
+from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.problems import Instance
+from oracle_opt.problems.memory import processes
+from oracle_opt.result import Record, Result, Status
+from oracle_opt.study.recipes import Named, identity_of
+from oracle_opt.study.records import BLANK, REFUSED, Run, Settings, failure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One run that is to be done.
+
+    Attributes
+    ----------
+    row : dict
+        What is known of its row beforehand: the key, family, limits, `method`, `digest`.
+    recipe : Named, bytes or None
+        What makes the instance; pickled for another process; None for a process that has the instance from the run
+        before.
+    generator : QueryPointGenerator or bytes
+        The method.
+    settings : Settings
+        Those of the study.
+    expected : str
+        The identity that the runs on this instance have in the folder; empty if there are none.
+    processes : int
+        How many share the memory of the machine.
+    """
+
+    row: dict[str, Any]
+    recipe: Named | bytes | None
+    generator: QueryPointGenerator | bytes
+    settings: Settings
+    expected: str
+    processes: int
+
+
+class _Last(threading.local):
+    """The instance of this thread's last run: the next run on it need not make it again."""
+
+    key: tuple[str, int] | None = None
+    instance: Instance | None = None
+
+
+_last = _Last()
+
+
+def execute(task: Task) -> Run:
+    """Do a run, with one thread of linear algebra.
+
+    Returns
+    -------
+    Run
+        Also where an exception ended it, or where the generator cannot serve the instance.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C, also during an oracle call; the run is lost.
+    """
+    from threadpoolctl import threadpool_limits
+
+    row = dict(task.row) | {"version": _version(), "machine": _machine()}
+    try:
+        with threadpool_limits(limits=1):
+            generator = task.generator if isinstance(task.generator, QueryPointGenerator) else _loads(task.generator)
+            instance = _instance(task)
+            row |= {"n": int(instance.oracle.domain.dimension), "oracle": identity_of(instance)}
+            row |= {"optimum": float(instance.optimum), "optimum_error": float(instance.optimum_error)}
+            if task.expected and task.expected != row["oracle"]:
+                raise StoreMismatch(
+                    f"the recipe of {row['instance']} now makes another problem than the one that the runs in the "
+                    f"folder were made on, {row['oracle']} and no longer {task.expected}; choose another folder"
+                )
+            return _run(row, instance, generator, task.settings)
+    except Exception as problem:
+        return failure(row, problem)
+
+
+def forget() -> None:
+    """Let go of the instance of the last run."""
+    _last.key = _last.instance = None
+
+
+def _instance(task: Task) -> Instance:
+    key = task.row["instance"], task.row["seed"]
+    if _last.key != key or _last.instance is None:
+        if task.recipe is None:
+            raise RuntimeError(f"the instance {key} was to be at hand in this process, and is not")
+        forget()
+        named = task.recipe if isinstance(task.recipe, Named) else _loads(task.recipe)
+        shared = processes.set(task.processes)
+        try:
+            _last.instance = named.make(task.row["seed"])
+        finally:
+            processes.reset(shared)
+        _last.key = key
+    return _last.instance
+
+
+class _Watch:
+    """Callback that remembers where the run converged and the best cut there, and takes the traces."""
+
+    def __init__(self, instance: Instance, settings: Settings) -> None:
+        self.instance, self.settings = instance, settings
+        self.best: ObjectiveCut | None = None
+        self.first = np.nan  # value
+        self.converged_at: int | None = None
+        self.traces: dict[str, list[float]] = {name: [] for name in instance.traces}
+        self.points: list[Vector] = []
+        self.seconds = 0.0
+        self._began, self._here = perf_counter(), 0.0  # seconds spent in this callback are charged to nobody
+        self._upper = np.inf
+
+    def __call__(self, record: Record) -> bool:
+        cut, settings = record.cut, self.settings
+        now = perf_counter()
+        if isinstance(cut, ObjectiveCut):
+            if np.isnan(self.first):
+                self.first = cut.value
+            if self.converged_at is None and record.upper_bound < self._upper:
+                self.best = cut
+        self._upper = record.upper_bound
+        if self.converged_at is None:
+            self.seconds = now - self._began - self._here
+            if self._closed(record.lower_bound):
+                self.converged_at = record.call
+        for name, trace in self.instance.traces.items():
+            self.traces[name].append(trace(cut) if isinstance(cut, ObjectiveCut) else np.nan)
+        if settings.keep_points:
+            self.points.append(cut.point)
+        self._here += perf_counter() - now
+        return self.converged_at is not None and ("single-cut" not in settings.until or self._closed(record.cut_bound))
+
+    def _closed(self, lower: float) -> bool:
+        scale = max(abs(self._upper), DECREASE * (self.first - self._upper))
+        return bool(self._upper - lower <= self.settings.rtol * scale)
+
+
+def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator, settings: Settings) -> Run:
+    watch, limits = _Watch(instance, settings), settings.limits
+    single = "single-cut" in settings.until
+    try:
+        result = minimize(
+            instance.oracle,
+            generator,
+            instance.start,
+            rtol=0.0 if single else settings.rtol,
+            max_calls=limits.calls,
+            max_seconds=limits.seconds,
+            callback=watch,
+        )
+    except CapabilityMismatch as problem:
+        import pandas as pd
+
+        blank = pd.DataFrame({"call": pd.Series(dtype="int64")})
+        return Run(BLANK | row | {"status": REFUSED, "message": str(problem)}, blank)
+    except Exception as problem:
+        partial: Result | None = getattr(problem, "result", None)
+        if partial is None or watch.converged_at is None:
+            return failure(row, problem, None if partial is None else _frame(partial, watch))
+        result = partial  # it had converged: what came after is no part of the run
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return Run(BLANK | row | _numbers(result, watch, instance), _frame(result, watch))
+
+
+def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any]:
+    """What the row says of a run that ended without an exception."""
+    history, n_calls = result.history, watch.converged_at or result.n_calls
+    status, message = result.status, result.message
+    if watch.converged_at and status not in (Status.CONVERGED, Status.CONTRADICTION, Status.OUTSIDE):
+        status, message = Status.CONVERGED, Status.CONVERGED.value
+    numbers: dict[str, Any] = {
+        "status": status.name,
+        "message": message,
+        "n_calls": n_calls,
+        "oracle_seconds": float(history.oracle_seconds[:n_calls].sum()),
+        "generator_seconds": float(history.generator_seconds[:n_calls].sum()),
+        "seconds": watch.seconds,
+        "start_value": watch.first,
+    }
+    if n_calls:
+        frame = _frame(result, watch).iloc[n_calls - 1]
+        numbers |= {name: float(frame[name]) for name in ("upper_bound", "lower_bound", "relative_gap")}
+    best: ObjectiveCut | None = watch.best
+    return numbers | {name: np.nan if best is None else float(f(best)) for name, f in instance.measures.items()}
+
+
+def _frame(result: Result, watch: _Watch) -> pd.DataFrame:
+    """The history, with gaps relative to the scale that the driver stops by, and with the traces."""
+    history = result.history
+    frame = history.to_frame()
+    upper = history.upper_bound
+    with np.errstate(invalid="ignore"):
+        scale = np.fmax(np.abs(upper), DECREASE * (watch.first - upper))
+        for name, lower in (("relative_gap", history.lower_bound), ("single_cut_gap", history.cut_bound)):
+            gaps = np.maximum(0.0, upper - lower) / np.maximum(1e-12, scale)
+            frame[name] = np.where(np.isfinite(upper) & np.isfinite(lower), gaps, np.inf)
+    for name, values in watch.traces.items():
+        frame[name] = np.array(values + [np.nan] * (len(frame) - len(values)))
+    if watch.settings.keep_points:
+        frame["point"] = [point.tolist() for point in watch.points]
+    return frame
+
+
+def _loads(blob: bytes) -> Any:
+    import cloudpickle
+
+    return cloudpickle.loads(blob)
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("oracle-opt")
+
+
+@cache
+def _machine() -> str:
+    """Words that say on what a run was made."""
+    from importlib.metadata import version
+
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "highspy"))
+    return f"{platform.system()} {platform.machine()}, {_processor()}, Python {platform.python_version()}, {libraries}"
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        return platform.processor() or "processor unknown"
+    return platform.processor() or "processor unknown"

@@ -1,0 +1,248 @@
+"""A study: generators on instances, on equal terms, kept in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import asdict
+from typing import Any
+
+from oracle_opt.errors import InvalidArgument, StoreMismatch
+from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.study.grid import Group, Ledger, run_groups
+from oracle_opt.study.progress_bar import ProgressBar
+from oracle_opt.study.recipes import Named, method_of, named_generators, named_instances
+from oracle_opt.study.records import Limits, Run, Settings
+from oracle_opt.study.results import Results, results_of
+from oracle_opt.study.store import RunStore
+
+
+class Study:
+    """Compare generators on instances: the same start, the same limits, the same proven gap.
+
+    Parameters
+    ----------
+    instances : mapping or list
+        Names to oracles, `Instance`s, functions of a seed that return one of these, or words that
+        `oracle_opt.problems.find` understands, such as ``"nonsmooth"`` (a family), ``"nonsmooth/CB2"`` or
+        ``"max-affine(n=30, seed=2)"``. A list holds words or `Problem`s, which have names.
+    generators : mapping or list
+        Names to generators, or words as on the command line, such as ``"kelley(chebyshev=True)"``. A list holds words.
+    seeds : int or iterable of int
+        Seeds of the instances; an integer stands for 0, 1, ... below it. An oracle takes no notice of its seed: it is
+        run as often, to see how the seconds vary.
+    limits : Limits
+        Calls and seconds of a run.
+    tau : iterable of float
+        Accuracies that the analyses ask for, as relative gaps; a run ends at the smallest.
+    until : iterable of str
+        'certified', and 'single-cut' if runs are to go on until the gap by the best single cut alone has closed, too.
+    keep_points : bool
+        Keep every query point in the history.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from oracle_opt import Box, FunctionOracle
+    >>> from oracle_opt.study import Study
+    >>> box = Box(-np.ones(3), 2 * np.ones(3))
+    >>> norms = {f"norm {p}": FunctionOracle(norm, box) for p, norm in {
+    ...     1: lambda z: (abs(z).sum(), np.sign(z)),
+    ...     2: lambda z: (z @ z, 2 * z),
+    ... }.items()}
+    >>> study = Study(norms, ["level-set", "kelley"], tau=1e-3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = study.run(folder, jobs=1, progress=False)
+    >>> results.runs["status"].tolist()
+    ['CONVERGED', 'CONVERGED', 'CONVERGED', 'CONVERGED']
+    >>> results.runs["instance"].tolist()
+    ['norm 1', 'norm 1', 'norm 2', 'norm 2']
+    """
+
+    def __init__(
+        self,
+        instances: Mapping[str, object] | Iterable[object],
+        generators: Mapping[str, object] | Iterable[object],
+        *,
+        seeds: int | Iterable[int] = 1,
+        limits: Limits | None = None,
+        tau: float | Iterable[float] = (1e-2, 1e-4, 1e-6),
+        until: str | Iterable[str] = ("certified",),
+        keep_points: bool = False,
+    ) -> None:
+        self.instances: list[Named] = named_instances(instances)
+        self.generators: dict[str, QueryPointGenerator] = named_generators(generators)
+        self.seeds = _seeds(seeds)
+        limits = Limits() if limits is None else limits
+        self.settings = Settings(limits, tau, until, keep_points)  # type: ignore[arg-type]  # it makes tuples of them
+
+    def __repr__(self) -> str:
+        return (
+            f"Study({len(self.instances)} instances, {len(self.generators)} generators, {len(self.seeds)} seeds, "
+            f"{self.settings!r})"
+        )
+
+    def run(
+        self,
+        folder: os.PathLike[str] | str,
+        executor: Executor | None = None,
+        *,
+        jobs: int | None = None,
+        progress: bool = True,
+    ) -> Results:
+        """Do the runs that are missing in a folder.
+
+        Every finished run is kept in the folder at once. The same call again does what is missing only, after whatever
+        ended the first; runs that an exception ended are tried again, those that a generator refused are not.
+        Instances, generators and seeds may be added by further studies of the same settings, and several processes may
+        use one folder at the same time.
+
+        Parameters
+        ----------
+        folder : path-like
+            Gets `study.json` and `runs/`.
+        executor : Executor, optional
+            Does the runs: any of `concurrent.futures`, or that of a Dask client, ``client.get_executor()``. Default:
+            processes of our own, which need no ``if __name__ == "__main__"``.
+        jobs : int, optional
+            Number of processes, default one for each core; 1 does everything in this process. With an executor, the
+            number of runs that it is given at a time, default 32.
+        progress : bool
+            Show a progress bar on the terminal.
+
+        Returns
+        -------
+        Results
+            The runs of this study, those found in the folder included; also after Ctrl-C, see its `interrupted`.
+
+        Raises
+        ------
+        InvalidArgument
+            An argument cannot be used, or an instance cannot be sent to another process.
+        StoreMismatch
+            The folder belongs to other settings or another version, or has runs of the same name on another problem or
+            by another method, or a run in it is damaged.
+        OSError
+            A run cannot be written, as the disk is full; those finished before are kept.
+        """
+        if executor is not None and not isinstance(executor, Executor):
+            raise InvalidArgument(
+                f"`executor` must be a concurrent.futures.Executor, got {executor!r}; of a Dask client it is "
+                "client.get_executor()"
+            )
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+            raise InvalidArgument(f"`jobs` must be an integer of at least 1, or None, got {jobs!r}")
+        store = RunStore(folder, self.settings)
+        rows = self._rows()
+        stored = {run.key: run for run in store.load()}
+        runs: dict[tuple[str, str, int], Run] = {}
+        for key, row in rows.items():
+            if key in stored and not stored[key].failed:
+                runs[key] = _same(stored[key], row, store)
+        groups = self._groups(rows, runs, stored)
+        interrupted = False
+        with ProgressBar(progress, len(runs), len(rows) - len(runs)) as bar:
+
+            def found(row: dict[str, Any]) -> bool:
+                run = store.find((row["instance"], row["generator"], row["seed"]))
+                if run is None or run.failed:
+                    return False
+                done(_same(run, row, store), saved=True)
+                return True
+
+            def done(run: Run, saved: bool = False) -> None:
+                if not saved:
+                    store.save(run)
+                runs[run.key] = run
+                bar.advance(run)
+
+            try:
+                run_groups(groups, self.settings, executor, jobs, Ledger(found, done))
+            except KeyboardInterrupt:
+                interrupted = True
+                # one may have been stored and not yet counted
+                for run in store.load():
+                    if run.key in rows and run.row["digest"] == rows[run.key]["digest"]:
+                        runs[run.key] = run
+        ordered = [runs[key] for key in rows if key in runs]
+        return results_of(ordered, self.settings.tau, interrupted=interrupted)
+
+    def _rows(self) -> dict[tuple[str, str, int], dict[str, Any]]:
+        """What is known of every run beforehand, by key."""
+        limits, rows = self.settings.limits, {}
+        for instance in self.instances:
+            identity = instance.identity()
+            for seed in self.seeds:
+                for name, generator in self.generators.items():
+                    method = method_of(generator)
+                    decisive = identity, seed, method, json.dumps(asdict(self.settings), sort_keys=True)
+                    rows[instance.name, name, seed] = {
+                        "instance": instance.name,
+                        "generator": name,
+                        "seed": seed,
+                        "family": instance.family,
+                        "rtol": self.settings.rtol,
+                        "max_calls": limits.calls,
+                        "max_seconds": float("nan") if limits.seconds is None else float(limits.seconds),
+                        "recipe": identity,
+                        "method": method,
+                        "digest": hashlib.blake2b(repr(decisive).encode(), digest_size=16).hexdigest(),
+                    }
+        return rows
+
+    def _groups(
+        self,
+        rows: Mapping[tuple[str, str, int], dict[str, Any]],
+        runs: Mapping[tuple[str, str, int], Run],
+        stored: Mapping[tuple[str, str, int], Run],
+    ) -> list[Group]:
+        """What is missing, gathered by instance and seed."""
+        identities = {(i, seed): run.row["oracle"] for (i, _, seed), run in stored.items() if run.row["oracle"]}
+        groups = []
+        for instance in self.instances:
+            for seed in self.seeds:
+                missing = {
+                    name: rows[instance.name, name, seed]
+                    for name in self.generators
+                    if (instance.name, name, seed) not in runs
+                }
+                if missing:
+                    expected = identities.get((instance.name, seed), "")
+                    generators = {name: self.generators[name] for name in missing}
+                    groups.append(Group(instance, seed, missing, generators, expected))
+        return groups
+
+
+def _same(run: Run, row: Mapping[str, Any], store: RunStore) -> Run:
+    """Refuse a stored run that is of the same name, and of another problem or method."""
+    if run.row["digest"] == row["digest"]:
+        return run
+    instance, generator, _ = run.key
+    if run.row["method"] != row["method"]:
+        raise StoreMismatch(
+            f"{store.folder} holds runs of {generator} as {run.row['method']}, and it is now {row['method']}; "
+            "choose another folder"
+        )
+    raise StoreMismatch(
+        f"{store.folder} holds a run of {generator} on another problem called {instance}: it was made of "
+        f"{run.row['recipe']}, and is now of {row['recipe']}; choose another folder"
+    )
+
+
+def _seeds(given: int | Iterable[int]) -> tuple[int, ...]:
+    if isinstance(given, bool) or not isinstance(given, int | Iterable):
+        raise InvalidArgument(f"`seeds` must be a number of seeds or the seeds, got {given!r}")
+    seeds = tuple(range(given)) if isinstance(given, int) else tuple(given)
+    whole = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in seeds)
+    if not seeds or not whole or len(set(seeds)) < len(seeds):
+        raise InvalidArgument(f"`seeds` must be different integers of at least 0, at least one, got {given!r}")
+    return seeds
