@@ -123,10 +123,12 @@ def compare(
 @main.command()
 def study(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run; see docs/studies.md.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the runs.", show_default="the name of the file")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the runs and the report.", show_default="the name of the file")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes.", show_default="one per core")] = None,
 ) -> None:
-    """Run a study of any generators on any instances.
+    """Run a study of any generators on any instances, and write its report.
 
     Finished runs are kept in the folder: the same command again continues with what is missing. Ctrl-C is safe.
     """
@@ -136,10 +138,37 @@ def study(
 
             folder = file.with_suffix("") if out is None else out
             results = read_study(file).run(folder, jobs=jobs)
+            page = folder / "report.html"
+            if results.runs["n_calls"].any():
+                results.report(page, title=file.stem)
     except KeyboardInterrupt:
         _say("interrupted; finished runs are kept: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
+    console = _console()
+    if results.runs["n_calls"].any():
+        table = results.table(tau=results.tau[-1])
+        words = table.data.replace(float("inf"), float("nan")).to_string(
+            index=False, na_rep="-", float_format="{:g}".format
+        )
+        console.print(words, highlight=False, markup=False, soft_wrap=True)
+        console.print(table.caption, highlight=False, markup=False, soft_wrap=True)
+        console.print(f"Report: {page}", highlight=False, soft_wrap=True)
     _ended(results, folder, "seed")
+
+
+@main.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a study.")],
+    out: Annotated[Path | None, typer.Option(help="The page.", show_default="report.html in the folder")] = None,
+    title: Annotated[str | None, typer.Option(help="Its title.", show_default="the name of the folder")] = None,
+) -> None:
+    """Write the report of a study again: one page that opens offline."""
+    with _refusals():
+        from oracle_opt.study import Results
+
+        page = folder / "report.html" if out is None else out
+        Results.read(folder).report(page, title=folder.resolve().name if title is None else title)
+    _console().print(f"Report: {page}", highlight=False, soft_wrap=True)
 
 
 @main.command()

@@ -45,8 +45,16 @@ def test_examples_run(page, tmp_path, monkeypatch):
         exec(compile("\n" * (line - 1) + source, str(page), "exec"), namespace)
 
 
-def test_readme_has_its_three_examples():
-    assert len(examples(ROOT / "README.md")) >= 3
+def test_readme_has_its_examples(tmp_path, monkeypatch):
+    blocks = [source for _, source in examples(ROOT / "README.md")]
+    assert len(blocks) >= 4
+    (study,) = (source for source in blocks if "import Limits, Study" in source)
+    assert len([line for line in study.splitlines() if line.strip()]) <= 15
+    monkeypatch.chdir(tmp_path)
+    exec("import numpy as np\nfrom oracle_opt import FunctionOracle\n" + study, {"__name__": "example"})
+    page = (tmp_path / "balls.html").read_text(encoding="utf-8")
+    assert len(page) < 1_000_000
+    assert "smallest_ball" in page
 
 
 MODULES = [
