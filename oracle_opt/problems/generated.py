@@ -62,7 +62,8 @@ class Generated(Family):
                 raise InvalidArgument(f"`text`: {self.name} has no parameter {name!r}: {nearest(name, defaults)}")
         chosen = {name: _checked(name, value, defaults[name]) for name, value in parameters.items()}
         full = {**defaults, **chosen}
-        told = [name for name in full if name in ("n", SEED) or full[name] != defaults[name]]
+        always = [name for name, value in full.items() if name in ("n", SEED) or isinstance(value, str)]
+        told = [name for name in full if name in always or full[name] != defaults[name]]
         words = ", ".join(f"{name}={full[name]}" for name in told if name in chosen or name != SEED)
         fixed = {name: value for name, value in full.items() if name != SEED or name in chosen}
         return Problem(
@@ -85,7 +86,7 @@ def drawn(draw: Callable[..., Instance], parameters: Mapping[str, object], seede
 def _checked(name: str, value: object, default: object) -> object:
     """A value of the type of the default, or a refusal."""
     if isinstance(default, str):
-        return text(name, value)
+        return text(name, value).lower()
     if isinstance(default, int):
         return whole(name, value, 0 if name == SEED else 1)
     return real(name, value, above=0.0)

@@ -1,0 +1,104 @@
+"""Sparse regression by least absolute deviations, made around its minimizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector, digest
+from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.domains import Box
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.known_optimum import between
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteDeviations:
+    """``mean |B x - d| + weight * norm_1(x)``, answered as a sum over groups of rows where there are several."""
+
+    B: Matrix
+    d: Vector
+    weight: float
+    groups: int
+
+    def __call__(self, x: Vector) -> ObjectiveCut:
+        """The sum; the absolute values of x belong to the first group."""
+        residuals = (self.B @ x - self.d) / len(self.d)
+        signs = np.sign(residuals) / len(self.d)
+        own = self.weight * float(np.abs(x).sum()), self.weight * np.sign(x)
+        parts: list[ObjectiveCut] = []
+        for rows in np.array_split(np.arange(len(self.d)), self.groups):
+            value, slope = float(np.abs(residuals[rows]).sum()), signs[rows] @ self.B[rows]
+            parts.append(ObjectiveCut(x, value, slope) if parts else ObjectiveCut(x, value + own[0], slope + own[1]))
+        if len(parts) == 1:
+            return parts[0]
+        value, slope = sum(part.value for part in parts), np.sum([part.subgradient for part in parts], axis=0)
+        return ObjectiveCut(x, value, slope, summands=tuple(parts))
+
+
+def draw(n: int = 50, m: int = 100, weight: float = 0.1, groups: int = 1, seed: int = 0) -> Instance:
+    """Draw data for ``mean |B x - d| + weight * norm_1(x)`` on a box, with minimum 1.
+
+    A sparse x0 with a fifth of its entries, signs s of its residuals, as many of these 0 as x0 has entries, and signs t
+    of its entries are drawn; a normal matrix B is moved by one of rank one so that ``s @ B / m + weight * t = 0``.
+
+    Parameters
+    ----------
+    n, m : int
+        Number of variables and of rows.
+    weight : float
+        Of the norm.
+    groups : int
+        Number of `summands` of an answer; 1 for none.
+    seed : int
+        Of the random numbers.
+    """
+    if groups > m:
+        raise InvalidArgument(f"`groups` must be at most `m`, {m}, got {groups}")
+    rng = np.random.default_rng(seed)
+    kept = min(max(1, n // 5), max(1, m // 2))
+    entries, exact = rng.permutation(n)[:kept], rng.permutation(m)[:kept]
+    t, s = rng.uniform(-0.9, 0.9, n), rng.choice([-1.0, 1.0], m)
+    t[entries] = rng.choice([-1.0, 1.0], kept)
+    s[exact] = rng.uniform(-0.9, 0.9, kept)
+    x, residuals = np.zeros(n), s * rng.exponential(size=m)
+    x[entries] = t[entries] * rng.uniform(0.5, 1.5, kept)
+    residuals[exact] = 0.0
+    x *= 0.5 / (weight * np.abs(x).sum())
+    if np.abs(residuals).sum() > 0:
+        residuals *= 0.5 * m / np.abs(residuals).sum()
+    B = rng.normal(size=(m, n))
+    B += np.outer(s, -m * weight * t - s @ B) / float(s @ s)
+    made = AbsoluteDeviations(B, B @ x - residuals, weight, groups)
+    reach = 2.0 * float(np.abs(x).max())
+    # f(x) >= s @ (B x - d) / m + weight * t @ x
+    slope = s @ B / m + weight * t
+    lower = -float(s @ made.d) / m - reach * float(np.abs(slope).sum())
+    terms = float(np.abs(s) @ (np.abs(B) @ np.abs(x) + np.abs(made.d))) / m
+    optimum, error = between(made(x).value, lower, terms)
+    name = f"least-absolute #{digest(made.B, made.d, weight, groups)}"
+    oracle = FunctionOracle(made, Box(np.full(n, -reach), np.full(n, reach)), name=name)
+    return Instance(oracle, None, optimum, error)
+
+
+FAMILY = Generated(
+    "least-absolute",
+    "sparse least absolute deviations on a box, also as a sum, with a known minimizer",
+    draw,
+    (
+        {"n": 5, "m": 20, "seed": 0},
+        {"n": 20, "seed": 0},
+        {"n": 20, "groups": 10, "seed": 0},
+        {"n": 50, "seed": 0},
+        {"n": 100, "m": 200, "groups": 20, "seed": 0},
+        {"n": 500, "m": 200, "seed": 0},
+        {"n": 2000, "m": 100, "seed": 0},
+    ),
+    optimum=1.0,
+    optimum_error=1e-9,
+    source="constructed around its minimizer",
+)

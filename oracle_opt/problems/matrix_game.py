@@ -1,0 +1,63 @@
+"""Matrix games: the largest of linear functions on a simplex, made around an equilibrium."""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+
+from oracle_opt.arguments import real
+from oracle_opt.domains import Simplex
+from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.known_optimum import between, unit_weights
+from oracle_opt.problems.max_affine import LargestPiece
+
+
+def draw(n: int = 50, m: int = 50, support: float = 0.5, seed: int = 0) -> Instance:
+    """Draw ``1 + max_i (A x)_i`` on the simplex, the cost of a mixed strategy x against the best answer.
+
+    With mixed strategies x0 and y0 the entries of A are normal, then moved so that ``A x0 <= 0 <= y0 A``, equal to 0
+    where the other player's strategy is positive: x0 is a minimizer and 1 the minimum.
+
+    Parameters
+    ----------
+    n, m : int
+        Number of columns, the variables, and of rows.
+    support : float
+        Share of the smaller of the two numbers, at most 1, of positive entries in x0 and in y0.
+    seed : int
+        Of the random numbers.
+    """
+    rng = np.random.default_rng(seed)
+    many = ceil(real("support", support, above=0.0, most=1.0) * min(n, m))
+    x, y = np.zeros(n), np.zeros(m)
+    x[rng.permutation(n)[:many]] = unit_weights(rng, many)
+    y[rng.permutation(m)[:many]] = unit_weights(rng, many)
+    A = rng.normal(size=(m, n))
+    A += float(y @ A @ x) - (A @ x)[:, None] - y @ A
+    A += np.where(x > 0, 0.0, rng.uniform(0.0, 1.0, n)) - np.where(y > 0, 0.0, rng.uniform(0.0, 1.0, m))[:, None]
+    game = LargestPiece(A, np.zeros(m), np.zeros(n))
+    lower, terms = 1.0 + float((y @ A).min()), 1.0 + float(np.abs(A).max())
+    optimum, error = between(game(x)[0], lower, terms)
+    return Instance(FunctionOracle(game, Simplex(n), name=game.name("matrix-game")), None, optimum, error)
+
+
+FAMILY = Generated(
+    "matrix-game",
+    "largest of random linear functions on a simplex, with a known equilibrium",
+    draw,
+    (
+        {"n": 3, "m": 3, "seed": 0},
+        {"n": 10, "m": 10, "seed": 0},
+        {"n": 50, "seed": 0},
+        {"n": 50, "support": 1.0, "seed": 0},
+        {"n": 200, "m": 100, "seed": 0},
+        {"n": 1000, "m": 100, "support": 0.3, "seed": 0},
+        {"n": 10000, "m": 50, "seed": 0},
+    ),
+    optimum=1.0,
+    optimum_error=1e-10,
+    source="constructed around an equilibrium",
+)

@@ -1,0 +1,49 @@
+"""The 1-tree bound of random traveling salesman problems whose shortest tour is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.instance import Instance
+
+
+def draw(n: int = 30, seed: int = 0) -> Instance:
+    """Draw distances that are a sum of splits of a circle, and of a number for each city.
+
+    A split S, an interval of the circle, with weight w adds w to the distance between any city in S and any other. A
+    point of the subtour polytope leaves S at least twice, so that its cost is at least ``2 sum w + 2 sum h``, h being
+    the numbers of the cities; the tour around the circle leaves each S twice. Hence this integer is the length of the
+    shortest tour, and the best 1-tree bound; the minimum is minus it.
+
+    Parameters
+    ----------
+    n : int
+        Number of cities, at least 3.
+    seed : int
+        Of the random numbers.
+
+    References
+    ----------
+    .. [1] Bandelt, Dress (1992), "A canonical decomposition theory for metrics on a finite set", Adv. Math. 92:47-105.
+    """
+    from oracle_opt.oracles import HeldKarpOracle
+
+    rng = np.random.default_rng(seed)
+    place = rng.permutation(n)
+    starts, lengths = rng.integers(0, n, 4 * n), rng.integers(1, max(2, n // 2 + 1), 4 * n)
+    weights, numbers = rng.integers(1, 100, 4 * n), rng.integers(0, 1000, n)
+    inside = (place - starts[:, None]) % n < lengths[:, None]
+    distances = np.einsum("s,sij->ij", weights, inside[:, :, None] != inside[:, None, :])
+    distances = distances + numbers[:, None] + numbers
+    bound = 2.0 * float(weights.sum() + numbers.sum())
+    return Instance(HeldKarpOracle(distances), None, -bound, 0.0)
+
+
+FAMILY = Generated(
+    "one-tree",
+    "the 1-tree bound of random traveling salesman problems with a known tour; minus its value",
+    draw,
+    ({"n": 5, "seed": 0}, {"n": 15, "seed": 0}, {"n": 30, "seed": 0}, {"n": 60, "seed": 0}, {"n": 120, "seed": 0}),
+    source="constructed from splits of a circle",
+)

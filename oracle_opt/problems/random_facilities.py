@@ -1,0 +1,81 @@
+"""The assignment relaxation of random facility location problems in the plane."""
+
+from __future__ import annotations
+
+from math import fsum
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.known_optimum import between
+
+
+def draw(n: int = 50, facilities: int = 20, opening: float = 2.0, seed: int = 0) -> Instance:
+    """Draw customers and facilities in the unit square; serving costs the distance.
+
+    The minimum is minus the value of the strong linear relaxation, which HiGHS solves when the instance is made: it
+    lies between the cost of the primal solution, made feasible, and the Lagrangian value of the dual one.
+
+    Parameters
+    ----------
+    n, facilities : int
+        Number of customers, the variables, and of facilities.
+    opening : float
+        Opening costs are uniform between half of this and one and a half.
+    seed : int
+        Of the random numbers.
+    """
+    from oracle_opt.oracles import FacilityLocationOracle
+
+    rng = np.random.default_rng(seed)
+    places, towns = rng.uniform(size=(facilities, 2)), rng.uniform(size=(n, 2))
+    costs = np.linalg.norm(places[:, None] - towns, axis=2)
+    fixed = opening * rng.uniform(0.5, 1.5, facilities)
+    upper, lower = relaxed_cost(fixed, costs)
+    optimum, error = between(-lower, -upper, float(n + fixed.sum()))
+    return Instance(FacilityLocationOracle(fixed, costs), None, optimum, error)
+
+
+def relaxed_cost(fixed: Vector, costs: Matrix) -> tuple[float, float]:
+    """Return the cost of a point of the strong relaxation, and a bound on it.
+
+    ``min f @ y + sum c_ij x_ij : sum_i x_ij = 1, 0 <= x_ij <= y_i``; with multipliers v of the equations the bound is
+    ``sum v + sum_i min(0, f_i - sum_j max(0, v_j - c_ij))``.
+    """
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    m, n = costs.shape
+    below = sparse.hstack([-sparse.kron(sparse.eye_array(m), np.ones((n, 1))), sparse.eye_array(m * n)])
+    once = sparse.hstack([sparse.csr_array((n, m)), sparse.kron(np.ones((1, m)), sparse.eye_array(n))])
+    solved = linprog(
+        np.r_[fixed, costs.ravel()],
+        A_ub=below.tocsr(),
+        b_ub=np.zeros(m * n),
+        A_eq=once.tocsr(),
+        b_eq=np.ones(n),
+        method="highs",
+    )
+    x = np.maximum(solved.x[m:].reshape(m, n), 0.0)
+    x /= x.sum(axis=0)
+    v = np.asarray(solved.eqlin.marginals)
+    upper = fsum(fixed * x.max(axis=1)) + fsum((costs * x).ravel())
+    lower = fsum(v) + fsum(np.minimum(0.0, fixed - np.maximum(0.0, v - costs).sum(axis=1)))
+    return upper, lower
+
+
+FAMILY = Generated(
+    "random-facilities",
+    "facility location in the plane, the assignment relaxation; minus its value",
+    draw,
+    (
+        {"n": 5, "facilities": 4, "seed": 0},
+        {"n": 20, "facilities": 10, "seed": 0},
+        {"n": 50, "seed": 0},
+        {"n": 100, "facilities": 50, "seed": 0},
+        {"n": 200, "facilities": 30, "seed": 0},
+    ),
+    source="strong linear relaxation by HiGHS, bounded from both sides",
+)

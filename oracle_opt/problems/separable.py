@@ -1,0 +1,72 @@
+"""Separable functions of many variables, whose minimizer has a closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracle_opt.arguments import real
+from oracle_opt.arrays import Vector, digest
+from oracle_opt.domains import Box
+from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.known_optimum import between
+
+
+@dataclass(frozen=True, eq=False)
+class SeparableSum:
+    """``mean_j h_j (x_j - c_j)^2 / 2 + u_j |x_j|``."""
+
+    h: Vector
+    c: Vector
+    u: Vector
+
+    def __call__(self, x: Vector) -> tuple[float, Vector]:
+        """Value and subgradient."""
+        away, n = x - self.c, len(x)
+        value = float(0.5 * (self.h @ away**2) + self.u @ np.abs(x)) / n
+        return value, (self.h * away + self.u * np.sign(x)) / n
+
+
+def draw(n: int = 1000, condition: float = 10.0, seed: int = 0) -> Instance:
+    """Draw ``mean_j h_j (x_j - c_j)^2 / 2 + u_j |x_j|`` on [-1, 1]^n: some x_j are 0 at the minimizer, some at a bound.
+
+    Parameters
+    ----------
+    n : int
+        Number of variables.
+    condition : float
+        The h_j lie between its inverse and 1, their logarithms uniform; at least 1.
+    seed : int
+        Of the random numbers: the c_j are normal, the u_j uniform on [0, 1] times h_j.
+    """
+    condition = real("condition", condition, least=1.0)
+    rng = np.random.default_rng(seed)
+    h = condition ** -rng.uniform(0.0, 1.0, n)
+    made = SeparableSum(h, rng.normal(size=n), h * rng.uniform(0.0, 1.0, n))
+    x = np.clip(np.sign(made.c) * np.maximum(np.abs(made.c) - made.u / h, 0.0), -1.0, 1.0)
+    # the subgradient at x nearest to 0; where x is at a bound it points outward
+    upper, slope = made(x)
+    slope = np.where(x == 0, 0.0, slope)
+    outward = (np.abs(x) == 1) & (slope * x < 0)
+    lower = upper - float(np.abs(slope[~outward]) @ (1.0 + np.abs(x[~outward])))
+    optimum, error = between(upper, lower, 1.0 + float(made.h @ made.c**2) / n)
+    domain = Box(-np.ones(n), np.ones(n))
+    oracle = FunctionOracle(made, domain, name=f"separable #{digest(made.h, made.c, made.u)}")
+    return Instance(oracle, None, optimum, error)
+
+
+FAMILY = Generated(
+    "separable",
+    "separable quadratic functions with absolute values on a box",
+    draw,
+    (
+        {"n": 10, "seed": 0},
+        {"n": 100, "seed": 0},
+        {"n": 1000, "seed": 0},
+        {"n": 10000, "condition": 1.0, "seed": 0},
+    ),
+    source="minimizer in closed form",
+)
