@@ -138,8 +138,8 @@ def _wrapped(text: str, letters: float) -> str:
 def _draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
     """Draw the curves of one panel."""
     part = curves.data[curves.data["panel"] == panel]
-    counts = part["name"].value_counts()
-    present, marked = set(counts.index), bool(counts.max() <= FEW)
+    present = set(part["name"])
+    marked = bool(curves.data.groupby(["panel", "name"]).size().max() <= FEW)
     for name in curves.names:
         if name in present:
             _draw_one(axes, part[part["name"] == name], curves, name, marked)
@@ -158,6 +158,8 @@ def _draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
     for axis, is_log in ((axes.xaxis, curves.log_x), (axes.yaxis, curves.log_y)):
         if is_log:
             label_decades(axis)
+    if not curves.log_x and (part["x"] % 1 == 0).all():
+        axes.locator_params(axis="x", integer=True)
 
 
 def _draw_one(axes: Axes, rows: pd.DataFrame, curves: Curves, name: str, marked: bool) -> None:

@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.study.analyses import cost_table, data_profiles, gap_curves, profiles
+from oracle_opt.study.analyses import (
+    cost_table,
+    curve_area,
+    data_profiles,
+    gap_accuracy,
+    gap_curves,
+    mean_ranks,
+    profiles,
+    shifted_means,
+    target_shares,
+    weight_paths,
+)
 from oracle_opt.study.methods import GENERATORS
 from oracle_opt.study.records import KEY, RUN_COLUMNS, Run
 from oracle_opt.study.store import RunStore
@@ -80,6 +91,14 @@ class Results:
     log_ratio = profiles.log_ratio
     data_profile = data_profiles.data_profile
     table = cost_table.table
+    ecdf = target_shares.ecdf
+    expected_cost = target_shares.expected_cost
+    area = curve_area.area
+    means = shifted_means.means
+    ranks = mean_ranks.ranks
+    accuracy = gap_accuracy.accuracy
+    correlations = gap_accuracy.correlations
+    weights = weight_paths.weights
 
     @classmethod
     def read(cls, folder: os.PathLike[str] | str) -> Results:

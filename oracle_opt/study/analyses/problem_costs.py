@@ -64,16 +64,7 @@ def problem_costs(results: Results, *, cost: str, tau: float, test: str, seeds: 
     choice("seeds", seeds, SEEDS)
     paths = run_paths(results, cost=cost, test=test, finest=tau)
     costs = [path.cost_to(tau) for path in paths]
-    stopped = [
-        float(rtol)
-        for rtol, path, value in zip(results.runs["rtol"], paths, costs, strict=True)
-        if value == inf and path.status == "CONVERGED" and rtol > tau
-    ]
-    if stopped:
-        raise InvalidArgument(
-            f"`tau` must be at least {rounded(max(stopped))}, got {rounded(tau)}: runs were stopped when they "
-            "had proven that much. Run the study with finer accuracies"
-        )
+    check_accuracy(results, paths, tau)
     index = ["instance", "seed"]
     frame = pd.DataFrame(
         {
@@ -101,6 +92,20 @@ def problem_costs(results: Results, *, cost: str, tau: float, test: str, seeds: 
     return ProblemCosts(table, n, counts, sentences, in_general)
 
 
+def check_accuracy(results: Results, paths: Sequence[RunPath], tau: float, name: str = "tau") -> None:
+    """Refuse an accuracy that runs had no chance to reach, as they were stopped at a coarser one."""
+    stopped = [
+        float(rtol)
+        for rtol, path in zip(results.runs["rtol"], paths, strict=True)
+        if path.status == "CONVERGED" and rtol > tau and path.cost_to(tau) == inf
+    ]
+    if stopped:
+        raise InvalidArgument(
+            f"`{name}` must be at least {rounded(max(stopped))}, got {rounded(tau)}: runs were stopped when they had "
+            "proven that much. Run the study with finer accuracies"
+        )
+
+
 def run_counts(paths: Sequence[RunPath], costs: Sequence[float], order: Sequence[str], n_problems: int) -> pd.DataFrame:
     """Count how the runs of every generator ended: a row a generator."""
     import pandas as pd
@@ -114,14 +119,14 @@ def run_counts(paths: Sequence[RunPath], costs: Sequence[float], order: Sequence
     return counts
 
 
-def problems_in_words(paths: Sequence[RunPath], seeds: str) -> str:
+def problems_in_words(paths: Sequence[RunPath], seeds: str, what: str = "cost") -> str:
     """Say how many problems there are, and what is done with seeds."""
     instances = len({path.instance for path in paths})
     problems = len({(path.instance, path.seed) for path in paths})
     if problems == instances:
         return f"{number(instances, 'problem')}."
     if seeds == "median":
-        return f"{number(instances, 'problem')}: of the seeds of an instance the median cost is taken."
+        return f"{number(instances, 'problem')}: of the seeds of an instance the median {what} is taken."
     return f"{number(problems, 'problem')}: each seed of {number(instances, 'instance')} is one of its own."
 
 

@@ -1,0 +1,184 @@
+"""Mean ranks of generators, with tests of which are told apart."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oracle_opt.arguments import real
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.study.analyses.convergence import COSTS, accuracy
+from oracle_opt.study.analyses.problem_costs import at_least_two, problem_costs
+from oracle_opt.study.analyses.rank_tests import cliques_of, friedman, holm, log_ratios, nemenyi, ranks_of, wilcoxon_p
+from oracle_opt.study.plot_style import rounded, save_figure
+from oracle_opt.study.rank_diagram import draw_ranks
+from oracle_opt.words import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from oracle_opt.study.results import Results
+
+FEWEST, FEW = 6, 10  # problems: below the one nothing is said, below the other the caption warns
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Mean ranks as data, and a critical-difference diagram.
+
+    Attributes
+    ----------
+    data : DataFrame
+        One row a generator, the best first: `generator`, `mean_rank`, and the `share_solved` of problems.
+    pairs : DataFrame
+        One row a pair: `first` and `second`, `p` of Wilcoxon's test, `p_holm` corrected for the number of pairs, and
+        whether they are told apart, `different`.
+    cliques : tuple of tuples of str
+        Largest groups of neighbors in rank of whom no two are told apart.
+    n : int
+        Number of problems.
+    friedman_p : float
+        Probability of such ranks if all generators were alike.
+    critical_difference : float
+        Nemenyi's, for comparison with older work: mean ranks closer than this are not told apart by his test.
+    alpha : float
+        Probability of telling any two apart that are alike.
+    title, caption : str
+        What it is, in whole sentences.
+    order : tuple of str
+        Names of generators, which decide their colors.
+    """
+
+    __repr__ = one_line
+
+    data: pd.DataFrame
+    pairs: pd.DataFrame
+    cliques: tuple[tuple[str, ...], ...]
+    n: int
+    friedman_p: float
+    critical_difference: float
+    alpha: float
+    title: str
+    caption: str
+    order: tuple[str, ...] = ()
+
+    def plot(self, axes: Axes | None = None) -> Figure:
+        """Draw the critical-difference diagram: mean ranks on a line, a bar over each clique.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; default is a new figure.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        return draw_ranks(self, axes)
+
+    def save(self, path: os.PathLike[str] | str, *, width: str | float = "column") -> None:
+        """Save the diagram for print, as `Curves.save` does."""
+        save_figure(path, lambda inches: draw_ranks(self, width=inches), width)
+
+
+def ranks(
+    results: Results,
+    *,
+    cost: str = "calls",
+    tau: float | None = None,
+    test: str = "certified",
+    seeds: str = "median",
+    alpha: float = 0.05,
+) -> Ranks:
+    """Rank the generators on every problem, and test which mean ranks are told apart.
+
+    Parameters
+    ----------
+    cost, tau, test
+        As in `Results.profile`, with one accuracy. Generators that do not solve a problem share the last rank.
+    seeds : {'median', 'each'}
+        As in `Results.profile`. The tests take problems for independent of each other, which seeds of the same
+        instance hardly are; so the median is taken by default.
+    alpha : float
+        Probability of telling any two apart that are alike.
+
+    Returns
+    -------
+    Ranks
+
+    Raises
+    ------
+    InvalidArgument
+        As `Results.profile`; or there is one generator, or there are fewer than 6 problems.
+
+    Notes
+    -----
+    Mean ranks depend on which generators are there, the tests of pairs do not: Wilcoxon's signed-rank test on the
+    logarithms of the ratios of costs, where a problem that one of the two alone solves weighs most, and one that
+    neither solves is a tie. Below 10 problems hardly anything can be told apart.
+
+    References
+    ----------
+    J. Demšar, Statistical comparisons of classifiers over multiple data sets, JMLR 7 (2006), 1-30.
+    S. García, F. Herrera, An extension on "Statistical comparisons ...", JMLR 9 (2008), 2677-2694.
+    """
+    import pandas as pd
+
+    alpha = real("alpha", alpha, above=0.0, below=1.0)
+    tau = accuracy(results, tau)
+    costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
+    at_least_two(costs.table, "ranks")
+    times = costs.table.to_numpy()
+    n, k = times.shape
+    if n < FEWEST:
+        hint = "; with seeds='each' every seed is a problem" if seeds == "median" and len(results.runs) > n * k else ""
+        raise InvalidArgument(f"`results` must hold at least {FEWEST} problems for ranks, got {n}{hint}")
+    table = ranks_of(times)
+    order = np.argsort(table.mean(axis=0), kind="stable")
+    names = [costs.table.columns[i] for i in order]
+    times, table = times[:, order], table[:, order]
+    places = list(combinations(range(k), 2))
+    p = [wilcoxon_p(log_ratios(times[:, i], times[:, j])) for i, j in places]
+    corrected = holm(p)
+    alike = np.ones((k, k), dtype=bool)
+    for (i, j), value in zip(places, corrected, strict=True):
+        alike[i, j] = alike[j, i] = value > alpha
+    overall = friedman(table)
+    sentences = [
+        f"Mean ranks over {n} problems; bars join generators of whom no two are told apart by Wilcoxon's signed-rank "
+        f"test with Holm's correction at {alpha:g}. Friedman's test of all: p = {overall:.2g}."
+    ]
+    if overall > alpha:
+        sentences.append("It does not tell them from equal ones, so their order says little.")
+    if n < FEW:
+        sentences.append(f"With {n} problems hardly anything can be told apart: 10 and more are advised.")
+    if k > 2:
+        sentences.append("Mean ranks depend on which generators are compared.")
+    return Ranks(
+        pd.DataFrame(
+            {"generator": names, "mean_rank": table.mean(axis=0), "share_solved": np.isfinite(times).mean(axis=0)}
+        ),
+        pd.DataFrame(
+            {
+                "first": [names[i] for i, _ in places],
+                "second": [names[j] for _, j in places],
+                "p": p,
+                "p_holm": corrected,
+                "different": corrected <= alpha,
+            }
+        ),
+        tuple(tuple(names[first : last + 1]) for first, last in cliques_of(alike)),
+        n,
+        overall,
+        nemenyi(n, k, alpha),
+        alpha,
+        f"Mean ranks by {COSTS[cost]} to {rounded(tau)}, test '{test}'",
+        f"{' '.join(sentences)} {costs.sentences}",
+        results.order,
+    )
