@@ -7,16 +7,19 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from oracle_opt import InvalidArgument
+from oracle_opt import Box, FunctionOracle, InvalidArgument, NonnegativeOrthant, ObjectiveCut, Status, minimize
 from oracle_opt.cli import main
 from oracle_opt.datasets import load
 from oracle_opt.errors import DataUnavailable
-from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, reproduce
-from oracle_opt.study.reproduce.common import folds, growth, rbf_bank, sets_of, standardized
-from oracle_opt.study.reproduce.paper import NOT_CONVERGED, all_figures, printed_figures
-from oracle_opt.study.reproduce.paper_qnpkl import Plateau
+from oracle_opt.generators import LBFGS, SPG, FixedPoint, Kelley, ProjectedGradient, SpectralBundle
+from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, paper_mixnorm, paper_spg, reproduce
+from oracle_opt.study.reproduce.against_paper import against_paper
+from oracle_opt.study.reproduce.common import fold, growth, rbf_bank, sets_of, standardized
+from oracle_opt.study.reproduce.experiment_runs import Recipe
+from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, all_figures, printed_figures
 from oracle_opt.study.reproduce.repetitions import Tally
 from oracle_opt.study.reproduce.report import ours, tables_of
+from oracle_opt.study.reproduce.stopping_rules import REACHED, UntilPlateau, UntilStationary
 
 NAMES = (
     *("accpm-table1", "accpm-table2", "accpm-table3", "accpm-figure1", "accpm-figure2"),
@@ -160,10 +163,10 @@ def test_tally_counts_what_did_not_converge():
 
 def test_folds_are_disjoint_and_stratified():
     y = load("wdbc").y
-    parts = list(folds(y, 5, 0))
+    parts = [fold(y, number, 0) for number in range(5)]
     assert sorted(np.concatenate([test for _, test in parts])) == list(range(y.size))
     assert all(abs((y[test] > 0).mean() - (y > 0).mean()) < 0.01 for _, test in parts)
-    assert len(list(folds(y, 2, 0))) == 2
+    assert not np.array_equal(parts[0][1], fold(y, 0, 1)[1])
 
 
 def test_rbf_bank():
@@ -182,19 +185,116 @@ def test_growth():
     assert growth([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
 
 
-def test_plateau_ends_at_a_small_gain(record_of):
-    plateau = Plateau(1e-2)
-    assert [plateau(record_of(value)) for value in (10.0, 11.0, 5.0, 5.0, 4.99)] == [False, False, False, False, True]
+def test_runs_are_kept_and_shared_by_the_tables_of_a_paper(tmp_path, monkeypatch):
+    """The sums of table 7 under p = 1.1 are those of table 2; nothing is run again, and nothing made."""
+    options = Options(tmp_path, quick=True)
+    first = reproduce("spg-table7", options)
+    files = sorted((tmp_path / "spg-quick").rglob("*"))
+    monkeypatch.setattr(Recipe, "__call__", lambda self, seed: pytest.fail("an instance was made"))
+    again = reproduce("spg-table7", options)
+    assert again.outcome.rows == first.outcome.rows
+    assert sorted((tmp_path / "spg-quick").rglob("*")) == files
+    monkeypatch.undo()
+    made = []
+    monkeypatch.setattr(paper_spg.GMKLOracle, "reset", lambda self: made.append(self.regularizer.p))
+    reproduce("spg-table2", options)
+    assert set(made) == {2.0}  # p = 1.1 and 1.33 are those of table 7
 
 
-@pytest.fixture
-def record_of():
-    from oracle_opt import ObjectiveCut, Step
-    from oracle_opt.bounds import BoundSource
-    from oracle_opt.result import Record
+def test_processes_change_no_figure_but_seconds(tmp_path):
+    tables = []
+    for jobs in (1, 2):
+        outcome = reproduce("accpm-table1", Options(tmp_path / str(jobs), quick=True, splits=2, jobs=jobs)).outcome
+        tables.append([row for row in outcome.rows if "seconds" not in row.quantity])
+    assert tables[0] == tables[1]
+    assert len(tables[0]) == 10
 
-    def make(value):
-        cut = ObjectiveCut(point=np.zeros(1), value=value, subgradient=np.zeros(1))
-        return Record(1, next(iter(Step)), cut, value, 0.0, 1.0, next(iter(BoundSource)))
 
-    return make
+def test_failed_runs_are_counted_and_noted(tmp_path, monkeypatch):
+    def broken(self, query):
+        raise OSError("no light")
+
+    monkeypatch.setattr(paper_mixnorm.MKLOracle, "query", broken)
+    outcome = reproduce("mixnorm-figure2", Options(tmp_path, quick=True)).outcome
+    assert {(row.reached, row.runs) for row in outcome.rows} == {(0, 1)}
+    assert (
+        sum(note.startswith("failed: wdbc, 10 kernels, LevelSet, 0: OSError: no light") for note in outcome.notes) == 1
+    )
+
+
+def test_ours_against_the_papers():
+    rows = (Row("a", "calls, one", 20.0, 0.0, 1, 1), Row("b", "calls, one", 30.0, 0.0, 1, 1))
+    rows += (Row("a", "calls, two", np.nan, np.nan, 0, 1), Row("a", "seconds, one", 1.0, 0.0, 1, 1))
+    printed = {
+        ("a", "calls, one"): Printed("10", "", ""),
+        ("b", "calls, one"): Printed(NOT_CONVERGED, "", ""),
+        ("a", "calls, two"): Printed("3", "", ""),
+        ("a", "seconds, one"): Printed("900", "", ""),
+    }
+    curves = against_paper("x", rows, printed)
+    assert curves.data[["panel", "name", "x", "y"]].to_numpy().tolist() == [
+        ["calls", "one", 10.0, 20.0],
+        ["seconds", "one", 900.0, 1.0],
+    ]
+    assert curves.diagonal
+    assert curves.log_x  # 900 and 1
+    alone = against_paper("x", rows, {})
+    assert alone.data[["name", "x", "y"]].to_numpy().tolist() == [
+        ["calls, one", 1.0, 20.0],
+        ["calls, one", 2.0, 30.0],
+        ["seconds, one", 4.0, 1.0],
+    ]
+    assert not alone.diagonal
+
+
+# Rules that end runs
+
+
+def parabola(z):
+    return 0.5 * (z - 1) @ (D * (z - 1)), D * (z - 1)
+
+
+D = np.array([1.0, 10.0, 100.0])
+
+
+@pytest.mark.parametrize("generator", [SPG(), ProjectedGradient(), LBFGS()])
+def test_stationary_runs_end_where_gtol_ends_them(generator):
+    oracle = FunctionOracle(parabola, NonnegativeOrthant(3), convex=False)
+    known = minimize(oracle, generator, np.full(3, 5.0), gtol=1e-3)
+    assert known.status is Status.GRADIENT
+    run = minimize(oracle, UntilStationary(generator, 1e-3), np.full(3, 5.0))
+    assert run.status is Status.EXHAUSTED
+    assert REACHED in run.message
+    assert run.n_calls == known.n_calls
+    np.testing.assert_array_equal(run.point, known.point)
+    again = minimize(oracle, UntilStationary(generator, 1e-3), np.full(3, 5.0))
+    assert again.n_calls == run.n_calls
+
+
+def test_a_plateau_ends_at_a_small_gain():
+    plateau = UntilPlateau(SPG(), 1e-2)
+    plateau.reset(NonnegativeOrthant(1), np.ones(1))
+    cuts = [
+        ObjectiveCut(point=np.zeros(1), value=value, subgradient=np.zeros(1)) for value in (10.0, 11.0, 5.0, 5.0, 4.99)
+    ]
+    assert [plateau.ends(cut) for cut in cuts] == [False, False, False, False, True]
+    plateau.reset(NonnegativeOrthant(1), np.ones(1))
+    assert not plateau.ends(cuts[-1])
+
+
+def test_rules_are_those_of_the_other_generator_in_all_else():
+    kelley, spg = UntilStationary(Kelley(), 1e-3), UntilPlateau(SPG(), 1e-2)
+    assert (kelley.needs_convexity, spg.needs_convexity) == (True, False)
+    assert kelley.takes == Kelley().takes
+    assert UntilPlateau(FixedPoint(updates=True), 1e-2).needs == FixedPoint(updates=True).needs
+    box = Box(np.zeros(2), np.ones(2))
+    assert UntilPlateau(SpectralBundle(), 1e-2).refusal(box) == SpectralBundle().refusal(box)
+    assert repr(spg) == f"UntilPlateau(generator={SPG()!r}, share=0.01)"
+    oracle = FunctionOracle(lambda z: (abs(z - 0.3).sum(), np.sign(z - 0.3)), box)
+    run = minimize(oracle, UntilStationary(Kelley(), 1e-9), rtol=1e-9, atol=1e-9)
+    assert run.success  # by the bound of the model
+    for words in ({"gtol": 0.0}, {"generator": Kelley}):
+        with pytest.raises(InvalidArgument, match=f"`{next(iter(words))}`"):
+            UntilStationary(**({"generator": Kelley(), "gtol": 1.0} | words))
+    with pytest.raises(InvalidArgument, match="`share`"):
+        UntilPlateau(SPG(), -1.0)

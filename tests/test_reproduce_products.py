@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reproduce_data import QUICK, figures, svm_value
+from reproduce_data import QUICK, figures, made_up_studies, svm_value
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from oracle_opt import minimize
-from oracle_opt.datasets import split_points
-from oracle_opt.generators import LevelSet
+from oracle_opt import Query, minimize
+from oracle_opt.datasets import Dataset, split_points
+from oracle_opt.generators import LevelSet, ReducedGradient
 from oracle_opt.oracles import MKLOracle
 from oracle_opt.study.reproduce import Options, paper_qnpkl
 from oracle_opt.study.reproduce.common import standardized
+from oracle_opt.study.reproduce.stopping_rules import REACHED
 
 
 @pytest.fixture
@@ -49,112 +50,102 @@ def test_c_is_chosen_by_cross_validation():
     assert len(chosen) > 1
 
 
-def test_shares_and_accuracies_of_products(quick, monkeypatch):
-    """R is the share of the weights on the features of the set, the first ones; each method's figures are its own."""
-    weights = {"MKL": np.r_[4.0, 3.0, 2.0, 1.0, np.full(25, 0.1)], "QN-PKL": np.ones(29), "L-BFGS": np.arange(29.0)}
-    seen = []
-
-    def learned(name, train, y, C):
-        seen.append((name, train.shape, C))
-        return lambda new: np.where(new[:, 0] > {"MKL": 0.3, "QN-PKL": 0.0, "L-BFGS": -0.3}[name], 1.0, -1.0)
-
-    def product(train, y, C, generator, regularizer):
-        name = {"QuasiNewton": "QN-PKL", "LBFGS": "L-BFGS"}[type(generator).__name__]
-        assert regularizer.value(np.ones(29)) == 0.0
-        assert not regularizer.gradient(np.ones(29)).any()
-        return learned(name, train, y, C), weights[name], 1.0
-
-    monkeypatch.setattr(
-        paper_qnpkl, "_sum", lambda train, test, y, C: (learned("MKL", train, y, C)(test), weights["MKL"], 1)
-    )
-    monkeypatch.setattr(paper_qnpkl, "_product", product)
-    monkeypatch.setattr(paper_qnpkl, "_chosen", lambda train, y, seed: 7.0)
-    found = figures(paper_qnpkl.table2(quick))
-    train, test = split_points(QUICK.y, 0)
-    first = standardized(QUICK.X[train], QUICK.X[test])[1][:, 0]
-    for name, above in (("MKL", 0.3), ("QN-PKL", 0.0), ("L-BFGS", -0.3)):
-        share = 100 * sum(weights[name][:4]) / sum(weights[name])
-        assert found.pop(("wdbc", f"R %, {name}")) == pytest.approx(share)
-        known = 100 * np.mean((first > above) == (QUICK.y[test] > 0))
-        assert found.pop(("wdbc", f"accuracy %, {name}")) == pytest.approx(known)
-    assert not found
-    assert seen == [(name, (len(train), 29), 7.0) for name in ("MKL", "QN-PKL", "L-BFGS")]
+def made_up(k, instance, generator, seed):
+    numbers = {"accuracy": 0.5 + 0.01 * k, "seconds": 2.0**k, "true_share": 0.1 * k}
+    return numbers | {"status": "EXHAUSTED" if k % 2 else "MAX_CALLS"}
 
 
 def test_the_methods_of_the_first_table_and_their_figures(quick, monkeypatch):
-    """GMKL is SPG under l1; the others have no regularizer. Each has the C of its split, 500 SVMs at most."""
-    seen = []
-
-    def product(train, y, C, generator, regularizer):
-        seen.append((type(generator).__name__, regularizer.value(np.array([3.0, 4.0])), C))
-        shift = {"QuasiNewton": 0.4, "LBFGS": 0.0, "SPG": -0.4}[type(generator).__name__]
-        return lambda new: np.where(new[:, 0] > shift, 1.0, -1.0), np.ones(4), 10.0 + len(seen)
-
-    monkeypatch.setattr(paper_qnpkl, "_product", product)
-    monkeypatch.setattr(paper_qnpkl, "_sum", lambda train, test, y, C: (np.ones(len(test)), np.ones(4), 3.0))
-    monkeypatch.setattr(paper_qnpkl, "_chosen", lambda train, y, seed: 10.0)
+    """GMKL is SPG under l1, the others have no regularizer; SVM is the product at its start."""
+    studies = made_up_studies(monkeypatch, paper_qnpkl, made_up)
     found = figures(paper_qnpkl.table1(quick))
-    train, test = split_points(QUICK.y, 0)
-    old, new = standardized(QUICK.X[train], QUICK.X[test])
-    truth = QUICK.y[test] > 0
-    assert seen == [("QuasiNewton", 0.0, 10.0), ("LBFGS", 0.0, 10.0), ("SPG", 7.0, 10.0)]
-    for k, (name, shift) in enumerate((("QN-PKL", 0.4), ("L-BFGS", 0.0), ("GMKL", -0.4)), 1):
-        assert found.pop(("wdbc", f"accuracy %, {name}")) == pytest.approx(100 * np.mean((new[:, 0] > shift) == truth))
-        assert found.pop(("wdbc", f"seconds, {name}")) == 10.0 + k
-    assert found.pop(("wdbc", "accuracy %, MKL")) == pytest.approx(100 * np.mean(truth))
-    assert found.pop(("wdbc", "seconds, MKL")) == 3.0
-    svm = SVC(C=10.0, gamma=1 / 4, tol=1e-9).fit(old, QUICK.y[train])
-    assert found.pop(("wdbc", "accuracy %, SVM")) == pytest.approx(100 * np.mean(svm.predict(new) == QUICK.y[test]))
+    assert [(study.paper, study.rtol, study.max_calls) for study in studies] == 3 * [("qnpkl", 5e-3, 500)]
+    assert [list(study.instances) for study in studies] == [
+        ["wdbc, sum"],
+        ["wdbc, product"],
+        ["wdbc, product under l1"],
+    ]
+    for k, name in enumerate(("MKL", "QN-PKL", "L-BFGS", "SVM", "GMKL")):
+        assert found.pop(("wdbc", f"accuracy %, {name}")) == pytest.approx(50 + k)
+        if name != "SVM":
+            assert found.pop(("wdbc", f"seconds, {name}")) == 2.0**k
     assert not found
+    kinds = [
+        (name, type(generator).__name__, type(getattr(generator, "generator", None)).__name__)
+        for study in studies
+        for name, generator in study.generators.items()
+    ]
+    assert kinds == [
+        ("MKL", "ReducedGradient", "NoneType"),
+        ("QN-PKL", "UntilPlateau", "QuasiNewton"),
+        ("L-BFGS", "UntilPlateau", "LBFGS"),
+        ("SVM", "FixedPoint", "NoneType"),
+        ("GMKL", "UntilPlateau", "SPG"),
+    ]
+    assert {g.share for study in studies for g in study.generators.values() if hasattr(g, "share")} == {1e-4}
+    d = np.array([3.0, 4.0, 0.0, 0.0])
+    for study, value in zip(studies[1:], (0.0, 7.0), strict=True):
+        oracle = next(iter(study.instances.values()))(0).oracle
+        assert oracle.regularizer.value(d) == value
+        assert value or not oracle.regularizer.gradient(d).any()
 
 
-def test_runs_of_products_and_sums_end_at_their_limits(monkeypatch):
-    limits = []
-
-    def spied(oracle, generator, point=None, **options):
-        limits.append(options)
-        return minimize(oracle, generator, point, max_calls=3)
-
-    monkeypatch.setattr(paper_qnpkl, "minimize", spied)
-    X, y = noisy(0)
-    paper_qnpkl._product(X, y, 1.0, paper_qnpkl.LBFGS(), paper_qnpkl.Unregularized())
-    paper_qnpkl._sum(X, X, y, 1.0)
-    assert limits[0].pop("callback").share == 1e-4
-    assert limits == [{"max_calls": 500}, {"rtol": 5e-3, "max_calls": 500}]
+def test_shares_and_accuracies_with_noise(quick, monkeypatch):
+    studies = made_up_studies(monkeypatch, paper_qnpkl, made_up)
+    found = figures(paper_qnpkl.table2(quick))
+    for k, name in enumerate(("MKL", "QN-PKL", "L-BFGS")):
+        assert found.pop(("wdbc", f"accuracy %, {name}")) == pytest.approx(50 + k)
+        assert found.pop(("wdbc", f"R %, {name}")) == pytest.approx(10 * k)
+    assert not found
+    assert [type(g).__name__ for study in studies for g in study.generators.values()] == [
+        *("ReducedGradient", "UntilPlateau", "UntilPlateau"),
+    ]
+    monkeypatch.setattr(paper_qnpkl, "_chosen", lambda train, y, seed: 7.0)
+    weights = np.r_[4.0, 3.0, 2.0, 1.0, np.full(25, 0.1)]
+    for study in studies:
+        instance = next(iter(study.instances.values()))(0)
+        assert instance.oracle.loss.C == 7.0
+        cut = instance.oracle.query(Query(weights / weights.sum()))
+        assert instance.measures["true_share"](cut) == pytest.approx(10 / 12.5)
 
 
 def test_products_and_sums_predict_what_scikit_learn_does():
     X, y = noisy(3, 60)
-    train, truth, test = X[:40], y[:40], X[40:]
-    predict, weights, seconds = paper_qnpkl._product(
-        train, truth, 10.0, paper_qnpkl.QuasiNewton(), paper_qnpkl.Unregularized()
-    )
-    old, new = standardized(train, test)
+    dataset = Dataset("noisy", X, y, ("a", "b", "c"), "", "")
+    train, truth, test, labels = paper_qnpkl._points(dataset, 0, 0, 0)
+    C = paper_qnpkl._chosen(train, truth, 0)
 
     def gaussian(A, B, widths):
         return np.exp(-((A[:, None] - B[None]) ** 2) @ widths)
 
-    svm = SVC(C=10.0, kernel="precomputed", tol=1e-9).fit(gaussian(old, old, weights), truth)
-    np.testing.assert_array_equal(predict(test), svm.predict(gaussian(new, old, weights)))
-    assert seconds > 0
-    predicted, weights, _ = paper_qnpkl._sum(old, new, truth, 10.0)
-    assert weights.sum() == pytest.approx(1.0)
-    kernels = [np.exp(-0.5 * (old[:, None, f] - old[None, :, f]) ** 2) for f in range(3)]
-    crosses = [np.exp(-0.5 * (new[:, None, f] - old[None, :, f]) ** 2) for f in range(3)]
-    svm = SVC(C=10.0, kernel="precomputed", tol=1e-9).fit(np.tensordot(weights, kernels, 1), truth)
-    np.testing.assert_array_equal(predicted, svm.predict(np.tensordot(weights, crosses, 1)))
+    instance = paper_qnpkl._product(dataset, 0, paper_qnpkl.Unregularized(), 0, 0)
+    np.testing.assert_allclose(instance.start, 1 / 3)
+    run = minimize(instance.oracle, paper_qnpkl.PRODUCTS["QN-PKL"], instance.start, max_calls=500)
+    assert REACHED in run.message
+    svm = SVC(C=C, kernel="precomputed", tol=1e-9).fit(gaussian(train, train, run.point), truth)
+    known = np.mean(svm.predict(gaussian(test, train, run.point)) == labels)
+    assert instance.measures["accuracy"](run.cut) == known
+    instance = paper_qnpkl._sum(dataset, 0, 0, 0)
+    run = minimize(instance.oracle, ReducedGradient(), rtol=5e-3)
+    kernels = [np.exp(-0.5 * (train[:, None, f] - train[None, :, f]) ** 2) for f in range(3)]
+    crosses = [np.exp(-0.5 * (test[:, None, f] - train[None, :, f]) ** 2) for f in range(3)]
+    svm = SVC(C=C, kernel="precomputed", tol=1e-9).fit(np.tensordot(run.point, kernels, 1), truth)
+    known = np.mean(svm.predict(np.tensordot(run.point, crosses, 1)) == labels)
+    assert instance.measures["accuracy"](run.cut) == known
     # the weights of the sum are those of the l1 optimum
-    best = minimize(MKLOracle(paper_qnpkl.GramBank(kernels), truth, C=10.0), LevelSet(), rtol=1e-8).upper_bound
-    assert svm_value(np.tensordot(weights, kernels, 1), truth, 10.0) <= best * (1 + 5e-3)
+    best = minimize(MKLOracle(paper_qnpkl.GramBank(kernels), truth, C=C), LevelSet(), rtol=1e-8).upper_bound
+    assert svm_value(np.tensordot(run.point, kernels, 1), truth, C) <= best * (1 + 5e-3)
 
 
-def test_the_noise_of_a_split_is_the_same_for_all_its_points_and_follows_the_features(tmp_path):
-    for split, (train, y, test, truth) in enumerate(paper_qnpkl._splits(QUICK, Options(tmp_path, splits=2), 25)):
-        rows, others = split_points(QUICK.y, split)
+def test_the_noise_of_a_split_is_the_same_for_all_its_points_and_follows_the_features():
+    for split in range(2):
+        train, y, test, truth = paper_qnpkl._points(QUICK, 25, 3, split)
+        rows, others = split_points(QUICK.y, 3 + split)
         old, new = standardized(QUICK.X[rows], QUICK.X[others])
         np.testing.assert_array_equal(train[:, :4], old)
         np.testing.assert_array_equal(test[:, :4], new)
         np.testing.assert_array_equal(y, QUICK.y[rows])
         np.testing.assert_array_equal(truth, QUICK.y[others])
-        assert abs(np.vstack((train, test))[:, 4:].mean()) < 0.1
-        assert np.vstack((train, test))[:, 4:].std() == pytest.approx(1.0, abs=0.1)
+        extra = np.random.default_rng((3, split)).normal(size=(120, 25))
+        np.testing.assert_array_equal(train[:, 4:], extra[rows])
+        np.testing.assert_array_equal(test[:, 4:], extra[others])

@@ -1,32 +1,27 @@
-"""What several experiments share: the sets, splits, folds, banks of RBF kernels, and a run with its seconds."""
+"""What several experiments share: the sets, folds, and banks of RBF kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from time import thread_time
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.datasets import Dataset, load
-from oracle_opt.driver import minimize
 from oracle_opt.errors import DataUnavailable
-from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.oracle import Oracle
 from oracle_opt.oracles import GramBank, RBFBank
-from oracle_opt.result import Result
 from oracle_opt.study.reproduce.repetitions import Options
 
+FOLDS = 5
 QUICK_POINTS, QUICK_FEATURES = 120, 4
 QUICK = (
     f"--quick: {QUICK_POINTS} points and {QUICK_FEATURES} features of wdbc alone, whose figures say nothing about the "
     "paper's"
 )
 HARDWARE = (
-    "seconds are processor seconds of one thread on the machine at hand, the paper's are its authors' (2009 to 2014): "
-    "ratios within a column compare, columns do not"
+    "seconds are those of the run, oracle, generator and bounds, by the wall clock and with one thread, on the machine "
+    "at hand; the paper's are its authors' (2009 to 2014): ratios within a column compare, columns do not"
 )
 
 
@@ -66,13 +61,12 @@ def sets_of(names: Mapping[str, str], options: Options) -> tuple[list[tuple[str,
     return found, notes
 
 
-def folds(y: Vector, count: int, seed: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield training and test rows of the first `count` of five shuffled stratified folds."""
+def fold(y: Vector, number: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Training and test rows of one of five shuffled stratified folds, 0 to 4."""
     from sklearn.model_selection import StratifiedKFold
 
-    splitter = StratifiedKFold(5, shuffle=True, random_state=seed)
-    for _, (train, test) in zip(range(count), splitter.split(y[:, None], y), strict=False):
-        yield train, test
+    train, test = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y[:, None], y))[number]
+    return train, test
 
 
 def standardized(X: Matrix, *others: Matrix) -> list[Matrix]:
@@ -87,16 +81,6 @@ def rbf_bank(Z: Matrix, n_kernels: int) -> GramBank:
     points = np.arange(len(Z))
     kernels = RBFBank.from_quantiles(Z, n_kernels).entries(points, points)
     return GramBank(kernels.transpose(2, 0, 1), check=False)
-
-
-def timed_run(oracle: Oracle, generator: QueryPointGenerator, **limits: Any) -> tuple[Result, float]:
-    """Minimize; give the result and the processor seconds of this thread."""
-    oracle.reset()
-    began = thread_time()
-    result = minimize(oracle, generator, **limits)
-    if result.status.name == "INTERRUPTED":
-        raise KeyboardInterrupt
-    return result, thread_time() - began
 
 
 def growth(sizes: Sequence[float], seconds: Sequence[float]) -> float:

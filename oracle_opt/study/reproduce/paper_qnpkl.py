@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import thread_time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import ObjectiveCut, Query
+from oracle_opt.cuts import Query
 from oracle_opt.datasets import Dataset, split_points
-from oracle_opt.driver import minimize
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.generators import LBFGS, SPG, QuasiNewton, ReducedGradient
+from oracle_opt.generators import LBFGS, SPG, FixedPoint, QuasiNewton, ReducedGradient
 from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MKLOracle, ProductBank, Regularizer
-from oracle_opt.result import Record
+from oracle_opt.problems import Instance
+from oracle_opt.problems.instance import Measure
+from oracle_opt.problems.kernel_instance import KernelOracle, share_right
 from oracle_opt.study.reproduce.common import HARDWARE, sets_of, standardized
+from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs, run_study
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
+from oracle_opt.study.reproduce.stopping_rules import UntilPlateau
+from oracle_opt.study.results import Results
 
 SETS = {"Sonar": "sonar", "Ionosphere": "ionosphere", "Pima": "pima"}
 SPLITS = 20
@@ -26,6 +31,11 @@ PLATEAU = 1e-4  # the paper's epsilon on the relative fall of the objective, whi
 WIDTH = 0.5  # gamma of the sum's Gaussians on standardized features
 NOISE = 25  # random features, section 5
 MAX_CALLS = 500
+RTOL = 5e-3
+PRODUCTS: dict[str, QueryPointGenerator] = {
+    "QN-PKL": UntilPlateau(QuasiNewton(), PLATEAU),
+    "L-BFGS": UntilPlateau(LBFGS(), PLATEAU),
+}
 NOTES = (
     f"random splits of 70 %, standardized features; C of {CONSTANTS} by 3-fold cross-validation of the SVM on each "
     "training part, for all methods: the paper states neither C nor its threshold, which is here a fall of less than "
@@ -52,24 +62,6 @@ class Unregularized(Regularizer):
         return np.zeros(d.shape)
 
 
-class Plateau:
-    """Callback that ends a descent at a step that gains less than a share of the value: Algorithm 1's threshold."""
-
-    def __init__(self, share: float) -> None:
-        self.share = share
-        self.best = np.inf
-
-    def __call__(self, record: Record) -> bool:
-        """Whether a gain was too small; trials that gain nothing do not count."""
-        cut = record.cut
-        assert isinstance(cut, ObjectiveCut)  # of an oracle that answers everywhere
-        if cut.value >= self.best:
-            return False
-        small = np.isfinite(self.best) and self.best - cut.value <= self.share * abs(self.best)
-        self.best = cut.value
-        return bool(small)
-
-
 def _uniform(train: NDArray[np.float64], y: Vector, test: NDArray[np.float64], C: float) -> Vector:
     """Predictions of the product with weights 1 / M, which is an SVM with one Gaussian kernel."""
     bank = ProductBank.from_points(train)
@@ -91,77 +83,63 @@ def _chosen(train: NDArray[np.float64], y: Vector, seed: int) -> float:
     return CONSTANTS[int(np.argmax(right))]
 
 
-def _product(
-    train: NDArray[np.float64], y: Vector, C: float, generator: QueryPointGenerator, regularizer: Regularizer
-) -> tuple[Callable[[NDArray[np.float64]], Vector], Vector, float]:
-    """Learn a product; its predictions of new points, its weights, its seconds."""
-    bank = ProductBank.from_points(train)
-    oracle = GMKLOracle(bank, y, regularizer, C=C, accuracy=1e-6)
-    began = thread_time()
-    start = np.full(bank.n_kernels, 1.0 / bank.n_kernels)
-    result = minimize(oracle, generator, start, max_calls=MAX_CALLS, callback=Plateau(PLATEAU))
-    seconds = thread_time() - began
-    cut = result.cut
-    assert isinstance(cut, ObjectiveCut)  # of an oracle that answers everywhere
-    return lambda new: oracle.predict(cut, new), cut.point, seconds
+def _points(dataset: Dataset, noise: int, split_seed: int, number: int) -> tuple[NDArray[np.float64], ...]:
+    """Training points of a split, their labels, test points, theirs; standardized, random features last."""
+    X, y = dataset.dense(), dataset.y
+    train, test = split_points(y, split_seed + number)
+    Z_train, Z_test = standardized(X[train], X[test])
+    if noise:
+        extra = np.random.default_rng((split_seed, number)).normal(size=(y.size, noise))
+        Z_train, Z_test = np.hstack((Z_train, extra[train])), np.hstack((Z_test, extra[test]))
+    return Z_train, y[train], Z_test, y[test]
 
 
-def _sum(train: NDArray[np.float64], test: NDArray[np.float64], y: Vector, C: float) -> tuple[Vector, Vector, float]:
-    """Learn a sum of one Gaussian a feature; predictions of the test points, weights, seconds."""
+def _sum(dataset: Dataset, noise: int, split_seed: int, number: int) -> Instance:
+    """A sum of one Gaussian a feature."""
+    train, y, test, truth = _points(dataset, noise, split_seed, number)
 
     def kernel(A: NDArray[np.float64], B: NDArray[np.float64], f: int) -> NDArray[np.float64]:
         return np.exp(-WIDTH * (A[:, f, None] - B[None, :, f]) ** 2)
 
     features = range(train.shape[1])
     bank = GramBank([kernel(train, train, f) for f in features], check=False)
-    oracle = MKLOracle(bank, y, C=C)
-    began = thread_time()
-    result = minimize(oracle, ReducedGradient(), rtol=5e-3, max_calls=MAX_CALLS)
-    seconds = thread_time() - began
-    cut = result.cut
-    assert isinstance(cut, ObjectiveCut)  # of an oracle that answers everywhere
-    return oracle.predict(cut, [kernel(test, train, f) for f in features]), cut.point, seconds
+    oracle = MKLOracle(bank, y, C=_chosen(train, y, split_seed))
+    return _measured(oracle, [kernel(test, train, f) for f in features], truth, noise)
 
 
-def _accuracy(predicted: Vector, y: Vector) -> float:
-    return 100 * float((predicted == y).mean())
+def _product(dataset: Dataset, noise: int, regularizer: Regularizer, split_seed: int, number: int) -> Instance:
+    """A product of one Gaussian a feature, from the weights 1 / M."""
+    train, y, test, truth = _points(dataset, noise, split_seed, number)
+    bank = ProductBank.from_points(train)
+    oracle = GMKLOracle(bank, y, regularizer, C=_chosen(train, y, split_seed), accuracy=1e-6)
+    return _measured(oracle, test, truth, noise, np.full(bank.n_kernels, 1.0 / bank.n_kernels))
 
 
-def _splits(dataset: Dataset, options: Options, noise: int) -> list[tuple[NDArray[np.float64], ...]]:
-    """Training points, their labels, test points, theirs; standardized, random features last."""
-    found: list[tuple[NDArray[np.float64], ...]] = []
-    X, y = dataset.dense(), dataset.y
-    for split in range(options.repeats(SPLITS)):
-        train, test = split_points(y, options.seed + split)
-        Z_train, Z_test = standardized(X[train], X[test])
-        if noise:
-            extra = np.random.default_rng((options.seed, split)).normal(size=(y.size, noise))
-            Z_train, Z_test = np.hstack((Z_train, extra[train])), np.hstack((Z_test, extra[test]))
-        found.append((Z_train, y[train], Z_test, y[test]))
-    return found
+def _measured(oracle: KernelOracle, test: Any, truth: Vector, noise: int, start: Vector | None = None) -> Instance:
+    """Measure test accuracy, and the share of the weights on the features that are not random."""
+    true = oracle.bank.n_kernels - noise
+    measures: dict[str, Measure] = {
+        "accuracy": partial(share_right, oracle, test, truth),
+        "true_share": lambda cut: float(cut.point[:true].sum() / cut.point.sum()),
+    }
+    return Instance(oracle, start, measures=measures)
 
 
 def table1(options: Options) -> Reproduced:
     """Accuracy and seconds."""
     sets, notes = sets_of(SETS, options)
+    sums = _runs(options, sets, "sum", _sum, (0,), {"MKL": ReducedGradient()}, notes)
+    methods = {**PRODUCTS, "SVM": FixedPoint()}
+    products = _runs(options, sets, "product", _product, (0, Unregularized()), methods, notes)
+    gmkl = {"GMKL": UntilPlateau(SPG(), PLATEAU)}
+    under_l1 = _runs(options, sets, "product under l1", _product, (0, LpRegularizer(1.0, power=1.0)), gmkl, notes)
     tally = Tally()
-    for label, dataset in sets:
-        for train, y, test, truth in _splits(dataset, options, 0):
-            C = _chosen(train, y, options.seed)
-            predicted, _, seconds = _sum(train, test, y, C)
-            tally.add(label, "accuracy %, MKL", _accuracy(predicted, truth))
-            tally.add(label, "seconds, MKL", seconds)
-            methods: tuple[tuple[str, QueryPointGenerator, Regularizer], ...] = (
-                ("QN-PKL", QuasiNewton(), Unregularized()),
-                ("L-BFGS", LBFGS(), Unregularized()),
-                ("GMKL", SPG(), LpRegularizer(1.0, power=1.0)),
-            )
-            for name, generator, regularizer in methods:
-                predict, _, seconds = _product(train, y, C, generator, regularizer)
-                tally.add(label, f"accuracy %, {name}", _accuracy(predict(test), truth))
-                tally.add(label, f"seconds, {name}", seconds)
-            tally.add(label, "accuracy %, SVM", _accuracy(_uniform(train, y, test, C), truth))
-        options.say(f"{label}: done")
+    both = {"accuracy %": "accuracy", "seconds": "seconds"}
+    for label, _ in sets:
+        add_runs(tally, label, sums, f"{label}, sum", both, ["MKL"], always=True)
+        add_runs(tally, label, products, f"{label}, product", both, PRODUCTS, always=True)
+        add_runs(tally, label, under_l1, f"{label}, product under l1", both, gmkl, always=True)
+        add_runs(tally, label, products, f"{label}, product", {"accuracy %": "accuracy"}, ["SVM"], always=True)
     notes += [
         f"{options.repeats(SPLITS)} splits",
         *NOTES,
@@ -173,18 +151,29 @@ def table1(options: Options) -> Reproduced:
 def table2(options: Options) -> Reproduced:
     """Accuracy, and share R of the weights on the true features, with 25 random features added."""
     sets, notes = sets_of(SETS, options)
+    sums = _runs(options, sets, "sum with noise", _sum, (NOISE,), {"MKL": ReducedGradient()}, notes)
+    products = _runs(options, sets, "product with noise", _product, (NOISE, Unregularized()), PRODUCTS, notes)
     tally = Tally()
-    for label, dataset in sets:
-        for train, y, test, truth in _splits(dataset, options, NOISE):
-            true = train.shape[1] - NOISE
-            C = _chosen(train, y, options.seed)
-            predicted, weights, _ = _sum(train, test, y, C)
-            tally.add(label, "accuracy %, MKL", _accuracy(predicted, truth))
-            tally.add(label, "R %, MKL", 100 * float(weights[:true].sum() / weights.sum()))
-            for name, generator in (("QN-PKL", QuasiNewton()), ("L-BFGS", LBFGS())):
-                predict, weights, _ = _product(train, y, C, generator, Unregularized())
-                tally.add(label, f"accuracy %, {name}", _accuracy(predict(test), truth))
-                tally.add(label, f"R %, {name}", 100 * float(weights[:true].sum() / weights.sum()))
-        options.say(f"{label}: done")
+    both = {"accuracy %": "accuracy", "R %": "true_share"}
+    for label, _ in sets:
+        add_runs(tally, label, sums, f"{label}, sum with noise", both, ["MKL"], always=True)
+        add_runs(tally, label, products, f"{label}, product with noise", both, PRODUCTS, always=True)
     notes += [f"{options.repeats(SPLITS)} splits", *NOTES, f"{NOISE} standard normal features; R in per cent"]
     return Reproduced(tally.rows(), tuple(notes))
+
+
+def _runs(
+    options: Options,
+    sets: list[tuple[str, Dataset]],
+    kind: str,
+    make: Callable[..., Instance],
+    arguments: tuple[object, ...],
+    methods: Mapping[str, QueryPointGenerator],
+    notes: list[str],
+) -> Results:
+    """Runs of the methods on one kind of problem, called "set, kind"."""
+    instances = {f"{label}, {kind}": Recipe(make, dataset, (*arguments, options.seed)) for label, dataset in sets}
+    seeds = range(options.repeats(SPLITS))
+    results, failed = run_study(options, "qnpkl", instances, methods, seeds, rtol=RTOL, max_calls=MAX_CALLS)
+    notes += failed
+    return results

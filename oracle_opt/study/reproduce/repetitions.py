@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oracle_opt.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from oracle_opt.study.analyses import Curves
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,11 @@ class Options:
     seed : int
         Seed of the random splits.
     jobs : int
-        Processes, for the experiments that are grids of runs; -1 stands for one per core.
+        Processes; -1 stands for one per core.
     say : callable
         Takes a line about what goes on.
+    progress : bool
+        Show a bar over the runs on the terminal.
 
     Raises
     ------
@@ -42,6 +48,7 @@ class Options:
     seed: int = 0
     jobs: int = 1
     say: Callable[[str], object] = lambda line: None
+    progress: bool = False
 
     def __post_init__(self) -> None:
         if self.splits is not None and self.splits < 1:
@@ -88,13 +95,13 @@ class Reproduced:
         At least one.
     notes : tuple of str
         What was cut, what differs from the paper and why.
-    draw : callable, optional
-        Writes the experiment's own figure to a path. Default: ours against the paper's.
+    figure : Curves, optional
+        The experiment's own figure. Default: ours against the paper's.
     """
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
-    draw: Callable[[Path], object] | None = None
+    figure: Curves | None = None
 
 
 @dataclass

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.files import atomic_file, atomic_text
+from oracle_opt.files import atomic_text
+from oracle_opt.study.reproduce.against_paper import against_paper
 from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
-from oracle_opt.study.reproduce.figures import draw_against
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, printed_figures
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Row
 
@@ -86,11 +86,8 @@ def reproduce(name: str, options: Options) -> Report:
     report = Report(name, experiment, outcome, lines, folder)
     atomic_text(folder / "table.csv", _csv(outcome.rows, printed))
     atomic_text(folder / "table.md", markdown(report))
-    draw = outcome.draw
-    if draw is None:
-        atomic_file(folder / "figure.png", lambda path: draw_against(path, outcome.rows, printed))
-    else:
-        atomic_file(folder / "figure.png", draw)
+    figure = outcome.figure or against_paper(name, outcome.rows, printed)
+    figure.save(folder / "figure.png", width="page")
     return report
 
 
