@@ -181,21 +181,24 @@ def reproduce(
         int | None, typer.Option(help="Random splits, or folds (at most 5).", show_default="as many as the paper")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes, for accpm-table1, -table2 and -figure1.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder; gets a folder NAME with table.csv, table.md, figure.png.")] = Path(
         "reproduction"
     ),
 ) -> None:
-    """Run an experiment of one of the papers on the data at hand, and print our figures beside the paper's."""
+    """Run an experiment of one of the papers on the data at hand, and print our figures beside the paper's.
+
+    Finished runs are kept in the folder: the same command again continues with what is missing. Ctrl-C is safe.
+    """
     console = _console()
     try:
         with _refusals():
             from oracle_opt.study.reproduce import Options, table_of_figures
             from oracle_opt.study.reproduce import reproduce as run_experiment
 
-            report = run_experiment(name, Options(out, quick, splits, seed, jobs, _say))
+            report = run_experiment(name, Options(out, quick, splits, seed, jobs, _say, True))
     except KeyboardInterrupt:
-        _say("interrupted")
+        _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
     console.print(table_of_figures(report))
     console.print(f"The paper: {report.experiment.claim}.", highlight=False, soft_wrap=True)

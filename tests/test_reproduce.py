@@ -12,7 +12,8 @@ from oracle_opt.cli import main
 from oracle_opt.datasets import load
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.generators import LBFGS, SPG, FixedPoint, Kelley, ProjectedGradient, SpectralBundle
-from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, paper_mixnorm, paper_spg, reproduce
+from oracle_opt.study import Results
+from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, paper_mixnorm, reproduce
 from oracle_opt.study.reproduce.against_paper import against_paper
 from oracle_opt.study.reproduce.common import fold, growth, rbf_bank, sets_of, standardized
 from oracle_opt.study.reproduce.experiment_runs import Recipe
@@ -186,7 +187,7 @@ def test_growth():
 
 
 def test_runs_are_kept_and_shared_by_the_tables_of_a_paper(tmp_path, monkeypatch):
-    """The sums of table 7 under p = 1.1 are those of table 2; nothing is run again, and nothing made."""
+    """Tables 2 and 7 have sums under p = 1.1 and 1.33 by PGD and SPG() in common; what is there is not made again."""
     options = Options(tmp_path, quick=True)
     first = reproduce("spg-table7", options)
     files = sorted((tmp_path / "spg-quick").rglob("*"))
@@ -195,10 +196,8 @@ def test_runs_are_kept_and_shared_by_the_tables_of_a_paper(tmp_path, monkeypatch
     assert again.outcome.rows == first.outcome.rows
     assert sorted((tmp_path / "spg-quick").rglob("*")) == files
     monkeypatch.undo()
-    made = []
-    monkeypatch.setattr(paper_spg.GMKLOracle, "reset", lambda self: made.append(self.regularizer.p))
     reproduce("spg-table2", options)
-    assert set(made) == {2.0}  # p = 1.1 and 1.33 are those of table 7
+    assert len(Results.read(tmp_path / "spg-quick")) == 2 * 5 + 3 * 3 - 2 * 2
 
 
 def test_processes_change_no_figure_but_seconds(tmp_path):

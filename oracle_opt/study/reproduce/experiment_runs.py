@@ -16,7 +16,6 @@ from oracle_opt.study.reproduce.repetitions import Options, Tally
 from oracle_opt.study.reproduce.stopping_rules import REACHED
 from oracle_opt.study.results import Results
 from oracle_opt.study.study import Study
-from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +88,10 @@ def run_study(
     if results.interrupted:
         raise KeyboardInterrupt
     lost = results.runs[results.runs["status"].isin((FAILED, REFUSED))]
-    notes = [f"failed: {run.instance}, {run.generator}, {run.seed}: {shown(run.message)}" for run in lost.itertuples()]
+    notes = [
+        f"failed: {run.instance}, {run.generator}, {run.seed}: {str(run.message).partition(chr(10))[0]}"
+        for run in lost.itertuples()
+    ]
     return results, notes
 
 
