@@ -4,6 +4,7 @@ from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.choose import choose_generator, explain_choice
 from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.fixed_point import FixedPoint
+from oracle_opt.generators.foreign_solver import ForeignSolver
 from oracle_opt.generators.kelley import Kelley
 from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
@@ -23,6 +24,7 @@ __all__ = [
     "AnalyticCenter",
     "Ellipsoid",
     "FixedPoint",
+    "ForeignSolver",
     "Kelley",
     "LevelSet",
     "MirrorDescent",

@@ -183,6 +183,8 @@ def minimize(
             where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
             problem.add_note(f"during oracle call {recorder.n_calls + 1}, {where}; `error.result` holds the run so far")
             raise
+        finally:
+            generator.finish()
 
 
 def _ask_again(log: Journal, oracle: Oracle) -> None:

@@ -7,12 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from enum import Enum
 from functools import partial
+from typing import Any
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, Minorant, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted, InvalidArgument
+from oracle_opt.words import literal
 
 
 class Step(Enum):
@@ -83,13 +85,16 @@ class QueryPointGenerator(ABC):
         """Say in a few words why this method cannot serve the domain; `None` if it can."""
         return None
 
+    def finish(self) -> None:  # noqa: B027 - a method that holds nothing has nothing to let go
+        """Let go of what a run holds, threads say: the driver calls it when a run is over, however it ended."""
+
     def parameters(self) -> dict[str, object]:
         """Return the constructor's arguments."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def __repr__(self) -> str:
         """Class and parameters: with these a run can be repeated."""
-        words = ", ".join(f"{name}={value!r}" for name, value in self.parameters().items())
+        words = ", ".join(f"{name}={literal(value)}" for name, value in self.parameters().items())
         return f"{type(self).__name__}({words})"
 
 
@@ -119,7 +124,7 @@ class SequentialGenerator(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start the coroutine."""
         self.center = None
-        self._coroutine = self.queries(domain, point)
+        self._coroutine: Generator[Vector | Query | Step, Any, str | None] = self.queries(domain, point)
         self._reason = f"{type(self).__name__} has finished"
         self._pending: Vector | Query | None = None
         self._start()
@@ -138,7 +143,7 @@ class SequentialGenerator(QueryPointGenerator):
 
     def tell(self, cut: Cut) -> Step:
         """Send the cut to the coroutine."""
-        if isinstance(cut, FeasibilityCut):
+        if isinstance(cut, FeasibilityCut) and FeasibilityCut not in self.takes:
             raise InvalidArgument(f"`cut` must be an objective cut: {type(self).__name__} takes no feasibility cuts")
         pending = self._pending.point if isinstance(self._pending, Query) else self._pending
         if pending is None or not (cut.point == pending).all():

@@ -24,6 +24,7 @@ from oracle_opt.cuts import Cut, Kind, Query
 from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
+from oracle_opt.words import literal
 
 __all__ = ["Entry", "Journal", "run_identity"]
 
@@ -169,7 +170,9 @@ class Journal:
 
 def run_identity(oracle: Oracle, generator: QueryPointGenerator, start: Vector, cuts: Sequence[Cut]) -> dict[str, str]:
     """What a journal must share with a run to be replayed in it."""
-    words = {name: repr(value) for name, value in generator.parameters().items() if not isinstance(value, np.ndarray)}
+    words = {
+        name: literal(value) for name, value in generator.parameters().items() if not isinstance(value, np.ndarray)
+    }
     arrays = {name: value for name, value in generator.parameters().items() if isinstance(value, np.ndarray)}
     told = [
         {name: value for name, value in cut_fields(cut).items() if not np.asarray(value).dtype.hasobject}

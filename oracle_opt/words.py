@@ -58,6 +58,13 @@ def shown(value: object) -> str:
     return f"{type(value).__name__}{size}"
 
 
+def literal(value: object) -> str:
+    """Return the `repr` of a parameter, the same in every process: a function by its name, no address in memory."""
+    if isinstance(value, FunctionType):
+        return f"{value.__module__}.{value.__qualname__}"
+    return ADDRESS.sub("", repr(value))
+
+
 def by_attributes(thing: object) -> str:
     """Return the class and the public attributes of an object whose attributes are its parameters: its ``__repr__``."""
     words = [f"{name}={shown(value)}" for name, value in vars(thing).items() if not name.startswith("_")]

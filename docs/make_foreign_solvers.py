@@ -1,0 +1,121 @@
+"""Run solvers of other libraries under the same counts as ours, and write the table of docs/foreign_solvers.md.
+
+    python docs/make_foreign_solvers.py
+
+It needs ellalgo and nsopy: pip install "oracle-opt[peers]".
+"""
+
+from pathlib import Path
+
+import numpy as np
+from make_gallery import splice
+from scipy import optimize
+
+from oracle_opt import minimize
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, ForeignSolver, Kelley, LevelSet, ProximalBundle, Subgradient
+from oracle_opt.problems import find
+
+PAGE = Path(__file__).parent / "foreign_solvers.md"
+PROBLEMS = ("max-affine(n=10, seed=0)", "max-quadratic(n=10, seed=0)", "max-quadratic(n=30, seed=0)")
+GAPS = (1e-2, 1e-4, 1e-6)
+
+
+def scipy_lbfgsb(function, start, domain):
+    """L-BFGS-B on a domain of bounds alone."""
+    bounds = optimize.Bounds(*domain.bounding_box())
+    return optimize.minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds).message
+
+
+def scipy_slsqp(function, start, domain):
+    """SLSQP on any domain with linear constraints."""
+    rows = domain.promised_polyhedron().linear_constraints()
+    matrix, rhs = rows.inequalities
+    constraints = []
+    if len(rhs):
+        constraints.append({"type": "ineq", "fun": lambda z: rhs - matrix @ z, "jac": lambda z: -matrix})
+    if len(rows.equality_rhs):
+        residual = {"fun": lambda z: rows.equality_matrix @ z - rows.equality_rhs, "jac": lambda z: rows.equality_matrix}
+        constraints.append({"type": "eq", **residual})
+    bounds = optimize.Bounds(rows.lower, rows.upper)
+    options = {"maxiter": 10_000, "ftol": 1e-12}
+    found = optimize.minimize(
+        function, start, jac=True, method="SLSQP", bounds=bounds, constraints=constraints, options=options
+    )
+    return found.message
+
+
+def ellalgo_ellipsoid(function, start, domain):
+    """The ellipsoid method with deep cuts; where it leaves the domain, the answer is a cut without a call."""
+    from ellalgo.cutting_plane import cutting_plane_optim
+    from ellalgo.ell import Ell
+    from ellalgo.ell_config import Options
+
+    class Assess:
+        def assess_optim(self, center, best):
+            nearest = domain.project(center)
+            outside = np.linalg.norm(center - nearest)
+            if outside > 1e-9:
+                return ((center - nearest) / outside, outside), None
+            value, subgradient = function(center)
+            if value < best:
+                return (subgradient, 0.0), value
+            return (subgradient, value - best), None
+
+    radius = 2 * domain.enclosing_ball()[1]
+    options = Options(max_iters=100_000, tolerance=1e-20)
+    return cutting_plane_optim(Assess(), Ell(radius**2, start), np.inf, options).status.name
+
+
+def nsopy_subgradient(function, start, domain):
+    """The projected subgradient method with steps 1/k."""
+    from nsopy.methods.subgradient import SubgradientMethod
+
+    method = SubgradientMethod(_three(function), domain.project, len(start), stepsize_rule="1/k", sense="min")
+    method.lambda_k = start
+    while True:
+        method.dual_step()
+
+
+def nsopy_universal(function, start, domain):
+    """Nesterov's universal primal gradient method, to an accuracy of 0.1."""
+    from nsopy.methods.universal import UniversalPGM
+
+    # `sense="max"` minimizes: nsopy 1.52 has the two senses of this method the wrong way round
+    method = UniversalPGM(_three(function), domain.project, len(start), epsilon=0.1, sense="max")
+    method.lambda_hat_k = start
+    while True:
+        method.dual_step()
+
+
+def _three(function):
+    """A function as nsopy wants it: what it returns first is the caller's own."""
+
+    def oracle(x):
+        value, subgradient = function(x)
+        return None, value, subgradient
+
+    return oracle
+
+
+GENERATORS = {
+    "`LevelSet()`": LevelSet(),
+    "`ProximalBundle()`": ProximalBundle(),
+    "`AnalyticCenter()`": AnalyticCenter(),
+    "`Kelley()`": Kelley(),
+    "`Ellipsoid()`": Ellipsoid(),
+    "`Subgradient()`": Subgradient(),
+    "scipy's L-BFGS-B": ForeignSolver(scipy_lbfgsb, prove=True),
+    "scipy's SLSQP": ForeignSolver(scipy_slsqp, prove=True),
+    "ellalgo's ellipsoid method": ForeignSolver(ellalgo_ellipsoid, prove=True),
+    "nsopy's subgradient method": ForeignSolver(nsopy_subgradient, prove=True),
+    "nsopy's universal gradient method": ForeignSolver(nsopy_universal, prove=True),
+}
+
+if __name__ == "__main__":
+    for name in PROBLEMS:
+        problem = find(name)[0]()
+        print(name, problem.oracle, problem.start)
+        for g, gen in GENERATORS.items():
+            r = minimize(problem.oracle, gen, problem.start, max_calls=500)
+            up = [next((k+1 for k in range(r.n_calls) if r.history.upper_bound[k]-problem.optimum <= gap*max(1,abs(problem.optimum))), None) for gap in GAPS]
+            print(f"{g:35} {r.status.name:10} {r.n_calls:4} {r.upper_bound-problem.optimum:9.2e} {r.relative_gap:9.2e}", [r.history.calls_to(x) for x in GAPS], up, r.message[:150])
