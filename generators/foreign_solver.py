@@ -56,7 +56,8 @@ class ForeignSolver(SequentialGenerator):
     A solver may call the function in the domain alone. Farther outside than rounding, the call raises an
     `InvalidArgument` inside the solver: give the solver the domain's bounds, let it project by ``domain.project``, or
     answer without a call where it leaves the domain. A point that is outside by rounding is asked at its projection. A
-    call at the same point as the last one gets the same answer, without another query; after a thousand of these the run ends as `Status.EXHAUSTED`.
+    call at the same point as the last one gets the same answer, without another query; after a thousand of these the
+    run ends as `Status.EXHAUSTED`.
 
     Without `prove` the driver's lower bounds are those of the last cut alone and of the cuts' average, in which the
     k-th has the weight k, as methods get better: Lacoste-Julien, Schmidt & Bach (2012), "A simpler approach to
@@ -78,6 +79,8 @@ class ForeignSolver(SequentialGenerator):
     'CONVERGED'
     """
 
+    _model: CuttingPlaneModel | None = None
+
     def __init__(self, solve: Solve, cuts: bool = False, prove: bool = False) -> None:
         self.solve = callback("solve", solve, "a function solve(function, start, domain)")
         self.cuts = flag("cuts", cuts)
@@ -95,12 +98,14 @@ class ForeignSolver(SequentialGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Forget the last run; the solver starts when the first question is asked."""
         self.finish()
-        self._model = CuttingPlaneModel(domain) if self.prove else None
+        if self.prove:
+            self._model = CuttingPlaneModel(domain)
         self._weight = 0.0
         super().reset(domain, point)
 
     def finish(self) -> None:
-        """End the solver's thread."""
+        """End the solver's thread, and forget the model."""
+        self._model = None
         coroutine = vars(self).pop("_coroutine", None)
         if coroutine is not None:
             coroutine.close()

@@ -61,6 +61,8 @@ def check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: 
         if k == calls // 2 and not isinstance(generator, SequentialGenerator):
             with ruled(subject, "a generator can be copied between calls", "see which attribute cannot be copied"):
                 others.append(copy.deepcopy(generator, {id(domain): domain}))  # which is no state of it
+    for one in (generator, *others):
+        one.finish()
     for now, before in handed:
         if changed(before, now):
             raise ConformanceError(
