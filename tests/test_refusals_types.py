@@ -160,6 +160,7 @@ CASES = {
             "entropic": "none bool",
         },
     ),
+    "ForeignSolver": Case(G.ForeignSolver, {"solve": square}, {"solve": "function class", "cuts": FLAG, "prove": FLAG}),
     "SpectralBundle": Case(G.SpectralBundle, takes={"proximal": "none number"}),
     "Subgradient": Case(G.Subgradient, takes={"polyak": FLAG, "scale": NUMBER}),
     # cones
