@@ -15,6 +15,7 @@ from big_results import big_results
 from small_results import small_results
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.study.report.costs_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, curve_text, levels, widths
 from oracle_opt.study.report.embedding import to_json
 from oracle_opt.study.report.thinning import kept_points, shortened
@@ -26,8 +27,8 @@ def data_of(page: str) -> dict:
     return json.loads(text)
 
 
-def read_levels(count: int, code: str) -> np.ndarray:
-    """The inverse of `curve_text`, written from its docstring."""
+def read_digits(code: str) -> list[int]:
+    """The inverse of `digits`, written from its docstring."""
     numbers, value, unit = [], 0, 1
     for character in code:
         digit = ALPHABET.index(character)
@@ -36,6 +37,12 @@ def read_levels(count: int, code: str) -> np.ndarray:
         if digit < BASE:
             numbers.append(value)
             value, unit = 0, 1
+    return numbers
+
+
+def read_levels(count: int, code: str) -> np.ndarray:
+    """The inverse of `curve_text`, likewise."""
+    numbers = read_digits(code)
     signed = [number // 2 if number % 2 == 0 else -(number + 1) // 2 for number in numbers]
     return np.cumsum(np.reshape(signed, (-1, count)), axis=1)
 
@@ -94,7 +101,7 @@ def test_every_run_is_there_with_its_numbers(page: str, results: Results) -> Non
         np.array(runs["upper_bound"], dtype=float), results.runs["upper_bound"].to_numpy(), rtol=1e-8
     )
     assert data["measures"][0][0] == "accuracy"
-    assert [generator["name"] for generator in data["generators"]] == list(dict.fromkeys(results.runs["generator"]))
+    assert [generator["name"] for generator in data["generators"]] == list(results.order)
     assert len({(generator["color"], generator["dash"]) for generator in data["generators"]}) == 5
 
 
@@ -133,12 +140,22 @@ def test_curves_are_read_back(page: str, results: Results) -> None:
 
 @pytest.mark.parametrize("tau", [0, 1, 2])
 def test_costs_are_the_first_calls_that_pass(page: str, results: Results, tau: int) -> None:
-    costs = data_of(page)["costs"]["certified"][tau]
+    costs = data_of(page)["tests"]["certified"]["tau"][tau]
     keys = ["instance", "generator", "seed"]
     passing = results.history[results.history["relative_gap"] <= results.tau[tau]]
     first = passing.groupby(keys)["call"].min()
-    for run, cost in zip(results.runs[keys].itertuples(index=False), costs["calls"], strict=True):
-        assert cost == first.get(tuple(run))
+    wanted = [first.get(tuple(run), -2) + 2 for run in results.runs[keys].itertuples(index=False)]
+    assert read_digits(costs["calls"]) == wanted
+    ends = passing.groupby(keys).head(1)
+    total = results.history.groupby(keys)[["oracle_seconds", "generator_seconds"]].cumsum().sum(axis=1)
+    seconds = {tuple(row[keys]): total[i] for i, row in ends.iterrows()}
+    for run, number in zip(
+        results.runs[keys].itertuples(index=False), read_digits(costs["total seconds"]), strict=True
+    ):
+        if number:
+            assert 10 ** ((number - LEVELS) * WIDTH) == pytest.approx(seconds[tuple(run)], rel=2.4e-4)
+        else:
+            assert tuple(run) not in seconds
 
 
 def test_a_big_study_stays_small_and_says_what_it_left_out(tmp_path: Path) -> None:
@@ -152,7 +169,7 @@ def test_a_big_study_stays_small_and_says_what_it_left_out(tmp_path: Path) -> No
     note = " ".join(data["notes"])
     kept = int(re.search(r"([\d,]+) are kept", note)[1].replace(",", ""))
     assert kept == sum(curve[0] for curve in data["curves"])
-    assert kept > 40 * 2000
+    assert kept > 30 * 2000
     assert "Messages of runs that converged or reached a limit are left out." in note
 
 

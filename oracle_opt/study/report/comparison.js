@@ -1,7 +1,14 @@
 // Gaps against cost, profiles, and tables of costs, of the chosen runs.
 
 const testWords = () => DATA.tests[state.test].words.replaceAll("{tau}", show(DATA.tau[state.tau], 2));
-const testSentence = () => `A run has solved its problem at the first cost at which ${testWords()} (test "${state.test}").`;
+
+function testSentence() {
+  const missing = leftOut();
+  return `A run has solved its problem at the first cost at which ${testWords()} (test "${state.test}"). ` +
+    (state.test === "more-wild" ? "The best value is that of any generator on this page, chosen or not. " : "") +
+    (missing ? `${count(missing, "problem")} ${missing === 1 ? "is" : "are"} left out: no minimum is known ten times as exactly as the accuracy. ` : "");
+}
+
 const costWords = () => COSTS[state.cost];
 
 // Relative gap against cost: a panel an instance, a few at a time.

@@ -25,7 +25,7 @@ const LOOK = new Map(DATA.generators.map((generator) => [generator.name, generat
 // What the reader has chosen. A hidden generator is not drawn and stays in the comparison; a generator that is not
 // chosen is out of it.
 const FILTERS = ["family", "instance", "generator", "seed"];
-const NAMES = Object.fromEntries(FILTERS.map((filter) => [filter, DATA.runs[filter].words]));
+const NAMES = { ...Object.fromEntries(FILTERS.map((filter) => [filter, DATA.runs[filter].words])), generator: GENERATORS };
 const state = {
   cost: "calls",
   tau: DATA.tau.reduce((best, tau, i) => (distance(tau) < distance(DATA.tau[best]) ? i : best), 0),
@@ -46,10 +46,29 @@ function chosenGenerators() {
   return GENERATORS.filter((name) => state.chosen.generator.has(name));
 }
 
+// Integers that are not negative, of a text in digits of two kinds: see curve_text.py.
+function integers(code) {
+  const { alphabet, base } = DATA.code, found = [];
+  let value = 0, unit = 1;
+  for (const character of code) {
+    const digit = alphabet.indexOf(character);
+    value += (digit % base) * unit;
+    unit *= base;
+    if (digit >= base) continue;
+    found.push(value);
+    [value, unit] = [0, 1];
+  }
+  return found;
+}
+
 // Cost at which the test first holds: infinite if it never does, undefined if the test cannot be applied to the run.
 function costOf(run, tau = state.tau, cost = state.cost, test = state.test) {
-  const value = entry(DATA.costs[test][tau][cost], run.index);
-  return value === null ? Infinity : value === -1 ? undefined : value;
+  const columns = DATA.tests[test].tau[tau];
+  if (typeof columns[cost] === "string") {
+    columns[cost] = integers(columns[cost]).map((number) => number === 0 ? Infinity : number === 1 ? undefined
+      : cost === "calls" ? number - 2 : 10 ** ((number - DATA.code["cost levels"]) * DATA.code["cost width"]));
+  }
+  return columns[cost][run.index];
 }
 
 // Problems, each an instance and a seed, with the costs of the chosen generators; a run that is missing is infinite.
@@ -62,6 +81,11 @@ function problemCosts(tau = state.tau, cost = state.cost, test = state.test) {
     problems.get(run.problem).set(run.generator, value);
   }
   return [...problems.values()];
+}
+
+// Problems among the chosen runs to which the test cannot be applied.
+function leftOut() {
+  return new Set(chosenRuns().filter((run) => costOf(run) === undefined).map((run) => run.problem)).size;
 }
 
 // Share of the values that are at most x, as steps from `left` to `right`.
@@ -80,13 +104,11 @@ function shares(values, left, right) {
 function profile() {
   const problems = problemCosts();
   const ratios = chosenGenerators().map((name) => [name, problems.map((costs) => {
-    const best = Math.min(...costs.values());
     const value = costs.get(name) ?? Infinity;
-    return value === Infinity ? Infinity : value / best;
+    return value === Infinity ? Infinity : value / Math.min(...costs.values());
   })]);
-  const right = 1.05 * Math.max(1.9, ...ratios.flatMap(([, values]) => values.filter(Number.isFinite)));
-  const series = problems.length ? ratios.map(([name, values]) => ({ name, ...shares(values, 1, right) })) : [];
-  return { series, problems: problems.length };
+  const right = 1.1 * greatest(ratios.map(([, values]) => values), 1.8);
+  return { series: problems.length ? ratios.map(([name, values]) => ({ name, ...shares(values, 1, right) })) : [], problems: problems.length };
 }
 
 // Shares of problems solved within a cost.
@@ -94,11 +116,13 @@ function dataProfile() {
   const problems = problemCosts();
   const costs = chosenGenerators().map((name) => [name, problems.map((found) => found.get(name) ?? Infinity)]);
   const finite = costs.flatMap(([, values]) => values.filter(Number.isFinite));
-  const left = finite.length ? Math.min(...finite) : 1;
-  const right = finite.length ? 1.05 * Math.max(...finite) : 10;
-  const series = problems.length ? costs.map(([name, values]) => ({ name, ...shares(values, left, right) })) : [];
-  return { series, problems: problems.length };
+  const left = state.cost !== "calls" && finite.length ? 0.9 * least(finite) : 1;
+  const right = 1.1 * greatest(costs.map(([, values]) => values), 1.8 * left);
+  return { series: problems.length ? costs.map(([name, values]) => ({ name, ...shares(values, left, right) })) : [], problems: problems.length };
 }
+
+const least = (values) => values.reduce((found, value) => Math.min(found, value), Infinity);
+const greatest = (lists, atLeast) => lists.flat().reduce((found, value) => (value < Infinity ? Math.max(found, value) : found), atLeast);
 
 // The text of a run's curves as columns: see curve_text.py.
 function curves(run) {
@@ -106,25 +130,13 @@ function curves(run) {
   const stored = DATA.curves[run.index];
   if (stored === null) return (run.curves = null);
   const [count, upper, lower, code] = stored;
-  const { alphabet, base, fine, coarse } = DATA.code;
-  const columns = [];
-  let column = [], level = 0, value = 0, unit = 1;
-  for (const character of code) {
-    const digit = alphabet.indexOf(character);
-    if (digit >= base) {
-      value += (digit - base) * unit;
-      unit *= base;
-      continue;
-    }
-    value += digit * unit;
-    level += value % 2 ? -(value + 1) / 2 : value / 2;
-    column.push(level);
-    [value, unit] = [0, 1];
-    if (column.length === count) {
-      columns.push(column);
-      [column, level] = [[], 0];
-    }
-  }
+  const { fine, coarse } = DATA.code, columns = [];
+  let level = 0;
+  integers(code).forEach((number, i) => {
+    if (i % count === 0) { level = 0; columns.push([]); }
+    level += number % 2 ? -(number + 1) / 2 : number / 2;
+    columns.at(-1).push(level);
+  });
   const [calls, gap, above, below, oracle, total] = columns;
   const number = (decades) => (found) => found === DATA.code.zero ? 0 : found === DATA.code.infinite ? Infinity
     : found === DATA.code.unknown ? NaN : 10 ** (found * decades);

@@ -1,4 +1,4 @@
-"""The curves of a run as a short text: differences of levels of logarithms, in digits of two kinds."""
+"""Numbers as short texts: levels of logarithms, or their differences, in digits of two kinds."""
 
 from __future__ import annotations
 
@@ -54,6 +54,18 @@ def levels(values: Vector, decades: float) -> NDArray[np.int64]:
     return found
 
 
+def digits(numbers: Sequence[int]) -> str:
+    """Write integers that are not negative, each in digits of base 44 from the lowest on; all but its last are raised.
+
+    Examples
+    --------
+    >>> from oracle_opt.study.report.curve_text import digits
+    >>> digits([0, 1, 43, 44])
+    '!#Lm#'
+    """
+    return "".join(map(_number, numbers))
+
+
 def curve_text(columns: Sequence[NDArray[np.int64]]) -> str:
     """Write columns of integers of one length, as differences from row to row.
 
@@ -65,8 +77,7 @@ def curve_text(columns: Sequence[NDArray[np.int64]]) -> str:
     Returns
     -------
     str
-        One column after the other. A difference d is the number 2 d, or -2 d - 1 if it is negative, in digits of base
-        44 from the lowest on; all but its last one are raised by 44.
+        One column after the other. A difference d is the number 2 d, or -2 d - 1 if it is negative, in `digits`.
 
     Examples
     --------
@@ -76,7 +87,7 @@ def curve_text(columns: Sequence[NDArray[np.int64]]) -> str:
     '$$(!j(!'
     """
     differences = np.concatenate([np.diff(column, prepend=0) for column in columns]) if len(columns) else np.zeros(0)
-    return "".join(_number(2 * d if d >= 0 else -2 * d - 1) for d in differences.tolist())
+    return digits([2 * d if d >= 0 else -2 * d - 1 for d in differences.tolist()])
 
 
 @cache

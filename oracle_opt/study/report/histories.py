@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,37 +53,6 @@ class Histories:
         starts = np.flatnonzero(self.first)
         before = np.repeat(total[starts] - seconds[starts], np.diff(np.append(starts, len(total))))
         found: Vector = np.maximum(total - before, 0.0)
-        return found
-
-    def costs(self, tau: Sequence[float]) -> list[dict[str, list[float | None]]]:
-        """Find what each run spent until its relative gap was at most each accuracy.
-
-        Parameters
-        ----------
-        tau : sequence of float
-            Accuracies.
-
-        Returns
-        -------
-        list of dict
-            One an accuracy: a column a cost, one number a run, None if it never was.
-        """
-        found = []
-        for accuracy in tau:
-            reached = np.flatnonzero(self.gap <= accuracy)
-            runs, place = np.unique(self.run[reached], return_index=True)
-            rows = reached[place]
-            costs: dict[str, list[float | None]] = {}
-            for name, spent, digits in (
-                ("calls", self.call, 10),
-                ("oracle seconds", self.oracle_seconds, 4),
-                ("total seconds", self.seconds, 4),
-            ):
-                column: list[float | None] = [None] * self.n_runs
-                for run, value in zip(runs.tolist(), spent[rows].tolist(), strict=True):
-                    column[run] = float(f"{value:.{digits}g}")
-                costs[name] = column
-            found.append(costs)
         return found
 
     def n_kept(self, step: float) -> int:

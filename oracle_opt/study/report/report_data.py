@@ -10,6 +10,7 @@ import numpy as np
 import oracle_opt
 from oracle_opt.study.plot_style import look
 from oracle_opt.study.records import KEY, RUN_COLUMNS
+from oracle_opt.study.report.costs_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, widths
 from oracle_opt.study.report.histories import Histories
 from oracle_opt.study.report.thinning import shortened
@@ -42,7 +43,9 @@ PLAIN = ("CONVERGED", "MAX_CALLS", "MAX_SECONDS")  # ends that say everything
 DASHES = {"-": "", "--": "7 3", "-.": "9 3 2 3", ":": "2 3"}  # matplotlib's names of styles, in pixels
 
 
-def report_data(results: Results, histories: Histories, title: str, step: float) -> dict[str, Any]:
+def report_data(
+    results: Results, histories: Histories, costs: dict[str, Any], title: str, step: float
+) -> dict[str, Any]:
     """Gather what the page shows.
 
     Parameters
@@ -51,6 +54,8 @@ def report_data(results: Results, histories: Histories, title: str, step: float)
         The runs.
     histories : Histories
         Their histories.
+    costs : dict
+        From `costs_data`.
     title : str
         Of the page.
     step : float
@@ -100,13 +105,9 @@ def report_data(results: Results, histories: Histories, title: str, step: float)
         "count": len(runs),
         "runs": columns,
         "measures": measures,
-        "generators": [
-            {"name": name} | dict(zip(("color", "dash"), _look(place), strict=True))
-            for place, name in enumerate(columns["generator"]["words"])
-        ],
-        "palette": [dict(zip(("color", "dash"), _look(place), strict=True)) for place in range(7)],
-        "tests": {"certified": {"words": "the proven relative gap is at most {tau}"}},
-        "costs": {"certified": histories.costs(results.tau)},
+        "generators": [{"name": name} | _look(place) for place, name in enumerate(results.order)],
+        "palette": [_look(place) for place in range(7)],
+        "tests": costs,
         "curves": curves,
         "code": {
             "alphabet": ALPHABET,
@@ -116,6 +117,8 @@ def report_data(results: Results, histories: Histories, title: str, step: float)
             "zero": ZERO,
             "infinite": INFINITE,
             "unknown": UNKNOWN,
+            "cost width": WIDTH,
+            "cost levels": LEVELS,
         },
         "notes": notes,
     }
@@ -138,8 +141,8 @@ def _number_column(column: pd.Series, digits: int) -> Any:
     return rounded[0] if len({repr(value) for value in rounded}) == 1 else rounded
 
 
-def _look(place: int) -> tuple[str, str]:
+def _look(place: int) -> dict[str, str]:
     """Color and dashes of a line, the ones it has in the figures for print."""
     color, style = look(place)
     dashes = DASHES[style] if isinstance(style, str) else " ".join(f"{1.8 * length:.3g}" for length in style[1])
-    return color, dashes
+    return {"color": color, "dash": dashes}

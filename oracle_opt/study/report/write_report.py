@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
+from oracle_opt.study.report.costs_data import costs_data
 from oracle_opt.study.report.embedding import make_page, to_json
 from oracle_opt.study.report.histories import Histories
 from oracle_opt.study.report.report_data import report_data
@@ -59,12 +60,12 @@ def write_report(results: Results, path: os.PathLike[str] | str, *, title: str |
         title = f"{_number_of(generators, 'generator')} on {_number_of(instances, 'instance')}"
     elif not isinstance(title, str):
         raise InvalidArgument(f"`title` must be a str, got {shown(title)}")
-    histories = Histories(results)
+    histories, costs = Histories(results), costs_data(results)
     page = b""
     for step in STEPS:
         if step < STEPS[-1] and histories.n_kept(step) * PER_POINT > LARGEST:
             continue
-        page = make_page(to_json(report_data(results, histories, title, step)), title)
+        page = make_page(to_json(report_data(results, histories, costs, title, step)), title)
         if len(page) < LARGEST:
             break
     target = Path(path)

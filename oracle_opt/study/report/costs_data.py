@@ -1,0 +1,81 @@
+"""What every run spent until it reached every accuracy, by every test that can be applied."""
+
+from __future__ import annotations
+
+from math import inf, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt.study.analyses.convergence import COSTS, GAPS, TESTS, run_paths
+from oracle_opt.study.report.curve_text import digits
+
+if TYPE_CHECKING:
+    from oracle_opt.study.results import Results
+
+NEVER, LEFT_OUT = 0, 1  # what stands for the cost of a run that never passes a test, or to which it cannot be applied
+WIDTH, LEVELS = (
+    2e-4,
+    60_002,
+)  # decades a level of seconds, 0.023 % off at most; added to levels, which 1e-9 s makes -45,000
+
+
+def costs_data(results: Results) -> dict[str, Any]:
+    """Find the costs of all runs.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+
+    Returns
+    -------
+    dict
+        Tests to their words, what they hold against the accuracy, and for every accuracy of the study a dictionary of
+        costs: `digits`, a number a run. Calls are 2 more than they are, seconds a level. Tests that no run passes are
+        left out, but for 'certified'.
+    """
+    found = {}
+    for test in TESTS:
+        if test == "single-cut" and "single_cut_gap" not in results.history.columns:
+            continue
+        columns = _reference_costs(results) if test == "reference" else _costs(results, test)
+        if test == "certified" or any(max(costs["calls"]) > LEFT_OUT for costs in columns):
+            texts = [{cost: digits(numbers) for cost, numbers in costs.items()} for costs in columns]
+            found[test] = {"words": TESTS[test], "gap": GAPS[test], "tau": texts}
+    return found
+
+
+def _costs(results: Results, test: str) -> list[dict[str, list[int]]]:
+    """A dictionary an accuracy."""
+    columns: list[dict[str, list[int]]] = [{} for _ in results.tau]
+    for cost in COSTS:
+        paths = run_paths(results, cost=cost, test=test, finest=min(results.tau))
+        for place, tau in enumerate(results.tau):
+            columns[place][cost] = [_number(path.cost_to(tau), cost) for path in paths]
+    return columns
+
+
+def _reference_costs(results: Results) -> list[dict[str, list[int]]]:
+    """The same with the known minima, of the problems where one is known ten times as exactly as the accuracy."""
+    runs = results.runs
+    share = (runs["optimum_error"] / np.maximum(1.0, runs["optimum"].abs())).astype(float)
+    exact = share.fillna(inf).groupby([runs["instance"], runs["seed"]]).transform("min")
+    columns = []
+    for tau in results.tau:
+        usable = (exact <= 0.1 * tau).to_numpy()
+        costs: dict[str, list[int]] = {cost: [LEFT_OUT] * len(runs) for cost in COSTS}
+        if usable.any():
+            kept = results if usable.all() else results.filter(where=lambda _, usable=usable: usable)
+            for cost, column in costs.items():
+                paths = run_paths(kept, cost=cost, test="reference", finest=tau)
+                for run, path in zip(np.flatnonzero(usable).tolist(), paths, strict=True):
+                    column[run] = _number(path.cost_to(tau), cost)
+        columns.append(costs)
+    return columns
+
+
+def _number(value: float, cost: str) -> int:
+    if value == inf:
+        return NEVER
+    return int(value) + 2 if cost == "calls" else max(2, round(log10(value) / WIDTH) + LEVELS)
