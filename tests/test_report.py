@@ -12,12 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from big_results import big_results
-from small_results import small_results
+from small_results import largest_of_pieces, small_results
 
+from oracle_opt import minimize
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.generators import AnalyticCenter
+from oracle_opt.study.analyses import Curves, Table
+from oracle_opt.study.localization import trace_localization
 from oracle_opt.study.report.costs_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, curve_text, levels, widths
 from oracle_opt.study.report.embedding import to_json
+from oracle_opt.study.report.extra_data import curves_data, table_data
 from oracle_opt.study.report.thinning import kept_points, shortened
 from oracle_opt.study.results import Results
 
@@ -267,3 +272,45 @@ def test_seeds_and_columns_of_other_types(results: Results, tmp_path: Path) -> N
     assert ["good", 1] in data["measures"]
     assert "words" not in dict(data["measures"])
     assert isinstance(pd.Series(data["runs"]["n"]).max(), int | np.integer)
+
+
+def test_figures_tables_and_runs_in_the_plane_are_added(results: Results, tmp_path: Path) -> None:
+    oracle = largest_of_pieces(2, 0)
+    run = minimize(oracle, AnalyticCenter(), rtol=1e-4, keep_cuts=True)
+    trace = trace_localization(run, oracle)
+    extra = {"Pairs": results.pairs(), "Costs": results.table(), "In the plane": trace}
+    data = data_of(results.report(tmp_path / "extra.html", extra=extra).read_text(encoding="utf-8"))
+    pairs, costs, plane = data["extra"]
+    assert [one["heading"] for one in data["extra"]] == list(extra)
+    wanted = extra["Pairs"].data
+    assert [panel["title"] for panel in pairs["panels"]] == list(dict.fromkeys(wanted["panel"]))
+    points = sum(len(series["x"]) for panel in pairs["panels"] for series in panel["series"])
+    assert points == len(wanted)
+    assert [column["title"] for column in costs["columns"]] == list(extra["Costs"].data.columns)
+    assert [column["compared"] for column in costs["columns"]] == [False] + [True] * 5
+    # every edge is found again from the one that stands in the page
+    for step, traced in zip(plane["steps"], trace.steps, strict=True):
+        lines = [line for line in plane["lines"] if line[0] <= step["call"]]
+        assert len(lines) == len(traced.lines)
+        for (call, moves, a, b, constant), line in zip(lines, traced.lines, strict=True):
+            assert (call, bool(moves)) == (line.call, line.kind == "objective")
+            assert constant + moves * step["upper"] == pytest.approx(line.offset, abs=1e-8)
+            assert (a, b) == pytest.approx(line.normal)
+    for bad, words in (({"a": 3}, "`extra` must hold"), ([trace], "`extra` must be a mapping")):
+        with pytest.raises(InvalidArgument, match=words):
+            results.report(tmp_path / "bad.html", extra=bad)  # type: ignore[arg-type]
+
+
+def test_long_curves_and_tables_are_thinned_and_say_so() -> None:
+    x = np.arange(2000.0)
+    frame = pd.DataFrame({"panel": "", "name": "a", "x": x, "y": x, "low": np.nan, "high": np.nan})
+    data = curves_data(Curves(frame, "t", "x", "y", "Words."))
+    (series,) = data["panels"][0]["series"]
+    assert len(series["x"]) == 500
+    assert series["x"][0] == 0
+    assert series["x"][-1] == 1999
+    assert "low" not in series
+    assert data["caption"] == "Words. Of curves with more than 500 points 500 are drawn."
+    data = table_data(Table(pd.DataFrame({"a": x}), "t", "Words."))
+    assert len(data["columns"][0]["values"]) == 500
+    assert data["caption"] == "Words. Of 2000 rows the first 500 are shown."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,9 @@ from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from oracle_opt.study.analyses import Curves, Table
+    from oracle_opt.study.localization_data import Localization
 
 
 class Results:
@@ -209,7 +212,13 @@ class Results:
         interrupted = any(results.interrupted for results in every)
         return Results(runs.drop(columns="_of").reset_index(drop=True), history, tau, interrupted=interrupted)
 
-    def report(self, path: os.PathLike[str] | str, *, title: str | None = None) -> Path:
+    def report(
+        self,
+        path: os.PathLike[str] | str,
+        *,
+        title: str | None = None,
+        extra: Mapping[str, Curves | Table | Localization] | None = None,
+    ) -> Path:
         """Write one HTML file with figures, tables, filters and every run, which opens without a network.
 
         Parameters
@@ -218,6 +227,9 @@ class Results:
             The file; one that is there is replaced.
         title : str, optional
             Heading of the page.
+        extra : mapping, optional
+            Headings to further sections: figures and tables that analyses return, and runs in two variables of
+            `trace_localization`, which the reader moves through call by call.
 
         Returns
         -------
@@ -227,13 +239,13 @@ class Results:
         Raises
         ------
         InvalidArgument
-            There are no runs.
+            There are no runs, or something in `extra` cannot be shown.
         OSError
             The file cannot be written.
         """
         from oracle_opt.study.report import write_report
 
-        return write_report(self, path, title=title)
+        return write_report(self, path, title=title, extra=extra)
 
     def _with(self, runs: pd.DataFrame) -> Results:
         """These runs alone."""

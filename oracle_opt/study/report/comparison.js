@@ -84,6 +84,37 @@ function dataProfileSection() {
   return part;
 }
 
+function targetSection() {
+  const part = section("targets", "Targets reached within a cost", () => {
+    const { series, problems, targets } = targetShares();
+    part.words.textContent = `The share of all pairs of a problem and a target that are reached within so many ${costWords()}: ${count(problems, "problem")} times ` +
+      `${targets} accuracies, five a decade from 1 to ${show(DATA.tau.at(-1), 2)}, of the proven relative gap. It has the whole way of all runs in one curve, not one accuracy alone. ` +
+      (DATA.thinned ? "It is made of the points of the histories that this page keeps. " : "") + "A run that failed or was refused reaches nothing.";
+    figure.show({ x: costWords(), y: "share of problems and targets", log_x: true, kind: "steps", range: [0, 1], panels: [{ series }] });
+  });
+  const figure = new Figure(part.content);
+  return part;
+}
+
+// One row a generator: the mean cost, and how the runs ended.
+function meanSection() {
+  const part = section("means", "Mean costs", () => {
+    const { rows, problems } = means();
+    const best = least(rows.map((row) => row.mean).filter(Number.isFinite));
+    const charged = state.cost === "calls" ? "calls" : "seconds";
+    part.words.textContent = `Shifted geometric means of the ${costWords()} over ${count(problems, "problem")}, exp(mean log max(1, t + 10)) − 10. ${testSentence()}` +
+      `A problem that is not solved is charged the limit of its runs in ${charged}, and counted apart: the mean of a generator that solves little says little.` +
+      (rows.some((row) => Number.isNaN(row.mean)) ? ` A dash: the runs had no limit in ${charged}.` : "");
+    const counts = ["solved", "unsolved", "failed", "refused", "missing"];
+    part.content.replaceChildren();
+    makeTable(part.content, { label: "Mean costs", page: 50,
+      rows: rows.map((row) => [row.name, row.mean, row.mean / best, ...counts.map((name) => row[name])]),
+      columns: [{ title: "generator", head: true, show: sample }, { title: "mean", number: true }, { title: "over the best", number: true },
+        ...counts.map((title) => ({ title, number: true }))] });
+  });
+  return part;
+}
+
 // Median cost of every generator on every instance.
 function costSection() {
   const part = section("costs", "Cost to the accuracy", () => {
@@ -95,7 +126,10 @@ function costSection() {
       return [instance, runs[0].n, ...cells];
     });
     part.words.textContent = `Median over the seeds of the ${costWords()}; the least of each row is bold. ${testSentence()} ` +
-      "Where a part of the runs did not, their number and that of all runs follow, and the median is infinite if half of them did not. A dash: no run.";
+      "Small numbers say how many of the runs solved it, where not all did; the median is infinite (∞) if half of them or more did not. A dash: no run.";
+    const some = rows.some((row) => row.slice(2).some((cell) => cell.unsolved));
+    const costWord = (cell) => make("span", {}, cell.key === null ? "–" : make(cell.best ? "b" : "span", {}, show(cell.key)),
+      some ? make("small", { class: "solved" }, cell.unsolved ? `${cell.runs - cell.unsolved}/${cell.runs}` : "") : null);
     part.content.replaceChildren();
     makeTable(part.content, { label: "Cost to the accuracy", rows, page: 25, columns: [
       { title: "instance", head: true, show: (name) => make("button", { type: "button", class: "link", title: "Show its gaps", click: () => showInstance(name) }, name) },
@@ -108,10 +142,4 @@ function costCell(runs) {
   const costs = runs.map((run) => costOf(run)).filter((value) => value !== undefined);
   if (!costs.length) return { key: null };
   return { key: median(costs), unsolved: costs.filter((value) => value === Infinity).length, runs: costs.length };
-}
-
-function costWord(cell) {
-  if (cell.key === null) return "–";
-  const number = make(cell.best ? "b" : "span", {}, show(cell.key));
-  return cell.unsolved ? make("span", {}, number, make("small", {}, ` ${cell.unsolved} of ${cell.runs} not`)) : number;
 }

@@ -71,58 +71,28 @@ function costOf(run, tau = state.tau, cost = state.cost, test = state.test) {
   return columns[cost][run.index];
 }
 
-// Problems, each an instance and a seed, with the costs of the chosen generators; a run that is missing is infinite.
-function problemCosts(tau = state.tau, cost = state.cost, test = state.test) {
-  const problems = new Map();
+// Problems, each an instance and a seed: the chosen runs by generator, their costs, and the limit of the runs, which is
+// what a problem that is not solved costs in means.
+function problemCosts() {
+  const problems = new Map(), limit = state.cost === "calls" ? "max_calls" : "max_seconds";
   for (const run of chosenRuns()) {
-    const value = costOf(run, tau, cost, test);
+    const value = costOf(run);
     if (value === undefined) continue;
-    if (!problems.has(run.problem)) problems.set(run.problem, new Map());
-    problems.get(run.problem).set(run.generator, value);
+    if (!problems.has(run.problem)) problems.set(run.problem, { costs: new Map(), runs: new Map(), limit: NaN });
+    const problem = problems.get(run.problem);
+    problem.costs.set(run.generator, value);
+    problem.runs.set(run.generator, run);
+    if (run[limit] !== null && !(run[limit] <= problem.limit)) problem.limit = run[limit];
   }
   return [...problems.values()];
 }
+
+const costIn = (problem, name) => problem.costs.get(name) ?? Infinity;
 
 // Problems among the chosen runs to which the test cannot be applied.
 function leftOut() {
   return new Set(chosenRuns().filter((run) => costOf(run) === undefined).map((run) => run.problem)).size;
 }
-
-// Share of the values that are at most x, as steps from `left` to `right`.
-function shares(values, left, right) {
-  const finite = values.filter(Number.isFinite).sort((a, b) => a - b);
-  const x = [...new Set([left, ...finite.filter((value) => value > left), right])].sort((a, b) => a - b);
-  let below = 0;
-  const y = x.map((value) => {
-    while (below < finite.length && finite[below] <= value) below += 1;
-    return below / values.length;
-  });
-  return { x, y };
-}
-
-// Dolan and Moré's performance profile: shares of problems solved within a multiple of the least cost.
-function profile() {
-  const problems = problemCosts();
-  const ratios = chosenGenerators().map((name) => [name, problems.map((costs) => {
-    const value = costs.get(name) ?? Infinity;
-    return value === Infinity ? Infinity : value / Math.min(...costs.values());
-  })]);
-  const right = 1.1 * greatest(ratios.map(([, values]) => values), 1.8);
-  return { series: problems.length ? ratios.map(([name, values]) => ({ name, ...shares(values, 1, right) })) : [], problems: problems.length };
-}
-
-// Shares of problems solved within a cost.
-function dataProfile() {
-  const problems = problemCosts();
-  const costs = chosenGenerators().map((name) => [name, problems.map((found) => found.get(name) ?? Infinity)]);
-  const finite = costs.flatMap(([, values]) => values.filter(Number.isFinite));
-  const left = state.cost !== "calls" && finite.length ? 0.9 * least(finite) : 1;
-  const right = 1.1 * greatest(costs.map(([, values]) => values), 1.8 * left);
-  return { series: problems.length ? costs.map(([name, values]) => ({ name, ...shares(values, left, right) })) : [], problems: problems.length };
-}
-
-const least = (values) => values.reduce((found, value) => Math.min(found, value), Infinity);
-const greatest = (lists, atLeast) => lists.flat().reduce((found, value) => (value < Infinity ? Math.max(found, value) : found), atLeast);
 
 // The text of a run's curves as columns: see curve_text.py.
 function curves(run) {

@@ -13,7 +13,20 @@ from math import isfinite, isnan
 import numpy as np
 
 # In this order: later files use names of earlier ones.
-SCRIPTS = ("core.js", "figure.js", "table.js", "controls.js", "overview.js", "comparison.js", "runs.js", "start.js")
+SCRIPTS = (
+    "core.js",
+    "shares.js",
+    "figure.js",
+    "pointer.js",
+    "table.js",
+    "controls.js",
+    "overview.js",
+    "comparison.js",
+    "runs.js",
+    "plane.js",
+    "extra.js",
+    "start.js",
+)
 
 
 def to_json(value: object) -> str:

@@ -27,12 +27,13 @@ class Figure {
   show(spec) {
     this.spec = spec;
     this.names = [...new Set(spec.panels.flatMap((panel) => panel.series.map((series) => series.name)))];
+    this.places = [...new Set([...(spec.order ?? []), ...this.names])];
     this.draw();
   }
 
   look(name) {
     if (LOOK.has(name)) return LOOK.get(name);
-    return OTHERS[this.names.indexOf(name) % OTHERS.length];
+    return OTHERS[this.places.indexOf(name) % OTHERS.length];
   }
 
   hidden(name) {
@@ -71,11 +72,12 @@ class Figure {
     return this.log[axis] ?? this.spec["log_" + axis] ?? false;
   }
 
-  // A logarithmic axis is offered where all values, or most, are positive.
+  // A logarithmic axis is offered where no value is negative, and most are positive.
   canBeLog(axis) {
     if (this.spec.range && axis === "y") return false;
     const values = this.values(axis);
-    return values.some((value) => value > 0) && values.filter((value) => value > 0).length >= 0.5 * values.length;
+    const positive = values.filter((value) => value > 0).length;
+    return positive > 0 && 2 * positive >= values.length && !values.some((value) => value < 0);
   }
 
   scaleButton(axis) {
@@ -106,7 +108,7 @@ class Figure {
     const log = this.isLog(axis);
     const range = axis === "y" ? this.spec.range : null;
     let values = range ?? this.values(axis, panels);
-    if (axis === "y" && this.spec.threshold) values = [...values, this.spec.threshold];
+    if (axis === "y" && Number.isFinite(this.spec.threshold)) values = [...values, this.spec.threshold];
     if (log) values = values.filter((value) => value > 0);
     let low = Infinity, high = -Infinity;
     for (const value of values) { low = Math.min(low, value); high = Math.max(high, value); }
@@ -114,10 +116,11 @@ class Figure {
     const warp = log ? Math.log10 : (value) => value;
     let [a, b] = [warp(low), warp(high)];
     if (b - a < 1e-12 * Math.max(1, Math.abs(a))) [a, b] = log ? [a - 0.5, b + 0.5] : [a - Math.max(0.5, 0.1 * Math.abs(a)), b + Math.max(0.5, 0.1 * Math.abs(b))];
-    else if (!range) { const pad = 0.03 * (b - a); a -= axis === "y" ? pad : 0; b += pad; }
+    else if (!range) { const pad = 0.03 * (b - a); a -= axis === "y" || this.spec.kind === "points" ? pad : 0; b += pad; }
     const place = (value) => from + ((warp(value) - a) / (b - a)) * (to - from);
     const room = Math.abs(to - from) / (axis === "x" ? 62 : 34);
-    return { log, place, ticks: log ? logTicks(a, b, room) : linearTicks(a, b, room), good: (value) => Number.isFinite(value) && (!log || value > 0) };
+    const raise = log ? (value) => 10 ** value : (value) => value;
+    return { log, place, low: raise(a), high: raise(b), ticks: log ? logTicks(a, b, room) : linearTicks(a, b, room), good: (value) => Number.isFinite(value) && (!log || value > 0) };
   }
 
   drawPanel(box, panel) {
@@ -140,8 +143,9 @@ class Figure {
     svg.append(shape("path", { class: "frame", d: `M${left} ${top}V${bottom}H${right}` }),
       shape("text", { class: "label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, this.spec.x),
       shape("text", { class: "label", x: 12, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(top + bottom) / 2})` }, this.spec.y));
-    const { threshold } = this.spec;
-    if (threshold && y.good(threshold)) svg.append(shape("path", { class: "threshold", d: `M${left} ${round(y.place(threshold))}H${right}` }));
+    const { threshold, diagonal } = this.spec;
+    if (diagonal) svg.append(shape("path", { class: "threshold", d: this.diagonal(x, y) }));
+    if (Number.isFinite(threshold) && y.good(threshold)) svg.append(shape("path", { class: "threshold", d: `M${left} ${round(y.place(threshold))}H${right}` }));
     const shown = panel.series.filter((series) => !this.hidden(series.name));
     for (const series of shown) if (series.low && this.spec.kind !== "points") this.band(svg, series, x, y);
     for (const series of shown) this.curve(svg, series, x, y);
@@ -151,6 +155,13 @@ class Figure {
     box.querySelector("svg")?.remove();
     box.insertBefore(svg, box.querySelector(".tip"));
     new Pointer(this, box, svg, shown, x, y, { left, right, top, bottom });
+  }
+
+  // The line of equal x and y, as far as both axes go.
+  diagonal(x, y) {
+    const low = Math.max(x.low, y.low), high = Math.min(x.high, y.high);
+    const points = Array.from({ length: 65 }, (_, i) => x.log ? low * (high / low) ** (i / 64) : low + ((high - low) * i) / 64);
+    return low < high ? `M${points.map((value) => `${round(x.place(value))} ${round(y.place(value))}`).join("L")}` : "";
   }
 
   curve(svg, series, x, y) {
@@ -202,77 +213,6 @@ class Figure {
     const used = columns.map((_, j) => rows.some((row) => row[j] !== undefined && row[j] !== ""));
     makeTable(this.numbers, { columns: columns.filter((_, j) => used[j]), rows: rows.map((row) => row.filter((_, j) => used[j])), page: 20 });
   }
-}
-
-// The line under the pointer, or moved by arrow keys, and the numbers there.
-class Pointer {
-  constructor(figure, box, svg, series, x, y, frame) {
-    Object.assign(this, { figure, box, svg, series, x, y, frame, at: -1 });
-    this.tip = box.querySelector(".tip");
-    this.xs = [...new Set(series.flatMap((one) => one.x.filter((value) => x.good(value))))].sort((a, b) => a - b);
-    this.mark = shape("g", { class: "mark" });
-    svg.append(this.mark);
-    svg.addEventListener("pointermove", (event) => this.nearest(event.clientX - svg.getBoundingClientRect().left));
-    svg.addEventListener("pointerdown", (event) => this.nearest(event.clientX - svg.getBoundingClientRect().left));
-    svg.addEventListener("pointerleave", () => this.hide());
-    svg.addEventListener("blur", () => this.hide());
-    svg.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  nearest(pixel) {
-    if (!this.xs.length || pixel < this.frame.left - 20) return this.hide();
-    let best = 0, least = Infinity;
-    this.xs.forEach((value, i) => {
-      const far = Math.abs(this.x.place(value) - pixel);
-      if (far < least) [best, least] = [i, far];
-    });
-    this.show(best);
-  }
-
-  key(event) {
-    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
-    if (event.key === "Escape" && this.at >= 0) { event.preventDefault(); this.hide(); }
-    if (step === undefined || !this.xs.length) return;
-    event.preventDefault();
-    const size = event.shiftKey ? Math.ceil(this.xs.length / 10) : 1;
-    this.show(Math.max(0, Math.min(this.xs.length - 1, this.at + step * size)));
-  }
-
-  show(i) {
-    this.at = i;
-    const value = this.xs[i], pixel = round(this.x.place(value)), { top, bottom } = this.frame;
-    const exact = this.figure.spec.kind === "points";
-    const rows = this.series.map((one) => {
-      const last = lastAtMost(one.x, value);
-      return { one, i: exact && one.x[last] !== value ? -1 : last };
-    }).filter((row) => row.i >= 0 && this.y.good(row.one.y[row.i]));
-    rows.sort((a, b) => b.one.y[b.i] - a.one.y[a.i]);
-    this.mark.replaceChildren(shape("path", { d: `M${pixel} ${top}V${bottom}` }), ...rows.map(({ one, i: j }) =>
-      shape("circle", { cx: pixel, cy: round(this.y.place(one.y[j])), r: 3.5, fill: ink(this.figure.look(one.name)) })));
-    const lines = rows.slice(0, 14).map(({ one, i: j }) => make("div", {},
-      shape("svg", { width: 18, height: 8, "aria-hidden": "true" }, shape("path", { d: "M1 4H17", ...stroke(this.figure.look(one.name)) })),
-      make("span", { class: "name" }, one.name), make("b", {}, show(one.y[j])),
-      one.low && Number.isFinite(one.low[j]) ? make("small", {}, ` ${show(one.low[j])} to ${show(one.high[j])}`) : null));
-    if (rows.length > 14) lines.push(make("div", {}, `and ${rows.length - 14} more`));
-    this.tip.replaceChildren(make("div", { class: "at" }, `${this.figure.spec.x}: ${show(value, 4)}`), ...lines);
-    this.tip.hidden = false;
-    const room = this.box.clientWidth - this.tip.offsetWidth - 4;
-    const beside = pixel + 14 > room ? pixel - 14 - this.tip.offsetWidth : pixel + 14;
-    this.tip.style.left = `${Math.max(4, Math.min(room, beside))}px`;
-    this.tip.style.top = `${this.svg.offsetTop + top + 6}px`;
-  }
-
-  hide() {
-    this.at = -1;
-    this.mark.replaceChildren();
-    this.tip.hidden = true;
-  }
-}
-
-function lastAtMost(xs, x) {
-  let found = -1;
-  for (let i = 0; i < xs.length && xs[i] <= x; i += 1) found = i;
-  return found;
 }
 
 const round = (value) => Math.round(10 * value) / 10;

@@ -44,7 +44,7 @@ DASHES = {"-": "", "--": "7 3", "-.": "9 3 2 3", ":": "2 3"}  # matplotlib's nam
 
 
 def report_data(
-    results: Results, histories: Histories, costs: dict[str, Any], title: str, step: float
+    results: Results, histories: Histories, fixed: dict[str, Any], title: str, step: float
 ) -> dict[str, Any]:
     """Gather what the page shows.
 
@@ -54,8 +54,8 @@ def report_data(
         The runs.
     histories : Histories
         Their histories.
-    costs : dict
-        From `costs_data`.
+    fixed : dict
+        What does not depend on the number of points: `tests` of `costs_data`, `extra` of `extra_data`.
     title : str
         Of the page.
     step : float
@@ -107,7 +107,6 @@ def report_data(
         "measures": measures,
         "generators": [{"name": name} | _look(place) for place, name in enumerate(results.order)],
         "palette": [_look(place) for place in range(7)],
-        "tests": costs,
         "curves": curves,
         "code": {
             "alphabet": ALPHABET,
@@ -120,8 +119,9 @@ def report_data(
             "cost width": WIDTH,
             "cost levels": LEVELS,
         },
+        "thinned": kept < total,
         "notes": notes,
-    }
+    } | fixed
 
 
 def _text_column(words: list[str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,19 +11,28 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
 from oracle_opt.study.report.costs_data import costs_data
 from oracle_opt.study.report.embedding import make_page, to_json
+from oracle_opt.study.report.extra_data import extra_data
 from oracle_opt.study.report.histories import Histories
 from oracle_opt.study.report.report_data import report_data
 from oracle_opt.study.report.thinning import STEPS
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
+    from oracle_opt.study.analyses import Curves, Table
+    from oracle_opt.study.localization_data import Localization
     from oracle_opt.study.results import Results
 
 LARGEST = 1_000_000  # bytes that the page shall have at most
 PER_POINT = 5.0  # bytes that a point of a history takes at least
 
 
-def write_report(results: Results, path: os.PathLike[str] | str, *, title: str | None = None) -> Path:
+def write_report(
+    results: Results,
+    path: os.PathLike[str] | str,
+    *,
+    title: str | None = None,
+    extra: Mapping[str, Curves | Table | Localization] | None = None,
+) -> Path:
     """Write a study as one HTML file: figures, tables, filters and every run.
 
     It opens in any browser of 2022 or later without a network, fetches nothing, and can be mailed or published.
@@ -35,6 +45,9 @@ def write_report(results: Results, path: os.PathLike[str] | str, *, title: str |
         File to write; one that is there is replaced.
     title : str, optional
         Heading of the page; default says how many generators ran on how many instances.
+    extra : mapping, optional
+        Headings to further sections: figures and tables that analyses of results return, and runs in two variables of
+        `trace_localization`, which the reader moves through call by call.
 
     Returns
     -------
@@ -44,7 +57,7 @@ def write_report(results: Results, path: os.PathLike[str] | str, *, title: str |
     Raises
     ------
     InvalidArgument
-        There are no runs.
+        There are no runs, or something in `extra` cannot be shown.
     OSError
         The file cannot be written.
 
@@ -60,12 +73,13 @@ def write_report(results: Results, path: os.PathLike[str] | str, *, title: str |
         title = f"{_number_of(generators, 'generator')} on {_number_of(instances, 'instance')}"
     elif not isinstance(title, str):
         raise InvalidArgument(f"`title` must be a str, got {shown(title)}")
-    histories, costs = Histories(results), costs_data(results)
+    fixed = {"extra": extra_data({} if extra is None else extra), "tests": costs_data(results)}
+    histories = Histories(results)
     page = b""
     for step in STEPS:
         if step < STEPS[-1] and histories.n_kept(step) * PER_POINT > LARGEST:
             continue
-        page = make_page(to_json(report_data(results, histories, costs, title, step)), title)
+        page = make_page(to_json(report_data(results, histories, fixed, title, step)), title)
         if len(page) < LARGEST:
             break
     target = Path(path)
