@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.study.analyses.convergence import COSTS, GAPS, TESTS, run_paths
+from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import digits
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def costs_data(results: Results) -> dict[str, Any]:
         left out, but for 'certified'.
     """
     found = {}
+    results = _coded(results)
     for test in TESTS:
         if test == "single-cut" and "single_cut_gap" not in results.history.columns:
             continue
@@ -44,6 +46,18 @@ def costs_data(results: Results) -> dict[str, Any]:
             texts = [{cost: digits(numbers) for cost, numbers in costs.items()} for costs in columns]
             found[test] = {"words": TESTS[test], "gap": GAPS[test], "tau": texts}
     return found
+
+
+def _coded(results: Results) -> Results:
+    """The same with numbers for names, which are sorted many times."""
+    import pandas as pd
+
+    runs, history = results.runs.copy(), results.history.copy()
+    for name in KEY:
+        both = pd.concat([runs[name], history[name]]).astype(str)
+        codes = pd.factorize(both)[0]
+        runs[name], history[name] = codes[: len(runs)], codes[len(runs) :]
+    return type(results)(runs, history, results.tau)
 
 
 def _costs(results: Results, test: str) -> list[dict[str, list[int]]]:
@@ -60,18 +74,22 @@ def _reference_costs(results: Results) -> list[dict[str, list[int]]]:
     """The same with the known minima, of the problems where one is known ten times as exactly as the accuracy."""
     runs = results.runs
     share = (runs["optimum_error"] / np.maximum(1.0, runs["optimum"].abs())).astype(float)
-    exact = share.fillna(inf).groupby([runs["instance"], runs["seed"]]).transform("min")
-    columns = []
+    exact = share.fillna(inf).groupby([runs["instance"], runs["seed"]]).transform("min").to_numpy()
+    columns = [{cost: [LEFT_OUT] * len(runs) for cost in COSTS} for _ in results.tau]
+    finest: dict[bytes, float] = {}  # accuracies at which the same problems can be used need one look at their runs
     for tau in results.tau:
-        usable = (exact <= 0.1 * tau).to_numpy()
-        costs: dict[str, list[int]] = {cost: [LEFT_OUT] * len(runs) for cost in COSTS}
-        if usable.any():
-            kept = results if usable.all() else results.filter(where=lambda _, usable=usable: usable)
-            for cost, column in costs.items():
-                paths = run_paths(kept, cost=cost, test="reference", finest=tau)
-                for run, path in zip(np.flatnonzero(usable).tolist(), paths, strict=True):
-                    column[run] = _number(path.cost_to(tau), cost)
-        columns.append(costs)
+        finest[(exact <= 0.1 * tau).tobytes()] = tau
+    for key, least in finest.items():
+        usable = exact <= 0.1 * least
+        if not usable.any():
+            continue
+        kept = results if usable.all() else results.filter(where=lambda _, usable=usable: usable)
+        for cost in COSTS:
+            paths = run_paths(kept, cost=cost, test="reference", finest=least)
+            for tau, column in zip(results.tau, columns, strict=True):
+                if (exact <= 0.1 * tau).tobytes() == key:
+                    for run, path in zip(np.flatnonzero(usable).tolist(), paths, strict=True):
+                        column[cost][run] = _number(path.cost_to(tau), cost)
     return columns
 
 

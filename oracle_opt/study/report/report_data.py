@@ -13,7 +13,7 @@ from oracle_opt.study.records import KEY, RUN_COLUMNS
 from oracle_opt.study.report.costs_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, widths
 from oracle_opt.study.report.histories import Histories
-from oracle_opt.study.report.thinning import shortened
+from oracle_opt.study.report.thinning import STEPS, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ DASHES = {"-": "", "--": "7 3", "-.": "9 3 2 3", ":": "2 3"}  # matplotlib's nam
 
 
 def report_data(
-    results: Results, histories: Histories, fixed: dict[str, Any], title: str, step: float
+    results: Results, histories: Histories, fixed: dict[str, Any], title: str, step: float | None
 ) -> dict[str, Any]:
     """Gather what the page shows.
 
@@ -58,8 +58,8 @@ def report_data(
         What does not depend on the number of points: `tests` of `costs_data`, `extra` of `extra_data`.
     title : str
         Of the page.
-    step : float
-        The improvement of the gap from which on a point is kept.
+    step : float or None
+        The improvement of the gap from which on a point is kept; `None` leaves the curves out.
 
     Returns
     -------
@@ -86,16 +86,7 @@ def report_data(
         for name in runs.columns
         if name not in RUN_COLUMNS and runs[name].dtype.kind in "fiub"
     ]
-    kept, total, curves = histories.curves(step)
-    fine, coarse = widths(step)
-    if kept < total:
-        notes.insert(
-            0,
-            f"Of {total:,} points of the histories {kept:,} are kept: the first, the last, and each by which the "
-            f"relative gap had improved by {100 * step:.3g} %. Final values and costs are of all points.",
-        )
-    rounding = 100 * (10 ** (fine / 2) - 1), 100 * (10 ** (coarse / 2) - 1)
-    notes.append("In curves gaps are rounded to {:.2g} %, bounds and seconds to {:.2g} %.".format(*rounding))
+    curves, thinned, widths_used = _curves(histories, step, notes)
     return {
         "title": title,
         "written": datetime.now(UTC).strftime("%d %B %Y"),
@@ -111,17 +102,33 @@ def report_data(
         "code": {
             "alphabet": ALPHABET,
             "base": BASE,
-            "fine": fine,
-            "coarse": coarse,
+            "fine": widths_used[0],
+            "coarse": widths_used[1],
             "zero": ZERO,
             "infinite": INFINITE,
             "unknown": UNKNOWN,
             "cost width": WIDTH,
             "cost levels": LEVELS,
         },
-        "thinned": kept < total,
+        "thinned": thinned,
         "notes": notes,
     } | fixed
+
+
+def _curves(histories: Histories, step: float | None, notes: list[str]) -> tuple[list[Any], bool, tuple[float, float]]:
+    """The curves, whether points are left out, and the widths of the levels; what the reader must know is noted."""
+    if step is None:
+        return [], False, widths(STEPS[0])
+    kept, total, curves = histories.curves(step)
+    fine, coarse = widths(step)
+    if kept < total:
+        notes.append(
+            f"Of {total:,} points of the histories {kept:,} are kept: the first, the last, and each by which the "
+            f"relative gap had improved by {100 * step:.3g} %. Final values and costs are of all points."
+        )
+    rounding = 100 * (10 ** (fine / 2) - 1), 100 * (10 ** (coarse / 2) - 1)
+    notes.append("In curves gaps are rounded to {:.2g} %, bounds and seconds to {:.2g} %.".format(*rounding))
+    return curves, kept < total, (fine, coarse)
 
 
 def _text_column(words: list[str]) -> dict[str, Any]:

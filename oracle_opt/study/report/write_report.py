@@ -75,9 +75,10 @@ def write_report(
         raise InvalidArgument(f"`title` must be a str, got {shown(title)}")
     fixed = {"extra": extra_data({} if extra is None else extra), "tests": costs_data(results)}
     histories = Histories(results)
+    room = LARGEST - len(make_page(to_json(report_data(results, histories, fixed, title, None)), title))
     page = b""
     for step in STEPS:
-        if step < STEPS[-1] and histories.n_kept(step) * PER_POINT > LARGEST:
+        if step < STEPS[-1] and histories.n_kept(step) * PER_POINT > room:
             continue
         page = make_page(to_json(report_data(results, histories, fixed, title, step)), title)
         if len(page) < LARGEST:
