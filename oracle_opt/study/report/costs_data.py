@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.study.analyses.convergence import COSTS, GAPS, TESTS, run_paths
 from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import digits
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from oracle_opt.study.results import Results
 
 NEVER, LEFT_OUT = 0, 1  # what stands for the cost of a run that never passes a test, or to which it cannot be applied
@@ -83,7 +87,7 @@ def _reference_costs(results: Results) -> list[dict[str, list[int]]]:
         usable = exact <= 0.1 * least
         if not usable.any():
             continue
-        kept = results if usable.all() else results.filter(where=lambda _, usable=usable: usable)
+        kept = results if usable.all() else results.filter(where=partial(_these, usable))
         for cost in COSTS:
             paths = run_paths(kept, cost=cost, test="reference", finest=least)
             for tau, column in zip(results.tau, columns, strict=True):
@@ -91,6 +95,10 @@ def _reference_costs(results: Results) -> list[dict[str, list[int]]]:
                     for run, path in zip(np.flatnonzero(usable).tolist(), paths, strict=True):
                         column[cost][run] = _number(path.cost_to(tau), cost)
     return columns
+
+
+def _these(wanted: NDArray[np.bool_], _: pd.DataFrame) -> NDArray[np.bool_]:
+    return wanted
 
 
 def _number(value: float, cost: str) -> int:
