@@ -61,7 +61,7 @@ def digits(numbers: Sequence[int]) -> str:
     --------
     >>> from oracle_opt.study.report.curve_text import digits
     >>> digits([0, 1, 43, 44])
-    '!#Lm#'
+    '!#QR#'
     """
     return "".join(map(_number, numbers))
 
