@@ -10,7 +10,6 @@ from pathlib import Path
 from oracle_opt.datasets import Dataset
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file, atomic_text
-from oracle_opt.problems.mkl import mkl_problem
 from oracle_opt.study.records import Limits
 from oracle_opt.study.results import Results
 from oracle_opt.study.study import Study
@@ -85,6 +84,8 @@ def compare(
         raise InvalidArgument(f"`datasets` must be at least one, with different names, got {names}")
     if isinstance(splits, bool) or not isinstance(splits, int) or splits < 1:
         raise InvalidArgument(f"`splits` must be an integer of at least 1, got {splits!r}")
+    from oracle_opt.problems.mkl import mkl_problem
+
     instances = {
         dataset.name: mkl_problem(dataset, train=train, C=C, seed=seed, name=dataset.name) for dataset in datasets
     }
