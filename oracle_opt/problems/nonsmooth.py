@@ -77,15 +77,16 @@ def _problem(
     wrong = error * max(1.0, abs(optimum))
     make = partial(_instance, f"nonsmooth/{name}", function, start, radius, optimum, wrong)
     return Problem(
-        f"nonsmooth/{name}", "nonsmooth", len(start), make, f"version 1, from {start}", optimum, wrong, source
+        f"nonsmooth/{name}", "nonsmooth", len(start), make, f"version 2, from {start}", optimum, wrong, source
     )
 
 
 def _instance(
     name: str, function: Function, start: list[float], radius: float, optimum: float, wrong: float, seed: int
 ) -> Instance:
+    # The ball is around the start: around 0, a method that asks for the center of its domain would find many minimizers
+    domain: Domain = FreeSpace(len(start), radius, start)
     # values of Polak2 overflow a little farther away than its box
-    domain: Domain = FreeSpace(len(start), radius=radius)
     if function is classic.polak2:
         domain = Box(np.r_[-radius, [-3.0] * 9], np.r_[radius, [3.0] * 9])
     return Instance(FunctionOracle(function, domain, name=name), np.array(start), optimum, wrong)
