@@ -12,7 +12,7 @@ import pytest
 import study_parts
 from small_results import largest_of_pieces
 
-from oracle_opt import Box, FunctionOracle, InvalidArgument, Status, StoreMismatch, minimize
+from oracle_opt import Box, FeasibilityCut, FunctionOracle, InvalidArgument, Status, StoreMismatch, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 from oracle_opt.problems import Instance, Problem
 from oracle_opt.study import Limits, Results, Study
@@ -123,6 +123,25 @@ def test_gaps_are_those_the_driver_stops_by(tmp_path) -> None:
         gaps = found.filter(generator=row.generator).history["relative_gap"].to_numpy()
         assert gaps[-1] == row.relative_gap <= 1e-4
         assert (gaps[:-1] > 1e-4).all()
+
+
+def test_a_run_that_has_seen_infeasible_points_alone_has_not_converged(tmp_path) -> None:
+    """Infinity minus minus infinity is no gap, whatever share of an infinite scale it is compared with."""
+
+    def function(z):
+        if z[0] < 0.7:
+            return FeasibilityCut(z, float(0.7 - z[0]), np.array([-1.0, 0.0]))
+        return float(z @ z), 2 * z
+
+    oracle = FunctionOracle(function, Box([0.0, 0.0], [1.0, 1.0]), gives={FeasibilityCut}, name="half")
+    results = Study({"half": oracle}, {"k": Kelley()}, tau=1e-6).run(tmp_path, jobs=1, progress=False)
+    alone = minimize(oracle, Kelley(), rtol=1e-6)
+    (run,) = results.runs.to_dict("records")
+    assert alone.history.step[0] == "feasibility"
+    assert (run["status"], run["n_calls"]) == ("CONVERGED", alone.n_calls)
+    assert run["upper_bound"] == alone.upper_bound == pytest.approx(0.49)
+    assert np.isinf(results.history["relative_gap"].iloc[0])
+    assert results.table(tau=1e-6).data["k"].iloc[0] == alone.n_calls
 
 
 def test_the_folder_grows_and_nothing_is_done_twice(tmp_path, monkeypatch) -> None:

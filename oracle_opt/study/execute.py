@@ -154,6 +154,8 @@ class _Watch:
         return self.converged_at is not None and ("single-cut" not in settings.until or self._closed(record.cut_bound))
 
     def _closed(self, lower: float) -> bool:
+        if not np.isfinite(self._upper):  # only infeasible points so far: there is no scale, and infinity is not close
+            return False
         scale = max(abs(self._upper), DECREASE * (self.first - self._upper))
         return bool(self._upper - lower <= self.settings.rtol * scale)
 
