@@ -15,6 +15,7 @@ from oracle_opt.oracles import GMKLOracle, LpRegularizer, MKLOracle, uci_bank
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 from oracle_opt.problems import find, memory, missing, mkl, suite
 from oracle_opt.problems.mkl import mkl_problem
+from oracle_opt.study import Limits, Study
 
 
 def made_up(name="moons", n=60, d=3, seed=0):
@@ -257,3 +258,15 @@ def test_runs_are_those_of_today():
         oracle.predict(known.cut, dataset.X[test]) == dataset.y[test]
     )
     assert instance.measures["n_kernels"](result.cut) == (known.point > 1e-3 * known.point.max()).sum()
+
+
+def test_large_data_sets_are_sent_to_processes(tmp_path):
+    """Arrays of more than 64 kB are pickled in another way than small ones."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 2)), 100, axis=1)
+    large = Dataset("large", X, made_up().y, tuple(map(str, range(200))), "", "")
+    assert X.nbytes > 1 << 16
+    study = Study([mkl_problem(large)], ["fixed-point", "level-set"], seeds=2, limits=Limits(calls=2))
+    results = study.run(tmp_path, jobs=2, progress=False)
+    assert set(results.runs["status"]) <= {"EXHAUSTED", "MAX_CALLS", "CONVERGED"}
+    assert (results.runs["accuracy"] > 0.2).all()

@@ -1,5 +1,6 @@
 """Experiments of the papers: quick runs of all, the file of printed figures, the files and tables written."""
 
+import pickle
 import re
 
 import numpy as np
@@ -13,10 +14,11 @@ from oracle_opt.datasets import load
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.generators import LBFGS, SPG, FixedPoint, Kelley, ProjectedGradient, SpectralBundle
 from oracle_opt.study import Results
+from oracle_opt.study.records import BLANK
 from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, paper_mixnorm, reproduce
 from oracle_opt.study.reproduce.against_paper import against_paper
 from oracle_opt.study.reproduce.common import fold, growth, rbf_bank, sets_of, standardized
-from oracle_opt.study.reproduce.experiment_runs import Recipe
+from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, all_figures, printed_figures
 from oracle_opt.study.reproduce.repetitions import Tally
 from oracle_opt.study.reproduce.report import ours, tables_of
@@ -184,6 +186,8 @@ def test_rbf_bank():
 
 def test_growth():
     assert growth([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
+    assert growth([1, 2, 4], [3.0, np.nan, 48.0]) == pytest.approx(2.0)
+    assert np.isnan(growth([1, 2], [3.0, np.nan]))
 
 
 def test_runs_are_kept_and_shared_by_the_tables_of_a_paper(tmp_path, monkeypatch):
@@ -210,15 +214,46 @@ def test_processes_change_no_figure_but_seconds(tmp_path):
 
 
 def test_failed_runs_are_counted_and_noted(tmp_path, monkeypatch):
+    def broken(self):
+        raise OSError("no light")
+
+    monkeypatch.setattr(paper_mixnorm.LevelSet, "ask", broken)
+    outcome = reproduce("mixnorm-figure2", Options(tmp_path, quick=True)).outcome
+    rows = [row for row in outcome.rows if "LevelSet" in row.quantity]
+    assert {(row.reached, row.runs) for row in rows} == {(0, 1)}
+    assert sum(row.reached for row in outcome.rows) == len(outcome.rows) - len(rows) == 9
+    assert (
+        sum(note.startswith("failed: wdbc, 10 kernels, LevelSet, 0: OSError: no light") for note in outcome.notes) == 1
+    )
+
+
+def test_an_experiment_of_failures_alone_says_why(tmp_path, monkeypatch):
     def broken(self, query):
         raise OSError("no light")
 
     monkeypatch.setattr(paper_mixnorm.MKLOracle, "query", broken)
-    outcome = reproduce("mixnorm-figure2", Options(tmp_path, quick=True)).outcome
-    assert {(row.reached, row.runs) for row in outcome.rows} == {(0, 1)}
-    assert (
-        sum(note.startswith("failed: wdbc, 10 kernels, LevelSet, 0: OSError: no light") for note in outcome.notes) == 1
-    )
+    with pytest.raises(RuntimeError, match=r"(?s)all runs failed.*Traceback.*OSError: no light"):
+        reproduce("mixnorm-figure2", Options(tmp_path, quick=True))
+
+
+def test_runs_that_count_always_are_those_without_an_exception():
+    runs = [
+        BLANK | {"instance": "a", "generator": "g", "seed": seed, "status": status, "message": message, "n_calls": 7}
+        for seed, (status, message) in enumerate(
+            [
+                ("CONVERGED", ""),
+                ("MAX_CALLS", ""),
+                ("EXHAUSTED", f"It is so: {REACHED}."),
+                ("FAILED", ""),
+                ("REFUSED", ""),
+            ]
+        )
+    ]
+    results = Results(pd.DataFrame(runs), pd.DataFrame({"instance": [], "generator": [], "seed": []}), (1e-2,))
+    for always, known in ((False, [7, np.nan, 7, np.nan, np.nan]), (True, [7, 7, 7, np.nan, np.nan])):
+        tally = Tally()
+        add_runs(tally, "row", results, "a", {"calls": "n_calls"}, ["g"], called="method", always=always)
+        np.testing.assert_array_equal(tally.values["row", "calls, method"], known)
 
 
 def test_ours_against_the_papers():
@@ -244,6 +279,7 @@ def test_ours_against_the_papers():
         ["seconds, one", 4.0, 1.0],
     ]
     assert not alone.diagonal
+    assert not len(against_paper("x", rows[2:3], printed).data)
 
 
 # Rules that end runs
@@ -279,6 +315,12 @@ def test_a_plateau_ends_at_a_small_gain():
     assert [plateau.ends(cut) for cut in cuts] == [False, False, False, False, True]
     plateau.reset(NonnegativeOrthant(1), np.ones(1))
     assert not plateau.ends(cuts[-1])
+
+
+def test_rules_can_be_sent_to_a_process_after_a_run():
+    rule = UntilPlateau(SPG(), 1e-3)
+    minimize(FunctionOracle(parabola, NonnegativeOrthant(3)), rule, np.full(3, 5.0), max_calls=3)
+    assert repr(pickle.loads(pickle.dumps(UntilPlateau(**rule.parameters())))) == repr(rule)
 
 
 def test_rules_are_those_of_the_other_generator_in_all_else():

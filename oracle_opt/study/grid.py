@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pickle import PickleBuffer
 from typing import Any
 
 from oracle_opt.errors import InvalidArgument
@@ -263,8 +264,8 @@ def _run_in_lanes(waiting: deque[Group], lanes: Sequence[_Lane], ledger: Ledger)
 class _Nowhere:
     """A file that takes everything and keeps nothing."""
 
-    def write(self, content: bytes) -> int:
-        return len(content)
+    def write(self, content: bytes | PickleBuffer) -> int:
+        return memoryview(content).nbytes  # large arrays come as buffers, which have no length
 
 
 def _check_pickling(argument: str, thing: object) -> None:

@@ -54,7 +54,7 @@ def against_paper(name: str, rows: tuple[Row, ...], printed: Mapping[tuple[str, 
     spreads = [
         part[["x", "y"]].to_numpy().max() / part[["x", "y"]].to_numpy().min()
         for _, part in data.groupby("panel")
-        if values.min() > 0
+        if (values > 0).all()
     ]
     wide = bool(spreads) and max(spreads) > WIDE
     return Curves(

@@ -84,5 +84,11 @@ def rbf_bank(Z: Matrix, n_kernels: int) -> GramBank:
 
 
 def growth(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """Exponent of the power law through the points, by least squares of the logarithms."""
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    """Exponent of the power law through the points, by least squares of the logarithms; NaN for fewer than two.
+
+    Seconds of NaN are left out.
+    """
+    known = np.isfinite(seconds)
+    if known.sum() < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(np.array(sizes)[known]), np.log(np.array(seconds)[known]), 1)[0])

@@ -20,6 +20,8 @@ from oracle_opt.study.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
+LOST = (FAILED, REFUSED)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recipe:
@@ -79,6 +81,8 @@ def run_study(
     ------
     KeyboardInterrupt
         Ctrl-C; finished runs are kept.
+    RuntimeError
+        All runs failed.
     """
     study = Study(instances, generators, seeds=tuple(seeds), limits=Limits(max_calls), tau=rtol)
     kind = "quick" if options.quick else "runs"
@@ -87,7 +91,10 @@ def run_study(
     results = study.run(options.folder / name, jobs=jobs, progress=options.progress)
     if results.interrupted:
         raise KeyboardInterrupt
-    lost = results.runs[results.runs["status"].isin((FAILED, REFUSED))]
+    lost = results.runs[results.runs["status"].isin(LOST)]
+    if len(lost) == len(results):
+        first = lost.iloc[0]
+        raise RuntimeError(f"all runs failed, the first one so: {first['traceback'] or first['message']}")
     notes = [
         f"failed: {run.instance}, {run.generator}, {run.seed}: {str(run.message).partition(chr(10))[0]}"
         for run in lost.itertuples()
@@ -129,7 +136,7 @@ def add_runs(
     called : str, optional
         What the paper calls the method; default is the name of the generator.
     always : bool
-        Count runs that did not reach the end, too.
+        Count runs that did not reach the end, too, if no exception ended them.
     """
     runs = results.runs[results.runs["instance"] == instance]
     for generator in generators:
@@ -137,5 +144,6 @@ def add_runs(
         for quantity, column in quantities.items():
             unit = 100.0 if quantity.endswith("%") else 1.0
             values = unit * part[column].to_numpy(dtype=float)
-            for value, ended in zip(values, reached(part), strict=True):
-                tally.add(row, f"{quantity}, {called or generator}", float(value) if ended or always else np.nan)
+            counted = ~part["status"].isin(LOST) if always else reached(part)
+            for value in np.where(counted, values, np.nan):
+                tally.add(row, f"{quantity}, {called or generator}", float(value))

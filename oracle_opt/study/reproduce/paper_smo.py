@@ -17,7 +17,7 @@ from oracle_opt.problems.kernel_instance import VANISHING_WEIGHT, kernel_instanc
 from oracle_opt.problems.memory import share_of_memory
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.reproduce.common import FOLDS, HARDWARE, fold, growth, sets_of, standardized
-from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs, run_study
+from oracle_opt.study.reproduce.experiment_runs import LOST, Recipe, add_runs, run_study
 from oracle_opt.study.reproduce.paper import printed_figures
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Row, Tally
 from oracle_opt.study.results import Results
@@ -164,7 +164,8 @@ def _curves(
     for p in OF_FIGURE_1:
         for solver in solvers:
             runs = results.runs[results.runs["generator"] == solver].set_index("instance")
-            seconds = runs.loc[[name(size, p) for size in sizes], "seconds"].to_numpy(dtype=float)
+            runs = runs.loc[[name(size, p) for size in sizes]]
+            seconds = runs["seconds"].where(~runs["status"].isin(LOST)).to_numpy(dtype=float)
             tally.add(f"{label}, p={p}", f"exponent of {unit}, {solver}", growth(sizes, seconds.tolist()))
             parts.append(points(f"{label}: {unit}", f"{solver}, p = {p}", np.array(sizes, dtype=float), seconds))
     return parts

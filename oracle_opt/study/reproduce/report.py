@@ -56,7 +56,8 @@ def reproduce(name: str, options: Options) -> Report:
     name : str
         One of `EXPERIMENTS`.
     options : Options
-        Its folder gets a folder of that name with `table.csv`, `table.md` and `figure.png`.
+        Its folder gets a folder of that name with `table.csv`, `table.md` and `figure.png`; no figure if no run got to
+        its end.
 
     Returns
     -------
@@ -87,7 +88,8 @@ def reproduce(name: str, options: Options) -> Report:
     atomic_text(folder / "table.csv", _csv(outcome.rows, printed))
     atomic_text(folder / "table.md", markdown(report))
     figure = outcome.figure or against_paper(name, outcome.rows, printed)
-    figure.save(folder / "figure.png", width="page")
+    if len(figure.data):
+        figure.save(folder / "figure.png", width="page")
     return report
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 
 import numpy as np
 
@@ -51,27 +52,28 @@ class EndedByRule(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Begin a run of the other."""
         self._domain, self._reached = domain, False
-        self.generator.reset(domain, point)
+        self._running = copy(self.generator)  # the one that was given stays as it was, and can be sent to a process
+        self._running.reset(domain, point)
 
     def ask(self) -> Vector | Query:
         """Ask what the other does, unless the rule holds."""
         if self._reached:
             raise Exhausted(REACHED)
-        return self.generator.ask()
+        return self._running.ask()
 
     def tell(self, cut: Cut) -> Step:
         """Tell the other, and look whether the rule holds."""
-        step = self.generator.tell(cut)
+        step = self._running.tell(cut)
         self._reached = isinstance(cut, ObjectiveCut) and self.ends(cut)
         return step
 
     def minorant(self) -> Minorant | None:
         """That of the other."""
-        return self.generator.minorant()
+        return self._running.minorant()
 
     def weight(self) -> float:
         """That of the other."""
-        return self.generator.weight()
+        return self._running.weight()
 
 
 class UntilStationary(EndedByRule):
