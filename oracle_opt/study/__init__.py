@@ -1,5 +1,6 @@
 """Studies: generators x instances x seeds, kept in a folder, summed up in tables and curves."""
 
+from oracle_opt.study.benchopt_export import export_benchopt
 from oracle_opt.study.compare import compare
 from oracle_opt.study.localization import trace_localization
 from oracle_opt.study.localization_data import CutLine, Localization, LocalizationStep
@@ -26,6 +27,7 @@ __all__ = [
     "Verdict",
     "compare",
     "generator_of",
+    "export_benchopt",
     "plot_localization",
     "read_study",
     "settle",
