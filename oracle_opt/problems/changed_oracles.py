@@ -1,0 +1,135 @@
+"""Oracles made of others: in other variables, or with noise that they state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from oracle_opt.answers.curvature import Curvature
+from oracle_opt.arrays import digest
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.domains import FreeSpace, NonnegativeOrthant
+from oracle_opt.oracle import Oracle
+from oracle_opt.problems.changes import ChangeOfVariables
+
+
+class ChangedOracle(Oracle):
+    """``f(T w)``: an oracle of f asked in the variables w.
+
+    Of what the answers carry curvature and feasibility cuts are given on. Where slopes are rounded, as those of a
+    rotation, values are lowered by what that can make over the domain, and the error says so.
+
+    Parameters
+    ----------
+    base : Oracle
+        Of f.
+    change : ChangeOfVariables
+    words : str
+        Tell this change from others.
+    """
+
+    def __init__(self, base: Oracle, change: ChangeOfVariables, words: str) -> None:
+        self.base, self.change, self.words = base, change, words
+        self.domain = change.new_domain(base.domain)
+        self.convex, self.stateless = base.convex, base.stateless
+        self.gives = base.gives & {Curvature, FeasibilityCut}
+
+    def query(self, query: Query) -> Cut:
+        """Ask the oracle at ``T w``."""
+        cut = self.base.query(replace(query, point=self.change.old(query.point)))
+        return self._half_space(cut, query) if isinstance(cut, FeasibilityCut) else self._minorant(cut, query)
+
+    def reset(self) -> None:
+        """Forget what the oracle remembers."""
+        self.base.reset()
+
+    def resume(self, cut: Cut) -> None:
+        """Take it up."""
+        self.base.resume(self.old(cut))
+
+    def old(self, cut: Cut) -> Cut:
+        """The cut in the variables of the oracle, as far as rounding lets it."""
+        point = self.change.old(cut.point)
+        if isinstance(cut, FeasibilityCut):
+            return replace(cut, point=point, normal=self.change.old_slope(cut.normal), further=())
+        return replace(cut, point=point, subgradient=self.change.old_slope(cut.subgradient), further=(), summands=())
+
+    def _half_space(self, cut: FeasibilityCut, query: Query) -> FeasibilityCut:
+        more = tuple(self._half_space(one, query) for one in cut.further)
+        return replace(cut, point=query.point, normal=self.change.new_slope(cut.normal), further=more)
+
+    def _minorant(self, cut: ObjectiveCut, query: Query) -> ObjectiveCut:
+        point, change = query.point, self.change
+        slope, wrong = change.new_slope(cut.subgradient), change.slope_error(cut.subgradient)
+        value, error = cut.value, cut.error
+        if wrong is not None:
+            lost = 2.0 * (float(wrong @ np.abs(point)) + self.domain.extent(wrong))
+            value, error = value - lost, error + 2.0 * lost
+        curvatures = [one for one in (cut.answer(Curvature),) if one is not None]
+        return ObjectiveCut(
+            point,
+            value,
+            slope,
+            error,
+            cut.lower_bound,
+            summands=tuple(self._minorant(one, query) for one in cut.summands) if wrong is None else (),
+            further=tuple(self._minorant(one, query) for one in cut.further),
+            answers=tuple(Curvature(np.ascontiguousarray(change.new_slope(one.factor))) for one in curvatures),
+            extras=cut.extras,
+        )
+
+    def identity(self) -> str:
+        """Words of the change, and the identity of the oracle."""
+        return f"{self.words} {self.base.identity()}, asked on {self.domain.identity()}"
+
+
+class NoisyOracle(Oracle):
+    """An oracle whose values and slopes are off, by amounts that its answers state as their error.
+
+    A slope is moved by a random vector d, if the domain is bounded, and the value lowered by at least the most that
+    ``d @ (z - point)`` is over it, so that the cut stays one of f. What is lost is at most the level of the noise
+    times ``max(1, abs(value))``, which is added to the error: bounds stay proofs, and how good they get is limited. The
+    noise depends on the point and the seed alone.
+
+    Parameters
+    ----------
+    base : Oracle
+    level : float
+        Above 0.
+    seed : int
+    """
+
+    def __init__(self, base: Oracle, level: float, seed: int) -> None:
+        self.base, self.level, self.seed = base, level, seed
+        self.domain, self.convex, self.stateless = base.domain, base.convex, base.stateless
+        self.gives = base.gives & {FeasibilityCut}
+
+    def query(self, query: Query) -> Cut:
+        """Ask the oracle, and spoil its answer."""
+        cut = self.base.query(query)
+        if isinstance(cut, FeasibilityCut):
+            return cut
+        point, most = query.point, self.level * max(1.0, abs(cut.value))
+        rng = np.random.default_rng([self.seed, int(digest(point), 16)])
+        share, moved = rng.uniform(0.0, 1.0), rng.normal(size=len(point))
+        if isinstance(self.domain, FreeSpace | NonnegativeOrthant) or not np.isfinite(self.domain.bounding_box()).all():
+            moved[:] = 0.0  # the set has no end: its extent is that of the promised part
+        # over the domain abs(moved @ (z - point)) is at most this
+        reach = self.domain.extent(moved) + float(np.abs(moved) @ np.abs(point))
+        moved *= 0.25 * most / reach if reach > 0 else 0.0
+        value = cut.value - 0.5 * most * (1.0 + 0.9 * share)
+        slope = cut.subgradient + moved
+        return ObjectiveCut(point, value, slope, cut.error + most, cut.lower_bound, extras=cut.extras)
+
+    def reset(self) -> None:
+        """Forget what the oracle remembers."""
+        self.base.reset()
+
+    def resume(self, cut: Cut) -> None:
+        """Take it up."""
+        self.base.resume(cut)
+
+    def identity(self) -> str:
+        """Level and seed, and the identity of the oracle."""
+        return f"noise of {self.level!r}, seed {self.seed}, on {self.base.identity()}"
