@@ -38,7 +38,7 @@ LONGEST = 60.0  # seconds that an answer may take
 
 
 class Browser:
-    """One page in a browser of its own; `console` holds what it complained about, `requests` what it fetched."""
+    """One page in a browser of its own; `console` holds what it complained about, `requests` what was fetched."""
 
     def __init__(self, folder: Path) -> None:
         assert PROGRAM is not None
@@ -59,6 +59,7 @@ class Browser:
         self.buffer, self.number, self.session = b"", 0, ""
         self.console: list[str] = []
         self.requests: list[str] = []
+        self.opened: set[str] = set()
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -120,6 +121,7 @@ class Browser:
         )
         self.resize(width, height)
         self.ask("Page.navigate", url="about:blank")
+        self.opened.add(path.resolve().as_uri())
         self.ask("Page.navigate", url=path.resolve().as_uri() + tail)
         self.until("document.readyState === 'complete' && document.querySelector('main > footer') !== null")
 

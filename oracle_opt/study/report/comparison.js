@@ -33,7 +33,7 @@ function gapSection() {
       make("button", { type: "button", disabled: page === pages - 1, click: turn(1) }, "Next")]));
     const shown = only ? [only] : instances.slice(page * size, (page + 1) * size);
     const panels = shown.map((name) => gapPanel(name));
-    part.words.textContent = `The proven relative gap, which no known minimum enters, after ${costWords()}. A curve is the geometric mean over the seeds, ` +
+    part.words.textContent = `The least proven relative gap so far, which no known minimum enters, against ${costWords()}. A curve is the geometric mean over the seeds, ` +
       "its band the range from their 10 % to their 90 % quantile; it begins where all of them have a finite gap, and a run that has ended keeps its last gap. " +
       `The dotted line is the accuracy ${show(DATA.tau[state.tau], 2)}. Gaps below 1e−16 are drawn there.`;
     figure.show({ x: costWords(), y: "relative gap", log_x: true, log_y: true, kind: "line", threshold: DATA.tau[state.tau], panels });
@@ -52,7 +52,7 @@ function gapPanel(instance) {
 }
 
 function meanGap(found) {
-  const paths = found.map((curve) => ({ x: curve[state.cost], y: curve.gap.map((gap) => Math.max(gap, SMALLEST)) }));
+  const paths = found.map((curve) => ({ x: curve[state.cost], y: curve.least.map((gap) => Math.max(gap, SMALLEST)) }));
   let x = [...new Set(paths.flatMap((path) => path.x))].sort((a, b) => a - b);
   if (x.length > 300) x = x.filter((_, i) => i % Math.ceil(x.length / 300) === 0 || i === x.length - 1);
   const table = x.map((at) => paths.map((path) => stepValue(path.x, path.y, at)));

@@ -115,9 +115,12 @@ function curves(run) {
     "oracle seconds": oracle.map(number(coarse)),
     "total seconds": total.map(number(coarse)),
     "gap": gap.map(number(fine)),
+    "least": [], // gap so far
     "upper": above.map(number(coarse)).map((more) => (more ? upper + more : upper)),
     "lower": below.map(number(coarse)).map((less) => (less ? lower - less : lower)),
   };
+  let least = Infinity;
+  for (const value of run.curves.gap) run.curves.least.push((least = value < least ? value : least));
   return run.curves;
 }
 

@@ -22,6 +22,7 @@ SCRIPTS = (
     "controls.js",
     "overview.js",
     "comparison.js",
+    "ranks.js",
     "runs.js",
     "plane.js",
     "extra.js",

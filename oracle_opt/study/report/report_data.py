@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oracle_opt.study.results import Results
 
 # Columns of the runs: as text that repeats, and as numbers with their digits.
-TEXTS = (*KEY[:2], "family", "status", "message", "traceback", "oracle", "method", "version", "machine")
+TEXTS = (*KEY[:2], "family", "status", "message", "traceback", "recipe", "oracle", "method", "version", "machine")
 NUMBERS = {
     "n": 10,
     "n_calls": 10,
@@ -38,7 +38,7 @@ NUMBERS = {
     "max_calls": 10,
     "max_seconds": 6,
 }
-BUDGETS = {"message": 40_000, "traceback": 100_000, "oracle": 60_000, "method": 40_000}  # characters
+BUDGETS = {"message": 40_000, "traceback": 100_000, "recipe": 40_000, "oracle": 40_000, "method": 40_000}  # characters
 PLAIN = ("CONVERGED", "MAX_CALLS", "MAX_SECONDS")  # ends that say everything
 DASHES = {"-": "", "--": "7 3", "-.": "9 3 2 3", ":": "2 3"}  # matplotlib's names of styles, in pixels
 
@@ -55,7 +55,8 @@ def report_data(
     histories : Histories
         Their histories.
     fixed : dict
-        What does not depend on the number of points: `tests` of `costs_data`, `extra` of `extra_data`.
+        What does not depend on the number of points: `tests` of `costs_data`, `extra` of `extra_data`, and
+        `areas` and `ranks`.
     title : str
         Of the page.
     step : float or None

@@ -57,6 +57,7 @@ function openRun(run) {
     ...Object.keys(DATA.tests).map((test) => [`Cost by the test "${test}"`, costLine(run, test)]),
     ...DATA.measures.map(([name, values]) => [name, show(entry(values, run.index), 4)]),
     ["Instance", `family ${run.family}, ${count(run.n ?? 0, "variable")}${run.oracle ? ": " + run.oracle : ""}`],
+    ["Made by", run.recipe],
     ["Generator", run.method],
     ["Limits", limits(run)],
     ["Machine", `${run.machine ?? ""}${run.version ? ", version " + run.version : ""}`],
@@ -71,7 +72,7 @@ function openRun(run) {
     return;
   }
   const x = found[state.cost];
-  body.append(make("h3", {}, "Gap"), make("p", { class: "text" }, `The proven relative gap after ${costWords()}, and the accuracy ${show(DATA.tau[state.tau], 2)}.`));
+  body.append(make("h3", {}, "Gap"), make("p", { class: "text" }, `The proven relative gap against ${costWords()}, and the accuracy ${show(DATA.tau[state.tau], 2)}.`));
   new Figure(body).show({ x: costWords(), y: "relative gap", log_x: true, log_y: true, kind: "steps", threshold: DATA.tau[state.tau],
     panels: [{ series: [{ name: run.generator, x, y: found.gap.map((gap) => Math.max(gap, SMALLEST)) }] }] });
   const window_ = zoom(found);

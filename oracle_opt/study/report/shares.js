@@ -51,7 +51,7 @@ function targetShares() {
 
 function costToGap(run, target) {
   const found = run.status === "FAILED" || run.status === "REFUSED" ? null : curves(run);
-  const place = found ? found.gap.findIndex((gap) => gap <= target * (1 + 1e-9)) : -1;
+  const place = found ? found.least.findIndex((gap) => gap <= target * (1 + 1e-9)) : -1;
   return place < 0 ? Infinity : found[state.cost][place];
 }
 

@@ -1,7 +1,8 @@
 // Put the sections on the page, and draw them.
 
 const gaps = gapSection();
-const sections = [overview(), gaps, profileSection(), dataProfileSection(), targetSection(), costSection(), meanSection(), ...DATA.extra.map(extraSection), failureSection(), runSection()];
+const sections = [overview(), gaps, profileSection(), dataProfileSection(), targetSection(), costSection(), meanSection(), areaSection(), rankSection(),
+  ...DATA.extra.map(extraSection), failureSection(), runSection()];
 
 function showInstance(name) {
   gaps.choose(name);

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
+from oracle_opt.study.report.analyses_data import areas_data, ranks_data
 from oracle_opt.study.report.costs_data import costs_data
 from oracle_opt.study.report.embedding import make_page, to_json
 from oracle_opt.study.report.extra_data import extra_data
@@ -73,7 +74,12 @@ def write_report(
         title = f"{_number_of(generators, 'generator')} on {_number_of(instances, 'instance')}"
     elif not isinstance(title, str):
         raise InvalidArgument(f"`title` must be a str, got {shown(title)}")
-    fixed = {"extra": extra_data({} if extra is None else extra), "tests": costs_data(results)}
+    fixed = {
+        "extra": extra_data({} if extra is None else extra),
+        "tests": costs_data(results),
+        "areas": areas_data(results),
+        "ranks": ranks_data(results),
+    }
     histories = Histories(results)
     room = LARGEST - len(make_page(to_json(report_data(results, histories, fixed, title, None)), title))
     page = b""
