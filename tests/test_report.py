@@ -280,8 +280,12 @@ def test_figures_tables_and_runs_in_the_plane_are_added(results: Results, tmp_pa
     trace = trace_localization(run, oracle)
     extra = {"Pairs": results.pairs(), "Costs": results.table(), "In the plane": trace}
     data = data_of(results.report(tmp_path / "extra.html", extra=extra).read_text(encoding="utf-8"))
-    pairs, costs, plane = data["extra"]
-    assert [one["heading"] for one in data["extra"]] == list(extra)
+    scatter, correlations, pairs, costs, plane = data["extra"]  # two of the trace that the histories have
+    assert [one["heading"] for one in data["extra"][2:]] == list(extra)
+    assert (scatter["kind"], scatter["heading"]) == ("points", "Accuracy and gap")
+    assert [panel["title"] for panel in scatter["panels"]] == ["pieces/2", "pieces/4", "pieces/6"]
+    wanted = results.correlations().data["correlation"]
+    assert correlations["columns"][2]["values"] == pytest.approx(wanted.to_list(), rel=1e-4, nan_ok=True)
     wanted = extra["Pairs"].data
     assert [panel["title"] for panel in pairs["panels"]] == list(dict.fromkeys(wanted["panel"]))
     points = sum(len(series["x"]) for panel in pairs["panels"] for series in panel["series"])
@@ -310,7 +314,7 @@ def test_long_curves_and_tables_are_thinned_and_say_so() -> None:
     assert series["x"][0] == 0
     assert series["x"][-1] == 1999
     assert "low" not in series
-    assert data["caption"] == "Words. Of curves with more than 500 points 500 are drawn."
+    assert data["caption"] == "Words. Of curves with more than 500 points only 500 are drawn."
     data = table_data(Table(pd.DataFrame({"a": x}), "t", "Words."))
     assert len(data["columns"][0]["values"]) == 500
     assert data["caption"] == "Words. Of 2000 rows the first 500 are shown."

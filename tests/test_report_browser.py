@@ -223,13 +223,13 @@ def test_figures_that_the_author_adds(browser: Browser, results: Results, tmp_pa
     for width in (1280, 390):
         browser.open(path, width)
         assert browser.run("document.documentElement.scrollWidth") == width
-        assert browser.run("document.querySelector('#extra-2 h2').textContent") == HOSTILE
-        assert browser.run(COUNT.format("#extra-1 .panel svg")) == len(extra["Pairs"].panels)
-        assert browser.run(COUNT.format("#extra-2 tbody tr")) == 3
+        assert browser.run("document.querySelector('#extra-4 h2').textContent") == HOSTILE
+        assert browser.run(COUNT.format("#extra-3 .panel svg")) == len(extra["Pairs"].panels)
+        assert browser.run(COUNT.format("#extra-4 tbody tr")) == 3
         for _ in range(2):
-            browser.click("#extra-3 .own .plain:nth-child(3)")
-        assert browser.run("document.querySelector('#extra-3 [role=status]').textContent").startswith("Call 3 of ")
-        edges = browser.run("[...document.querySelectorAll('#extra-3 .edge')].map((one) => one.getAttribute('d'))")
+            browser.click("#extra-5 .own .plain:nth-child(3)")
+        assert browser.run("document.querySelector('#extra-5 [role=status]').textContent").startswith("Call 3 of ")
+        edges = browser.run("[...document.querySelectorAll('#extra-5 .edge')].map((one) => one.getAttribute('d'))")
         assert len([edge for edge in edges if edge.count("L") == 1]) >= 3
         assert not [edge for edge in edges if "NaN" in edge]
 

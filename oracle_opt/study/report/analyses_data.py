@@ -1,19 +1,24 @@
-"""Areas and ranks of the whole study, which the page shows as the library computes them."""
+"""Areas, ranks and traces of the whole study, which the page shows as the library computes them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.result import COLUMNS
 from oracle_opt.study.analyses.convergence import COSTS
+from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import digits
+from oracle_opt.study.report.extra_data import curves_data, table_data
 
 if TYPE_CHECKING:
     from oracle_opt.study.results import Results
 
 AREAS = 10_000  # levels between 0 and 1
+MOST_TRACES, POINTS = 3, 6000  # traces shown, points of the figure of each
 
 
 def areas_data(results: Results) -> dict[str, Any]:
@@ -62,11 +67,44 @@ def ranks_data(results: Results) -> dict[str, list[dict[str, Any]]]:
     return {cost: [_ranks(results, cost, tau) for tau in results.tau] for cost in COSTS}
 
 
+def traces_data(results: Results) -> list[dict[str, Any]]:
+    """Make a figure and a table of each trace of the instances, such as an accuracy at every point asked.
+
+    Parameters
+    ----------
+    results : Results
+        The runs.
+
+    Returns
+    -------
+    list of dict
+        As of `extra_data`; of the first three traces that are known anywhere.
+    """
+    own = {*KEY, *COLUMNS, "relative_gap", "single_cut_gap"}
+    names = [name for name in results.history.columns if name not in own]
+    numbers = [
+        name for name in names if results.history[name].dtype.kind in "fiu" and results.history[name].notna().any()
+    ]
+    found: list[dict[str, Any]] = []
+    for name in numbers[:MOST_TRACES]:
+        try:
+            curves = results.accuracy(trace=name)
+            table = results.correlations(trace=name)
+        except InvalidArgument:  # known only where there is no finite gap: nothing to draw
+            continue
+        curves = replace(curves, caption=curves.caption.split(" Pearson's")[0])  # the table has the correlations
+        n_curves = len(curves.data[["panel", "name"]].drop_duplicates())
+        heading = f"{name[:1].upper()}{name[1:]} and gap"
+        found.append(curves_data(curves, max(10, POINTS // n_curves)) | {"heading": heading})
+        found.append(table_data(table) | {"heading": f"{heading}: correlations"})
+    return found
+
+
 def _ranks(results: Results, cost: str, tau: float) -> dict[str, Any]:
     try:
         ranks = results.ranks(cost=cost, tau=tau)
     except InvalidArgument as problem:
-        return {"refusal": str(problem)}
+        return {"refusal": str(problem).replace("`results`", "the study")}
     means = [round(mean, 4) for mean in ranks.data["mean_rank"].tolist()]
     pairs = ranks.pairs
     return {

@@ -159,6 +159,12 @@ function show(value, digits = 3) {
   return words.replaceAll("-", "−");
 }
 
+// A bound with as many digits as its neighbors in a column.
+function showBound(value) {
+  const words = Number.isFinite(value) ? value.toPrecision(9) : "";
+  return words && !words.includes("e") ? words.replace("-", "−") : show(value, 9);
+}
+
 // An element with its attributes (functions are listeners) and children; strings become text, never markup.
 function make(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);

@@ -16,6 +16,7 @@ import numpy as np
 SCRIPTS = (
     "core.js",
     "shares.js",
+    "axes.js",
     "figure.js",
     "pointer.js",
     "table.js",

@@ -56,22 +56,22 @@ def extra_data(extra: Mapping[str, Curves | Table | Localization]) -> list[dict[
     return found
 
 
-def curves_data(curves: Curves) -> dict[str, Any]:
-    """Make data of a figure; of more than 500 points of a curve that many, evenly spread, are kept."""
+def curves_data(curves: Curves, most: int = MOST) -> dict[str, Any]:
+    """Make data of a figure; of a curve with more than `most` points that many, evenly spread, are kept."""
     panels, thinned = [], False
     for panel in curves.panels:
         rows = curves.data[curves.data["panel"] == panel]
         series = []
         for name in (name for name in curves.names if (rows["name"] == name).any()):
             own = rows[rows["name"] == name]
-            if len(own) > MOST:
-                own, thinned = own.iloc[np.unique(np.linspace(0, len(own) - 1, MOST).astype(int))], True
+            if len(own) > most:
+                own, thinned = own.iloc[np.unique(np.linspace(0, len(own) - 1, most).astype(int))], True
             one: dict[str, Any] = {"name": str(name)} | {axis: _rounded(own[axis]) for axis in ("x", "y")}
             if own["low"].notna().any():
                 one |= {axis: _rounded(own[axis]) for axis in ("low", "high")}
             series.append(one)
         panels.append({"title": str(panel), "series": series})
-    more = f" Of curves with more than {MOST} points {MOST} are drawn." if thinned else ""
+    more = f" Of curves with more than {most} points only {most} are drawn." if thinned else ""
     return {
         "type": "curves",
         "title": curves.title,

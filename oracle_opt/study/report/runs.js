@@ -18,8 +18,8 @@ function runSection() {
     ["seed", (run) => Number(run.seed), { number: true }], ["status", (run) => run.status.toLowerCase().replaceAll("_", " "), {}],
     ["calls", (run) => run.n_calls, { number: true }], ["oracle s", (run) => run.oracle_seconds, { number: true }],
     ["generator s", (run) => run.generator_seconds, { number: true }], ["relative gap", (run) => run.relative_gap, { number: true }],
-    ["upper bound", (run) => run.upper_bound, { number: true, show: (value) => show(value, 9) }],
-    ["lower bound", (run) => run.lower_bound, { number: true, show: (value) => show(value, 9) }],
+    ["upper bound", (run) => run.upper_bound, { number: true, show: showBound }],
+    ["lower bound", (run) => run.lower_bound, { number: true, show: showBound }],
     ...DATA.measures.map(([name, values]) => [name, (run) => entry(values, run.index), { number: true, show: (value) => show(value, 4) }]),
   ];
   const search = make("input", { type: "search", placeholder: "words of instance, generator, status", "aria-label": "Search the runs", input: () => update() });
@@ -51,7 +51,7 @@ function openRun(run) {
     ["Status", `${run.status.toLowerCase().replaceAll("_", " ")}${run.message ? ": " + run.message : ""}`],
     ["Oracle calls", show(run.n_calls)],
     ["Seconds", `${show(run.oracle_seconds)} in the oracle, ${show(run.generator_seconds)} in the generator, ${show(run.seconds)} in all`],
-    ["Bounds", `${show(run.lower_bound, 9)} ≤ minimum ≤ ${show(run.upper_bound, 9)}`],
+    ["Bounds", `${showBound(run.lower_bound)} ≤ minimum ≤ ${showBound(run.upper_bound)}`],
     ["Relative gap", show(run.relative_gap)],
     ["Known minimum", run.optimum === null ? "" : `${show(run.optimum, 9)}, off by ${show(run.optimum_error, 2)} at most`],
     ...Object.keys(DATA.tests).map((test) => [`Cost by the test "${test}"`, costLine(run, test)]),

@@ -21,6 +21,9 @@ function start() {
   dialog.addEventListener("close", () => {
     if (location.hash.startsWith("#run-")) history.replaceState(null, "", location.pathname + location.search);
   });
+  for (const [event, whole] of [["beforeprint", true], ["afterprint", false]]) {
+    window.addEventListener(event, () => document.querySelectorAll(".table").forEach((box) => box.whole(whole)));
+  }
   followAddress();
 }
 

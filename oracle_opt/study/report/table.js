@@ -46,6 +46,8 @@ function makeTable(holder, { columns, rows, page = 50, sort = null, label = "" }
     return make(tag, { class: column.number ? "number" : column.wide ? "wide" : null, scope: column.head ? "row" : null }, shown);
   }
 
+  const rowsOfPage = page;
+  box.whole = (yes) => { page = yes ? 500 : rowsOfPage; start = 0; draw(); }; // on paper there are no pages to turn
   holder.append(box);
   draw();
   return { box, set(found) { current = found; start = 0; draw(); } };

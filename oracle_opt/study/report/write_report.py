@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
-from oracle_opt.study.report.analyses_data import areas_data, ranks_data
+from oracle_opt.study.report.analyses_data import areas_data, ranks_data, traces_data
 from oracle_opt.study.report.costs_data import costs_data
 from oracle_opt.study.report.embedding import make_page, to_json
 from oracle_opt.study.report.extra_data import extra_data
@@ -75,7 +75,7 @@ def write_report(
     elif not isinstance(title, str):
         raise InvalidArgument(f"`title` must be a str, got {shown(title)}")
     fixed = {
-        "extra": extra_data({} if extra is None else extra),
+        "extra": [*traces_data(results), *extra_data({} if extra is None else extra)],
         "tests": costs_data(results),
         "areas": areas_data(results),
         "ranks": ranks_data(results),
