@@ -45,6 +45,7 @@ def big_results(instances: int, seeds: int, generators: int, calls: int, seed: i
                 "traceback": "",
                 "n_calls": calls,
                 "oracle_seconds": history["oracle_seconds"].sum(),
+                "processor_seconds": history["oracle_seconds"].sum(),
                 "generator_seconds": history["generator_seconds"].sum(),
                 "seconds": history["oracle_seconds"].sum() + history["generator_seconds"].sum(),
                 "start_value": upper[0],

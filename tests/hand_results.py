@@ -64,6 +64,7 @@ def hand_results(
             "oracle_seconds": float(frame["oracle_seconds"].sum()),
             "generator_seconds": float(frame["generator_seconds"].sum()),
             "seconds": 2.0 * n,
+            "processor_seconds": 2.0 * n,
             "start_value": float(up[0]) if n else np.nan,
             "upper_bound": float(up[-1]) if n else np.nan,
             "lower_bound": 1.0,

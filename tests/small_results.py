@@ -62,6 +62,7 @@ def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Re
                         "oracle_seconds": result.oracle_seconds,
                         "generator_seconds": result.generator_seconds,
                         "seconds": 1.1 * (result.oracle_seconds + result.generator_seconds),
+                        "processor_seconds": result.oracle_seconds + result.generator_seconds,
                         "start_value": float(history["value"].iloc[0]),
                         "upper_bound": result.upper_bound,
                         "lower_bound": result.lower_bound,

@@ -20,7 +20,7 @@ from oracle_opt.study.records import FAILED, KEY, REFUSED, RUN_COLUMNS
 
 INSTANCES = {f"pieces {n}": largest_of_pieces(n, 0) for n in (2, 4)}
 GENERATORS = ("level-set", "kelley(chebyshev=True)", "newton-bundle")
-TIMES = ["oracle_seconds", "generator_seconds", "seconds"]
+TIMES = ["oracle_seconds", "generator_seconds", "seconds", "processor_seconds"]
 
 
 def run(study: Study, folder, **how) -> Results:
@@ -96,6 +96,7 @@ def test_measures_traces_points_and_start(tmp_path) -> None:
     assert row.n_calls >= 5
     assert row.seconds < 0.02 * row.n_calls  # the traces' time is charged to nobody
     assert row.oracle_seconds + row.generator_seconds <= row.seconds
+    assert 0 < row.processor_seconds < 1.1 * row.seconds + 0.01
 
 
 def test_until_the_single_cut_gap_has_closed(tmp_path) -> None:

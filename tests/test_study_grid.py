@@ -52,7 +52,9 @@ def study(**options) -> Study:
 
 def numbers(results: Results) -> pd.DataFrame:
     """All that does not depend on the clock."""
-    runs = results.runs.drop(columns=["oracle_seconds", "generator_seconds", "seconds", "machine", "version"])
+    runs = results.runs.drop(
+        columns=["oracle_seconds", "generator_seconds", "seconds", "processor_seconds", "machine", "version"]
+    )
     history = results.history.drop(columns=["oracle_seconds", "generator_seconds"])
     both = history.merge(runs, on=list(KEY), suffixes=("", "_of_run"), how="outer")
     return both.sort_values([*KEY, "call"], ignore_index=True)

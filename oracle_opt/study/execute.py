@@ -6,7 +6,7 @@ import platform
 import threading
 from dataclasses import dataclass
 from functools import cache
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,13 +129,13 @@ class _Watch:
         self.converged_at: int | None = None
         self.traces: dict[str, list[float]] = {name: [] for name in instance.traces}
         self.points: list[Vector] = []
-        self.seconds = 0.0
-        self._began, self._here = perf_counter(), 0.0  # seconds spent in this callback are charged to nobody
+        self.seconds = self.processor_seconds = 0.0
+        self._clocks = perf_counter(), thread_time()  # put forward by what is spent here, which is charged to nobody
         self._upper = np.inf
 
     def __call__(self, record: Record) -> bool:
         cut, settings = record.cut, self.settings
-        now = perf_counter()
+        now = perf_counter(), thread_time()
         if isinstance(cut, ObjectiveCut):
             if np.isnan(self.first):
                 self.first = cut.value
@@ -143,14 +143,15 @@ class _Watch:
                 self.best = cut
         self._upper = record.upper_bound
         if self.converged_at is None:
-            self.seconds = now - self._began - self._here
+            self.seconds, self.processor_seconds = (t - began for t, began in zip(now, self._clocks, strict=True))
             if self._closed(record.lower_bound):
                 self.converged_at = record.call
         for name, trace in self.instance.traces.items():
             self.traces[name].append(trace(cut) if isinstance(cut, ObjectiveCut) else np.nan)
         if settings.keep_points:
             self.points.append(cut.point)
-        self._here += perf_counter() - now
+        spent = perf_counter() - now[0], thread_time() - now[1]
+        self._clocks = self._clocks[0] + spent[0], self._clocks[1] + spent[1]
         return self.converged_at is not None and ("single-cut" not in settings.until or self._closed(record.cut_bound))
 
     def _closed(self, lower: float) -> bool:
@@ -201,6 +202,7 @@ def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any
         "oracle_seconds": float(history.oracle_seconds[:n_calls].sum()),
         "generator_seconds": float(history.generator_seconds[:n_calls].sum()),
         "seconds": watch.seconds,
+        "processor_seconds": watch.processor_seconds,
         "start_value": watch.first,
     }
     if n_calls:

@@ -26,6 +26,7 @@ BLANK: dict[str, Any] = {
     "oracle_seconds": 0.0,
     "generator_seconds": 0.0,
     "seconds": 0.0,
+    "processor_seconds": 0.0,
     "start_value": nan,
     "upper_bound": inf,
     "lower_bound": -inf,

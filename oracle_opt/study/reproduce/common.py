@@ -20,8 +20,8 @@ QUICK = (
     "paper's"
 )
 HARDWARE = (
-    "seconds are those of the run, oracle, generator and bounds, by the wall clock and with one thread, on the machine "
-    "at hand; the paper's are its authors' (2009 to 2014): ratios within a column compare, columns do not"
+    "seconds are the processor's for the run, oracle, generator and bounds, with one thread, on the machine at hand; "
+    "the paper's are its authors' (2009 to 2014): ratios within a column compare, columns do not"
 )
 
 

@@ -103,7 +103,7 @@ def _run(
         max_calls=MAX_CALLS,
     )
     tally = Tally()
-    quantities = {"seconds": "seconds", "SVMs": "n_calls"} if count else {"seconds": "seconds"}
+    quantities = {"seconds": "processor_seconds", "SVMs": "n_calls"} if count else {"seconds": "processor_seconds"}
     for label, _ in sets:
         for suffix, kind in kinds.items():
             add_runs(tally, label + suffix, results, f"{label}, {kind.name}", quantities, methods)
