@@ -236,6 +236,25 @@ def list_datasets() -> None:
     _console(180).print(table, highlight=False)
 
 
+@main.command(name="problems")
+def list_problems(
+    family: Annotated[str | None, typer.Argument(help="Such as nonsmooth.", show_default="all")] = None,
+) -> None:
+    """List the problems known by name: variables, optimum, the gap proven of each, or why it is not at hand."""
+    from rich.table import Table
+
+    from oracle_opt.problems.listing import listings
+
+    with _refusals():
+        lines = listings(family)
+    table = Table("name", "n", "optimum", "proven gap", "calls", "by", "source", box=None, pad_edge=False)
+    for column in table.columns[1:5]:
+        column.justify = "right"
+    for line in lines:
+        table.add_row(*line)
+    _console(250).print(table, highlight=False)
+
+
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn the library's refusals into a message and exit code 2."""

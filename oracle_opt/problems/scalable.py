@@ -18,7 +18,7 @@ from oracle_opt.problems.problem_family import nearest
 
 Function = Callable[[Vector], tuple[float, Vector]]
 
-# function, start at n variables, half the edge of the box, minimum
+# function, start at n variables, minus the lower bounds, minimum
 FUNCTIONS: dict[str, tuple[Function, Callable[[int], Vector], float, Callable[[int], float]]] = {
     "maxq": (functions.maxq, lambda n: _signed(n), 2.0, lambda n: 0.0),
     "maxl": (functions.maxl, lambda n: _signed(n), 2.0, lambda n: 0.0),
@@ -55,7 +55,9 @@ def draw(function: str = "maxq", n: int = 100) -> Instance:
     if n < 2:
         raise InvalidArgument(f"`n` must be at least 2, got {n}")
     value, start, half, optimum = FUNCTIONS[function]
-    oracle = FunctionOracle(value, Box(np.full(n, -half), np.full(n, half)), name=f"scalable {function}")
+    # not centered at 0, the minimizer of many, where methods that ask for the center would find it by chance
+    domain = Box(np.full(n, -half), np.full(n, 1.5 * half))
+    oracle = FunctionOracle(value, domain, name=f"scalable {function}")
     least = optimum(n)
     return Instance(oracle, start(n), least, 1e-15 * abs(least))
 
@@ -79,5 +81,6 @@ FAMILY = Generated(
         )
         for n in sizes
     ),
+    version=2,
     source="Luksan & Vlcek (2000), report V-798; Haarala, Miettinen & Makela (2004); Nesterov (2004); minimum by hand",
 )

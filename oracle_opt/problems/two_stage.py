@@ -59,7 +59,7 @@ FAMILY = Generated(
         {"n": 10, "rows": 10, "scenarios": 50, "seed": 0},
         {"n": 20, "seed": 0},
         {"n": 20, "summands": 10, "seed": 0},
-        {"n": 50, "rows": 30, "scenarios": 500, "seed": 0},
+        {"n": 50, "rows": 30, "scenarios": 50, "summands": 50, "seed": 0},
     ),
     optimum=1.0,
     optimum_error=1e-9,

@@ -1,0 +1,42 @@
+"""The list of problems as a table: what is known of each, what is proven, and what is not at hand."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import NamedTuple
+
+from oracle_opt.problems.instance import Problem
+from oracle_opt.problems.lookup import missing, suite
+from oracle_opt.problems.proven import proof_of
+
+NOT_PROVEN = "-"
+
+
+class Listing(NamedTuple):
+    """One line of the list, in words."""
+
+    name: str
+    n: str
+    optimum: str
+    gap: str
+    calls: str
+    generator: str
+    source: str
+
+
+def listings(name: str | None = None) -> list[Listing]:
+    """Return a line for each problem of a family, or of all: first those at hand, then the others with the reason."""
+    absent = [Listing(known, "", "", "", "", "", f"not at hand: {why}") for known, why in missing(name).items()]
+    return [_line(problem) for problem in suite(name)] + absent
+
+
+def _line(problem: Problem) -> Listing:
+    proof = proof_of(problem)
+    optimum = f"{problem.optimum:.10g}" if isfinite(problem.optimum) else NOT_PROVEN
+    source = problem.source.partition("; ")[0]
+    if proof is None:
+        return Listing(problem.name, str(problem.n), optimum, NOT_PROVEN, NOT_PROVEN, NOT_PROVEN, source)
+    # where the minimum is 0 a gap relative to the best value says nothing
+    small = abs(proof.upper_bound) < 1e-3 and problem.optimum == 0
+    gap = f"{proof.upper_bound - proof.lower_bound:.0e} abs." if small else f"{proof.gap:.0e}"
+    return Listing(problem.name, str(problem.n), optimum, gap, str(proof.n_calls), proof.generator, source)
