@@ -297,3 +297,16 @@ def test_workers_die_with_their_parent(tmp_path):
             if lives(pid):
                 os.kill(pid, signal.SIGKILL)
         parent.wait()
+
+
+def test_a_run_of_before_a_column_came_is_read(tmp_path):
+    older = some_run()
+    del older.row["processor_seconds"]
+    store = RunStore(tmp_path, Settings())
+    store.save(older)
+    (run,) = store.load()
+    assert run.row == pytest.approx(older.row | {"processor_seconds": 0.0}, nan_ok=True)
+    del older.row["digest"]
+    store.save(older)
+    with pytest.raises(StoreMismatch, match=r"lacks digest: another version wrote it; remove it, and it is run again"):
+        store.load()

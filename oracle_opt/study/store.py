@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracle_opt.errors import StoreMismatch
 from oracle_opt.files import atomic_file, atomic_text, folder_name, is_temporary, remove_left_overs
-from oracle_opt.study.records import RUN_COLUMNS, Limits, Run, Settings
+from oracle_opt.study.records import BLANK, KEY, Limits, Run, Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,9 +206,9 @@ def _read(path: Path) -> Run:
         row = json.loads(metadata[_METADATA])
         stated = metadata.get(_CHECKSUM)
         found = _checksum(row, table)
-        # without pandas' own metadata, which the checksum does not cover
-        run = Run(row, table.replace_schema_metadata(None).to_pandas())
-        missing = [name for name in RUN_COLUMNS if name not in row]
+        # without pandas' own metadata, which the checksum does not cover; columns that came later are blank
+        run = Run(BLANK | row, table.replace_schema_metadata(None).to_pandas())
+        missing = [name for name in (*KEY, "digest", "status") if name not in row]
     except Exception as problem:  # damaged files make pyarrow raise errors of many kinds
         raise StoreMismatch(f"{path} is no run ({problem!r}); remove it, and it is run again") from problem
     if missing:
