@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import json
 import re
 from pathlib import Path
@@ -123,7 +124,8 @@ def test_curves_are_read_back(page: str, results: Results) -> None:
         if not len(own):
             assert data["curves"][i] is None
             continue
-        count, upper, lower, code = data["curves"][i]
+        count, code, *ends = data["curves"][i]
+        upper, lower = ends or (run["upper_bound"], run["lower_bound"])
         calls, gap, above, below, oracle, total = read_levels(count, code)
         assert calls[0] == 1
         assert calls[-1] == len(own)
@@ -178,6 +180,20 @@ def test_a_big_study_stays_small_and_says_what_it_left_out(tmp_path: Path) -> No
     assert "Messages of runs that converged or reached a limit are left out." in note
 
 
+def test_a_study_of_too_many_runs_is_larger_and_says_so(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its curves are thinned no more than so far that they still show something."""
+    module = importlib.import_module("oracle_opt.study.report.write_report")
+    monkeypatch.setattr(module, "LARGEST", 80_000)
+    path = results.report(tmp_path / "study.html")
+    assert path.stat().st_size > 80_000
+    first, second, third = data_of(path.read_text(encoding="utf-8"))["notes"]
+    assert "had improved by 70 %" in first
+    assert second.startswith("In curves gaps are rounded to")
+    assert third == "With 25 runs this page has more than 1 MB."
+
+
 HOSTILE = "</script><img src=x onerror=alert(1)><!-- \u2028 & \" ' ü $&"
 
 
@@ -224,7 +240,7 @@ def test_infinite_and_unknown_numbers_of_a_history(results: Results, tmp_path: P
     history.loc[history.index[-1], "relative_gap"] = 0.0
     path = Results(one.runs, history, one.tau).report(tmp_path / "odd.html")
     data = data_of(path.read_text(encoding="utf-8"))
-    calls, gap, _, below, *_ = read_levels(data["curves"][0][0], data["curves"][0][3])
+    calls, gap, _, below, *_ = read_levels(*data["curves"][0][:2])
     assert gap[0] == INFINITE
     assert below[0] == INFINITE
     assert gap[calls == 5] == [UNKNOWN]

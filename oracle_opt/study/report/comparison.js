@@ -34,7 +34,7 @@ function gapSection() {
     const shown = only ? [only] : instances.slice(page * size, (page + 1) * size);
     const panels = shown.map((name) => gapPanel(name));
     part.words.textContent = `The least proven relative gap so far, which no known minimum enters, against ${costWords()}. A curve is the geometric mean over the seeds, ` +
-      "its band the range from their 10 % to their 90 % quantile; it begins where all of them have a finite gap, and a run that has ended keeps its last gap. " +
+      `its band the range from their 10 % to their 90 % quantile, drawn where no more than ${MOST_BANDS} curves are; it begins where all of them have a finite gap, and a run that has ended keeps its last gap. ` +
       `The dotted line is the accuracy ${show(DATA.tau[state.tau], 2)}. Gaps below 1e−16 are drawn there.`;
     figure.show({ x: costWords(), y: "relative gap", log_x: true, log_y: true, kind: "line", threshold: DATA.tau[state.tau], panels });
   }

@@ -99,7 +99,7 @@ function curves(run) {
   if (run.curves !== undefined) return run.curves;
   const stored = DATA.curves[run.index];
   if (stored === null) return (run.curves = null);
-  const [count, upper, lower, code] = stored;
+  const [count, code, upper = run.upper_bound, lower = run.lower_bound] = stored;
   const { fine, coarse } = DATA.code, columns = [];
   let level = 0;
   integers(code).forEach((number, i) => {

@@ -4,6 +4,7 @@
 // being {title, series} and a series {name, x, y, low, high}.
 
 const MARGIN = { left: 58, right: 14, top: 10, bottom: 42 };
+const MOST_BANDS = 8; // more of them hide each other
 const OTHERS = DATA.palette; // of curves that are no generators, and have no look of their own
 
 class Figure {
@@ -152,7 +153,7 @@ class Figure {
     if (diagonal) svg.append(shape("path", { class: "threshold", d: this.diagonal(x, y) }));
     if (Number.isFinite(threshold) && y.good(threshold)) svg.append(shape("path", { class: "threshold", d: `M${left} ${round(y.place(threshold))}H${right}` }));
     const shown = panel.series.filter((series) => !this.hidden(series.name));
-    for (const series of shown) if (series.low && this.spec.kind !== "points") this.band(svg, series, x, y);
+    if (shown.length <= MOST_BANDS && this.spec.kind !== "points") for (const series of shown) if (series.low) this.band(svg, series, x, y);
     for (const series of shown) this.curve(svg, series, x, y);
     if (!shown.some((series) => series.x.some((value, i) => x.good(value) && y.good(series.y[i])))) {
       svg.append(shape("text", { class: "empty", x: (left + right) / 2, y: (top + bottom) / 2, "text-anchor": "middle" }, "nothing to draw"));

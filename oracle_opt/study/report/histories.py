@@ -33,6 +33,8 @@ class Histories:
         order = order[run[order] >= 0]
         history = results.history.iloc[order]
         self.n_runs = len(keys)
+        bounds = (results.runs[name].astype(float) for name in ("upper_bound", "lower_bound"))
+        self.ends = [(f"{upper:.9g}", f"{lower:.9g}") for upper, lower in zip(*bounds, strict=True)]
         self.run = run[order]
 
         def column(name: str) -> Vector:
@@ -72,9 +74,9 @@ class Histories:
         kept, total : int
             Numbers of points.
         curves : list
-            One a run: None without a history, else number of points, last bounds and the text of six columns: calls,
-            levels of the gap, of what the upper bound lies above its last value and the lower one below, of seconds in
-            the oracle, and of those in oracle and generator.
+            One a run: None without a history, else number of points and the text of six columns: calls, levels of the
+            gap, of what the upper bound lies above its last value and the lower one below, of seconds in the oracle,
+            and of those in oracle and generator; then the last bounds, where they are not those of the run.
         """
         kept = kept_points(self.gap, self.first, step)
         fine, coarse = widths(step)
@@ -95,5 +97,9 @@ class Histories:
                 levels(self.oracle_seconds[rows], coarse),
                 levels(self.seconds[rows], coarse),
             )
-            found[self.run[start]] = [len(rows), float(f"{upper:.9g}"), float(f"{lower:.9g}"), curve_text(columns)]
+            run = self.run[start]
+            found[run] = [len(rows), curve_text(columns)]
+            ends = f"{upper:.9g}", f"{lower:.9g}"
+            if ends != self.ends[run]:
+                found[run] += map(float, ends)
         return int(kept.sum()), len(self.run), found

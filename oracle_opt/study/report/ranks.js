@@ -45,7 +45,7 @@ function rankSection() {
     if (found.refusal || !width) return;
     holder.append(rankDiagram(found, Math.min(width, 860)));
     makeTable(tables, { label: "Mean ranks", page: 25, rows: found.names.map((name, i) => [name, found.means[i], found.solved[i]]),
-      columns: [{ title: "generator", head: true, show: sample }, { title: "mean rank", number: true }, { title: "share solved", number: true }] });
+      columns: [{ title: "generator", head: true, show: sample }, { title: "mean rank", number: true, show: (value) => value.toFixed(2) }, { title: "share solved", number: true }] });
     const more = make("details", { class: "numbers" }, make("summary", {}, `The ${count(found.pairs.length, "pair")} and their probabilities`));
     makeTable(more, { label: "Pairs", page: 20, rows: found.pairs, columns: [{ title: "better rank" }, { title: "other" },
       { title: "p (Wilcoxon)", number: true }, { title: "p (Holm)", number: true }] });
@@ -63,7 +63,8 @@ function rankDiagram({ names: list, means: ranks, cliques, n }, width) {
     `Mean ranks over ${n} problems: ${list.map((name, i) => `${name} ${show(ranks[i])}`).join(", ")}` });
   svg.append(shape("path", { class: "frame", d: `M${x(1)} ${top}H${x(k)}` }),
     shape("text", { class: "label", x: width / 2, y: 14, "text-anchor": "middle" }, `mean rank over ${n} problems`));
-  for (let rank = 1; rank <= k; rank += 1) {
+  const every = Math.ceil((22 * k) / (width - 2 * side));
+  for (let rank = 1; rank <= k; rank += every) {
     svg.append(shape("path", { class: "frame", d: `M${x(rank)} ${top - 5}V${top}` }), shape("text", { class: "tick", x: x(rank), y: top - 9, "text-anchor": "middle" }, String(rank)));
   }
   cliques.forEach((clique, i) => {

@@ -28,7 +28,6 @@ NUMBERS = {
     "oracle_seconds": 4,
     "generator_seconds": 4,
     "seconds": 4,
-    "start_value": 6,
     "upper_bound": 9,
     "lower_bound": 9,
     "relative_gap": 3,

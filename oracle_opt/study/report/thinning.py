@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 
-# Of the improvements tried, the smallest one with which the page is small enough is taken.
-STEPS = (0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 0.9, 0.99, 0.9999)
+# Of the improvements tried, the smallest one with which the page is small enough is taken, or the last.
+STEPS = (0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
 
 
 def kept_points(gap: Vector, first: NDArray[np.bool_], step: float) -> NDArray[np.bool_]:
