@@ -99,7 +99,7 @@ class Histories:
             )
             run = self.run[start]
             found[run] = [len(rows), curve_text(columns)]
-            ends = f"{upper:.9g}", f"{lower:.9g}"
-            if ends != self.ends[run]:
-                found[run] += map(float, ends)
+            bounds = f"{upper:.9g}", f"{lower:.9g}"
+            if bounds != self.ends[run]:
+                found[run] += map(float, bounds)
         return int(kept.sum()), len(self.run), found
