@@ -65,6 +65,27 @@ def test_converged_counts_though_the_gap_is_a_hair_above() -> None:
     assert costs(converged, 1e-4, test="single-cut") == {"a": inf}, "the rule is that of the certified gap alone"
 
 
+def test_calls_after_the_certified_gap_has_closed_count_for_the_other_tests_alone() -> None:
+    gaps = {A: [1.0, 0.1, 1e-4, 1e-5, 1e-6]}
+    results = hand_results(gaps, single={A: [1.0, 1.0, 1.0, 0.1, 1e-4]}, runs={A: {"n_calls": 3}})
+    (certified,) = run_paths(results, cost="calls", test="certified", finest=1e-4)
+    assert (certified.spent.tolist(), certified.gap.tolist()) == ([1, 2, 3], [1.0, 0.1, 1e-4])
+    assert results.curves().data["x"].max() == 3
+    assert costs(results, 1e-4, test="single-cut") == {"a": 5}
+    for test, total in (("certified", 3), ("single-cut", 5)):
+        assert run_paths(results, cost="calls", test=test, finest=1e-4)[0].total == total
+
+
+@pytest.mark.parametrize("status", ["CONTRADICTION", "OUTSIDE"])
+def test_bounds_that_contradict_each_other_prove_nothing(status: str) -> None:
+    """Where the upper bound lies below the lower one, the gap of the history is 0."""
+    upper = {A: [5.0, 1.0], B: [5.0, 1.1]}
+    results = hand_results({A: [1.0, 0.0], B: [1.0, 0.5]}, upper=upper, runs={A: {"status": status}})
+    for test in ("certified", "single-cut"):
+        assert costs(results, 0.5, test=test) == {"a": inf, "b": 2}
+    assert costs(results, 0.5, test="more-wild") == {"a": 2, "b": 2}, "its values are values"
+
+
 def test_an_rtol_of_zero_proves_nothing() -> None:
     results = hand_results({A: [1.0, 0.1]}, runs={A: {"status": "CONVERGED", "rtol": 0.0}})
     assert costs(results) == {"a": inf}
@@ -115,13 +136,22 @@ def test_reference_is_refused_with_the_reason(optimum: float, error: float, reas
         costs(results, test="reference")
 
 
-def test_reference_allows_an_error_of_a_tenth() -> None:
-    results = hand_results({A: [1.0, 1e-4]}, upper={A: [3.0, 1.0]}, runs={A: {"optimum": 1.0, "optimum_error": 1e-3}})
-    assert costs(results, test="reference") == {"a": 2}
+@pytest.mark.parametrize(("optimum", "error"), [(1.0, 1e-3), (100.0, 0.1), (-100.0, 0.1), (0.0, 1e-3)])
+def test_reference_allows_an_error_of_a_tenth(optimum: float, error: float) -> None:
+    def made(error: float) -> Results:
+        upper = {A: [optimum + 50.0, optimum]}
+        return hand_results({A: [1.0, 1e-4]}, upper=upper, runs={A: {"optimum": optimum, "optimum_error": error}})
+
+    assert costs(made(error), test="reference") == {"a": 2}
+    with pytest.raises(InvalidArgument, match="not ten times as exact"):
+        costs(made(1.01 * error), test="reference")
+
+
+def test_refused_runs_need_no_known_minimum() -> None:
     refused = hand_results(
         {A: [1.0, 1e-4], B: []}, runs={A: {"optimum": 1.0, "optimum_error": 0.0}, B: {"status": "REFUSED"}}
     )
-    assert costs(refused, test="reference") == {"a": 2, "b": inf}, "a refused run needs no optimum"
+    assert costs(refused, test="reference") == {"a": 2, "b": inf}
 
 
 def test_more_wild() -> None:

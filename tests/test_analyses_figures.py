@@ -150,6 +150,16 @@ def test_files_for_print(tmp_path: Path, results: Results, width: str | float, i
     assert len(list(tmp_path.iterdir())) == 6, "nothing else is left"
 
 
+def test_notebooks_show_pictures_and_tables(results: Results) -> None:
+    ranks = small_results(max_calls=8, instances=6, seeds=1).ranks(tau=1e-2)
+    for figure in (results.profile(), ranks):
+        picture = figure._repr_png_()
+        assert picture is not None
+        assert picture.startswith(b"\x89PNG")
+    assert Curves(together([]), "T", "x", "y", "C")._repr_png_() is None
+    assert results.table()._repr_markdown_() == results.table().to_markdown()
+
+
 def test_panels_are_as_many_as_fit(tmp_path: Path, results: Results) -> None:
     pairs = results.pairs()
     assert len(pairs.panels) == 10

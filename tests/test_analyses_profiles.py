@@ -107,6 +107,11 @@ def test_data_profile_by_hand() -> None:
             assert height(data, name, x) == share, (name, x)
     scaled = results.data_profile(tau=1e-4, scale="calls/(n+1)")
     assert height(scaled, "a", 0.99) == 0.0
+    assert scaled.data["x"].min() == 0.2, "one call"
+    sizes = hand_results({("p", "a", 0): to(9), ("q", "a", 0): to(9)}, runs={("p", "a", 0): {"n": 8}})
+    curve = sizes.data_profile(scale="calls/(n+1)").data
+    assert curve["x"].iloc[:3].tolist() == pytest.approx([1 / 9, 9 / 9, 9 / 5])
+    assert curve["y"].iloc[:3].tolist() == [0.0, 0.5, 1.0]
     assert height(scaled, "a", 1.0) == 0.25
     assert height(scaled, "a", 2.0) == 0.5
     assert height(scaled, "a", 5.9) == 0.5

@@ -97,6 +97,7 @@ def test_area_of_what_did_not_run_is_zero() -> None:
     assert table.data["b"].tolist() == [0.0, 0.0]
     assert table.data["a"].tolist() == [1.0, 1.0]
     assert "Means: a 1.000, b 0.000" in table.caption
+    assert "1 run refused or ended by an exception: their area is 0" in table.caption
     with pytest.raises(InvalidArgument, match="`least` must lie strictly between 0 and 1"):
         results.area(least=0.0)
 
@@ -113,6 +114,16 @@ def test_area_is_that_under_the_attainment_function(gaps: list[float]) -> None:
         reached = np.flatnonzero(least <= target)
         left.append(1 - log(reached[0] + 1) / log(20) if len(reached) else 0.0)
     assert area == pytest.approx(np.mean(left), abs=1e-3)
+
+
+def test_area_ends_at_the_coarsest_rtol() -> None:
+    """Of one run nothing is known below 1e-2: what the other has below it is no merit."""
+    gaps = {A: [1e-2], B: [1e-4]}
+    results = hand_results(gaps, runs={A: {"rtol": 1e-2, "status": "CONVERGED"}})
+    assert results.area().data[["a", "b"]].to_numpy().tolist() == [[1.0, 1.0]]
+    assert "at most 0.01 from the first call" in results.area().caption
+    refused = hand_results(gaps, runs={A: {"rtol": 1e-2, "status": "REFUSED"}})
+    assert "at most 1e-4 from the first call" in refused.area().caption
 
 
 def test_area_of_seeds() -> None:

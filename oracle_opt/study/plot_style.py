@@ -79,6 +79,15 @@ def save_figure(path: os.PathLike[str] | str, draw: Callable[[float], Figure], w
         atomic_file(target, lambda place: figure.savefig(place, dpi=300, format=ending, metadata=UNDATED[ending]))
 
 
+def png_of(figure: Figure) -> bytes:
+    """The figure as the bytes of a PNG file."""
+    from io import BytesIO
+
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=100)
+    return file.getvalue()
+
+
 def fonts(settings: dict[str, Any]) -> AbstractContextManager[None]:
     """Matplotlib's settings for a while."""
     from matplotlib import rc_context

@@ -39,6 +39,7 @@ TESTS = {
     "more-wild": "at most {tau} of the decrease from the start to the best value of any of these generators is missing",
 }
 WITHOUT = ("REFUSED", "FAILED")  # statuses of runs that count as never having reached anything
+UNPROVEN = ("CONTRADICTION", "OUTSIDE")  # of runs whose bounds prove nothing, whatever their gap
 TICK = 1e-9  # seconds; what took less than a clock can tell is charged so much
 
 
@@ -60,7 +61,7 @@ class RunPath:
     gap : ndarray of shape (calls,)
         The least gap of the test so far, never negative, infinite while there is none.
     total : float
-        Cost of the whole run, also of one that failed.
+        Cost of the whole run, also of one that failed; by the certified test, until it converged.
     """
 
     __repr__ = one_line
@@ -124,6 +125,8 @@ def run_paths(results: Results, *, cost: str, test: str, finest: float) -> list[
     A run that CONVERGED has reached its `rtol` at its `n_calls` by the certified test, though the column of the gap may
     be a hair above: the driver also closes a gap that is only rounding.
 
+    The bounds of a run that ended in CONTRADICTION or OUTSIDE prove nothing, so it has no certified gap.
+
     In the test of Moré and Wild the value at the start is the median of those of the generators, which are equal where
     all begin at the same point; the best value is that of any generator in these results on the same instance and seed.
     """
@@ -159,7 +162,9 @@ def run_paths(results: Results, *, cost: str, test: str, finest: float) -> list[
             if len(places):
                 seconds += np.nan_to_num(arrays[name][places])
         spent = calls if cost == "calls" else np.maximum(np.cumsum(seconds), TICK)
-        total = float(spent[calls <= run.n_calls][-1]) if len(spent) and calls[0] <= run.n_calls else 0.0
+        if test == "certified" and run.status == "CONVERGED":  # it may have gone on for the sake of another test
+            places, spent = places[calls <= run.n_calls], spent[calls <= run.n_calls]
+        total = float(spent[-1]) if len(spent) else 0.0
         if run.status in WITHOUT or not len(places):
             spent, gap = np.zeros(0), np.zeros(0)
         else:
@@ -168,11 +173,11 @@ def run_paths(results: Results, *, cost: str, test: str, finest: float) -> list[
                 gap = (gap - run.optimum) / max(1.0, abs(run.optimum))
             elif test == "more-wild":
                 gap = _missing_decrease(gap, *starts[run.instance, run.seed])
+            elif run.status in UNPROVEN:
+                gap[:] = inf
+            elif test == "certified" and run.status == "CONVERGED" and run.rtol > 0:
+                gap[-1] = np.fmin(gap[-1], run.rtol)
             gap[np.isnan(gap)] = inf
-            if test == "certified" and run.status == "CONVERGED" and run.rtol > 0:
-                last = int(np.searchsorted(calls, run.n_calls))
-                last = min(last, len(gap) - 1)
-                gap[last] = min(gap[last], run.rtol)
             gap = np.minimum.accumulate(np.maximum(gap, 0.0))
         paths.append(RunPath(run.instance, run.generator, run.seed, float(run.n), str(run.status), spent, gap, total))
     return paths

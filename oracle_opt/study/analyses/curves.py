@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.study.plot_style import save_figure
+from oracle_opt.study.plot_style import png_of, save_figure
 from oracle_opt.study.plots import draw_curves
 from oracle_opt.words import one_line
 
@@ -100,6 +100,10 @@ class Curves:
             There is nothing to draw, the axes are too few or too many, or plotly is not installed.
         """
         return draw_curves(self, axes, backend=backend)
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture, which notebooks show."""
+        return png_of(self.plot()) if len(self.data) else None
 
     def save(self, path: os.PathLike[str] | str, *, width: str | float = "column", height: float | None = None) -> None:
         """Save the figure for print.

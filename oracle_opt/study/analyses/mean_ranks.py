@@ -14,7 +14,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.study.analyses.convergence import COSTS, accuracy
 from oracle_opt.study.analyses.problem_costs import at_least_two, problem_costs
 from oracle_opt.study.analyses.rank_tests import cliques_of, friedman, holm, log_ratios, nemenyi, ranks_of, wilcoxon_p
-from oracle_opt.study.plot_style import rounded, save_figure
+from oracle_opt.study.plot_style import png_of, rounded, save_figure
 from oracle_opt.study.rank_diagram import draw_ranks
 from oracle_opt.words import one_line
 
@@ -81,6 +81,10 @@ class Ranks:
         matplotlib Figure
         """
         return draw_ranks(self, axes)
+
+    def _repr_png_(self) -> bytes:
+        """The picture, which notebooks show."""
+        return png_of(self.plot())
 
     def save(self, path: os.PathLike[str] | str, *, width: str | float = "column") -> None:
         """Save the diagram for print, as `Curves.save` does."""

@@ -177,8 +177,7 @@ def log_ratio(
         raise InvalidArgument(f"`second` must be another generator than `first`, got {shown(second)} twice")
     a, b = costs.table[first].to_numpy(), costs.table[second].to_numpy()
     solved = np.isfinite(a) | np.isfinite(b)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.sort(np.log2(a[solved]) - np.log2(b[solved]))
+    ratios = np.sort(np.log2(a[solved]) - np.log2(b[solved]))
     finite = np.abs(ratios[np.isfinite(ratios)])
     end = 1.1 * max(1.0, finite.max(initial=0.0))
     heights = np.clip(ratios, -end, end)

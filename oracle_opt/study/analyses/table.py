@@ -113,6 +113,10 @@ class Table:
         text = "\n".join((*lines, "", escape_markdown(f"{self.title}. {self.caption}"), ""))
         return _written(text, path)
 
+    def _repr_markdown_(self) -> str:
+        """The table, which notebooks show."""
+        return self.to_markdown()
+
     def to_csv(self, path: os.PathLike[str] | str | None = None) -> str:
         """Write the data as comma-separated values, with all digits; infinite numbers are ``inf``."""
         return _written(self.data.to_csv(index=False, lineterminator="\n"), path)

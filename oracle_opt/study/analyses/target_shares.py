@@ -72,14 +72,15 @@ def ecdf(
     }
     finite = np.concatenate(list(costs.values()))
     finite = finite[np.isfinite(finite)]
-    least = 1.0 if cost == "calls" else 0.9 * finite.min(initial=inf) if len(finite) else 1.0
+    least = 1.0 if cost == "calls" else 0.9 * finite.min() if len(finite) else 1.0
     right = 1.1 * max(finite.max(initial=least), 1.8 * least)
     total = len(problems) * len(wanted)
     parts = []
     for name, values in costs.items():
         filled = np.concatenate((values, np.full(total - len(values), inf)))  # runs that are missing
         parts.append(points("", name, *shares(filled, least, right)))
-    counts = run_counts(paths, [path.cost_to(min(wanted)) for path in paths], order, len(problems))
+    last = [path.cost_to(min(wanted)) for path in paths]
+    counts = run_counts(paths, last, order, len(problems))
     return Curves(
         together(parts),
         f"Targets reached, test '{test}'",
@@ -88,7 +89,7 @@ def ecdf(
         f"The share of all pairs of a run and a target that are reached within a cost: "
         f"{number(len(problems), 'problem')} (instances and seeds) times {number(len(wanted), 'target')} tau from "
         f"{rounded(max(wanted))} to {rounded(min(wanted))}. Test '{test}': {TESTS[test].format(tau='tau')}. "
-        f"{unsolved_in_words(counts, test)}".strip(),
+        f"{unsolved_in_words(counts, test, paths, last)}".strip(),
         log_x=True,
         kind="steps",
         order=results.order,
