@@ -203,3 +203,18 @@ def test_plotly_draws_the_same(kind: str) -> None:
     assert len([trace for trace in figure.data if trace.legendgroup == "a"]) == (1 if kind == "points" else 3)
     assert figure.layout.yaxis.type == "log"
     figure.to_json()
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_the_diagonal_joins_equal_values(log: bool) -> None:
+    """For figures of ours against another's: x and y are on the same scale."""
+    x = np.array([2.0, 30.0, 400.0])
+    curves = Curves(
+        together([points("calls", "a", x, 1.1 * x)]), "T", "x", "y", "C", log, log, kind="points", diagonal=True
+    )
+    (axes,) = curves.plot().axes
+    axes.figure.canvas.draw()
+    line = axes.lines[-1]
+    ends = axes.transData.inverted().transform(line.get_transform().transform(np.array([[0.0, 0.0], [1.0, 1.0]])))
+    assert ends[:, 0] == pytest.approx(ends[:, 1], rel=1e-6)
+    assert ends[0, 0] < 400 < ends[1, 0] * 1.2
