@@ -7,8 +7,10 @@ import threading
 import time
 from pathlib import Path
 
+import foreign_solvers
 import numpy as np
 import pytest
+from foreign_solvers import steps, steps_by_cuts
 from scipy import optimize
 
 from oracle_opt import (
@@ -27,6 +29,7 @@ from oracle_opt import (
 )
 from oracle_opt.generators import ForeignSolver, Kelley
 from oracle_opt.problems import find
+from oracle_opt.study import Limits, Study
 from oracle_opt.testing import KnownProblem, check_generator, check_run
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,26 +38,6 @@ SQUARE = Box([-2, -2], [2, 2])
 
 def rosenbrock(z):
     return optimize.rosen(z), optimize.rosen_der(z)
-
-
-def steps(function, start, domain):
-    """Projected subgradient steps without end."""
-    z = start
-    for k in range(1, 10**9):
-        _, slope = function(z)
-        z = domain.project(z - slope / np.sqrt(k) / max(1e-9, float(np.linalg.norm(slope))))
-
-
-def steps_by_cuts(function, start, domain):
-    """The same, and toward the half-space of a feasibility cut."""
-    z = start
-    for k in range(1, 10**9):
-        cut = function(z)
-        if isinstance(cut, FeasibilityCut):
-            step = cut.violation / (cut.normal @ cut.normal) * cut.normal
-        else:
-            step = cut.subgradient / np.sqrt(k) / max(1e-9, float(np.linalg.norm(cut.subgradient)))
-        z = domain.project(z - step)
 
 
 def once(function, start, domain):
@@ -337,7 +320,7 @@ def test_the_average_forgets_early_cuts():
 
 def test_it_can_be_sent_to_other_processes():
     generator = ForeignSolver(steps, prove=True)
-    assert repr(generator) == f"ForeignSolver(solve={__name__}.steps, cuts=False, prove=True)"
+    assert repr(generator) == "ForeignSolver(solve=foreign_solvers.steps, cuts=False, prove=True)"
     for _ in range(2):
         assert repr(pickle.loads(pickle.dumps(generator))) == repr(generator)
         minimize(bowl(), generator, max_calls=3)
@@ -426,3 +409,23 @@ def test_nothing_is_left_of_kelley():
     generator = Kelley()
     minimize(bowl(), generator)
     assert generator.ask() is not None
+
+
+def test_it_stands_in_studies_of_several_processes(tmp_path):
+    """A solver that fails is a row with its traceback, and runs in worker processes are those of this one."""
+    generators = {
+        "steps": ForeignSolver(foreign_solvers.steps),
+        "proven": ForeignSolver(foreign_solvers.steps, prove=True),
+        "failing": ForeignSolver(foreign_solvers.failing),
+        "by cuts": ForeignSolver(foreign_solvers.steps_by_cuts, cuts=True),
+    }
+    problems = ["max-affine(n=5, seed=1)", "nonsmooth/CB2"]
+    study = Study(problems, generators, tau=1e-3, limits=Limits(calls=20))
+    here = study.run(tmp_path / "here", jobs=1, progress=False)
+    there = study.run(tmp_path / "there", jobs=2, progress=False)
+    columns = ["instance", "generator", "status", "n_calls", "upper_bound", "lower_bound"]
+    assert here.runs[columns].equals(there.runs[columns])
+    of_failing = there.runs[there.runs["generator"] == "failing"]
+    assert of_failing["status"].tolist() == ["FAILED"] * 2
+    assert "ArithmeticError: no digits left" in of_failing["traceback"].iloc[0]
+    assert (there.runs["generator"] == "steps").sum() == 2

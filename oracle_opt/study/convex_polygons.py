@@ -52,8 +52,12 @@ def clip(polygon: Matrix, normal: Vector, offset: float) -> Matrix:
 
 def clip_all(polygon: Matrix, half_planes: Iterable[HalfPlane]) -> Matrix:
     """Cut a convex polygon by several half-planes."""
-    for normal, offset in half_planes:
-        polygon = clip(polygon, normal, offset)
+    planes = list(half_planes)
+    if not planes or not len(polygon):
+        return polygon
+    excess = polygon @ np.array([normal for normal, _ in planes]).T - np.array([offset for _, offset in planes])
+    for k in np.flatnonzero((excess > 0).any(axis=0)):  # the others cut nothing off
+        polygon = clip(polygon, *planes[k])
     return polygon
 
 
@@ -74,17 +78,20 @@ def line_in_window(normal: Vector, offset: float, window: Window) -> Matrix:
         Or of shape (0, 2), if the line passes it by.
     """
     left, right, bottom, top = window
-    middle = np.array([0.5 * (left + right), 0.5 * (bottom + top)])
-    reach = float(np.hypot(right - left, top - bottom))
-    length = float(np.linalg.norm(normal))
-    foot = middle - (float(normal @ middle) - offset) / length**2 * normal
-    if float(np.linalg.norm(foot - middle)) > reach:
+    across, up = float(normal[0]), float(normal[1])
+    x, y = 0.5 * (left + right), 0.5 * (bottom + top)
+    share = (offset - across * x - up * y) / (across * across + up * up)
+    x, y = x + share * across, y + share * up  # nearest to the middle of the window
+    low, high = -np.inf, np.inf  # of t, the point being (x, y) + t * (-up, across)
+    for start, speed, least, most in ((x, -up, left, right), (y, across, bottom, top)):
+        if speed:
+            ends = sorted(((least - start) / speed, (most - start) / speed))
+            low, high = max(low, ends[0]), min(high, ends[1])
+        elif not least <= start <= most:
+            return np.zeros((0, 2))
+    if not low < high:
         return np.zeros((0, 2))
-    along = reach / length * np.array([-normal[1], normal[0]])
-    axes = [(np.array([-1.0, 0.0]), -left), (np.array([1.0, 0.0]), right)]
-    axes += [(np.array([0.0, -1.0]), -bottom), (np.array([0.0, 1.0]), top)]
-    ends = clip_all(np.array([foot - along, foot + along]), axes)
-    return ends if len(ends) == 2 else np.zeros((0, 2))
+    return np.array([[x - t * up, y + t * across] for t in (low, high)])
 
 
 def promised_polygon(domain: Domain, points: Matrix) -> Matrix:
