@@ -74,6 +74,31 @@ def test_edges_of_cuts_in_a_window():
     assert line_in_window(np.array([1.0, 0.0]), 150.0, window).shape == (0, 2)
 
 
+def test_edges_of_random_cuts_in_random_windows():
+    """The ends satisfy the equation, and points of the line lie in the window if and only if between them."""
+    rng = np.random.default_rng(0)
+    shown = 0
+    for _ in range(200):
+        (left, bottom), (width, height) = rng.normal(scale=5, size=2), rng.uniform(0.5, 3, 2)
+        window = (left, left + width, bottom, bottom + height)
+        normal = rng.normal(size=2)
+        offset = float(normal @ (rng.uniform([left - 1, bottom - 1], [left + width + 1, bottom + height + 1])))
+        ends = line_in_window(normal, offset, window)
+        along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
+        points = offset * normal / (normal @ normal) + np.linspace(-40, 40, 4001)[:, None] * along
+        held = (points >= window[::2]).all(axis=1) & (points <= window[1::2]).all(axis=1)
+        if len(ends):
+            shown += 1
+            np.testing.assert_allclose(ends @ normal, offset, atol=1e-12 * 40)
+            low, high = sorted(ends @ along)
+            between = (points @ along >= low) & (points @ along <= high)
+            unsure = np.minimum(abs(points @ along - low), abs(points @ along - high)) < 1e-9
+            assert (held == between)[~unsure].all()
+        else:
+            assert not held.any()
+    assert 100 < shown < 200
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_clipping_against_qhull(seed):
     """Area and corners of random intersections by Qhull's dual hull, from an interior point that HiGHS finds."""
