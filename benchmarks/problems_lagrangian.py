@@ -67,7 +67,7 @@ def main():
     rows, counts = [], []
     for kind in wanted.only:
         for why in problems.missing(kind).values():
-            print(why)
+            print(why, file=sys.stderr)
         for problem in problems.suite(kind):
             name = problem.name.removeprefix(f"{kind}/")
             if wanted.quick and name not in QUICK:

@@ -26,15 +26,19 @@ from oracle_opt.problems import Problem
 from oracle_opt.problems.proven import Proof, read_proofs, write_proofs
 
 TARGET = 1e-6
-FAMILIES = [family for family in problems.families() if family not in ("mkl", "mkl-kinds")]
+FAMILIES = problems.families()
 
 
 def generators(problem: Problem, oracle: Oracle) -> list[QueryPointGenerator]:
     """Return the best first: linear programs by Kelley's vertices, eigenvalues with their vectors."""
     if Eigenpairs in oracle.gives:
         return [SpectralBundle(min_order=40), LevelSet()]
-    if problem.family in ("lp", "stochastic"):
+    if problem.family == "lp":
         return [Kelley(), ProximalBundle(), AnalyticCenter()]
+    if problem.family == "stochastic":
+        return [ProximalBundle(), Kelley(), AnalyticCenter()]
+    if problem.family == "sdp":
+        return [AnalyticCenter(), LevelSet()]
     dense = [AnalyticCenter()] if problem.n <= 2000 else []  # a matrix of its size is factorized at each call
     return [LevelSet(), ProximalBundle(), *dense, Kelley()]
 
