@@ -75,6 +75,8 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return (Subgradient(), f"{reason} and no end, and points may be infeasible") if cuts else (SPG(), reason)
     if Eigenpairs in gives and constraints.is_everything and not cuts:
         return SpectralBundle(), "the function is a largest eigenvalue, on a domain without constraints"
+    if AnalyticUpdate in gives and simplices is None and not cuts:
+        return SPG(), "the oracle gives analytic updates, as smooth functions of kernel weights do"
     if not _is_bounded(oracle):
         return ProximalBundle(), "no radius is stated in which a minimizer lies"
     if Curvature in gives and simplices is not None and len(simplices.sizes) == 1 and not cuts:
@@ -86,10 +88,10 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return AnalyticCenter(), "points may be infeasible"
     if simplices is not None:
         return ProximalBundle(), "the domain is made of simplices, and the oracle gives no curvature that helps there"
-    if AnalyticUpdate in gives:
-        return SPG(), "the oracle gives analytic updates, as smooth functions of kernel weights do"
     if constraints.is_everything and n <= FEW:
         return AnalyticCenter(), f"there are at most {FEW} variables without constraints"
+    if not constraints.is_everything and not np.isfinite([constraints.lower, constraints.upper]).all():
+        return ProximalBundle(), "the bounds of the domain have no end on some side, as those of prices"
     if n >= MANY:
         return LevelSet(), f"there are {MANY} variables or more"
     return ProximalBundle(), f"there are fewer than {MANY} variables"

@@ -1,0 +1,117 @@
+"""The tables of docs/findings.md and of the rule in how_to_choose.md are what the runs say."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_results import GENERATORS, small_results
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def maker() -> dict:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        return runpy.run_path(str(ROOT / "docs" / "make_findings.py"))
+
+
+@pytest.fixture(scope="module")
+def results():
+    return small_results(instances=3, seeds=1)
+
+
+def calls(results, tau: float) -> dict[str, dict[str, float]]:
+    """Calls to an accuracy from the histories alone."""
+    found: dict[str, dict[str, float]] = {}
+    for (instance, generator), rows in results.history.groupby(["instance", "generator"]):
+        scale = np.maximum(rows["upper_bound"].abs(), 1e-3 * (rows["upper_bound"].iloc[0] - rows["upper_bound"]))
+        reached = np.flatnonzero(rows["upper_bound"] - rows["lower_bound"] <= tau * scale)
+        found.setdefault(instance, {})[generator] = float(reached[0]) + 1 if len(reached) else np.inf
+    return found
+
+
+def cells(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_counts_of_the_rule_on_both_halves(maker, results) -> None:
+    choice = pd.Series({"pieces/2": "level-set", "pieces/4": "proximal-bundle", "pieces/6": "kelley"})
+    half = pd.Series({"pieces/2": "tuning", "pieces/4": "test", "pieces/6": "tuning"})
+    rows = cells(maker["of_the_choice"](results, choice, half))
+    assert [row[0] for row in rows] == [
+        "the rule",
+        *(f"always {maker['class_name'](name)}" for name in maker["SIMPLE"]),
+    ]
+    for row in rows:
+        one = next((name for name in maker["SIMPLE"] if maker["class_name"](name) in row[0]), None)
+        for place, (tau, part) in enumerate((tau, part) for tau in maker["TAU"] for part in ("tuning", "test")):
+            close = lost = whole = 0
+            for instance, known in calls(results, tau).items():
+                if half[instance] == part and np.isfinite(min(known.values())):
+                    own = known[one or choice[instance]]
+                    whole, close, lost = whole + 1, close + (own <= 1.5 * min(known.values())), lost + np.isinf(own)
+            assert row[1 + place] == f"{maker['share'](int(close), whole)}, {int(lost)}"
+
+
+def test_misses_name_what_was_better(maker, results) -> None:
+    choice = pd.Series(dict.fromkeys(("pieces/2", "pieces/4", "pieces/6"), "kelley"))
+    known = calls(results, 1e-4)
+    missed = {name: one for name, one in known.items() if one["kelley"] > 1.5 * min(one.values())}
+    assert missed, "the test needs a miss"
+    ((family, taken, close, _, better),) = cells(maker["of_misses"](results, choice))
+    assert (family, taken, close) == ("pieces", "`Kelley()`", f"{3 - len(missed)} of 3")
+    for one in missed.values():
+        assert maker["class_name"](min(one, key=one.__getitem__)) in better
+
+
+def test_counts_of_generators_and_families(maker, results) -> None:
+    rows = {row[0]: row[1:] for row in cells(maker["of_generators"](results))}
+    known = calls(results, 1e-4)
+    best = {name: min(one.values()) for name, one in known.items()}
+    for name in GENERATORS:
+        serves, *solved, wins, close, area = rows[maker["class_name"](name)]
+        assert int(serves) == 3
+        for tau, count in zip(maker["TAU"], solved, strict=True):
+            assert int(count) == sum(np.isfinite(one[name]) for one in calls(results, tau).values())
+        assert int(wins) == sum(np.isfinite(best[i]) and known[i][name] == best[i] for i in known)
+        assert int(close) == sum(np.isfinite(best[i]) and known[i][name] <= 1.5 * best[i] for i in known)
+        assert 0 < float(area) < 1
+    assert rows["`SpectralBundle()`"][:4] == ["0", "0", "0", "0"]  # its only run was refused
+    ((family, instances, solved, _, _),) = cells(maker["of_families"](results))
+    assert (family, int(instances), int(solved)) == ("pieces", 3, sum(np.isfinite(list(best.values()))))
+
+
+@dataclass
+class Named:
+    name: str
+    family: str
+
+
+def test_halves_alternate_within_a_family(maker) -> None:
+    half = maker["halves"](
+        [Named("b/2", "b"), Named("a/1", "a"), Named("a/3", "a"), Named("a/2", "a"), Named("b/1", "b")]
+    )
+    assert half.to_dict() == {"a/1": "tuning", "a/2": "test", "a/3": "tuning", "b/1": "tuning", "b/2": "test"}
+
+
+def test_the_pages_have_what_the_script_writes(maker, tmp_path) -> None:
+    findings = (ROOT / "docs" / "findings.md").read_text()
+    rule = (ROOT / "docs" / "how_to_choose.md").read_text()
+    for page, names in ((findings, ("run", "generators", "families")), (rule, ("choice", "misses"))):
+        for name in names:
+            (section,) = re.findall(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", page, re.DOTALL)
+            assert "|" in section or name == "run"
+    for name in maker["METHODS"]:
+        assert f"| {maker['class_name'](name)} |" in findings
+    (tmp_path / "page.md").write_text("a\n<!-- begin one -->\nold\n<!-- end one -->\nb\n")
+    maker["splice"](tmp_path / "page.md", {"one": "new"})
+    assert (tmp_path / "page.md").read_text() == "a\n<!-- begin one -->\n\nnew\n\n<!-- end one -->\nb\n"
+    with pytest.raises(ValueError, match="marks of two once, got 0"):
+        maker["splice"](tmp_path / "page.md", {"two": ""})
