@@ -289,7 +289,9 @@ def _comparison(jobs):
     return make
 
 
-KINDS = {name: _generator(name) for name in generators.__all__ if isinstance(getattr(generators, name), type)}
+# all classes but the one that is nothing without a solver of another library
+METHODS = {name for name in generators.__all__ if isinstance(getattr(generators, name), type)} - {"ForeignSolver"}
+KINDS = {name: _generator(name) for name in sorted(METHODS)}
 KINDS |= {
     "MKLOracle": _oracle(lambda folder: O.MKLOracle(*_kernels(), C=1.0), generators.LevelSet()),
     "MKLOracle, squared hinge": _oracle(lambda folder: O.MKLOracle(*_kernels(), svm.SquaredHinge(1.0))),
