@@ -23,7 +23,7 @@ from oracle_opt import Box, FunctionOracle, InvalidData, JournalMismatch, Simple
 from oracle_opt import oracles as O
 from oracle_opt.datasets import Dataset
 from oracle_opt.oracles import svm
-from oracle_opt.study import Settings, compare
+from oracle_opt.study import compare
 
 UNIT = "kinds of work, each repeated again and again"
 WARM, WINDOW, WINDOWS = 40, 70, 3
@@ -282,9 +282,7 @@ def _comparison(jobs):
     def make(folder):
         number = itertools.count()
         methods = {"fixed-point": generators.FixedPoint(), "level-set": generators.LevelSet()}
-        return lambda: compare(
-            [_data()], methods, folder / str(next(number)), Settings(max_calls=5), splits=jobs, jobs=jobs
-        )
+        return lambda: compare([_data()], methods, folder / str(next(number)), max_calls=5, splits=jobs, jobs=jobs)
 
     return make
 
