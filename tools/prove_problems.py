@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 
@@ -22,6 +23,7 @@ from oracle_opt.answers.eigenpairs import Eigenpairs
 from oracle_opt.arrays import digest
 from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle
+from oracle_opt.oracles import GMKLOracle, NewtonMKL
 from oracle_opt.problems import Problem
 from oracle_opt.problems.proven import Proof, read_proofs, write_proofs
 
@@ -39,6 +41,8 @@ def generators(problem: Problem, oracle: Oracle) -> list[QueryPointGenerator]:
         return [ProximalBundle(), Kelley(), AnalyticCenter()]
     if problem.family == "sdp":
         return [AnalyticCenter(), LevelSet()]
+    if isinstance(oracle, GMKLOracle):
+        return [NewtonMKL(), LevelSet()]
     dense = [AnalyticCenter()] if problem.n <= 2000 else []  # a matrix of its size is factorized at each call
     return [LevelSet(), ProximalBundle(), *dense, Kelley()]
 
@@ -47,11 +51,11 @@ def prove(problem: Problem, seconds: float) -> Proof:
     """Return the best of the runs."""
     instance = problem()
     best: Proof | None = None
+    known = abs(problem.optimum) if isfinite(problem.optimum) else None
+    goal = {"rtol": TARGET} if known is None else {"rtol": 0.0, "atol": TARGET * (known or 1.0)}
     for generator in generators(problem, instance.oracle):
         try:
-            result = minimize(
-                instance.oracle, generator, instance.start, rtol=TARGET, max_calls=20_000, max_seconds=seconds
-            )
+            result = minimize(instance.oracle, generator, instance.start, **goal, max_calls=20_000, max_seconds=seconds)
         except CapabilityMismatch:
             continue
         bounds = result.upper_bound, result.lower_bound
