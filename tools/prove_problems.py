@@ -51,7 +51,7 @@ def prove(problem: Problem, seconds: float) -> Proof:
     """Return the best of the runs."""
     instance = problem()
     best: Proof | None = None
-    known = abs(problem.optimum) if isfinite(problem.optimum) else None
+    known = abs(instance.optimum) if isfinite(instance.optimum) else None
     goal = {"rtol": TARGET} if known is None else {"rtol": 0.0, "atol": TARGET * (known or 1.0)}
     for generator in generators(problem, instance.oracle):
         try:

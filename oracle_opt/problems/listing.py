@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import NamedTuple
 
+from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Problem
-from oracle_opt.problems.lookup import missing, suite
+from oracle_opt.problems.lookup import family, missing, suite
 from oracle_opt.problems.proven import proof_of
 
 NOT_PROVEN = "-"
@@ -32,11 +33,13 @@ def listings(name: str | None = None) -> list[Listing]:
 
 def _line(problem: Problem) -> Listing:
     proof = proof_of(problem)
-    optimum = f"{problem.optimum:.10g}" if isfinite(problem.optimum) else NOT_PROVEN
+    known = problem.optimum
+    if not isfinite(known) and isinstance(family(problem.family), Generated):
+        known = problem().optimum  # each instance knows its own
+    optimum = f"{known:.10g}" if isfinite(known) else NOT_PROVEN
     source = problem.source.partition("; ")[0]
     if proof is None:
         return Listing(problem.name, str(problem.n), optimum, NOT_PROVEN, NOT_PROVEN, NOT_PROVEN, source)
     # where the minimum is 0 a gap relative to the best value says nothing
-    small = abs(proof.upper_bound) < 1e-3 and problem.optimum == 0
-    gap = f"{proof.upper_bound - proof.lower_bound:.0e} abs." if small else f"{proof.gap:.0e}"
+    gap = f"{proof.upper_bound - proof.lower_bound:.0e} abs." if known == 0 else f"{proof.gap:.0e}"
     return Listing(problem.name, str(problem.n), optimum, gap, str(proof.n_calls), proof.generator, source)
