@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import AnalyticUpdate, Curvature, Eigenpairs, FeasibilityCut, Oracle, QueryPointGenerator
+from oracle_opt.arguments import instance
 from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.kelley import Kelley
@@ -35,6 +36,11 @@ def choose_generator(oracle: Oracle) -> QueryPointGenerator:
     QueryPointGenerator
         One that can serve the oracle, if some shipped one can.
 
+    Raises
+    ------
+    InvalidArgument
+        It is no oracle.
+
     Examples
     --------
     >>> from oracle_opt import Ball, Box, FunctionOracle
@@ -62,6 +68,7 @@ def explain_choice(oracle: Oracle) -> str:
 
 def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
     """The choice and its reason: the first line that holds decides."""
+    instance("oracle", oracle, Oracle, "an Oracle; wrap a function in FunctionOracle")
     domain, gives = oracle.domain, oracle.gives
     constraints, simplices, n = domain.linear_constraints(), domain.simplices(), domain.dimension
     cuts = FeasibilityCut in gives

@@ -51,7 +51,7 @@ def test_c_is_chosen_by_cross_validation():
 
 
 def made_up(k, instance, generator, seed):
-    numbers = {"accuracy": 0.5 + 0.01 * k, "seconds": 2.0**k, "true_share": 0.1 * k}
+    numbers = {"accuracy": 0.5 + 0.01 * k, "processor_seconds": 2.0**k, "true_share": 0.1 * k}
     return numbers | {"status": "EXHAUSTED" if k % 2 else "MAX_CALLS"}
 
 

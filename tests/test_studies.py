@@ -303,9 +303,10 @@ def test_refusals(arguments, words) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"seeds": 0}, "`seeds` must be different integers of at least 0"),
+        ({"seeds": 0}, "`seeds` must be a whole number of at least 1"),
         ({"seeds": (1, 1)}, "`seeds` must be different"),
-        ({"seeds": 1.5}, "`seeds` must be a number of seeds"),
+        ({"seeds": 1.5}, "`seeds` must be a whole number"),
+        ({"seeds": (0, -1)}, "`seeds` must be a number of seeds, or different seeds of at least 0"),
         ({"tau": ()}, "`tau` must be accuracies between 0 and 1"),
         ({"tau": (0.1, 1.0)}, "`tau` must be accuracies between 0 and 1"),
         ({"until": "single-cut"}, r"`until` must be \('certified',\)"),
@@ -318,7 +319,7 @@ def test_refused_options(options, words) -> None:
         Study(INSTANCES, ["kelley"], **options)
 
 
-@pytest.mark.parametrize(("name", "value"), [("calls", 0), ("calls", 2.0), ("seconds", 0.0), ("seconds", np.inf)])
+@pytest.mark.parametrize(("name", "value"), [("calls", 0), ("calls", 2.5), ("seconds", 0.0), ("seconds", np.inf)])
 def test_refused_limits(name, value) -> None:
     with pytest.raises(InvalidArgument, match=f"`{name}` must be"):
         Limits(**{name: value})
@@ -326,9 +327,9 @@ def test_refused_limits(name, value) -> None:
 
 def test_refused_ways_to_run(tmp_path) -> None:
     study = Study(INSTANCES, ["kelley"])
-    with pytest.raises(InvalidArgument, match=r"`executor` must be a concurrent.futures.Executor, got 3"):
+    with pytest.raises(InvalidArgument, match=r"`executor` must be an Executor, of Dask client.get_executor"):
         run(study, tmp_path, executor=3)
-    with pytest.raises(InvalidArgument, match="`jobs` must be an integer of at least 1, or None, got 0"):
+    with pytest.raises(InvalidArgument, match="`jobs` must be a whole number of at least 1, got 0"):
         run(study, tmp_path, jobs=0)
 
 

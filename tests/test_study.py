@@ -111,10 +111,10 @@ def test_bad_arguments(tmp_path):
     for change, words in (
         ({"splits": 0}, "`splits` must"),
         ({"jobs": 0}, "`jobs` must"),
-        ({"rtol": 0.0}, "`tau` must"),
+        ({"rtol": 0.0}, "`rtol` must"),
         ({"train": 1.0}, "`train` must"),
         ({"C": -1.0}, "`C` must"),
-        ({"max_calls": 0}, "`calls` must"),
+        ({"max_calls": 0}, "`max_calls` must"),
         ({"seed": -1}, "`seed` must"),
     ):
         with pytest.raises(InvalidArgument, match=words):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
+from oracle_opt.arguments import flag, instances, real, whole
 from oracle_opt.datasets import Dataset
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file, atomic_text
@@ -79,18 +80,18 @@ def compare(
     OSError
         A run cannot be written, as the disk is full; those finished before are kept.
     """
+    datasets = instances("datasets", datasets, Dataset, "Datasets, as of oracle_opt.datasets.load")
     names = [dataset.name for dataset in datasets]
     if not names or len(set(names)) < len(names):
         raise InvalidArgument(f"`datasets` must be at least one, with different names, got {names}")
-    if isinstance(splits, bool) or not isinstance(splits, int) or splits < 1:
-        raise InvalidArgument(f"`splits` must be an integer of at least 1, got {splits!r}")
+    rtol, max_calls = real("rtol", rtol, above=0.0, below=1.0), whole("max_calls", max_calls)
     from oracle_opt.problems.mkl import mkl_problem
 
-    instances = {
-        dataset.name: mkl_problem(dataset, train=train, C=C, seed=seed, name=dataset.name) for dataset in datasets
-    }
-    until = ("certified", "single-cut") if single_cut else ("certified",)
-    study = Study(instances, generators, seeds=splits, limits=Limits(calls=max_calls), tau=rtol, until=until)
+    problems = [mkl_problem(dataset, train=train, C=C, seed=seed, name=dataset.name) for dataset in datasets]
+    until = ("certified", "single-cut") if flag("single_cut", single_cut) else ("certified",)
+    study = Study(
+        problems, generators, seeds=whole("splits", splits), limits=Limits(calls=max_calls), tau=rtol, until=until
+    )
     results = study.run(folder, executor, jobs=jobs, progress=progress)
     write_files(Path(folder))
     return results

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
+from oracle_opt.arguments import flag, floats, instance, real, whole
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.words import one_line
+from oracle_opt.words import one_line, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,10 +71,9 @@ class Limits:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.calls, bool) or not isinstance(self.calls, int) or self.calls < 1:
-            raise InvalidArgument(f"`calls` must be an integer of at least 1, got {self.calls!r}")
-        if self.seconds is not None and not (isinstance(self.seconds, int | float) and 0 < self.seconds < inf):
-            raise InvalidArgument(f"`seconds` must be a positive number or None, got {self.seconds!r}")
+        object.__setattr__(self, "calls", whole("calls", self.calls))
+        if self.seconds is not None:
+            object.__setattr__(self, "seconds", real("seconds", self.seconds, above=0.0))
 
 
 @dataclass(frozen=True)
@@ -104,20 +105,23 @@ class Settings:
     keep_points: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.limits, Limits):
-            raise InvalidArgument(f"`limits` must be Limits, as Limits(calls=500, seconds=60.0), got {self.limits!r}")
-        tau = (self.tau,) if isinstance(self.tau, int | float) else tuple(self.tau)
-        if not tau or not all(isinstance(t, int | float) and 0 < t < 1 for t in tau):
-            raise InvalidArgument(f"`tau` must be accuracies between 0 and 1, at least one, got {self.tau!r}")
-        until = (self.until,) if isinstance(self.until, str) else tuple(self.until)
-        if "certified" not in until or not set(until) <= set(TESTS):
+        instance("limits", self.limits, Limits, "Limits such as Limits(calls=500, seconds=60)")
+        tau = floats("tau", self.tau, "accuracies between 0 and 1, such as (1e-2, 1e-4)").ravel()
+        if not tau.size or not ((tau > 0) & (tau < 1)).all():
+            raise InvalidArgument(f"`tau` must be accuracies between 0 and 1, at least one, got {shown(self.tau)}")
+        until = (self.until,) if isinstance(self.until, str) else self.until
+        if (
+            not isinstance(until, Iterable)
+            or "certified" not in (until := tuple(until))
+            or not set(until) <= set(TESTS)
+        ):
             raise InvalidArgument(
-                f"`until` must be ('certified',) or ('certified', 'single-cut'), got {self.until!r}: a run cannot know "
-                "the other tests while it goes on"
+                f"`until` must be ('certified',) or ('certified', 'single-cut'), got {shown(self.until)}: a run cannot "
+                "know the other tests while it goes on"
             )
-        object.__setattr__(self, "tau", tuple(sorted({float(t) for t in tau}, reverse=True)))
+        object.__setattr__(self, "tau", tuple(sorted(set(tau.tolist()), reverse=True)))
         object.__setattr__(self, "until", tuple(test for test in TESTS if test in until))
-        object.__setattr__(self, "keep_points", bool(self.keep_points))
+        object.__setattr__(self, "keep_points", flag("keep_points", self.keep_points))
 
     @property
     def rtol(self) -> float:

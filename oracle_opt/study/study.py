@@ -10,6 +10,8 @@ from concurrent.futures import Executor
 from dataclasses import asdict
 from typing import Any
 
+from oracle_opt.arguments import flag, whole
+from oracle_opt.arguments import instance as checked_instance
 from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.study.grid import Group, Ledger, run_groups
@@ -18,6 +20,7 @@ from oracle_opt.study.recipes import Named, method_of, named_generators, named_i
 from oracle_opt.study.records import Limits, Run, Settings
 from oracle_opt.study.results import Results, results_of
 from oracle_opt.study.store import RunStore
+from oracle_opt.words import shown
 
 
 class Study:
@@ -134,13 +137,10 @@ class Study:
         OSError
             A run cannot be written, as the disk is full; those finished before are kept.
         """
-        if executor is not None and not isinstance(executor, Executor):
-            raise InvalidArgument(
-                f"`executor` must be a concurrent.futures.Executor, got {executor!r}; of a Dask client it is "
-                "client.get_executor()"
-            )
-        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-            raise InvalidArgument(f"`jobs` must be an integer of at least 1, or None, got {jobs!r}")
+        if executor is not None:
+            checked_instance("executor", executor, Executor, "an Executor, of Dask client.get_executor()")
+        jobs = None if jobs is None else whole("jobs", jobs)
+        progress = flag("progress", progress)
         store = RunStore(folder, self.settings)
         rows = self._rows()
         stored = {run.key: run for run in store.load()}
@@ -239,10 +239,14 @@ def _same(run: Run, row: Mapping[str, Any], store: RunStore) -> Run:
 
 
 def _seeds(given: int | Iterable[int]) -> tuple[int, ...]:
-    if isinstance(given, bool) or not isinstance(given, int | Iterable):
-        raise InvalidArgument(f"`seeds` must be a number of seeds or the seeds, got {given!r}")
-    seeds = tuple(range(given)) if isinstance(given, int) else tuple(given)
-    whole = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in seeds)
-    if not seeds or not whole or len(set(seeds)) < len(seeds):
-        raise InvalidArgument(f"`seeds` must be different integers of at least 0, at least one, got {given!r}")
+    if not isinstance(given, Iterable):
+        return tuple(range(whole("seeds", given)))
+    try:
+        seeds = tuple(whole("seeds", seed, least=0) for seed in given)
+    except InvalidArgument as problem:
+        raise InvalidArgument(
+            f"`seeds` must be a number of seeds, or different seeds of at least 0: {problem}"
+        ) from None
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise InvalidArgument(f"`seeds` must be different, and at least one, got {shown(given)}")
     return seeds

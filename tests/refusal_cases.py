@@ -1,0 +1,360 @@
+"""The right call of every public constructor, and what its parameters take besides."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import cvxpy as cp
+import numpy as np
+
+import oracle_opt
+import oracle_opt.generators as G
+import oracle_opt.oracles as O
+import oracle_opt.oracles.svm as S
+import oracle_opt.study as T
+from oracle_opt import Box, FreeSpace, FunctionOracle, Simplex, minimize
+from oracle_opt.datasets import Dataset
+from oracle_opt.oracles import GramBank
+
+RNG = np.random.default_rng(0)
+
+
+def square(z):
+    return float(z @ z), 2 * z
+
+
+ORACLE = FunctionOracle(square, Simplex(3))
+RESULT = minimize(ORACLE, G.Kelley(), max_calls=5)
+LABELS = np.tile([1.0, -1.0], 4)
+KERNELS = [np.outer(v, v) + np.eye(8) for v in RNG.normal(size=(3, 8))]
+BANK = GramBank(KERNELS)
+DISTANCES = [np.abs(np.subtract.outer(v, v)) for v in RNG.normal(size=(3, 8))]
+VARIABLE, PARAMETER = cp.Variable(2), cp.Parameter(2)
+PROGRAM = cp.Problem(cp.Minimize(cp.sum_squares(VARIABLE - PARAMETER)), [VARIABLE >= 0])
+TWO_STAGE = O.TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -np.inf, [0, 2], x_upper=10)
+
+POINTS = RNG.normal(size=(8, 2))
+MKL = O.MKLOracle(O.uci_bank(POINTS), LABELS)
+MKL_RESULT = minimize(MKL, G.LevelSet(), max_calls=3)
+
+SMALL = Dataset("small", POINTS, LABELS, ("a", "b"), "drawn", "here")
+
+
+def compare(
+    datasets, max_calls=2, seed=0, splits=1, train=0.7, C=100.0, single_cut=False, executor=None, jobs=1, progress=False
+):
+    """Compare in a folder of its own."""
+    options = {"max_calls": max_calls, "seed": seed, "splits": splits, "train": train, "C": C}
+    options |= {"single_cut": single_cut, "executor": executor, "jobs": jobs, "progress": progress}
+    with tempfile.TemporaryDirectory() as folder:
+        return T.compare(datasets, ["fixed-point"], folder, **options)
+
+
+# Each kind of thing under the name by which a row of the table says that a parameter takes it.
+THINGS = {
+    "none": None,
+    "bool": True,
+    "number": 2.5,
+    "negative": -1,
+    "text": "word",
+    "class": G.Kelley,
+    "function": square,
+    "dict": {"a": 1.0},
+    "list": [object()],
+    "object": object(),
+    "result": RESULT,
+    "generator": G.Kelley(),
+    "cvxpy": PROGRAM,
+    "complex": 1j,
+    "nan": float("nan"),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call that is right, and what its parameters take besides: names of THINGS, by parameter."""
+
+    make: Callable[..., object]
+    right: dict[str, object] = field(default_factory=dict)
+    takes: dict[str, str] = field(default_factory=dict)
+    skips: tuple[str, ...] = ()
+
+
+FLAG, NUMBER, ARRAY = "bool", "number", "number bool negative nan"
+SIGNED = "number negative"
+CASES = {
+    # domains
+    "Ball": Case(oracle_opt.Ball, {"dimension": 3}, {"radius": NUMBER, "center": "none"}),
+    "Box": Case(
+        Box, {"lower": [0.0, 0.0], "upper": [1.0, 1.0]}, {"promised": FLAG, "lower": "negative", "upper": NUMBER}
+    ),
+    "FreeSpace": Case(FreeSpace, {"dimension": 3, "radius": 9.0}, {"radius": NUMBER, "center": "none"}),
+    "NonnegativeOrthant": Case(oracle_opt.NonnegativeOrthant, {"dimension": 3}, {"radius": NUMBER}),
+    "Polyhedron": Case(
+        oracle_opt.Polyhedron,
+        {"A": [[1.0, 1.0]], "b": [1.0], "lower": [0.0, 0.0], "upper": [1.0, 1.0]},
+        {
+            "A": "none",
+            "b": "",
+            "equality_matrix": "none",
+            "equality_rhs": "none",
+            "lower": "negative",
+            "upper": NUMBER,
+            "center": "none",
+            "tighten": FLAG,
+        },
+    ),
+    "ProductOfSimplices": Case(oracle_opt.ProductOfSimplices, {"sizes": [2, 3]}, {"radius": NUMBER}),
+    "Simplex": Case(Simplex, {"dimension": 3}, {"radius": NUMBER}),
+    # the core
+    "FunctionOracle": Case(
+        FunctionOracle,
+        {"function": square, "domain": Simplex(3)},
+        {"function": "function class", "convex": FLAG, "name": "none text"},
+    ),
+    "minimize": Case(
+        minimize,
+        {"oracle": ORACLE, "generator": G.Kelley(), "max_calls": 2},
+        {
+            "generator": "none generator",
+            "point": "none",
+            "rtol": NUMBER,
+            "atol": NUMBER,
+            "gtol": "none number",
+            "max_calls": "",
+            "max_seconds": "none number",
+            "keep_cuts": FLAG,
+            "journal": "none text",
+            "journal_check": FLAG,
+            "callback": "none function class",
+            "progress": FLAG,
+        },
+        skips=("journal",),
+    ),
+    # generators
+    "choose_generator": Case(G.choose_generator, {"oracle": ORACLE}),
+    "explain_choice": Case(G.explain_choice, {"oracle": ORACLE}),
+    "AnalyticCenter": Case(
+        G.AnalyticCenter,
+        takes={
+            "epigraph": FLAG,
+            "upper_weight": "none number",
+            "domain_weight": NUMBER,
+            "proximal": NUMBER,
+            "tune_accuracy": FLAG,
+        },
+    ),
+    "Ellipsoid": Case(G.Ellipsoid, takes={"deep": FLAG}),
+    "FixedPoint": Case(G.FixedPoint, takes={"updates": FLAG}),
+    "Kelley": Case(G.Kelley, takes={"chebyshev": FLAG, "tune_accuracy": FLAG}),
+    "LBFGS": Case(G.LBFGS),
+    "LevelSet": Case(G.LevelSet, takes={"entropic": "none bool", "adaptive": FLAG, "tune_accuracy": FLAG}),
+    "MirrorDescent": Case(G.MirrorDescent, takes={"scale": NUMBER}),
+    "NewtonBundle": Case(G.NewtonBundle),
+    "ProjectedGradient": Case(G.ProjectedGradient, takes={"accuracy": "none number"}),
+    "ProximalBundle": Case(G.ProximalBundle, takes={"proximal": "none number"}),
+    "QuasiNewton": Case(G.QuasiNewton, takes={"shrinkage": NUMBER, "spread": NUMBER}),
+    "ReducedGradient": Case(G.ReducedGradient),
+    "SPG": Case(
+        G.SPG,
+        takes={
+            "max_length": NUMBER,
+            "spectral": FLAG,
+            "nonmonotone": FLAG,
+            "tune_accuracy": FLAG,
+            "entropic": "none bool",
+        },
+    ),
+    "ForeignSolver": Case(G.ForeignSolver, {"solve": square}, {"solve": "function class", "cuts": FLAG, "prove": FLAG}),
+    "SpectralBundle": Case(G.SpectralBundle, takes={"proximal": "none number"}),
+    "Subgradient": Case(G.Subgradient, takes={"polyak": FLAG, "scale": NUMBER}),
+    # cones
+    "Zero": Case(O.Zero, {"dimension": 3}),
+    "Nonnegative": Case(O.Nonnegative, {"dimension": 3}),
+    "SecondOrder": Case(O.SecondOrder, {"dimension": 3}),
+    "PositiveSemidefinite": Case(O.PositiveSemidefinite, {"order": 3}),
+    "Power": Case(O.Power, {"exponent": 0.3}),
+    "ConicProblem": Case(
+        O.ConicProblem,
+        {"c": [1.0], "A": [[1.0]], "b": [1.0], "cones": [O.Nonnegative(1)]},
+        {"P": "none", "offset": SIGNED},
+    ),
+    "ConicProblem.from_data": Case(
+        O.ConicProblem.from_data,
+        {"data": cp.Problem(cp.Minimize(cp.sum(VARIABLE)), [VARIABLE >= 0]).get_problem_data(cp.SCS)[0]},
+        {"triangle": "none", "offset": SIGNED},
+    ),
+    "ConicOracle": Case(
+        O.ConicOracle,
+        {"c": [1.0], "A": [[1.0]], "b": [1.0], "cones": [O.Nonnegative(1)]},
+        {
+            "P": "none",
+            "offset": SIGNED,
+            "domain": "none",
+            "multicut": FLAG,
+            "hold_rows": "none bool",
+            "tolerance": NUMBER,
+            "recover": "none function class",
+        },
+    ),
+    "ConicOracle.from_cvxpy": Case(
+        O.ConicOracle.from_cvxpy,
+        {"problem": cp.Problem(cp.Minimize(cp.sum(VARIABLE)), [VARIABLE >= 0])},
+        {"domain": "none", "multicut": FLAG, "hold_rows": "none bool", "tolerance": NUMBER, "problem": ""},
+    ),
+    "settle": Case(
+        T.settle,
+        {"oracle": O.ConicOracle([1.0], [[-1.0]], [1.0], [O.Nonnegative(1)]), "generator": G.Kelley()},
+        {"generator": "generator", "rtol": NUMBER, "max_seconds": "none number"},
+    ),
+    # other oracles
+    "BendersOracle": Case(O.BendersOracle, {"problem": TWO_STAGE}, {"n_samples": "none", "radius": NUMBER}),
+    "TwoStageProblem": Case(
+        O.TwoStageProblem,
+        {
+            "c": [1.0],
+            "q": [-3.0],
+            "T": [[-1.0], [0.0]],
+            "W": [[1.0], [1.0]],
+            "row_lower": -np.inf,
+            "row_upper": [0.0, 2.0],
+        },
+        {
+            "row_lower": SIGNED,
+            "row_upper": SIGNED,
+            "A": "none",
+            "first_lower": "none number negative",
+            "first_upper": "none number negative",
+            **dict.fromkeys(("x_lower", "x_upper", "y_lower", "y_upper", "offset"), SIGNED),
+            "names": "none",
+        },
+    ),
+    "RandomBlock": Case(
+        O.RandomBlock,
+        {"probabilities": [0.5, 0.5], "rows": [0], "rhs": [[1.0], [2.0]]},
+        {"rhs": "none", "cost": "none", "technology": "none", "recourse": "none", "name": "text"},
+        skips=("cost_columns", "technology_entries", "recourse_entries", "rows"),
+    ),
+    "CvxpyOracle": Case(
+        O.CvxpyOracle,
+        {"problem": PROGRAM},
+        {"problem": "cvxpy", "parameters": "none", "domain": "none", "radius": NUMBER, "options": "none dict"},
+    ),
+    "MaxEigenvalueOracle": Case(
+        O.MaxEigenvalueOracle,
+        {"C": np.eye(3), "A": [np.eye(3)], "b": [1.0]},
+        {"trace": NUMBER, "domain": "none", "within": "", "lanczos_from": ""},
+    ),
+    "LagrangianOracle": Case(
+        O.LagrangianOracle,
+        {"solve": square, "rhs": [1.0, 2.0]},
+        {
+            "solve": "function class",
+            "inequality": FLAG,
+            "maximize": FLAG,
+            "radius": NUMBER,
+            "domain": "none",
+            "name": "none text",
+        },
+    ),
+    "FacilityLocationOracle": Case(
+        O.FacilityLocationOracle, {"opening": [1.0, 1.0], "costs": np.ones((2, 3))}, {"multicut": FLAG}
+    ),
+    "GeneralizedAssignmentOracle": Case(
+        O.GeneralizedAssignmentOracle,
+        {"costs": np.ones((2, 3)), "uses": np.ones((2, 3)), "capacities": [3.0, 3.0]},
+        {"maximize": FLAG, "multicut": FLAG, "radius": "none number"},
+    ),
+    "HeldKarpOracle": Case(O.HeldKarpOracle, {"distances": 1.0 - np.eye(4)}, {"radius": "none number"}),
+    "MulticommodityFlowOracle": Case(
+        O.MulticommodityFlowOracle,
+        {"arcs": [[0, 1]], "costs": [1.0], "capacities": [9.0], "commodities": [[0, 1]], "demands": [1.0]},
+        {"multicut": FLAG, "radius": "none number"},
+    ),
+    # losses, regularizers and the oracles of multiple kernel learning
+    "Hinge": Case(S.Hinge, {}, {"C": NUMBER, "class_weight": "none"}),
+    "SquaredHinge": Case(S.SquaredHinge, {}, {"C": NUMBER, "class_weight": "none"}),
+    "EpsilonInsensitive": Case(S.EpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
+    "OneClass": Case(S.OneClass),
+    "LpRegularizer": Case(O.LpRegularizer, {"p": 1.5}, {"p": NUMBER, "weight": NUMBER, "power": NUMBER}),
+    "ElasticNet": Case(O.ElasticNet, {}, {"linear": NUMBER, "quadratic": NUMBER}),
+    "EntropyRegularizer": Case(O.EntropyRegularizer, {}, {"weight": NUMBER, "reference": NUMBER}),
+    "MKLOracle": Case(
+        O.MKLOracle, {"bank": BANK, "y": LABELS}, {"accuracy": NUMBER, "loss": "none number", "C": "none number"}
+    ),
+    "GMKLOracle": Case(
+        O.GMKLOracle,
+        {"bank": BANK, "y": LABELS},
+        {"accuracy": NUMBER, "loss": "none number", "C": "none number", "regularizer": "none", "radius": NUMBER},
+    ),
+    "MixedNormOracle": Case(
+        O.MixedNormOracle,
+        {"bank": BANK, "y": LABELS, "groups": [[0, 1], [2]]},
+        {"accuracy": NUMBER, "loss": "none number", "C": "none number", "max_solves": "none"},
+    ),
+    "solve_mkl": Case(
+        O.solve_mkl,
+        {"bank": BANK, "y": LABELS, "max_calls": 1},
+        {
+            "loss": "none number",
+            "C": "none number",
+            "regularizer": "none",
+            "rtol": NUMBER,
+            "atol": NUMBER,
+            "solver": "none",
+            "max_seconds": "none number",
+            "keep_cuts": FLAG,
+            "journal": "none text",
+            "journal_check": FLAG,
+            "callback": "none function class",
+            "progress": FLAG,
+        },
+        skips=("journal",),
+    ),
+    "solve_lp_mkl": Case(
+        S.solve_lp_mkl,
+        {"bank": BANK, "y": LABELS, "max_calls": 1},
+        {"C": NUMBER, "p": NUMBER, "lam": NUMBER, "rtol": NUMBER, "solver": "none", "max_seconds": "none number"},
+    ),
+    "SMOMKL": Case(O.SMOMKL, {}, {"working_points": "none", "rtol": NUMBER}),
+    "NewtonMKL": Case(O.NewtonMKL, {}, {"fallback": "none", "rtol": NUMBER}),
+    "solve_svm": Case(
+        S.solve_svm,
+        {"K": np.eye(8), "y": LABELS},
+        {"loss": "none", "accuracy": NUMBER, "start": "none", "tolerance": "none number", "check": FLAG},
+    ),
+    "solve_csvc": Case(
+        S.solve_csvc,
+        {"K": np.eye(8), "y": LABELS},
+        {"C": NUMBER, "accuracy": NUMBER, "start": "none", "tolerance": "none number", "check": FLAG},
+    ),
+    "MKLOracle.decision_function": Case(
+        MKL.decision_function, {"cut": MKL_RESULT.cut, "new": np.ones((3, 2))}, skips=("self",)
+    ),
+    "MKLOracle.predict": Case(MKL.predict, {"cut": MKL_RESULT.cut, "new": np.ones((3, 2))}),
+    # kernels
+    "GramBank": Case(
+        GramBank, {"kernels": KERNELS}, {"normalize": FLAG, "memory_limit": "none", "check": FLAG}, skips=("dtype",)
+    ),
+    "ProductBank": Case(O.ProductBank, {"distances": DISTANCES}, {"check": FLAG}),
+    "RBFBank": Case(
+        O.RBFBank,
+        {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "widths": [[1.0, 2.0]]},
+        {"scale": "none number"},
+    ),
+    "uci_bank": Case(O.uci_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)),
+    # studies
+    "Limits": Case(T.Limits, takes={"seconds": "none number"}),
+    "Study": Case(
+        T.Study,
+        {"instances": {"own": ORACLE}, "generators": ["kelley"]},
+        {"limits": "none", "keep_points": FLAG},
+    ),
+    "compare": Case(
+        compare,
+        {"datasets": [SMALL]},
+        {"C": "none number", "single_cut": FLAG, "jobs": "none", "executor": "none", "progress": FLAG},
+    ),
+}
