@@ -1,6 +1,6 @@
 """Run the study behind docs/findings.md, and write the tables and pictures of that page and of how_to_choose.md.
 
-    ORACLE_OPT_PROBLEMS=folder ORACLE_OPT_DATA=folder python docs/make_findings.py FOLDER [--dry] [--only FAMILY ...]
+    ORACLE_OPT_PROBLEMS=folder ORACLE_OPT_DATA=folder python docs/make_findings.py FOLDER [--dry] [--jobs N] [--only FAMILY ...]
 
 The generators at their defaults on the problem suite, as far as it has at most 200 variables: at most 500 calls and 5
 seconds a run, each to a relative gap of 1e-6. FOLDER keeps the runs: the same command again does what is missing. With
@@ -209,10 +209,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="keeps the runs")
     parser.add_argument("--only", nargs="+", metavar="FAMILY", help="these families alone")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, default 1")
     parser.add_argument("--dry", action="store_true", help="print the tables instead of writing them")
     asked = parser.parse_args()
     chosen = problems(asked.only)
-    results = Study(chosen, METHODS, limits=LIMITS, tau=TAU).run(asked.folder, jobs=1)
+    results = Study(chosen, METHODS, limits=LIMITS, tau=TAU).run(asked.folder, jobs=asked.jobs)
     choice, half = choices(chosen), halves(chosen)
     findings = {"run": of_the_run(results), "generators": of_generators(results), "families": of_families(results)}
     rule = {"choice": of_the_choice(results, choice, half), "misses": of_misses(results, choice)}
