@@ -1,6 +1,6 @@
 """Run the study behind docs/findings.md, and write the tables and pictures of that page and of how_to_choose.md.
 
-    ORACLE_OPT_PROBLEMS=folder ORACLE_OPT_DATA=folder python docs/make_findings.py FOLDER [--dry] [--jobs N] [--only FAMILY ...]
+    ORACLE_OPT_PROBLEMS=folder ORACLE_OPT_DATA=folder python docs/make_findings.py FOLDER [--jobs N] [--dry]
 
 The generators at their defaults on the problem suite, as far as it has at most 200 variables: at most 500 calls and 5
 seconds a run, each to a relative gap of 1e-6. FOLDER keeps the runs: the same command again does what is missing. With
