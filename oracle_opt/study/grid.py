@@ -3,65 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from pickle import PickleBuffer
-from typing import Any
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.study.execute import Task, execute, forget
-from oracle_opt.study.recipes import Named
-from oracle_opt.study.records import Run, Settings, failure
+from oracle_opt.study.lanes import ForeignLane, Group, Lane, Ledger, OwnProcess, new_generator
+from oracle_opt.study.records import Run, Settings
 
 WINDOW = 32  # runs that a user's executor is given at a time, as it does not say how many it can do
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Runs on one instance with one seed, so that a process makes the instance once.
-
-    Attributes
-    ----------
-    instance : Named
-        Makes it.
-    seed : int
-        Of the instance.
-    rows : mapping
-        Names of generators to what is known of their rows beforehand.
-    generators : mapping
-        Names to generators, those of the rows.
-    expected : str
-        The identity that the runs on the instance have in the folder; empty if there are none.
-    """
-
-    instance: Named
-    seed: int
-    rows: Mapping[str, dict[str, Any]]
-    generators: Mapping[str, QueryPointGenerator]
-    expected: str
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """Who is asked before each run, and told after it.
-
-    Attributes
-    ----------
-    found : callable
-        Whether a run, given by its row, has come to be there meanwhile, and need not be done.
-    done : callable
-        Takes each run.
-    """
-
-    found: Callable[[dict[str, Any]], bool]
-    done: Callable[[Run], object]
 
 
 def run_groups(
@@ -99,13 +51,13 @@ def run_groups(
     for group in groups:
         _check_pickling(f"instances[{group.instance.name!r}]", group.instance)
         for name, generator in group.generators.items():
-            _check_pickling(f"generators[{name!r}]", _new(generator))
+            _check_pickling(f"generators[{name!r}]", new_generator(generator))
     if executor is None:
         assert jobs is not None
-        lanes: list[_Lane] = [_OwnProcess(settings, jobs) for _ in range(jobs)]
+        lanes: list[Lane] = [OwnProcess(settings, jobs) for _ in range(jobs)]
     else:
         jobs = WINDOW if jobs is None else jobs
-        lanes = [_Foreign(settings, min(jobs, cores()), executor) for _ in range(min(jobs, max(1, len(groups))))]
+        lanes = [ForeignLane(settings, min(jobs, cores()), executor) for _ in range(min(jobs, max(1, len(groups))))]
     _run_in_lanes(deque(groups), lanes, ledger)
 
 
@@ -129,117 +81,10 @@ def _run_here(groups: Sequence[Group], settings: Settings, ledger: Ledger) -> No
         forget()
 
 
-class _Lane:
-    """Does the runs of one group after the other, one run at a time."""
+def _run_in_lanes(waiting: deque[Group], lanes: Sequence[Lane], ledger: Ledger) -> None:
+    busy: dict[Future[Run], Lane] = {}
 
-    def __init__(self, settings: Settings, processes: int) -> None:
-        self._settings, self._processes = settings, processes
-        self._group: Group | None = None
-        self._left: deque[str] = deque()
-        self._blob: bytes | None = None
-        self.row: dict[str, Any] = {}
-
-    def next(self, waiting: deque[Group], ledger: Ledger) -> Future[Run] | None:
-        """Begin the next run of this group, or of the next one; None if nothing is left."""
-        while True:
-            while self._left and self._group is not None:
-                name = self._left.popleft()
-                self.row = self._group.rows[name]
-                if not ledger.found(self.row):
-                    generator = _dumps(_new(self._group.generators[name]))
-                    settings, expected = self._settings, self._group.expected
-                    return self.submit(Task(self.row, self._blob, generator, settings, expected, self._processes))
-            if not waiting:
-                return None
-            self._group = waiting.popleft()
-            self._left = deque(self._group.rows)
-            self._blob = _dumps(self._group.instance)
-
-    def submit(self, task: Task) -> Future[Run]:
-        """Begin a run."""
-        raise NotImplementedError
-
-    def failed(self, problem: Exception) -> Run:
-        """Make the row of a run whose worker gave nothing back."""
-        return failure(self.row, problem)
-
-    def end(self) -> None:
-        """Leave nothing running."""
-
-
-class _OwnProcess(_Lane):
-    """A process of our own: if it dies, no other lane is touched, and it is known whose run it had."""
-
-    def __init__(self, settings: Settings, processes: int) -> None:
-        super().__init__(settings, processes)
-        self._holds: bytes | None = None
-        self._start()
-
-    def _start(self) -> None:
-        from loky import ProcessPoolExecutor
-
-        self._executor = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),))
-        with _deaf_to_interrupts():
-            self._executor.submit(os.getpid).exception()  # waits for the process; a failure shows at the next submit
-
-    def submit(self, task: Task) -> Future[Run]:
-        """Send the run; the instance only if the process does not have it."""
-        if self._holds is task.recipe:
-            task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes)
-        else:
-            self._holds = self._blob
-        try:
-            future: Future[Run] = self._executor.submit(execute, task)
-        except BrokenExecutor as problem:  # it died as it started, or between two runs
-            future = Future()
-            future.set_exception(problem)
-        return future
-
-    def failed(self, problem: Exception) -> Run:
-        """Say how the process died, and start another."""
-        if isinstance(problem, BrokenExecutor):
-            how = str(problem).partition("The exit codes of the workers are ")[2].partition("\n")[0] or "unknown"
-            problem = ChildProcessError(f"the worker process died; its exit code: {how.strip('{}')}")
-            self.end()
-            self._holds = None
-            self._start()
-        return super().failed(problem)
-
-    def end(self) -> None:
-        """End the process, in the middle of a run if need be."""
-        self._executor.shutdown(wait=True, kill_workers=True)
-
-
-class _Foreign(_Lane):
-    """A place in the queue of the user's executor."""
-
-    def __init__(self, settings: Settings, processes: int, executor: Executor) -> None:
-        super().__init__(settings, processes)
-        self._executor = executor
-        self._future: Future[Run] | None = None
-
-    def submit(self, task: Task) -> Future[Run]:
-        """Send the run with its instance, as nobody knows where it will be done."""
-        self._future = self._executor.submit(execute, task)
-        return self._future
-
-    def failed(self, problem: Exception) -> Run:
-        """Make the row, unless no run can be done any more."""
-        if isinstance(problem, BrokenExecutor):
-            problem.add_note("the executor broke down; the finished runs are kept: repeat the call with another one")
-            raise problem
-        return super().failed(problem)
-
-    def end(self) -> None:
-        """Take back what has not begun; the executor is the user's."""
-        if self._future is not None:
-            self._future.cancel()
-
-
-def _run_in_lanes(waiting: deque[Group], lanes: Sequence[_Lane], ledger: Ledger) -> None:
-    busy: dict[Future[Run], _Lane] = {}
-
-    def go_on(lane: _Lane) -> None:
+    def go_on(lane: Lane) -> None:
         future = lane.next(waiting, ledger)
         if future is not None:
             busy[future] = lane
@@ -278,44 +123,3 @@ def _check_pickling(argument: str, thing: object) -> None:
             f"`{argument}` cannot be sent to another process ({type(problem).__name__}: {problem}). Give a function of "
             "a seed that makes the oracle in its place, or pass `jobs=1`, and everything is done in this process"
         ) from problem
-
-
-def _new(generator: QueryPointGenerator) -> QueryPointGenerator:
-    """Make one of the same parameters: after a run a generator holds what cannot be sent, and does not matter."""
-    try:
-        return type(generator)(**generator.parameters())  # those it was made with
-    except (AttributeError, TypeError, ValueError):  # it does not keep its parameters under their own names
-        return generator
-
-
-def _dumps(thing: object) -> bytes:
-    import cloudpickle
-
-    blob: bytes = cloudpickle.dumps(thing)
-    return blob
-
-
-def _prepare(parent: int) -> None:
-    """In a worker process: leave Ctrl-C to the parent, and end with it, also in the middle of a run."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
-
-
-def _die_with(parent: int) -> None:
-    """End this process soon after the one that started it has ended, however that was."""
-    while os.getppid() == parent or os.name == "nt":  # Windows keeps the number; loky ends idle workers there
-        time.sleep(0.5)
-    os._exit(1)
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Let processes started here ignore Ctrl-C, which a terminal sends to the whole group: the parent ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

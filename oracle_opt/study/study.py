@@ -14,7 +14,8 @@ from oracle_opt.arguments import flag, whole
 from oracle_opt.arguments import instance as checked_instance
 from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.study.grid import Group, Ledger, run_groups
+from oracle_opt.study.grid import run_groups
+from oracle_opt.study.lanes import Group, Ledger
 from oracle_opt.study.progress_bar import ProgressBar
 from oracle_opt.study.recipes import Named, method_of, named_generators, named_instances
 from oracle_opt.study.records import Limits, Run, Settings

@@ -1,0 +1,210 @@
+"""Lanes of a grid: each does the runs of a group one by one, in a process of our own or by the user's executor."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.study.execute import Task, execute
+from oracle_opt.study.recipes import Named
+from oracle_opt.study.records import Run, Settings, failure
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Runs on one instance with one seed, so that a process makes the instance once.
+
+    Attributes
+    ----------
+    instance : Named
+        Makes it.
+    seed : int
+        Of the instance.
+    rows : mapping
+        Names of generators to what is known of their rows beforehand.
+    generators : mapping
+        Names to generators, those of the rows.
+    expected : str
+        The identity that the runs on the instance have in the folder; empty if there are none.
+    """
+
+    instance: Named
+    seed: int
+    rows: Mapping[str, dict[str, Any]]
+    generators: Mapping[str, QueryPointGenerator]
+    expected: str
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Who is asked before each run, and told after it.
+
+    Attributes
+    ----------
+    found : callable
+        Whether a run, given by its row, has come to be there meanwhile, and need not be done.
+    done : callable
+        Takes each run.
+    """
+
+    found: Callable[[dict[str, Any]], bool]
+    done: Callable[[Run], object]
+
+
+class Lane(ABC):
+    """Does the runs of one group after the other, one run at a time."""
+
+    def __init__(self, settings: Settings, processes: int) -> None:
+        self._settings, self._processes = settings, processes
+        self._group: Group | None = None
+        self._left: deque[str] = deque()
+        self._blob: bytes | None = None
+        self.row: dict[str, Any] = {}
+
+    def next(self, waiting: deque[Group], ledger: Ledger) -> Future[Run] | None:
+        """Begin the next run of this group, or of the next one; None if nothing is left."""
+        while True:
+            while self._left and self._group is not None:
+                name = self._left.popleft()
+                self.row = self._group.rows[name]
+                if not ledger.found(self.row):
+                    generator = _dumps(new_generator(self._group.generators[name]))
+                    settings, expected = self._settings, self._group.expected
+                    return self.submit(Task(self.row, self._blob, generator, settings, expected, self._processes))
+            if not waiting:
+                return None
+            self._group = waiting.popleft()
+            self._left = deque(self._group.rows)
+            self._blob = _dumps(self._group.instance)
+
+    @abstractmethod
+    def submit(self, task: Task) -> Future[Run]:
+        """Begin a run."""
+
+    def failed(self, problem: Exception) -> Run:
+        """Make the row of a run whose worker gave nothing back."""
+        return failure(self.row, problem)
+
+    @abstractmethod
+    def end(self) -> None:
+        """Leave nothing running."""
+
+
+class OwnProcess(Lane):
+    """A process of our own: if it dies, no other lane is touched, and it is known whose run it had."""
+
+    def __init__(self, settings: Settings, processes: int) -> None:
+        super().__init__(settings, processes)
+        self._holds: bytes | None = None
+        self._start()
+
+    def _start(self) -> None:
+        from loky import ProcessPoolExecutor
+
+        self._executor = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),))
+        with _deaf_to_interrupts():
+            self._executor.submit(os.getpid).exception()  # waits for the process; a failure shows at the next submit
+
+    def submit(self, task: Task) -> Future[Run]:
+        """Send the run; the instance only if the process does not have it."""
+        if self._holds is task.recipe:
+            task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes)
+        else:
+            self._holds = self._blob
+        try:
+            future: Future[Run] = self._executor.submit(execute, task)
+        except BrokenExecutor as problem:  # it died as it started, or between two runs
+            future = Future()
+            future.set_exception(problem)
+        return future
+
+    def failed(self, problem: Exception) -> Run:
+        """Say how the process died, and start another."""
+        if isinstance(problem, BrokenExecutor):
+            how = str(problem).partition("The exit codes of the workers are ")[2].partition("\n")[0] or "unknown"
+            problem = ChildProcessError(f"the worker process died; its exit code: {how.strip('{}')}")
+            self.end()
+            self._holds = None
+            self._start()
+        return super().failed(problem)
+
+    def end(self) -> None:
+        """End the process, in the middle of a run if need be."""
+        self._executor.shutdown(wait=True, kill_workers=True)
+
+
+class ForeignLane(Lane):
+    """A place in the queue of the user's executor."""
+
+    def __init__(self, settings: Settings, processes: int, executor: Executor) -> None:
+        super().__init__(settings, processes)
+        self._executor = executor
+        self._future: Future[Run] | None = None
+
+    def submit(self, task: Task) -> Future[Run]:
+        """Send the run with its instance, as nobody knows where it will be done."""
+        self._future = self._executor.submit(execute, task)
+        return self._future
+
+    def failed(self, problem: Exception) -> Run:
+        """Make the row, unless no run can be done any more."""
+        if isinstance(problem, BrokenExecutor):
+            problem.add_note("the executor broke down; the finished runs are kept: repeat the call with another one")
+            raise problem
+        return super().failed(problem)
+
+    def end(self) -> None:
+        """Take back what has not begun; the executor is the user's."""
+        if self._future is not None:
+            self._future.cancel()
+
+
+def new_generator(generator: QueryPointGenerator) -> QueryPointGenerator:
+    """Make one of the same parameters: after a run a generator holds what cannot be sent, and does not matter."""
+    try:
+        return type(generator)(**generator.parameters())  # those it was made with
+    except (AttributeError, TypeError, ValueError):  # it does not keep its parameters under their own names
+        return generator
+
+
+def _dumps(thing: object) -> bytes:
+    import cloudpickle
+
+    blob: bytes = cloudpickle.dumps(thing)
+    return blob
+
+
+def _prepare(parent: int) -> None:
+    """In a worker process: leave Ctrl-C to the parent, and end with it, also in the middle of a run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+
+
+def _die_with(parent: int) -> None:
+    """End this process soon after the one that started it has ended, however that was."""
+    while os.getppid() == parent or os.name == "nt":  # Windows keeps the number; loky ends idle workers there
+        time.sleep(0.5)
+    os._exit(1)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Let processes started here ignore Ctrl-C, which a terminal sends to the whole group: the parent ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
