@@ -113,7 +113,8 @@ def compare(
             + ("; by the single-cut gap of the paper: until that is, in the runs that got there" * single_cut)
             + ". "
             "kernels: of weight above 1e-3 of the largest. fixed-point is the average kernel, the baseline. "
-            f"Files: {out / 'summary.csv'}, {out / 'history.parquet'}, {out / 'curves.png'}",
+            f"Report: {out / 'report.html'}. Files: {out / 'summary.csv'}, {out / 'history.parquet'}, "
+            f"{out / 'curves.png'}",
             highlight=False,
             soft_wrap=True,
         )

@@ -42,7 +42,7 @@ def comparison(folder):
 
 
 def test_files(comparison, folder):
-    names = ["curves.png", "history.parquet", "runs", "study.json", "summary.csv"]
+    names = ["curves.png", "history.parquet", "report.html", "runs", "study.json", "summary.csv"]
     assert sorted(path.name for path in folder.iterdir()) == names
     assert json.loads((folder / "study.json").read_text())["settings"] == {
         "limits": {"calls": 500, "seconds": None},

@@ -16,8 +16,6 @@ from oracle_opt.study.results import Results
 from oracle_opt.study.study import Study
 from oracle_opt.study.summary import summary_table
 
-FILES = ("summary.csv", "history.parquet", "curves.png")
-
 
 def compare(
     datasets: Sequence[Dataset],
@@ -47,7 +45,7 @@ def compare(
     generators : mapping or sequence of str
         As for `Study`.
     folder : path-like
-        Gets what `Study.run` writes, and `summary.csv`, `history.parquet` and `curves.png`.
+        Gets what `Study.run` writes, and `summary.csv`, `history.parquet`, `curves.png` and `report.html`.
     rtol : float
         Relative gap at which a run has converged.
     splits : int
@@ -93,11 +91,11 @@ def compare(
         problems, generators, seeds=whole("splits", splits), limits=Limits(calls=max_calls), tau=rtol, until=until
     )
     results = study.run(folder, executor, jobs=jobs, progress=progress)
-    write_files(Path(folder))
+    _write_files(Path(folder))
     return results
 
 
-def write_files(folder: Path) -> None:
+def _write_files(folder: Path) -> None:
     """Write the tables and the curves of all runs in a folder."""
     results = Results.read(folder)
     failed = results.runs[results.runs["traceback"] != ""]
@@ -111,9 +109,5 @@ def write_files(folder: Path) -> None:
         return
     atomic_text(folder / "summary.csv", summary_table(results).to_csv(index=False))
     atomic_file(folder / "history.parquet", lambda path: results.history.to_parquet(path, index=False))
-    atomic_file(folder / "curves.png", lambda path: draw_gaps(results, path))
-
-
-def draw_gaps(results: Results, path: Path) -> None:
-    """Draw the relative gap against oracle calls, a panel a data set."""
-    results.curves().save(path, width="page")
+    atomic_file(folder / "curves.png", lambda path: results.curves().save(path, width="page"))
+    results.report(folder / "report.html", title=", ".join(dict.fromkeys(results.runs["instance"])))
