@@ -100,7 +100,8 @@ class RunStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_file(path, lambda temporary: parquet.write_table(table, temporary))
         except OSError as problem:
-            kept = f"{problem}; the runs finished before are kept in {self.folder}: mend that, and repeat the call"
+            reason = problem.strerror or str(problem)
+            kept = f"{reason}; the runs finished before are kept in {self.folder}: mend that, and repeat the call"
             raise OSError(problem.errno, kept) from problem
 
     def load(self) -> list[Run]:
