@@ -173,12 +173,16 @@ def of_the_run(results: Results) -> str:
     runs = results.runs
     seconds = float(runs["seconds"].sum())
     counts = ", ".join(f"{count} {status}" for status, count in runs["status"].value_counts().items())
+    known = runs[np.isfinite(runs["optimum"]) & np.isfinite(runs["lower_bound"])]
+    slack = known["optimum_error"] + 1e-9 * np.maximum(1.0, known["optimum"].abs())
+    wrong = int((known["lower_bound"] > known["optimum"] + slack).sum())
     return (
         f"{runs['instance'].nunique()} instances of {runs['family'].nunique()} families, 2 to {runs['n'].max()} "
         f"variables; {runs['generator'].nunique()} generators at their defaults; at most {LIMITS.calls} calls and "
         f"{LIMITS.seconds:g} s a run, to a proven relative gap of {TAU[-1]:g}, one thread, one seed, the start of each "
         f"instance. {len(runs)} runs in {seconds / 60:.0f} minutes: {counts}. Version {runs['version'].iloc[0]}, "
-        f"{runs['machine'].iloc[0]}."
+        f"{runs['machine'].iloc[0]}. {len(known)} runs have a lower bound on an instance whose minimum is known; it is "
+        f"above that minimum, beyond its stated error, in {wrong}."
     )
 
 

@@ -76,7 +76,7 @@ def test_calls_after_the_certified_gap_has_closed_count_for_the_other_tests_alon
         assert run_paths(results, cost="calls", test=test, finest=1e-4)[0].total == total
 
 
-@pytest.mark.parametrize("status", ["CONTRADICTION", "OUTSIDE"])
+@pytest.mark.parametrize("status", ["CONTRADICTION", "OUTSIDE", "DOUBTFUL"])
 def test_bounds_that_contradict_each_other_prove_nothing(status: str) -> None:
     """Where the upper bound lies below the lower one, the gap of the history is 0."""
     upper = {A: [5.0, 1.0], B: [5.0, 1.1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +13,7 @@ import pytest
 import study_parts
 from small_results import largest_of_pieces
 
-from oracle_opt import Box, FeasibilityCut, FunctionOracle, InvalidArgument, Status, StoreMismatch, minimize
+from oracle_opt import Box, FeasibilityCut, FreeSpace, FunctionOracle, InvalidArgument, Status, StoreMismatch, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 from oracle_opt.problems import Instance, Problem
 from oracle_opt.study import Limits, Results, Study
@@ -143,6 +144,29 @@ def test_a_run_that_has_seen_infeasible_points_alone_has_not_converged(tmp_path)
     assert run["upper_bound"] == alone.upper_bound == pytest.approx(0.49)
     assert np.isinf(results.history["relative_gap"].iloc[0])
     assert results.table(tau=1e-6).data["k"].iloc[0] == alone.n_calls
+
+
+@pytest.mark.parametrize(
+    ("optimum", "status", "words"),
+    [
+        (np.nan, "DOUBTFUL", "within the tolerance.*at the edge of what is promised"),
+        (1.0, "CONVERGED", "at the edge of what is promised"),
+        (0.5, "DOUBTFUL", "The lower bound .* is above the known minimum 0.5, which is said to be off by at most 0"),
+    ],
+)
+def test_a_bound_in_doubt_proves_nothing_unless_a_known_minimum_confirms_it(tmp_path, optimum, status, words) -> None:
+    """The minimizer lies at the edge of the ball in which it is promised to lie, for all that the run knows."""
+    center = np.array([1.0, 0.0])
+    oracle = FunctionOracle(
+        lambda z: (1 + (z - center) @ (z - center), 2 * (z - center)), FreeSpace(2, 1.0), name="edge"
+    )
+    instance = Instance(oracle, optimum=optimum, optimum_error=0.0)
+    found = run(Study({"edge": instance}, ["level-set"], tau=1e-4), tmp_path)
+    (row,) = found.runs.itertuples()
+    assert row.status == status
+    assert re.search(words, row.message)
+    assert found.runs["relative_gap"].iloc[0] <= 1e-4
+    assert np.isfinite(found.table(tau=1e-4).data["level-set"][0]) == (status == "CONVERGED")
 
 
 def test_the_folder_grows_and_nothing_is_done_twice(tmp_path, monkeypatch) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import threading
 from dataclasses import dataclass
-from functools import cache
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +18,15 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.problems import Instance
 from oracle_opt.problems.memory import processes
 from oracle_opt.result import Record, Result, Status
+from oracle_opt.study.machine import machine_words, own_version
 from oracle_opt.study.recipes import Named, identity_of
-from oracle_opt.study.records import BLANK, REFUSED, Run, Settings, failure
+from oracle_opt.study.records import BLANK, DOUBTFUL, REFUSED, Run, Settings, failure
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ROUNDING = 1e-9  # of a known minimum, relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,7 @@ def execute(task: Task) -> Run:
     """
     from threadpoolctl import threadpool_limits
 
-    row = dict(task.row) | {"version": _version(), "machine": _machine()}
+    row = dict(task.row) | {"version": own_version(), "machine": machine_words()}
     try:
         with threadpool_limits(limits=1):
             generator = task.generator if isinstance(task.generator, QueryPointGenerator) else _loads(task.generator)
@@ -208,8 +210,30 @@ def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any
     if n_calls:
         frame = _frame(result, watch).iloc[n_calls - 1]
         numbers |= {name: float(frame[name]) for name in ("upper_bound", "lower_bound", "relative_gap")}
+    doubt = _doubt(result, instance)
+    if doubt:
+        numbers |= {"status": DOUBTFUL, "message": f"{message} {doubt}" if doubt not in message else message}
     best: ObjectiveCut | None = watch.best
     return numbers | {name: np.nan if best is None else float(f(best)) for name, f in instance.measures.items()}
+
+
+def _doubt(result: Result, instance: Instance) -> str:
+    """Why the lower bound of a run is not to be trusted, in a sentence; empty if it is.
+
+    A known minimum confirms a bound that rests on what the domain promises, or refutes it.
+    """
+    if not np.isfinite(result.lower_bound):
+        return ""
+    if not np.isfinite(instance.optimum):
+        return " ".join(result.warnings)
+    most = instance.optimum + instance.optimum_error + ROUNDING * max(1.0, abs(instance.optimum))
+    if result.lower_bound <= most:
+        return ""
+    return (
+        f"The lower bound {result.lower_bound:.10g} is above the known minimum {instance.optimum:.10g}, which is said "
+        f"to be off by at most {instance.optimum_error:.1g}: the cuts, the promise of the domain or the minimum is "
+        "wrong."
+    )
 
 
 def _frame(result: Result, watch: _Watch) -> pd.DataFrame:
@@ -233,30 +257,3 @@ def _loads(blob: bytes) -> Any:
     import cloudpickle
 
     return cloudpickle.loads(blob)
-
-
-@cache
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("oracle-opt")
-
-
-@cache
-def _machine() -> str:
-    """Words that say on what a run was made."""
-    from importlib.metadata import version
-
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "highspy"))
-    return f"{platform.system()} {platform.machine()}, {_processor()}, Python {platform.python_version()}, {libraries}"
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        return platform.processor() or "processor unknown"
-    return platform.processor() or "processor unknown"

@@ -15,7 +15,7 @@ from oracle_opt.words import one_line, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-REFUSED, FAILED = "REFUSED", "FAILED"  # may stand in the place of the name of a `Status`
+REFUSED, FAILED, DOUBTFUL = "REFUSED", "FAILED", "DOUBTFUL"  # may stand in the place of the name of a `Status`
 KEY = ("instance", "generator", "seed")
 # What a row has besides its key, and what stands there where there is nothing to say.
 BLANK: dict[str, Any] = {

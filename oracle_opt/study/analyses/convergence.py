@@ -39,7 +39,7 @@ TESTS = {
     "more-wild": "at most {tau} of the decrease from the start to the best value of any of these generators is missing",
 }
 WITHOUT = ("REFUSED", "FAILED")  # statuses of runs that count as never having reached anything
-UNPROVEN = ("CONTRADICTION", "OUTSIDE")  # of runs whose bounds prove nothing, whatever their gap
+UNPROVEN = ("CONTRADICTION", "OUTSIDE", "DOUBTFUL")  # of runs whose bounds prove nothing, whatever their gap
 TICK = 1e-9  # seconds; what took less than a clock can tell is charged so much
 
 
@@ -125,7 +125,7 @@ def run_paths(results: Results, *, cost: str, test: str, finest: float) -> list[
     A run that CONVERGED has reached its `rtol` at its `n_calls` by the certified test, though the column of the gap may
     be a hair above: the driver also closes a gap that is only rounding.
 
-    The bounds of a run that ended in CONTRADICTION or OUTSIDE prove nothing, so it has no certified gap.
+    The bounds of a run that ended in CONTRADICTION or OUTSIDE, or is DOUBTFUL, prove nothing: it has no certified gap.
 
     In the test of Moré and Wild the value at the start is the median of those of the generators, which are equal where
     all begin at the same point; the best value is that of any generator in these results on the same instance and seed.

@@ -3,6 +3,7 @@
 const TERMS = {
   CONVERGED: "converged", MAX_CALLS: "stopped by the limit on calls", MAX_SECONDS: "stopped by the limit on seconds",
   FAILED: "ended by an exception", REFUSED: "refused by the generator",
+  DOUBTFUL: "with bounds in doubt",
 };
 
 function overview() {
