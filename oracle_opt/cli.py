@@ -280,7 +280,7 @@ def _words(wanted: str) -> list[str]:
 
 def _ended(results: Results, folder: Path, seeds: str) -> None:
     """Say which runs came to nothing, and choose the exit code."""
-    ended = results.runs[results.runs["status"].isin(["FAILED", "REFUSED"])]
+    ended = results.runs[results.runs["status"].isin(["FAILED", "REFUSED", "DOUBTFUL"])]
     for row in ended.head(20).itertuples():
         _say(f"{row.status.lower()}: {row.instance}, {row.generator}, {seeds} {row.seed}: {row.message}")
     failed = int((ended["status"] == "FAILED").sum())

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from small_results import largest_of_pieces
 
-from oracle_opt import Box, FunctionOracle, ObjectiveCut, Query
+from oracle_opt import Box, FreeSpace, FunctionOracle, ObjectiveCut, Query
 from oracle_opt.generators import FixedPoint, LevelSet
 from oracle_opt.problems import Instance
 
@@ -81,3 +81,11 @@ class Flaky(FixedPoint):
         if not Path(os.environ["STUDY_PARTS_FILE"]).exists():
             raise RuntimeError("not yet")
         super().reset(domain, point)
+
+
+def at_the_edge(seed: int) -> FunctionOracle:
+    """The minimizer lies on the sphere within which it is promised."""
+    center = np.array([1.0, 0.0])
+    return FunctionOracle(
+        lambda z: (1 + (z - center) @ (z - center), 2 * (z - center)), FreeSpace(2, 1.0), name="at the edge"
+    )

@@ -130,3 +130,12 @@ def test_own_things_are_found_where_the_command_runs(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert set(Results.read(tmp_path / "s").runs["generator"]) == {"my_things:Mine", "spg"}
+
+
+def test_doubts_are_said(tmp_path: Path) -> None:
+    file = tmp_path / "edge.toml"
+    file.write_text('instances = ["study_parts:at_the_edge"]\ngenerators = ["level-set"]\ntau = 1e-6')
+    found = run("study", file, "--jobs", 1)
+    assert found.exit_code == 0
+    assert "doubtful: study_parts:at_the_edge, level-set, seed 0: " in found.stderr
+    assert "at the edge of what is promised" in found.stderr
