@@ -34,8 +34,9 @@ from oracle_opt.errors import (
     StoreMismatch,
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
+from oracle_opt.history import History, Record
 from oracle_opt.oracle import FunctionOracle, Oracle
-from oracle_opt.result import History, Record, Result, Status
+from oracle_opt.result import Result, Status
 
 __all__ = [
     "AffineMatrix",

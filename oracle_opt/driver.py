@@ -20,10 +20,11 @@ from oracle_opt.checks import as_query, check_arguments, check_cut, check_option
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
+from oracle_opt.history import HistoryRecorder, Record
 from oracle_opt.journal import Entry, Journal
 from oracle_opt.oracle import Oracle
 from oracle_opt.progress import progress_display
-from oracle_opt.result import HistoryRecorder, Record, Result, Status, make_result
+from oracle_opt.result import Result, Status, make_result
 
 
 def minimize(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from oracle_opt.result import Record
+from oracle_opt.history import Record
 
 
 @contextmanager

@@ -215,15 +215,15 @@ def test_a_generator_without_words_runs_all_the_same() -> None:
     assert minimize(oracle, Forgetful(1.0), max_calls=1).generator == "Forgetful"
 
 
-class Colour(Answer):
+class Color(Answer):
     """What no shipped generator takes, and none may ignore."""
 
-    words, optional = "colours", False
+    words, optional = "colors", False
 
 
 def test_what_no_generator_can_serve_is_refused_as_ever() -> None:
-    with pytest.raises(CapabilityMismatch, match=r"ProximalBundle cannot serve States on .*: it takes no colours"):
-        minimize(States(box(3), Colour))
+    with pytest.raises(CapabilityMismatch, match=r"ProximalBundle cannot serve States on .*: it takes no colors"):
+        minimize(States(box(3), Color))
     with pytest.raises(InvalidArgument, match="`oracle` must be an Oracle, got function"):
         minimize(lambda z: z)
     with pytest.raises(InvalidArgument, match="`generator` must be a QueryPointGenerator"):

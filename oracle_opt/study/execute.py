@@ -15,9 +15,10 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch, StoreMismatch
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.history import Record
 from oracle_opt.problems import Instance
 from oracle_opt.problems.memory import processes
-from oracle_opt.result import Record, Result, Status
+from oracle_opt.result import Result, Status
 from oracle_opt.study.machine import machine_words, own_version
 from oracle_opt.study.recipes import Named, identity_of
 from oracle_opt.study.records import BLANK, DOUBTFUL, REFUSED, Run, Settings, failure

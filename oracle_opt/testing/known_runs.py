@@ -11,8 +11,9 @@ from oracle_opt.cuts import Cut, Query
 from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.generator import QueryPointGenerator, Step
+from oracle_opt.history import History
 from oracle_opt.oracle import Oracle
-from oracle_opt.result import History, Result, Status
+from oracle_opt.result import Result, Status
 from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.known_problems import KnownProblem
 

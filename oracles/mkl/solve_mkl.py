@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.arguments import instance, real
 from oracle_opt.driver import minimize
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.history import Record
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
@@ -21,7 +22,7 @@ from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
 from oracle_opt.oracles.mkl.svm_oracle import checked_bank
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss
-from oracle_opt.result import Record, Result
+from oracle_opt.result import Result
 
 # Points up to which kernels on the fly are combined for all points.
 FEW_POINTS = 1_000

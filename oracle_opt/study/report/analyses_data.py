@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.result import COLUMNS
+from oracle_opt.history import COLUMNS
 from oracle_opt.study.analyses.convergence import COSTS
 from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import digits

@@ -1,0 +1,156 @@
+"""What a run leaves call by call: the record that a callback sees, the history, and who writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import Vector
+from oracle_opt.bounds import BoundSource, BoundTracker
+from oracle_opt.cuts import Cut, FeasibilityCut
+from oracle_opt.generator import Step
+from oracle_opt.words import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One answered call, as a callback sees it; `cut_bound` is the best lower bound by a single cut alone."""
+
+    __repr__ = one_line
+
+    call: int
+    step: Step
+    cut: Cut
+    upper_bound: float
+    lower_bound: float
+    relative_gap: float
+    bound_source: BoundSource
+    cut_bound: float = -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """One row a call, by column; arrays of shape (n_calls,).
+
+    Attributes
+    ----------
+    call : ndarray of int
+        1, 2, ...
+    step : ndarray of str
+        'serious', 'null' or 'feasibility'.
+    value, error : ndarray of float
+        The cut's value and its stated error; nan for a feasibility cut.
+    upper_bound, lower_bound : ndarray of float
+        Best so far.
+    bound_source : ndarray of str
+        The proof behind `lower_bound`: 'oracle', 'cut', 'model', 'average' or 'none'.
+    oracle_bound, cut_bound, model_bound, average_bound : ndarray of float
+        Each of the four lower bounds, best so far.
+    oracle_seconds, generator_seconds : ndarray of float
+        Seconds this call took in the oracle and in the generator.
+    cuts : tuple of cuts
+        The cuts, with ``keep_cuts=True``.
+    """
+
+    call: NDArray[np.int64]
+    step: NDArray[np.str_]
+    value: Vector
+    error: Vector
+    upper_bound: Vector
+    lower_bound: Vector
+    bound_source: NDArray[np.str_]
+    oracle_bound: Vector
+    cut_bound: Vector
+    model_bound: Vector
+    average_bound: Vector
+    oracle_seconds: Vector
+    generator_seconds: Vector
+    cuts: tuple[Cut, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.call)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "History(no calls)"
+        bounds = f"upper_bound={self.upper_bound[-1]:.10g}, lower_bound={self.lower_bound[-1]:.10g}"
+        cuts = f", {len(self.cuts)} cuts" if self.cuts else ""
+        return f"History({len(self)} calls, {bounds}{cuts})"
+
+    @property
+    def relative_gap(self) -> Vector:
+        """Relative gap after each call, by the best of the four proofs."""
+        return _relative_gaps(self.upper_bound, self.lower_bound)
+
+    @property
+    def single_cut_gap(self) -> Vector:
+        """Relative gap after each call by the best single cut alone (Wulff & Ong 2014, (17) - (18))."""
+        return _relative_gaps(self.upper_bound, self.cut_bound)
+
+    def calls_to(self, rtol: float) -> int | None:
+        """Calls until the relative gap was at most `rtol`; `None` if it never was."""
+        reached = np.flatnonzero(self.relative_gap <= rtol)
+        return int(self.call[reached[0]]) if reached.size else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the columns as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame({name: getattr(self, name) for name in COLUMNS} | {"relative_gap": self.relative_gap})
+
+
+COLUMNS = tuple(column.name for column in fields(History) if column.name != "cuts")
+
+
+def _relative_gaps(upper: Vector, lower: Vector) -> Vector:
+    with np.errstate(invalid="ignore"):
+        gaps: Vector = np.maximum(0.0, upper - lower) / np.maximum(1e-12, np.abs(upper))
+    gaps[~(np.isfinite(upper) & np.isfinite(lower))] = np.inf
+    return gaps
+
+
+class HistoryRecorder:
+    """Collects rows while a run goes on."""
+
+    def __init__(self, keep_cuts: bool) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._cuts: list[Cut] = []
+        self._keep_cuts = keep_cuts
+        self.n_serious = 0
+        self.oracle_seconds = 0.0
+        self.generator_seconds = 0.0
+
+    @property
+    def n_calls(self) -> int:
+        """Calls recorded so far."""
+        return len(self._rows)
+
+    def append(self, cut: Cut, step: Step, bounds: BoundTracker, oracle: float, generator: float) -> Record:
+        """Add one call's row; the seconds are those of this call."""
+        self.n_serious += step is Step.SERIOUS
+        self.oracle_seconds += oracle
+        self.generator_seconds += generator
+        if self._keep_cuts:
+            self._cuts.append(cut)
+        value, error = (np.nan, np.nan) if isinstance(cut, FeasibilityCut) else (cut.value, cut.error)
+        call, upper, lower, source = len(self._rows) + 1, bounds.upper, bounds.lower, bounds.source
+        self._rows.append(
+            (call, step.value, value, error, upper, lower, source.value, *bounds.proofs.values(), oracle, generator)
+        )
+        return Record(call, step, cut, upper, lower, bounds.relative_gap, source, bounds.proofs[BoundSource.CUT])
+
+    def freeze(self) -> History:
+        """Make the arrays."""
+        columns = list(zip(*self._rows, strict=True)) if self._rows else [()] * len(COLUMNS)
+        kinds = {"call": np.int64, "step": np.str_, "bound_source": np.str_}
+        arrays: dict[str, Any] = {
+            name: np.array(column, dtype=kinds.get(name, np.float64))
+            for name, column in zip(COLUMNS, columns, strict=True)
+        }
+        return History(**arrays, cuts=tuple(self._cuts))
