@@ -4,6 +4,7 @@ from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
+from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.domains import (
@@ -36,6 +37,7 @@ from oracle_opt.errors import (
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.history import History, Record
 from oracle_opt.oracle import FunctionOracle, Oracle
+from oracle_opt.partial_query import PartialQuery
 from oracle_opt.result import Result, Status
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "Domain",
     "Eigenpairs",
     "EmptyLocalizationSet",
+    "ExactSlopes",
     "Exhausted",
     "FeasibilityCut",
     "FreeSpace",
@@ -70,6 +73,7 @@ __all__ = [
     "Oracle",
     "OracleOptError",
     "OutOfTime",
+    "PartialQuery",
     "Polyhedron",
     "ProductOfSimplices",
     "Query",

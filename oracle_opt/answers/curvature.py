@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.answers.answer import Answer
+from oracle_opt.answers.exact_slopes import check_coordinates
 from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidCut
 
@@ -26,24 +27,32 @@ class Curvature(Answer):
     ----------
     factor : ndarray of shape (r, n)
         R. With fewer rows than variables it costs less than the Hessian.
+    coordinates : ndarray of int, shape (k,), optional
+        The variables that the columns of R belong to, in increasing order: then R has shape (r, k) and is told of these
+        variables alone, for a `PartialQuery`. Default: all.
     """
 
     words = "second derivatives"
 
     factor: Matrix
+    coordinates: NDArray[np.intp] | None = None
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """R."""
-        return {"factor": self.factor}
+        """R, and the coordinates if it is told of some alone."""
+        told = {"factor": self.factor}
+        return told if self.coordinates is None else {**told, "coordinates": self.coordinates}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Curvature:
         """The answer of this R."""
-        return cls(arrays["factor"])
+        return cls(arrays["factor"], arrays.get("coordinates"))
 
     def check(self, cut: ObjectiveCut) -> None:
-        """Refuse what is not a finite matrix with a column per variable."""
+        """Refuse what is not a finite matrix with a column per variable that it is told of."""
         factor, n = self.factor, len(cut.point)
+        if self.coordinates is not None:
+            check_coordinates(self.coordinates, n, "a Curvature")
+            n = len(self.coordinates)
         fits = type(factor) is np.ndarray and factor.ndim == 2 and factor.shape[1] == n
         if not (fits and factor.dtype.kind == "f" and isfinite(float(np.vdot(factor, factor)))):
             raise InvalidCut(f"`factor` of a Curvature must be a finite array of shape (r, {n}), got {factor!r}")

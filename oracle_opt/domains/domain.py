@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
@@ -29,11 +30,12 @@ class Domain(ABC):
     projection and `Ellipsoid` run. Each further answer makes more methods run; docs/write_a_domain.md has the table.
 
     Its answers are about two sets. *The set itself* holds all query points: `project`, `contains`,
-    `linear_constraints`, `simplices` and `entropic_metric` describe it. *The promised set* is a part of it in which
-    some minimizer is stated to lie, and over which bounds are proven: `minimize_linear`, `interior_point`, `extent`,
-    `minimum_rounding`, `doubt`, `promised_polyhedron`, `bounding_box`, `enclosing_ball`, `enclosing_ellipsoid` and
-    `deepest_cut` describe that. By default both are the same. They differ for sets without end: `FreeSpace` projects
-    on R^n and promises a ball, `NonnegativeOrthant` projects on ``z >= 0`` and promises a box.
+    `linear_constraints`, `simplices`, `face` and `entropic_metric` describe it. *The promised set* is a part of it in
+    which some minimizer is stated to lie, and over which bounds are proven: `minimize_linear`, `interior_point`,
+    `extent`, `minimum_rounding`, `doubt`, `promised_polyhedron`, `bounding_box`, `enclosing_ball`,
+    `enclosing_ellipsoid` and `deepest_cut` describe that. By default both are the same. They differ for sets without
+    end: `FreeSpace` projects on R^n and promises a ball, `NonnegativeOrthant` projects on ``z >= 0`` and promises a
+    box.
 
     Attributes
     ----------
@@ -75,6 +77,19 @@ class Domain(ABC):
 
     def simplices(self) -> SimplexBlocks | None:
         """Return the blocks of a product of simplices, scaled or not; `None`, the default, if the set is none."""
+        return None
+
+    def face(self, coordinates: NDArray[np.intp]) -> Domain | None:
+        """Return the points whose other coordinates are 0, as a domain in these coordinates; `None`, the default.
+
+        Asked by methods that work on some variables at a time. A domain answers if such points are still in it: if it
+        is `None`, or these coordinates are too few for a point, such methods cannot serve it.
+
+        Parameters
+        ----------
+        coordinates : ndarray of int, shape (k,)
+            In increasing order.
+        """
         return None
 
     def entropic_metric(self, point: Vector) -> Vector | None:

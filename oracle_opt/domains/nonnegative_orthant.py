@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import checked_dimension, checked_radius
@@ -37,6 +38,10 @@ class NonnegativeOrthant(Domain):
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Cut off at 0; the stated radius is a promise on the minimizer, not a constraint."""
         return np.maximum(point, 0.0)
+
+    def face(self, coordinates: NDArray[np.intp]) -> NonnegativeOrthant | None:
+        """Return the orthant of these coordinates, with the same radius; `None` if there are none."""
+        return NonnegativeOrthant(len(coordinates), self.radius) if len(coordinates) else None
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Minimum over the box the minimizer is stated to lie in: 0 where the slope is positive, else the radius."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
@@ -88,6 +89,11 @@ class ProductOfSimplices(Domain):
     def simplices(self) -> SimplexBlocks:
         """Return the blocks."""
         return SimplexBlocks(self.sizes, self.radius)
+
+    def face(self, coordinates: NDArray[np.intp]) -> ProductOfSimplices | None:
+        """Return the product of the simplices of these coordinates; `None` if a block has none of them."""
+        sizes = np.bincount(self._block[coordinates], minlength=len(self.sizes))
+        return ProductOfSimplices(sizes.tolist(), self.radius) if sizes.all() else None
 
     def linear_constraints(self) -> LinearConstraints:
         """One equation a block, and ``z >= 0``."""

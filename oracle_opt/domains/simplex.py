@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector
@@ -32,6 +33,10 @@ class Simplex(ProductOfSimplices):
 
     def __repr__(self) -> str:
         return f"Simplex({self.dimension}, radius={self.radius:g})"
+
+    def face(self, coordinates: NDArray[np.intp]) -> Simplex | None:
+        """Return the simplex of these coordinates; `None` if there are none."""
+        return Simplex(len(coordinates), self.radius) if len(coordinates) else None
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Put all on the smallest slope; bounds need this several times a call, and one block needs no search."""

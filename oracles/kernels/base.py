@@ -16,6 +16,9 @@ from oracle_opt.words import shown
 
 Indices = NDArray[np.intp]
 
+# Entries of single kernels that are held at a time where a block of their sum is made of them.
+ENTRIES_AT_ONCE = 1 << 22
+
 
 class KernelBank(ABC):
     """A family of p kernels K_1 .. K_p on n points.
@@ -110,6 +113,56 @@ class KernelBank(ABC):
     def diagonal(self) -> Matrix:
         """Diagonals of the kernels, ndarray of shape (n, p)."""
 
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum of the kernels.
+
+        By default made of `entries` of the kernels of non-zero weight, `ENTRIES_AT_ONCE` at a time. Its error is as of
+        `noise`.
+
+        Parameters
+        ----------
+        weights : array_like of shape (p,)
+            Weights of the kernels.
+        rows, columns : array_like of int, shapes (r,) and (c,)
+            Indices of points.
+
+        Returns
+        -------
+        ndarray of shape (r, c)
+            Entry (i, j) is ``sum(weights[k] * K_k[rows[i], columns[j]])``; a new array, which the caller may overwrite.
+        """
+        d = checked_vector(weights, self.n_kernels, "weights")
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        used = np.flatnonzero(d)
+        chosen, found = self.subset(used) if used.size else None, np.zeros((which.size, others.size))
+        if chosen is not None:
+            at_once = max(ENTRIES_AT_ONCE // max(used.size * others.size, 1), 1)
+            for start in range(0, which.size, at_once):
+                part = slice(start, start + at_once)
+                found[part] = chosen.entries(which[part], others) @ d[used]
+        return found
+
+    def subset(self, kernels: ArrayLike) -> KernelBank:
+        """Return some of the kernels as a bank of their own, on the same points.
+
+        By default one that asks this bank for all kernels where it has no way to ask for some, see `ChosenKernels`.
+
+        Parameters
+        ----------
+        kernels : array_like of int, shape (q,)
+            Indices of kernels, at least one, none twice; they are numbered in this order.
+
+        Returns
+        -------
+        KernelBank
+            It shares memory with this one, and numbers are those of this one: up to rounding, which `noise` and
+            `form_error` of the new bank tell.
+        """
+        from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels  # which is a bank itself
+
+        return ChosenKernels(self, checked_kernels(kernels, self.n_kernels))
+
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:
         """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
@@ -173,6 +226,14 @@ def checked_indices(indices: ArrayLike, n_points: int, name: str) -> Indices:
         raise InvalidArgument(f"`{name}` must be indices, got {shown(indices)}") from problem
     if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < n_points):
         raise InvalidArgument(f"`{name}` must be indices from 0 to {n_points - 1}, got {indices!r}")
+    return which
+
+
+def checked_kernels(kernels: ArrayLike, n_kernels: int) -> Indices:
+    """Return indices of kernels, or raise `InvalidArgument` unless they are some, none twice."""
+    which = checked_indices(kernels, n_kernels, "kernels")
+    if which.size == 0 or np.unique(which).size < which.size:
+        raise InvalidArgument(f"`kernels` must be indices of kernels, at least one and none twice, got {shown(which)}")
     return which
 
 
