@@ -14,6 +14,7 @@ from oracle_opt.arrays import EPS, Vector, fingerprint
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
@@ -150,18 +151,17 @@ class GMKLOracle(SVMOracle):
             return self._of_product(query, d)
         if isinstance(query, DualQuery):
             cut = self._of_dual(query, d)
-            self._signed = query.signed_dual
+            self._machine.signed = query.signed_dual
             return self._polished(query, d, cut) if query.polish else cut
         return self._of_machine(query, d)
 
     def _of_machine(self, query: Query, d: Vector) -> ObjectiveCut:
         """Cut by the solution of the support vector machine at the weights d."""
-        assert isinstance(self.bank, KernelBank)
-        svm = self._solve(self._combined(d), query.accuracy, self.bank.noise(int(np.count_nonzero(d))))
-        b = svm.signed_dual
-        S = np.maximum(self.bank.quadratic_forms(b), 0.0)  # below 0 by rounding alone
-        extras = self._extras(svm) | {"quadratic_forms": S}
-        return self._cut(query, d, svm.imbalance, self.bank.form_error(b, b), svm.primal_objective, extras)
+        svm = self._machine.solve(d, query.accuracy)
+        S, error = self._machine.forms(svm.signed_dual)
+        S = np.maximum(S, 0.0)  # below 0 by rounding alone
+        extras = {**self._extras(svm), "quadratic_forms": S, **self._machine.extras()}
+        return self._cut(query, d, svm.imbalance, error, svm.primal_objective, extras)
 
     def _of_dual(self, query: DualQuery, d: Vector) -> ObjectiveCut:
         """Cut by the dual variables b of a query: with the best bias, their primal objective is an upper bound."""
@@ -185,15 +185,16 @@ class GMKLOracle(SVMOracle):
     def _of_product(self, query: Query, d: Vector) -> ObjectiveCut:
         """Value and gradient of a product of kernels, which prove nothing."""
         assert isinstance(self.bank, ProductBank)
+        assert isinstance(self._machine, DenseMachine)
         regularized, slope = self._regularize(d)
-        svm = self._solve(self._combined(d), query.accuracy, 0.0)
-        self._combined_at = None
-        self._kernel.flat[:: self._kernel.shape[0] + 1] = 1.0  # without the ridge
+        svm = self._machine.solve(d, query.accuracy)
+        kernel = self._machine.take_kernel()
+        kernel.flat[:: kernel.shape[0] + 1] = 1.0  # without the ridge
         value = svm.dual_objective + regularized - ROUNDING * abs(regularized)
         return ObjectiveCut(
             point=np.array(query.point, dtype=float),
             value=value,
-            subgradient=slope + 0.5 * self.bank.distance_forms(svm.signed_dual, self._kernel),
+            subgradient=slope + 0.5 * self.bank.distance_forms(svm.signed_dual, kernel),
             error=error_above(value, regularized + ROUNDING * abs(regularized) + svm.primal_objective),
             extras=self._extras(svm),
         )
@@ -230,7 +231,7 @@ class GMKLOracle(SVMOracle):
         if isinstance(self.bank, ProductBank):
             return None
         dual = self.regularizer.smooth_dual(self.bank.n_kernels)
-        return None if dual is None else MKLProblem(self.bank, self._dual, dual, self._combined)
+        return None if dual is None else MKLProblem(self.bank, self._dual, dual, self._machine)
 
     @cached_property
     def _pieces(self) -> Pieces:

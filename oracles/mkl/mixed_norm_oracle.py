@@ -150,12 +150,11 @@ class MixedNormOracle(SVMOracle):
             n_solves += 1
             weights = np.empty(self.bank.n_kernels)
             weights[self._order] = point / self._of_kernels(c)
-            noise = self.bank.noise(int(np.count_nonzero(weights)))
-            svm = self._solve(self._combined(weights), 0.5 * wanted, noise)
+            svm = self._machine.solve(weights, 0.5 * wanted)
             n_steps += svm.n_steps
             b = svm.signed_dual
-            forms = self.bank.quadratic_forms(b)
-            total, F = proven(self.bank, self._dual, b, svm.imbalance, forms, self.bank.form_error(b, b))
+            forms, error = self._machine.forms(b)
+            total, F = proven(self.bank, self._dual, b, svm.imbalance, forms, error)
             S, F = forms[self._order], F[self._order]
             W = np.maximum(self._sums(point * S), 0.0)
             self._c = _best_group_weights(W)
@@ -180,6 +179,7 @@ class MixedNormOracle(SVMOracle):
             lower_bound=total - 0.5 * (1 + ROUNDING) * float(np.sqrt(largest).sum()) ** 2 - ROUNDING * abs(total),
             extras={
                 **self._extras(svm),
+                **self._machine.extras(),
                 "n_steps": n_steps,
                 "kernel_weights": weights,
                 "group_weights": self._c.copy(),

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
@@ -15,9 +15,7 @@ from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 
-# Quadratic forms are updated from the last ones where that reads at most this share of the pairs of points ...
-UPDATE_SHARE = 0.75
-# ... and as many times in a row at most, so that rounding does not pile up.
+# Quadratic forms are updated so many times in a row at most; see the class.
 MOST_UPDATES = 16
 
 
@@ -113,26 +111,8 @@ class MKLOracle(SVMOracle):
         max_steps: int = 10_000_000,
     ) -> None:
         self.bank = checked_bank(bank)
-        super().__init__(bank, y, loss, C, accuracy, max_steps)
+        super().__init__(bank, y, loss, C, accuracy, max_steps, MOST_UPDATES)
         self.domain = Simplex(bank.n_kernels)
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the last solution and its quadratic forms."""
-        super().reset()
-        self._S = np.empty(0)
-        self._S_error = (0.0, 0.0)
-        self._n_updates = 0
-
-    def resume(self, cut: Cut) -> None:
-        """Take the solution and the quadratic forms of a cut: all this oracle remembers between queries."""
-        super().resume(cut)
-        self._S = np.array(cut.extras["quadratic_forms"], dtype=float)
-        of_largest, of_trace = np.asarray(cut.extras.get("forms_error", (0.0, 0.0)), dtype=float).tolist()
-        self._S_error = of_largest, of_trace
-        # Where a cut does not tell how exact its forms are, the next S is summed in full.
-        told = "forms_error" in cut.extras
-        self._n_updates = int(cut.extras.get("n_updates", MOST_UPDATES)) if told else MOST_UPDATES
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the support vector machine on the combined kernel.
@@ -157,10 +137,9 @@ class MKLOracle(SVMOracle):
             The point is not in the simplex.
         """
         point = self._checked_point(query.point)
-        last = self._signed
-        svm = self._solve(self._combined(point), query.accuracy, self.bank.noise(int(np.count_nonzero(point))))
-        S = self._forms(last, svm.signed_dual)
-        constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, self._S_error)
+        svm = self._machine.solve(point, query.accuracy)
+        S, error = self._machine.forms(svm.signed_dual)
+        constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, error)
         value = minorant_at(point, constant, F)
         return ObjectiveCut(
             point=point,
@@ -168,38 +147,12 @@ class MKLOracle(SVMOracle):
             subgradient=-0.5 * F,
             error=error_above(value, svm.primal_objective),
             lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
-            answers=self._curvature(svm.signed_dual) if Curvature in query.wishes else (),
-            extras={
-                **self._extras(svm),
-                "quadratic_forms": S,
-                "forms_error": np.array(self._S_error),
-                "n_updates": self._n_updates,
-            },
+            answers=self._curvature(point, svm.signed_dual) if Curvature in query.wishes else (),
+            extras={**self._extras(svm), "quadratic_forms": S, **self._machine.extras()},
         )
 
-    def _forms(self, last: Vector | None, b: Vector) -> Vector:
-        """S at the signed dual variables b, which is remembered; `last` are those of the S remembered before."""
-        S, error, updates = None, self.bank.form_error(b, b), self._n_updates + 1
-        if last is not None and updates <= MOST_UPDATES:
-            added = b + last
-            changed = np.flatnonzero(b != last)
-            n_support = np.count_nonzero(b)
-            if changed.size * np.count_nonzero(added) <= UPDATE_SHARE * n_support * (n_support + 1) / 2:
-                difference = (b - last)[changed]
-                S = self._S + difference @ self.bank.row_products(changed, added)
-                # The error of the last S, the rounding of the update, and that of adding the two.
-                of_largest, of_trace = self.bank.form_error(b - last, added)
-                error = (
-                    self._S_error[0] + of_largest + error[0] / 64,
-                    self._S_error[1] + of_trace + error[1] / 64,
-                )
-        if S is None:
-            S, updates = self.bank.quadratic_forms(b), 0
-        self._S, self._S_error, self._n_updates = S.copy(), error, updates
-        return S
-
-    def _curvature(self, b: Vector) -> tuple[Curvature, ...]:
-        """Second derivatives at the point whose combined kernel is in `_kernel`, if f has them there."""
+    def _curvature(self, point: Vector, b: Vector) -> tuple[Curvature, ...]:
+        """Second derivatives at the point whose machine has the solution b, if f has them there."""
         free = self._dual.free(b)
-        factor = curvature_factor(self._kernel[np.ix_(free, free)], self.bank.row_products(free, b))
+        factor = curvature_factor(self._machine.block(point, free), self._machine.rows(free, b))
         return () if factor is None else (Curvature(factor),)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from oracle_opt.arrays import Matrix, Vector, fingerprint
+from oracle_opt.arrays import Vector, fingerprint
 from oracle_opt.domains import NonnegativeOrthant
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.duals import SmoothDual
 from oracle_opt.oracles.mkl.regularizers import Regularizer
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.pieces import Pieces
 
@@ -29,15 +29,14 @@ class MKLProblem:
         L, the box and the sum.
     dual : SmoothDual
         The regularizer r through its conjugate.
-    kernel : callable
-        From weights d to the combined kernel there, with the ridge of the loss, (n, n). It is one buffer, which the
-        oracle uses, too, and is made anew for other d.
+    machine : SVMMachine
+        What the oracle solves its support vector machines with; it knows the combined kernel on some points.
     """
 
     bank: KernelBank
     svm: BoxDual
     dual: SmoothDual
-    kernel: Callable[[Vector], Matrix]
+    machine: SVMMachine
 
     def __repr__(self) -> str:
         return f"MKLProblem({self.bank!r}, {self.dual.regularizer!r})"

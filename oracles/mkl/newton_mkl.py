@@ -174,10 +174,10 @@ def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: Ob
     free = problem.svm.free(v)
     # R = Q U, U the products of the kernels with v: Q is the factor at the identity, and R replaces U piece by piece.
     # The ridge of the loss is part of the kernel here.
-    Q: Matrix | None = curvature_factor(problem.kernel(cut.point)[np.ix_(free, free)], np.eye(free.size))
+    Q: Matrix | None = curvature_factor(problem.machine.block(cut.point, free), np.eye(free.size))
     if Q is None:
         return y
-    R = problem.bank.row_products(free, v)
+    R = problem.machine.rows(free, v)
     for part in column_blocks(R):
         R[:, part] = Q @ R[:, part]
     W = r.derivative(theta)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -11,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance, real, whole
-from oracle_opt.arrays import Matrix, Vector, digest
+from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
 from oracle_opt.oracles.svm.box_dual import decision_values
 from oracle_opt.oracles.svm.checked_data import array_of
@@ -35,6 +36,8 @@ class SVMOracle(Oracle):
         p kernels on n points.
     y, loss, C, accuracy, max_steps
         As for `MKLOracle`.
+    most_updates : int
+        As for `DenseMachine`.
 
     Attributes
     ----------
@@ -53,6 +56,7 @@ class SVMOracle(Oracle):
         C: float | ArrayLike | None,
         accuracy: float,
         max_steps: int,
+        most_updates: int = 0,
     ) -> None:
         self.loss = chosen_loss(loss, C)
         self.y = None if y is None else np.array(array_of("y", y, "labels or targets"))
@@ -61,16 +65,15 @@ class SVMOracle(Oracle):
         self._dual = checked_dual(self.loss, self.y, bank.n_points)
         self.accuracy = real("accuracy", accuracy, least=0.0)
         self.max_steps = whole("max_steps", max_steps, 0)
-        self._combined_at: Vector | None = None
-        self._signed: Vector | None = None
+        self._machine: SVMMachine = DenseMachine(bank, self._dual, self.accuracy, self.max_steps, most_updates)
 
     def reset(self) -> None:
         """Forget the last solution."""
-        self._signed = None
+        self._machine.reset()
 
     def resume(self, cut: Cut) -> None:
         """Take the solution of a cut as the next starting point."""
-        self._signed = np.array(cut.extras["signed_dual"], dtype=float)
+        self._machine.resume(cut.extras)
 
     def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
         """Decision values of new points, for the support vector machine that answered a cut of this oracle.
@@ -104,34 +107,6 @@ class SVMOracle(Oracle):
         content = digest(self.y, dual.linear, dual.lower, dual.upper, dual.ridge, *numbers)
         problem = f"kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
         return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}"
-
-    @cached_property
-    def _kernel(self) -> Matrix:
-        """Room for a combined kernel, which some queries do not need."""
-        return np.empty((self.bank.n_points, self.bank.n_points))
-
-    def _combined(self, weights: Vector) -> Matrix:
-        """Combined kernel at these weights with the ridge of the loss, in `_kernel`; made anew for other weights."""
-        if self._combined_at is None or not np.array_equal(self._combined_at, weights):
-            self._combined_at = None
-            self._dual.add_ridge(self.bank.combine(weights, out=self._kernel))
-            self._combined_at = weights.copy()
-        return self._kernel
-
-    def _solve(self, kernel: Matrix, accuracy: float | None, noise: float) -> SVMSolution:
-        """Solve on a kernel that has the ridge to a relative gap, default `accuracy`.
-
-        The answer is certified for all kernels whose entries differ by `noise` over the roots of the diagonal.
-        """
-        svm = self._dual.solve(
-            kernel,
-            start=self._signed,
-            accuracy=self.accuracy if accuracy is None else accuracy,
-            max_steps=self.max_steps,
-            noise=noise,
-        )
-        self._signed = svm.signed_dual
-        return svm
 
     def _extras(self, svm: SVMSolution) -> dict[str, Any]:
         """What every cut tells of its support vector machine."""

@@ -1,0 +1,139 @@
+"""Support vector machines solved on the combined kernel of all points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
+from oracle_opt.oracles.svm import SVMSolution
+from oracle_opt.oracles.svm.box_dual import BoxDual
+
+# Quadratic forms are updated from the last ones where that reads at most this share of the pairs of points.
+UPDATE_SHARE = 0.75
+
+
+class DenseMachine(SVMMachine):
+    """Combines the kernels of all points, ``8 n**2`` bytes, and solves on that matrix.
+
+    From one solution to the next few dual variables change. With b' those before, ``S_k(b) = S_k(b') +
+    (b - b') @ K_k @ (b + b')``, which reads the pairs of a changed entry and a support vector only: the forms are
+    updated in this way where it reads at most 3/4 of the pairs of support vectors.
+
+    Parameters
+    ----------
+    bank : KernelBank or ProductBank
+        p kernels on n points.
+    dual : BoxDual
+        The dual without its kernel.
+    accuracy : float
+        Relative gap where none is asked for.
+    max_steps : int
+        Limit on the steps of one machine.
+    most_updates : int
+        So many times in a row at most forms are updated, so that rounding does not pile up. 0: each time they are
+        summed in full.
+    """
+
+    def __init__(
+        self, bank: KernelBank | ProductBank, dual: BoxDual, accuracy: float, max_steps: int, most_updates: int = 0
+    ) -> None:
+        self.bank, self.dual = bank, dual
+        self.accuracy, self.max_steps, self.most_updates = accuracy, max_steps, most_updates
+        self._combined_at: Vector | None = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last solution and its quadratic forms."""
+        super().reset()
+        self._formed: Vector | None = None  # the dual variables of the forms
+        self._S = np.empty(0)
+        self._S_error = (0.0, 0.0)
+        self._n_updates = 0
+
+    def resume(self, extras: Mapping[str, Any]) -> None:
+        """Take the solution of a cut and, if they are updated here, its quadratic forms."""
+        self.signed = np.array(extras["signed_dual"], dtype=float)
+        if self.most_updates:
+            self._formed, self._S = self.signed, np.array(extras["quadratic_forms"], dtype=float)
+            of_largest, of_trace = np.asarray(extras.get("forms_error", (0.0, 0.0)), dtype=float).tolist()
+            self._S_error = of_largest, of_trace
+            # Where a cut does not tell how exact its forms are, the next S is summed in full.
+            told = "forms_error" in extras
+            self._n_updates = int(extras.get("n_updates", self.most_updates)) if told else self.most_updates
+
+    def extras(self) -> dict[str, Any]:
+        """How exact the forms are, and how many times in a row they were updated."""
+        return {"forms_error": np.array(self._S_error), "n_updates": self._n_updates} if self.most_updates else {}
+
+    def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
+        """Solve on the combined kernel, see `SVMMachine.solve`."""
+        svm = self.dual.solve(
+            self._combined(weights),
+            start=self.signed,
+            accuracy=self.accuracy if accuracy is None else accuracy,
+            max_steps=self.max_steps,
+            noise=self.bank.noise(int(np.count_nonzero(weights))) if isinstance(self.bank, KernelBank) else 0.0,
+        )
+        self.signed = svm.signed_dual
+        return svm
+
+    def forms(self, b: Vector) -> tuple[Vector, tuple[float, float]]:
+        """Quadratic forms at b, see `SVMMachine.forms`, from those remembered where that reads less."""
+        bank, last = self._sum(), self._formed
+        S, error, updates = None, bank.form_error(b, b), self._n_updates + 1
+        if last is not None and updates <= self.most_updates:
+            added = b + last
+            changed = np.flatnonzero(b != last)
+            n_support = np.count_nonzero(b)
+            if changed.size * np.count_nonzero(added) <= UPDATE_SHARE * n_support * (n_support + 1) / 2:
+                difference = (b - last)[changed]
+                S = self._S + difference @ bank.row_products(changed, added)
+                # The error of the last S, the rounding of the update, and that of adding the two.
+                of_largest, of_trace = bank.form_error(b - last, added)
+                error = (
+                    self._S_error[0] + of_largest + error[0] / 64,
+                    self._S_error[1] + of_trace + error[1] / 64,
+                )
+        if S is None:
+            S, updates = bank.quadratic_forms(b), 0
+        if self.most_updates:
+            self._formed, self._S, self._S_error, self._n_updates = b, S.copy(), error, updates
+        return S, error
+
+    def rows(self, points: Indices, b: Vector) -> Matrix:
+        """Entries of the kernels times b, see `SVMMachine.rows`."""
+        return self._sum().row_products(points, b)
+
+    def block(self, weights: Vector, points: Indices) -> Matrix:
+        """Some entries of the combined kernel, which is made anew for other weights than the last."""
+        return self._combined(weights)[np.ix_(points, points)]
+
+    def take_kernel(self) -> Matrix:
+        """Return the combined kernel of the last solve for the caller to change: another will be made."""
+        self._combined_at = None
+        return self._kernel
+
+    @cached_property
+    def _kernel(self) -> Matrix:
+        """Room for a combined kernel, which some queries do not need."""
+        return np.empty((self.bank.n_points, self.bank.n_points))
+
+    def _combined(self, weights: Vector) -> Matrix:
+        """Combined kernel at these weights with the ridge of the loss, in `_kernel`; made anew for other weights."""
+        if self._combined_at is None or not np.array_equal(self._combined_at, weights):
+            self._combined_at = None
+            self.dual.add_ridge(self.bank.combine(weights, out=self._kernel))
+            self._combined_at = weights.copy()
+        return self._kernel
+
+    def _sum(self) -> KernelBank:
+        """The bank, of kernels that are added up."""
+        assert isinstance(self.bank, KernelBank)
+        return self.bank

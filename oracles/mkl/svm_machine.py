@@ -1,0 +1,69 @@
+"""How the support vector machines of an oracle are solved: an oracle says which, and makes cuts of the solutions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.svm import SVMSolution
+
+
+class SVMMachine(ABC):
+    """Solves one support vector machine after another on weighted kernels of a bank, each from where the last ended.
+
+    `reset` forgets all that an answer may depend on; `resume` takes it from a cut.
+
+    Attributes
+    ----------
+    signed : ndarray of shape (n,) or None
+        The signed dual variables from which the next machine starts; None: it starts anew.
+    """
+
+    signed: Vector | None = None
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        self.signed = None
+
+    @abstractmethod
+    def resume(self, extras: Mapping[str, Any]) -> None:
+        """Take up what the machine remembered when it had made a cut of these extras."""
+
+    @abstractmethod
+    def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
+        """Solve at weights of the kernels, and remember the solution.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (p,)
+            Not negative.
+        accuracy : float or None
+            Relative gap wanted; None: the machine's own.
+
+        Returns
+        -------
+        SVMSolution
+            Certified for the exact kernels.
+        """
+
+    @abstractmethod
+    def forms(self, b: Vector) -> tuple[Vector, tuple[float, float]]:
+        """Quadratic forms of all kernels at the last solution b, ndarray of shape (p,), and how wrong they may be.
+
+        The error is as of `KernelBank.form_error`.
+        """
+
+    @abstractmethod
+    def rows(self, points: Indices, b: Vector) -> Matrix:
+        """Entries of all kernels times b: ndarray of shape (r, p), (i, k) being ``(K_k @ b)[points[i]]``."""
+
+    @abstractmethod
+    def block(self, weights: Vector, points: Indices) -> Matrix:
+        """Weighted sum of the kernels on some points, with the ridge of the loss: ndarray of shape (r, r)."""
+
+    def extras(self) -> dict[str, Any]:
+        """What a cut of the last solution has to tell for `resume` besides `signed_dual` and `quadratic_forms`."""
+        return {}
