@@ -33,6 +33,10 @@ class StoreMismatch(OracleOptError, ValueError):
     """A folder of runs belongs to other settings, other data or another method."""
 
 
+class ExecutorFailed(OracleOptError, RuntimeError):
+    """An executor takes no tasks any more, lost one, or has a worker without the memory for its task."""
+
+
 class Exhausted(OracleOptError):
     """Raised by `ask` when a generator has nothing left to ask."""
 

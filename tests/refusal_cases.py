@@ -344,6 +344,7 @@ CASES = {
         {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "widths": [[1.0, 2.0]]},
         {"scale": "none number"},
     ),
+    "ShardedBank": Case(O.ShardedBank, {"bank": BANK}, {"executor": "none"}),
     "uci_bank": Case(O.uci_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)),
     # studies
     "Limits": Case(T.Limits, takes={"seconds": "none number"}),

@@ -6,13 +6,16 @@ import os
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from pickle import PickleBuffer
 
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.executors import sendable
 from oracle_opt.study.execute import Task, execute, forget
 from oracle_opt.study.lanes import ForeignLane, Group, Lane, Ledger, OwnProcess, new_generator
 from oracle_opt.study.records import Run, Settings
 
+INSTEAD = (
+    "Give a function of a seed that makes the oracle in its place, or pass `jobs=1`, and everything is done in this "
+    "process"
+)
 WINDOW = 32  # runs that a user's executor is given at a time, as it does not say how many it can do
 
 
@@ -49,9 +52,9 @@ def run_groups(
             _run_here(groups, settings, ledger)
             return
     for group in groups:
-        _check_pickling(f"instances[{group.instance.name!r}]", group.instance)
+        sendable(f"instances[{group.instance.name!r}]", group.instance, INSTEAD)
         for name, generator in group.generators.items():
-            _check_pickling(f"generators[{name!r}]", new_generator(generator))
+            sendable(f"generators[{name!r}]", new_generator(generator), INSTEAD)
     if executor is None:
         assert jobs is not None
         lanes: list[Lane] = [OwnProcess(settings, jobs) for _ in range(jobs)]
@@ -104,22 +107,3 @@ def _run_in_lanes(waiting: deque[Group], lanes: Sequence[Lane], ledger: Ledger) 
     finally:
         for lane in lanes:
             lane.end()
-
-
-class _Nowhere:
-    """A file that takes everything and keeps nothing."""
-
-    def write(self, content: bytes | PickleBuffer) -> int:
-        return memoryview(content).nbytes  # large arrays come as buffers, which have no length
-
-
-def _check_pickling(argument: str, thing: object) -> None:
-    import cloudpickle
-
-    try:
-        cloudpickle.Pickler(_Nowhere()).dump(thing)
-    except Exception as problem:  # whatever the pieces of the user's objects raise
-        raise InvalidArgument(
-            f"`{argument}` cannot be sent to another process ({type(problem).__name__}: {problem}). Give a function of "
-            "a seed that makes the oracle in its place, or pass `jobs=1`, and everything is done in this process"
-        ) from problem

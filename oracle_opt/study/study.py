@@ -11,8 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 from oracle_opt.arguments import flag, whole
-from oracle_opt.arguments import instance as checked_instance
 from oracle_opt.errors import InvalidArgument, StoreMismatch
+from oracle_opt.executors import checked_executor
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
@@ -138,8 +138,7 @@ class Study:
         OSError
             A run cannot be written, as the disk is full; those finished before are kept.
         """
-        if executor is not None:
-            checked_instance("executor", executor, Executor, "an Executor, of Dask client.get_executor()")
+        executor = checked_executor(executor)
         jobs = None if jobs is None else whole("jobs", jobs)
         progress = flag("progress", progress)
         store = RunStore(folder, self.settings)

@@ -6,5 +6,16 @@ from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, uci_bank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
+from oracle_opt.oracles.kernels.sharded import ShardedBank
 
-__all__ = ["CrossKernels", "GramBank", "KernelBank", "KernelKind", "KernelSpec", "ProductBank", "RBFBank", "uci_bank"]
+__all__ = [
+    "CrossKernels",
+    "GramBank",
+    "KernelBank",
+    "KernelKind",
+    "KernelSpec",
+    "ProductBank",
+    "RBFBank",
+    "ShardedBank",
+    "uci_bank",
+]

@@ -1,0 +1,294 @@
+"""Banks priced by the workers of an executor: the numbers, the bits, the bytes, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from worker_parts import (
+    Counting,
+    HungryBank,
+    KillingBank,
+    LimitedBank,
+    LockedBank,
+    Recipe,
+    StackBank,
+    WrongBank,
+    limit_memory,
+    rbf,
+    slow,
+    stack,
+)
+
+from oracle_opt import ExecutorFailed, InvalidArgument, Status, minimize
+from oracle_opt.executors import Workers
+from oracle_opt.generators import NewtonBundle
+from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, ShardedBank
+
+STACK, FEW = stack(), stack(p=5, n=40, seed=1)  # cut by kernels, and by points
+BANKS = {
+    "by kernels": (STACK, 3),
+    "by points": (FEW, 3),
+    "many parts": (FEW, 50),
+    "one part": (STACK, 1),
+    "rbf": (rbf(), 4),
+    "given": (GramBank(STACK.kernels), 2),
+}
+
+
+def vectors(n):
+    rng = np.random.default_rng(2)
+    dense, thin = rng.normal(size=n), np.zeros(n)
+    thin[rng.permutation(n)[:4]] = rng.normal(size=4) * 1e6
+    return {"dense": dense, "thin": thin, "zero": np.zeros(n)}
+
+
+def answers(bank):
+    """Bytes of all that a bank is asked by an oracle."""
+    rng = np.random.default_rng(4)
+    few, many = rng.integers(bank.n_points, size=3), np.arange(bank.n_points)
+    found = []
+    for v in vectors(bank.n_points).values():
+        found += [bank.quadratic_forms(v), bank.row_products(few, v), bank.row_products(many, v)]
+    return b"".join(one.tobytes() for one in found)
+
+
+@pytest.mark.parametrize("name", BANKS)
+def test_numbers_are_those_of_the_kernels(name) -> None:
+    bank, parts = BANKS[name]
+    sharded, n = ShardedBank(bank, parts=parts), bank.n_points
+    kernels = np.moveaxis(bank.entries(np.arange(n), np.arange(n)), 2, 0).astype(np.longdouble)
+    largest, trace = sharded.sizes
+    for v in vectors(n).values():
+        truth = np.einsum("i,kij,j->k", v.astype(np.longdouble), kernels, v)
+        of_largest, of_trace = sharded.form_error(v, v)
+        error = np.abs(sharded.quadratic_forms(v) - truth).astype(float)
+        assert (error <= np.minimum(of_largest * largest, of_trace * trace)).all()
+        rows = np.array([n - 1, 0, 3])
+        for which in (rows, np.r_[np.arange(n), rows], rows[:0]):
+            products = (kernels[:, which] @ v.astype(np.longdouble)).T
+            size = np.abs(kernels).max() * (np.abs(v).sum() + 1e-300)
+            found = sharded.row_products(which, v)
+            assert found.shape == (which.size, bank.n_kernels)
+            assert np.abs(found - products).max(initial=0.0) <= 1e-13 * size
+    d = np.random.default_rng(0).random(bank.n_kernels)
+    assert np.array_equal(sharded.combine(d), bank.combine(d))
+    assert np.array_equal(sharded.block(d, [1, 2], [0]), bank.block(d, [1, 2], [0]))
+    assert np.array_equal(sharded.entries([1, 2], [0]), bank.entries([1, 2], [0]))
+    assert np.array_equal(sharded.diagonal(), bank.diagonal())
+    assert sharded.subset([1, 3]).n_kernels == 2
+    assert (sharded.noise(3), sharded.digest()) == (bank.noise(3), bank.digest())
+    assert sharded.exactness >= bank.exactness
+
+
+def test_the_error_is_the_largest_of_the_parts() -> None:
+    class Rough(StackBank):
+        def subset(self, kernels):
+            chosen = super().subset(kernels)
+            chosen.exactness = 1e-6 if 20 in kernels else 0.0
+            return chosen
+
+    v = np.ones(15)
+    sharded = ShardedBank(stack(Rough), parts=3)
+    assert sharded.exactness == 1e-6
+    assert sharded.form_error(v, v)[0] >= 4e-6 * 15**2
+
+
+@pytest.mark.parametrize("name", BANKS)
+def test_threads_move_no_bit(name) -> None:
+    bank, parts = BANKS[name]
+    expected = answers(ShardedBank(bank, parts=parts))
+    for workers in (1, 2, 3):
+        with ThreadPoolExecutor(workers) as executor:
+            assert answers(ShardedBank(bank, executor, parts=parts)) == expected
+
+
+@pytest.fixture(scope="module")
+def pools():
+    from loky import ProcessPoolExecutor as LokyPool
+
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as one,
+        ProcessPoolExecutor(3, mp_context=get_context("spawn")) as three,
+        LokyPool(2) as two,
+    ):
+        yield {"one": one, "two, of loky": two, "three": three}
+
+
+@pytest.mark.parametrize("pool", ["one", "two, of loky", "three"])
+def test_processes_move_no_bit_and_make_the_bank_once(pools, pool, tmp_path) -> None:
+    sharded = ShardedBank.from_recipe(Recipe(tmp_path), pools[pool], parts=6)
+    expected = answers(ShardedBank(rbf(), parts=6))
+    assert answers(sharded) == answers(sharded) == expected
+    makers = (tmp_path / "made").read_text().split()
+    assert len(set(makers)) == len(makers) >= 2
+    assert str(os.getpid()) in makers
+    for name in ("by kernels", "by points"):
+        bank, parts = BANKS[name]
+        assert answers(ShardedBank(bank, pools[pool], parts=parts)) == answers(ShardedBank(bank, parts=parts))
+
+
+def test_a_run_is_the_same_bit_for_bit_and_its_journal_goes_on_elsewhere(pools, tmp_path) -> None:
+    bank, y = rbf(60, 80), np.where(np.arange(60) % 3 == 0, -1.0, 1.0)
+
+    def run(executor, parts=4, **options):
+        return minimize(MKLOracle(ShardedBank(bank, executor, parts=parts), y, C=10.0), NewtonBundle(), **options)
+
+    alone, many = run(None), run(pools["three"])
+    assert alone.success
+    assert alone.point.tobytes() == many.point.tobytes()
+    assert (alone.n_calls, alone.lower_bound, alone.upper_bound) == (many.n_calls, many.lower_bound, many.upper_bound)
+    whole = minimize(MKLOracle(bank, y, C=10.0), NewtonBundle())
+    assert whole.lower_bound <= alone.upper_bound
+    assert alone.lower_bound <= whole.upper_bound
+    journal = tmp_path / "run"
+    assert run(None, max_calls=3, journal=journal).status is Status.MAX_CALLS
+    with ThreadPoolExecutor(2) as executor:
+        again = run(executor, parts=7, journal=journal)
+    assert again.success
+    assert again.n_calls > 3
+    assert MKLOracle(ShardedBank(bank), y, C=10.0).identity() == MKLOracle(bank, y, C=10.0).identity()
+
+
+def test_nothing_of_the_size_of_a_kernel_is_sent() -> None:
+    n, p, parts = 400, 1000, 5
+    bank = rbf(n, p)
+    y, executor = np.where(np.arange(n) % 2 == 0, -1.0, 1.0), Counting()
+    result = minimize(MKLOracle(ShardedBank(bank, executor, parts=parts), y, C=1.0), NewtonBundle(), max_calls=4)
+    assert result.n_calls >= 2
+    assert len(executor.down) % parts == 0
+    assert max(executor.down) <= 8 * n + 8 * n / parts + 1000  # a vector, some rows, and words
+    executor = Counting()
+    sharded = ShardedBank(bank, executor, parts=parts)
+    v = np.zeros(n)
+    v[:7] = 1.0
+    sharded.quadratic_forms(v)
+    assert max(executor.down) <= 16 * 7 + 1000  # entries that are not 0
+    assert max(executor.up) <= 8 * p + 1000  # a number for each kernel
+    del executor.up[:]
+    sharded.row_products(np.arange(n), v)
+    assert sum(executor.up) <= 8 * n * p + 1000 * parts
+
+
+def test_the_bytes_of_parts_of_kernels() -> None:
+    executor = Counting()
+    ShardedBank(stack(p=400, n=10), executor, parts=5).quadratic_forms(np.arange(10.0))
+    assert len(executor.up) == 5
+    assert sum(executor.up) <= 8 * 400 + 5 * 300
+
+
+@pytest.mark.parametrize(
+    ("bank", "reason"),
+    [
+        (ProductBank([1.0 - np.eye(2)] * 2), "`bank` cannot be sharded, got ProductBank.*needs all of its kernels"),
+        (stack(p=1), "one kernel"),
+        (ShardedBank(STACK), "it is sharded; pass its attribute `bank`"),
+        (STACK.kernels, "`bank` must be a KernelBank such as RBFBank"),
+    ],
+)
+def test_a_bank_that_cannot_be_sharded(bank, reason) -> None:
+    with pytest.raises(InvalidArgument, match=reason):
+        ShardedBank(bank)
+    with pytest.raises(InvalidArgument, match=reason.replace("`bank` ", r"`build\(\)` ")):
+        ShardedBank.from_recipe(lambda: bank)
+
+
+def test_a_bank_that_cannot_be_sent_serves_threads(pools) -> None:
+    locked = stack(LockedBank)
+    with pytest.raises(InvalidArgument, match=r"`bank` cannot be sent to another process .*lock.*from_recipe"):
+        ShardedBank(locked, pools["one"])
+    lock = threading.Lock()
+    with pytest.raises(InvalidArgument, match=r"`build` cannot be sent to another process .*lock"):
+        ShardedBank.from_recipe(lambda: STACK if lock else None, pools["one"])
+    with ThreadPoolExecutor(2) as executor:
+        assert answers(ShardedBank(locked, executor, parts=2)) == answers(ShardedBank(STACK, parts=2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"executor": 2}, "`executor` must be an Executor such as ProcessPoolExecutor"),
+        ({"parts": 0}, "`parts` must be a whole number of at least 1"),
+    ],
+)
+def test_arguments_are_refused(arguments, reason) -> None:
+    with pytest.raises(InvalidArgument, match=reason):
+        ShardedBank(STACK, **arguments)
+
+
+def test_an_executor_that_is_shut_down() -> None:
+    executor = ThreadPoolExecutor(1)
+    oracle = MKLOracle(ShardedBank(rbf(), executor), np.tile([1.0, -1.0], 20))
+    executor.shutdown()
+    with pytest.raises(ExecutorFailed, match=r"`executor` takes no tasks: .*after shutdown.*another executor"):
+        minimize(oracle, NewtonBundle())
+
+
+def test_a_process_that_dies_loses_nothing_that_was_answered(tmp_path) -> None:
+    bank = stack(KillingBank, n=16)
+    bank.flag = str(tmp_path / "kill")
+    y, journal = np.tile([1.0, -1.0], 8), tmp_path / "run"
+
+    def run(executor, **options):
+        oracle = MKLOracle(ShardedBank(bank, executor, parts=3), y, C=1e-3)
+        return minimize(oracle, NewtonBundle(), rtol=1e-12, **options)
+
+    def armed(record):
+        if record.call == 2:
+            (tmp_path / "kill").touch()
+
+    whole = run(None)
+    with (
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor,
+        pytest.raises(ExecutorFailed, match=r"a worker of `executor` died.*Repeat the call with another") as raised,
+    ):
+        run(executor, journal=journal, callback=armed)
+    assert raised.value.result.n_calls == 2
+    (killed,) = tmp_path.glob("kill *")
+    assert killed.name != f"kill {os.getpid()}"
+    again = run(None, journal=journal)
+    assert again.n_calls == whole.n_calls > 2
+    assert again.point.tobytes() == whole.point.tobytes()
+
+
+def test_a_task_that_wants_more_memory_than_there_is(monkeypatch) -> None:
+    monkeypatch.setenv("hungry", "yes")
+    with (
+        ThreadPoolExecutor(2) as executor,
+        pytest.raises(ExecutorFailed, match=r"out of memory in task 1 of 3 .*raise `parts`.*fewer workers") as raised,
+    ):
+        ShardedBank(stack(HungryBank), executor, parts=3).quadratic_forms(np.ones(15))
+    assert isinstance(raised.value.__cause__, MemoryError)
+
+
+def test_a_worker_without_the_memory_says_so() -> None:
+    pytest.importorskip("resource", reason="the system does not limit the memory of a process")
+    options = {"mp_context": get_context("spawn"), "initializer": limit_memory, "initargs": (1 << 30,)}
+    with (
+        ProcessPoolExecutor(1, **options) as executor,
+        pytest.raises(ExecutorFailed, match="a worker of `executor` ran out of memory in task 1 of 2"),
+    ):
+        ShardedBank(stack(LimitedBank), executor, parts=2).quadratic_forms(np.ones(15))
+
+
+def test_what_a_task_raises_is_raised_here(pools) -> None:
+    sharded = ShardedBank(stack(WrongBank), pools["one"], parts=2)
+    with pytest.raises(ArithmeticError, match="the third kernel is wrong") as raised:
+        sharded.quadratic_forms(np.ones(15))
+    assert "in task 1 of 2, done by a worker of `executor`" in raised.value.__notes__[0]
+    assert "worker_parts.py" in raised.value.__notes__[0]
+
+
+def test_ctrl_c_takes_back_the_tasks_that_wait(tmp_path) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        workers = Workers(lambda: None, executor, "build", "")
+        timer = threading.Timer(0.15, signal.raise_signal, (signal.SIGINT,))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            workers.run(slow, [(number, tmp_path) for number in range(20)])
+    assert len(list(tmp_path.iterdir())) <= 3
