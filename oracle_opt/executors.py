@@ -31,7 +31,7 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 AN_EXECUTOR = "an Executor such as ProcessPoolExecutor(), or client.get_executor(pure=False) of a Dask client"
-KEPT = 4  # recipes whose results a worker process keeps; the one not used for longest is given up for a new one
+KEPT = 2  # recipes whose results a worker process keeps; the one not used for longest is given up for a new one
 
 
 def checked_executor(executor: Executor | None) -> Executor | None:
