@@ -10,7 +10,12 @@ import pytest
 
 from oracle_opt.oracles._processor import AVX2
 
-MODULES = ("oracle_opt.oracles.svm._smo", "oracle_opt.oracles.mkl._lpmkl", "oracle_opt.oracles.kernels._packed")
+MODULES = (
+    "oracle_opt.oracles.svm._smo",
+    "oracle_opt.oracles.mkl._lpmkl",
+    "oracle_opt.oracles.kernels._packed",
+    "oracle_opt.oracles.kernels._feature_kernels",
+)
 
 
 def both(module):

@@ -1,0 +1,24 @@
+"""The compiled loops that write the kernels of `uci_bank`, in the build for this processor."""
+
+from typing import TYPE_CHECKING
+
+from oracle_opt.oracles._processor import AVX2
+
+if TYPE_CHECKING or not AVX2:
+    from oracle_opt.oracles.kernels._feature_kernels import (
+        earlier_twins,
+        fill_of_features,
+        fill_of_pairs,
+        pair_sums,
+        quantiles_of_differences,
+    )
+else:
+    from oracle_opt.oracles.kernels._feature_kernels_avx2 import (
+        earlier_twins,
+        fill_of_features,
+        fill_of_pairs,
+        pair_sums,
+        quantiles_of_differences,
+    )
+
+__all__ = ["earlier_twins", "fill_of_features", "fill_of_pairs", "pair_sums", "quantiles_of_differences"]

@@ -1,0 +1,133 @@
+"""The loops that write the kernels of `uci_bank`: exponentials against long double, widths against NumPy."""
+
+import numpy as np
+import pytest
+
+from oracle_opt.oracles import uci_bank
+from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles.kernels import _feature_kernels, features
+
+BUILDS = [_feature_kernels]
+if AVX2:
+    from oracle_opt.oracles.kernels import _feature_kernels_avx2
+
+    BUILDS.append(_feature_kernels_avx2)
+
+
+@pytest.fixture(params=BUILDS, ids=lambda build: build.__name__.rpartition(".")[2])
+def build(request):
+    return request.param
+
+
+def gaussians(build, squares, rate, scale=1.0):
+    """Gaussian of squared distances whose number is that of the pairs of some points."""
+    n = (int(np.sqrt(8 * squares.size + 1)) - 1) // 2
+    out = np.full((1, squares.size), np.nan)
+    twins = np.full(n, -1, np.int32)
+    build.fill_of_pairs(squares, np.ones_like(squares), np.array([rate]), np.array([scale]), twins, out)
+    return out[0]
+
+
+@pytest.mark.parametrize("rate", [-1.0, -0.7213475204444817, -3e-4, -11.3, -1e6, -5e-324])
+def test_exponentials_are_as_exact_as_promised(build, rate):
+    rng = np.random.default_rng(0)
+    near = np.arange(0.0, 40.0, 0.5)  # where exponents are whole numbers and halves, and next to them
+    squares = np.r_[
+        0.0, 5e-324, 1e-300, near, np.nextafter(near, 50), rng.random(15000) * 3, rng.exponential(size=4560)
+    ]
+    squares = np.r_[squares, 10.0 ** rng.uniform(-20, 300, 20100 - squares.size)]
+    exact = np.exp2(squares.astype(np.longdouble) * np.longdouble(rate))
+    found = gaussians(build, squares, rate)
+    assert np.abs(found - exact).max() <= 4 * 2.0**-53
+    assert found[0] == 1.0
+    assert found.min() >= 2.0**-901
+    np.testing.assert_array_equal(gaussians(build, squares, rate, 0.125), 0.125 * found)
+
+
+def test_no_error_is_larger_at_any_scale(build):
+    squares = np.random.default_rng(1).random(20100) * 5
+    scale = 1.0 / 397
+    exact = np.exp2(-squares.astype(np.longdouble)) * np.longdouble(scale)
+    assert np.abs(gaussians(build, squares, -1.0, scale) - exact).max() <= 5 * 2.0**-53 * scale
+
+
+def values(kind, n=60):
+    rng = np.random.default_rng(2)
+    return {
+        "spread": rng.normal(size=n),
+        "rounded": rng.normal(size=n).round(1),
+        "two": np.repeat([0.0, 1.0], n // 2),
+        "outlier": np.r_[rng.normal(size=n - 2) * 1e-9, 1e9, -3.0],
+        "pair": np.r_[np.zeros(n - 1), 1e-3],
+        "powers": 2.0 ** -np.arange(n),
+        "few": np.array([0.3, 0.1]),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["spread", "rounded", "two", "outlier", "pair", "powers", "few"])
+def test_quantiles_of_differences(build, kind):
+    x = np.sort(values(kind))
+    differences = np.abs(x[:, None] - x)[np.tril_indices(x.size, -1)]
+    quantiles = np.array([0.0, 0.1, 0.5, 0.9])
+    found = np.empty((2, quantiles.size))
+    build.quantiles_of_differences(np.array([x, x]), 1e-200, quantiles, found)
+    np.testing.assert_array_equal(found, [np.quantile(differences[differences > 0], quantiles)] * 2)
+    if kind != "few":
+        squares = differences**2
+        of_squares = features._quantiles_of_distances(np.r_[squares, np.zeros(9)])
+        np.testing.assert_allclose(of_squares, np.quantile(differences[differences > 0], [0.1, 0.9]), rtol=1e-14)
+
+
+def test_twins_are_the_last_equals_before(build):
+    x = np.array([[2.0, 1.0, 2.0, -0.0, 2.0, 0.0], [3.0, 2.0, 1.0, 0.0, -1.0, -2.0]])
+    twins = np.empty(x.shape, np.int32)
+    build.earlier_twins(x, np.argsort(x, axis=1, kind="stable"), twins)
+    assert twins.tolist() == [[-1, -1, 0, -1, 2, 3], [-1] * 6]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_features_are_written_as_by_numpy_on_any_threads(build, dtype, threads):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4, 37))
+    x[1], x[2] = x[1].round(1), x[2].round()
+    n, size = 37, 37 * 38 // 2
+    twins = np.empty(x.shape, np.int32)
+    build.earlier_twins(x, np.argsort(x, axis=1, kind="stable"), twins)
+    rates, scales = -rng.random((4, 2)) * 9, rng.random((4, 6))
+    halves, room = np.full((24, size), np.nan, dtype), np.empty((threads, 2, size))
+    build.fill_of_features(x, rates, scales, twins, halves, room, threads)
+    i, j = np.tril_indices(n)
+    for f, group in enumerate(halves.reshape(4, 6, size)):
+        kernels = [np.exp2(rate * (x[f][i] - x[f][j]) ** 2) for rate in rates[f]]
+        kernels += [(1 + x[f][i] * x[f][j]) ** degree for degree in (1, 2, 3, 4)]
+        tolerance = 1e-14 if dtype is np.float64 else 1e-7
+        for scale, kernel, half in zip(scales[f], kernels, group, strict=True):
+            np.testing.assert_allclose(half, scale * kernel, rtol=tolerance, atol=tolerance)
+        # Without twins everything is computed, to the same bits.
+        again = np.empty((6, size), dtype)
+        none = np.full(n, -1, np.int32)
+        squares, bases = np.empty(size), np.empty(size)
+        build.pair_sums(x[f : f + 1], squares, bases)
+        np.testing.assert_allclose(squares, (x[f][i] - x[f][j]) ** 2, rtol=1e-15)
+        build.fill_of_pairs(squares, bases, rates[f], scales[f], none, again)
+        np.testing.assert_array_equal(again[:2], group[:2])
+
+
+def test_sums_over_features(build):
+    x = np.random.default_rng(4).normal(size=(5, 12))
+    x[:, 3] = x[:, 7]
+    squares, bases = np.empty(78), np.empty(78)
+    build.pair_sums(x, squares, bases)
+    i, j = np.tril_indices(12)
+    np.testing.assert_allclose(squares, ((x[:, i] - x[:, j]) ** 2).sum(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(bases, 1 + (x[:, i] * x[:, j]).sum(axis=0), rtol=0, atol=1e-14)
+    assert squares[7 * 8 // 2 + 3] == 0.0  # equal points
+
+
+def test_points_far_from_each_other_make_no_subnormal_entry():
+    X = np.r_[np.random.default_rng(5).normal(size=(30, 1)), [[1e6]]]
+    bank = uci_bank(X)
+    entries = bank.entries([30], np.arange(30))
+    assert entries.min(initial=1.0, where=entries > 0) > 1e-300
+    np.testing.assert_allclose(bank.diagonal().sum(axis=0), 1.0, rtol=1e-13)
