@@ -20,7 +20,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import count
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -37,6 +37,12 @@ KEPT = 2  # recipes whose results a worker process keeps; the one not used for l
 def checked_executor(executor: Executor | None) -> Executor | None:
     """Return an executor or None, or raise `InvalidArgument`."""
     return None if executor is None else instance("executor", executor, Executor, AN_EXECUTOR)
+
+
+def successive(count: int, parts: int) -> list[tuple[int, int]]:
+    """First numbers, and ends, of so many successive parts of ``range(count)``, at most `count`, of about one size."""
+    parts = min(parts, count)
+    return list(pairwise(count * part // parts for part in range(parts + 1)))
 
 
 class Workers(Generic[T]):
@@ -66,7 +72,7 @@ class Workers(Generic[T]):
         self._build, self._made, self.executor = build, made, checked_executor(executor)
         in_threads = executor is None or isinstance(executor, ThreadPoolExecutor)
         self._key = uuid4().hex if in_threads else sendable(name, build, instead)
-        self._tickets = count()
+        self._ticket = 0
         _here[self._key] = self
 
     @property
@@ -131,8 +137,8 @@ class Workers(Generic[T]):
         try:
             for i, recipe in sent:
                 # The ticket makes each submission one of its own: an executor may know the answers of equal ones.
-                ticket = next(self._tickets)
-                futures.append(executor.submit(_do, self._key, recipe, ticket, function, arguments[i]))
+                self._ticket += 1
+                futures.append(executor.submit(_do, self._key, recipe, self._ticket, function, arguments[i]))
             return [future.result() for future in futures]
         except BaseException as problem:
             for future in futures:

@@ -8,6 +8,7 @@ from identity_cases import (
     KERNELS,
     OTHER_BANK,
     POINTS,
+    ROUNDS_ALONE,
     SHORT,
     SVM,
     SVM_ARGUMENTS,
@@ -53,6 +54,9 @@ from oracle_opt.oracles import (
     Zero,
 )
 
+WORKERS = {"executor": "only does the tasks", "parts": "how many tasks there are; each answer is the same"}
+
+
 ORACLES = {
     FunctionOracle: Case(
         FunctionOracle,
@@ -93,7 +97,7 @@ ORACLES = {
             "n_summands": [2],
             "radius": [5.0],
         },
-        {"n_threads": "scenarios are gathered in order: no answer depends on it"},
+        WORKERS | {"parts": ROUNDS_ALONE},
     ),
     ConicOracle: Case(
         ConicOracle,
@@ -168,6 +172,7 @@ ORACLES = {
             "domain": [NonnegativeOrthant(2, 1e4)],
             "name": ["other"],
         },
+        WORKERS,
     ),
     HeldKarpOracle: Case(
         HeldKarpOracle,
@@ -189,6 +194,7 @@ ORACLES = {
             "multicut": [True],
             "radius": [1.0],
         },
+        WORKERS,
     ),
     FacilityLocationOracle: Case(
         FacilityLocationOracle,
@@ -217,6 +223,7 @@ ORACLES = {
             "multicut": [True],
             "radius": [3.0],
         },
+        WORKERS,
     ),
     CvxpyOracle: Case(
         CvxpyOracle,

@@ -210,7 +210,11 @@ CASES = {
         {"generator": "generator", "rtol": NUMBER, "max_seconds": "none number"},
     ),
     # other oracles
-    "BendersOracle": Case(O.BendersOracle, {"problem": TWO_STAGE}, {"n_samples": "none", "radius": NUMBER}),
+    "BendersOracle": Case(
+        O.BendersOracle,
+        {"problem": TWO_STAGE},
+        {"n_samples": "none", "radius": NUMBER, "executor": "none", "parts": "none"},
+    ),
     "TwoStageProblem": Case(
         O.TwoStageProblem,
         {
@@ -257,6 +261,7 @@ CASES = {
             "radius": NUMBER,
             "domain": "none",
             "name": "none text",
+            "executor": "none",
         },
     ),
     "FacilityLocationOracle": Case(
@@ -265,13 +270,13 @@ CASES = {
     "GeneralizedAssignmentOracle": Case(
         O.GeneralizedAssignmentOracle,
         {"costs": np.ones((2, 3)), "uses": np.ones((2, 3)), "capacities": [3.0, 3.0]},
-        {"maximize": FLAG, "multicut": FLAG, "radius": "none number"},
+        {"maximize": FLAG, "multicut": FLAG, "radius": "none number", "executor": "none"},
     ),
     "HeldKarpOracle": Case(O.HeldKarpOracle, {"distances": 1.0 - np.eye(4)}, {"radius": "none number"}),
     "MulticommodityFlowOracle": Case(
         O.MulticommodityFlowOracle,
         {"arcs": [[0, 1]], "costs": [1.0], "capacities": [9.0], "commodities": [[0, 1]], "demands": [1.0]},
-        {"multicut": FLAG, "radius": "none number"},
+        {"multicut": FLAG, "radius": "none number", "executor": "none"},
     ),
     # losses, regularizers and the oracles of multiple kernel learning
     "Hinge": Case(S.Hinge, {}, {"C": NUMBER, "class_weight": "none"}),

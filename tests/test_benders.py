@@ -157,13 +157,6 @@ def test_a_basis_that_misses_its_own_scenario_counts_no_other_twice(monkeypatch)
     assert cut.subgradient == pytest.approx(known.subgradient, rel=1e-10)
 
 
-def test_threads_change_nothing():
-    problem, x = capacities(("rhs", "cost")), np.array([5.0, 6.0, 7.0])
-    one, two = (BendersOracle(problem, n_threads=count).query(Query(x)) for count in (1, 2))
-    assert one.value == pytest.approx(two.value, rel=1e-12)
-    assert one.subgradient == pytest.approx(two.subgradient, rel=1e-9)
-
-
 def test_sampled_average_and_its_interval():
     problem = capacities()
     known = extensive_form(problem)

@@ -8,12 +8,13 @@ import signal
 import threading
 import time
 from concurrent.futures import Executor, Future
+from math import fsum
 from pathlib import Path
 
 import numpy as np
 
 from oracle_opt.arrays import digest
-from oracle_opt.oracles import KernelBank, RBFBank
+from oracle_opt.oracles import KernelBank, RBFBank, RelaxedSolution
 
 
 class StackBank(KernelBank):
@@ -164,3 +165,17 @@ class Counting(Executor):
         future = Future()
         future.set_result(pickle.loads(answer))
         return future
+
+
+def knapsack(seed, u):
+    """Relaxed solution of the largest worth at prices u of drawn things, those that are worth them."""
+    rng = np.random.default_rng(seed)
+    worth, size = rng.uniform(1, 5, 8), rng.uniform(0, 2, (3, 8)).round(1)
+    x = (worth > u @ size).astype(float)
+    cost, activity = fsum(worth[x > 0]), size @ x
+    return RelaxedSolution(cost, activity, solution=x, bound=cost - u @ activity + 1e-9)
+
+
+def wrong_answer(u):
+    """What is no relaxed solution."""
+    return float(u.sum())

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oracle_opt.arguments import instance, real, whole
-from oracle_opt.arrays import Matrix, Vector, digest
+from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, FeasibilityCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.benders.gathered import Frame, Gathered
-from oracle_opt.oracles.benders.recourse import Basis, DualVertex, Recourse
+from oracle_opt.oracles.benders.recourse import Basis
+from oracle_opt.oracles.benders.second_stage import MOST_CUTS, Drawing, SecondStage
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 
-_CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
-_MOST_CUTS = 50  # feasibility cuts of one answer
+_PARTS = 8  # tasks of a query by an executor
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,11 @@ class BendersOracle(Oracle):
     multipliers have no bound, as without complete recourse, what is missed, at most 1e-7, is priced at ten times those
     found: the upper bound rests on that.
 
+    With an `executor` each of its processes makes the scenarios once, from the problem and the seed; a task gets x and
+    the numbers of its scenarios, and brings back their sums. It begins with a program that has solved nothing and knows
+    no bases, so its answer is the same whoever does it, and a worker that dies costs its task alone. Without, and
+    without `parts`, bases and programs are kept from query to query, which is faster where few bases serve all.
+
     Parameters
     ----------
     problem : TwoStageProblem
@@ -60,8 +64,13 @@ class BendersOracle(Oracle):
     radius : float
         Stands in for infinite bounds of x, default 1e6: a promise that some minimizer is within; the lower bounds rest
         on it.
-    n_threads : int
-        Threads for scenarios whose costs or recourse vary, default 1; the answer does not depend on it.
+    executor : concurrent.futures.Executor, optional
+        Does the scenarios: threads, processes, or ``client.get_executor(pure=False)`` of a Dask client. It is the
+        user's to shut down.
+    parts : int, optional
+        Tasks that the scenarios of a query are cut into, whatever the number of workers; default is 8 with an executor.
+        Which of several optimal multipliers a scenario gets, and hence the last digits of a cut, depends on it; who
+        does the tasks moves no bit.
 
     Attributes
     ----------
@@ -102,22 +111,25 @@ class BendersOracle(Oracle):
         seed: int = 0,
         n_summands: int = 1,
         radius: float = 1e6,
-        n_threads: int = 1,
+        executor: Executor | None = None,
+        parts: int | None = None,
     ) -> None:
         instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
         n_samples = None if n_samples is None else whole("n_samples", n_samples)
-        n_summands, n_threads = whole("n_summands", n_summands), whole("n_threads", n_threads)
+        n_summands = whole("n_summands", n_summands)
         seed, radius = whole("seed", seed, 0), real("radius", radius, above=0.0, infinite=True)
+        self.parts = _PARTS if parts is None and executor is not None else parts
+        self.parts = None if self.parts is None else whole("parts", self.parts)
         if n_samples is None and problem.n_scenarios > 10_000_000:
             raise InvalidArgument(f"`problem` has {problem.n_scenarios} scenarios; give `n_samples` to draw some")
         self.problem = problem
-        self.n_samples, self.seed, self.n_threads = n_samples, seed, n_threads
-        drawn = problem.all_scenarios() if n_samples is None else problem.sample(n_samples, seed)
-        self._outcomes, self._probability = drawn
-        self.n_summands = min(n_summands, len(self._probability))
+        self.n_samples, self.seed = n_samples, seed
+        drawing = Drawing(problem, n_samples, seed, n_summands, radius)
+        self._stage = drawing()
+        self.n_summands = self._stage.n_summands
         self.domain: Domain = _first_stage(problem, radius)
-        self._boxes = problem.multiplier_boxes()
-        self._frame = Frame.of(problem, self._probability, self.n_summands, radius)
+        instead = "Pass a ThreadPoolExecutor"
+        self._workers = Workers(drawing, executor, "problem", instead, self._stage)
         self.reset()
 
     @classmethod
@@ -131,18 +143,25 @@ class BendersOracle(Oracle):
         seed: int = 0,
         n_summands: int = 1,
         radius: float = 1e6,
-        n_threads: int = 1,
+        executor: Executor | None = None,
+        parts: int | None = None,
     ) -> BendersOracle:
         """Read the SMPS files beside a core file; see `read_smps` and the class."""
         problem = read_smps(core, maximize=maximize, rescale=rescale)
-        return cls(problem, n_samples=n_samples, seed=seed, n_summands=n_summands, radius=radius, n_threads=n_threads)
+        return cls(
+            problem,
+            n_samples=n_samples,
+            seed=seed,
+            n_summands=n_summands,
+            radius=radius,
+            executor=executor,
+            parts=parts,
+        )
 
     def reset(self) -> None:
         """Forget the bases found."""
-        p = self.problem
         self._bases: list[Basis] = []
-        signs, bounds = self._boxes
-        self._programs = [Recourse(p.q, p.W, p.y_lower, p.y_upper, signs, bounds) for _ in range(self.n_threads)]
+        self._program = self._stage.program()
 
     def query(self, query: Query) -> Cut:
         """Solve all scenarios at x.
@@ -153,9 +172,14 @@ class BendersOracle(Oracle):
             Half-spaces of up to 50 infeasible scenarios, or the cut of the expectation, with `summands` for multicut.
         """
         x = np.asarray(query.point)
-        gathered = Gathered(self._frame, x, self.n_summands, len(self._probability))
-        serve = self._serve_bunched if self.problem.only_rows_vary else self._serve_singly
-        serve(x, self._outcomes, self._probability, gathered)
+        gathered, n_scenarios = self._stage.gathered(x), len(self._stage.probability)
+        if self.parts is None:
+            self._bases = self._stage.serve(x, range(n_scenarios), self._program, self._bases, gathered)
+            return gathered.cut()
+        tasks = [(x, *part) for part in successive(n_scenarios, self.parts)]
+        for share in self._workers.run(SecondStage.share, tasks):
+            gathered.add_share(share)
+        del gathered.feasibility[MOST_CUTS:]
         return gathered.cut()
 
     def estimate(self, x: Vector, count: int, seed: int, level: float = 0.95) -> Estimate:
@@ -164,10 +188,11 @@ class BendersOracle(Oracle):
         The expectation of a sampled problem's optimal value lies below the true one; so bounds from several seeds
         against this estimate at their best x bound the optimality gap (Mak, Morton & Wood 1999).
         """
-        outcomes, probability = self.problem.sample(count, seed)
-        gathered = Gathered(self._frame, np.asarray(x, dtype=float), count, count)
-        serve = self._serve_bunched if self.problem.only_rows_vary else self._serve_singly
-        serve(np.asarray(x, dtype=float), outcomes, probability, gathered)
+        drawn = self.problem.sample(count, seed)
+        stage = SecondStage(self.problem, *drawn, self._stage.frame, count)
+        point = np.asarray(x, dtype=float)
+        gathered = stage.gathered(point)
+        self._bases = stage.serve(point, range(count), self._program, self._bases, gathered)
         if gathered.feasibility:
             raise InvalidArgument("`x` must be feasible in every scenario drawn, and one has no second stage there")
         values = np.asarray(gathered.value * count, dtype=float)
@@ -177,90 +202,9 @@ class BendersOracle(Oracle):
 
     def identity(self) -> str:
         """Data, draw and number of summands."""
-        scenarios = f"{len(self._probability)} scenarios #{digest(self._outcomes, self._probability)}"
+        stage = self._stage
+        scenarios = f"{len(stage.probability)} scenarios #{digest(stage.outcomes, stage.probability)}"
         return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_summands} summands"
-
-    def _serve_bunched(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: Gathered) -> None:
-        """Bases known first, a new one from the first scenario that is left, until none is."""
-        for start in range(0, len(p), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            lower, upper = self._frame.row_sides(x, outcomes[part])
-            left = np.arange(len(lower))
-            for basis in self._bases:
-                left = self._settle(basis, left, start, lower, upper, outcomes, p, gathered)
-                if not len(left):
-                    break
-            while len(left):
-                feasible, dual, value = self._programs[0].solve(lower[left[0]], upper[left[0]], gathered.rounding)
-                if not feasible:
-                    cuts = dual.values(lower[left], upper[left])
-                    if not cuts[0] > 0:
-                        raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
-                    gathered.add_ray(dual, start + left[0], float(cuts[0]), outcomes)
-                    left = left[cuts <= 0]
-                    if len(gathered.feasibility) >= _MOST_CUTS:
-                        return
-                    continue
-                one = left[:1]
-                found = self._programs[0].basis(dual)
-                if found is not None:
-                    self._bases.append(found)
-                    left = self._settle(found, left, start, lower, upper, outcomes, p, gathered)
-                # a basis may miss its own scenario by more than the tolerance and still fit others
-                if len(left) and left[0] == one[0]:
-                    gathered.add(dual, start + one, dual.values(lower[one], upper[one]), np.array([value]), outcomes, p)
-                    left = left[1:]
-        self._bases = self._bases[-500:]
-
-    def _settle(
-        self,
-        basis: Basis,
-        left: NDArray[np.intp],
-        start: int,
-        lower: Matrix,
-        upper: Matrix,
-        outcomes: NDArray[np.intp],
-        p: Vector,
-        gathered: Gathered,
-    ) -> NDArray[np.intp]:
-        """Serve those for which the basis is optimal; give the others."""
-        fits, bounds = basis.serve(lower[left], upper[left], gathered.sides, gathered.rate)
-        served = left[fits]
-        if len(served):
-            values = basis.values(lower[served], upper[served])
-            gathered.add(basis, start + served, values, bounds, outcomes, p)
-        return left[~fits]
-
-    def _serve_singly(self, x: Vector, outcomes: NDArray[np.intp], p: Vector, gathered: Gathered) -> None:
-        """A program a scenario, threads over equal shares; gathered in order."""
-        lower, upper = self._frame.row_sides(x, outcomes)
-
-        def share(program: Recourse, members: NDArray[np.intp]) -> list[tuple[bool, DualVertex, float]]:
-            answers = []
-            for s in members:
-                for block, outcome in zip(self.problem.blocks, outcomes[s], strict=True):
-                    assert block.cost is not None
-                    assert block.recourse is not None
-                    if len(block.cost_columns):
-                        program.change_cost(block.cost_columns, block.cost[outcome])
-                    if len(block.recourse_entries):
-                        program.change_matrix(block.recourse_entries, block.recourse[outcome])
-                answers.append(program.solve(lower[s], upper[s], gathered.rounding))
-            return answers
-
-        shares = np.array_split(np.arange(len(p)), self.n_threads)
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            answers = [answer for part in pool.map(share, self._programs, shares) for answer in part]
-        for s, (feasible, dual, _) in enumerate(answers):
-            if not feasible and len(gathered.feasibility) < _MOST_CUTS:
-                violation = float(dual.values(lower[[s]], upper[[s]])[0])
-                if not violation > 0:
-                    raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
-                gathered.add_ray(dual, s, violation, outcomes)
-        if not gathered.feasibility:
-            pi = np.array([dual.multipliers for _, dual, _ in answers])
-            constants, bounds = np.array([(dual.constant, bound) for _, dual, bound in answers]).T
-            gathered.add_each(pi, constants, np.arange(len(p)), lower, upper, bounds, outcomes, p)
 
 
 def _first_stage(problem: TwoStageProblem, radius: float) -> Polyhedron:

@@ -104,6 +104,31 @@ class Frame:
         return problem.row_lower + moved, problem.row_upper + moved
 
 
+@dataclass(frozen=True, eq=False)
+class Share:
+    """Sums over some scenarios, as a worker sends them: those of successive summands, from the number `first` on.
+
+    Parameters
+    ----------
+    first : int
+    value, upper, size : ndarray of shape (number of these summands,)
+    slope, slope_size : ndarray of shape (number of these summands, n)
+    sums, longest : int
+        Number of inner sums, and terms of the longest.
+    feasibility : tuple of FeasibilityCut
+    """
+
+    first: int
+    value: NDArray[np.longdouble]
+    upper: NDArray[np.longdouble]
+    size: Vector
+    slope: NDArray[np.longdouble]
+    slope_size: Matrix
+    sums: int
+    longest: int
+    feasibility: tuple[FeasibilityCut, ...]
+
+
 class Gathered:
     """Sums over the scenarios served, by summand."""
 
@@ -118,6 +143,7 @@ class Gathered:
         self.upper = np.zeros(n_summands, dtype=np.longdouble)
         self.slope = np.zeros((n_summands, len(x)), dtype=np.longdouble)
         self.size, self.slope_size = np.zeros(n_summands), np.zeros((n_summands, len(x)))
+        self._touched = np.zeros(n_summands, dtype=bool)  # summands that scenarios were added to
         self._sums = self._longest = 0  # number of inner sums, and terms of the longest
         self.feasibility: list[FeasibilityCut] = []
 
@@ -139,6 +165,25 @@ class Gathered:
         sizes = np.abs(constants) + np.abs(pi) @ self.sides
         self._add(pi, sizes, members, constants + terms.sum(axis=1), bounds, outcomes, p)
 
+    def share(self) -> Share:
+        """Return the sums, those of the summands that scenarios were added to."""
+        touched = np.flatnonzero(self._touched)
+        part = slice(touched[0], touched[-1] + 1) if touched.size else slice(0, 0)
+        sums = self.value[part], self.upper[part], self.size[part], self.slope[part], self.slope_size[part]
+        return Share(part.start, *sums, self._sums, self._longest, tuple(self.feasibility))
+
+    def add_share(self, share: Share) -> None:
+        """Add sums over other scenarios."""
+        part = slice(share.first, share.first + len(share.value))
+        self.value[part] += share.value
+        self.upper[part] += share.upper
+        self.size[part] += share.size
+        self.slope[part] += share.slope
+        self.slope_size[part] += share.slope_size
+        self._sums += share.sums + 1  # adding a share is one more rounding
+        self._longest = max(self._longest, share.longest)
+        self.feasibility.extend(share.feasibility)
+
     def _add(
         self,
         pi: Matrix,
@@ -153,6 +198,7 @@ class Gathered:
         starts = np.flatnonzero(np.r_[True, part[1:] > part[:-1]])
         starts = np.union1d(starts, np.arange(0, len(members), _BLOCK)) if len(members) > _BLOCK else starts
         part, weights = part[starts], p[members].astype(np.longdouble)
+        self._touched[part] = True
         self._sums += len(starts)
         self._longest = max(self._longest, min(len(members), _BLOCK))
 

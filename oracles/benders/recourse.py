@@ -140,6 +140,13 @@ class Recourse:
             indices = by_row.indices[part].astype(np.int32)
             self._model.addRow(-np.inf, np.inf, len(indices), indices, by_row.data[part])
 
+    def anew(self) -> Recourse:
+        """Return such a program that has solved nothing; this one must be of the data that it was made of."""
+        made = Recourse(self.q, self.W, self.y_lower, self.y_upper, self.signs, self.bounds)
+        self._interior(True)
+        made._inside = dict(self._inside)
+        return made
+
     def _changed(self) -> None:
         """Forget what was computed from W."""
         self._depth = EPS * (3 + np.bincount(self.W.indices, minlength=self.W.shape[1]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import callback, instance, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.executors import Workers
+from oracle_opt.executors import Workers, successive
 from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_indices, checked_vector
 from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels
 from oracle_opt.oracles.kernels.product import ProductBank
@@ -213,9 +212,8 @@ class Shards:
     """
 
     def __init__(self, bank: KernelBank, parts: int) -> None:
-        self.bank, self.n_parts = bank, min(parts, bank.n_kernels)
-        ends = np.linspace(0, bank.n_kernels, self.n_parts + 1).astype(int).tolist()
-        self._ranges = list(pairwise(ends))
+        self.bank, self._ranges = bank, successive(bank.n_kernels, parts)
+        self.n_parts = len(self._ranges)
         self._made: dict[int, KernelBank] = {}
         enough = bank.n_kernels >= PER_TASK * parts
         self.by_kernels = enough and (parts == 1 or not isinstance(self.subset(0), ChosenKernels))

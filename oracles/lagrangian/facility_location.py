@@ -48,7 +48,9 @@ class FacilityLocationOracle(LagrangianOracle):
 
     Notes
     -----
-    `solution` of an answer is the 0-1 matrix of shape (m, n) of who serves whom, or its row with `multicut`.
+    `solution` of an answer is the 0-1 matrix of shape (m, n) of who serves whom, or its row with `multicut`. There is
+    no `executor` for the facilities: what a task would bring back, a row of this matrix, takes about as long to send as
+    to find.
 
     References
     ----------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 
@@ -15,7 +17,12 @@ from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.file_errors import data_of
-from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.oracles.lagrangian.lagrangian_oracle import (
+    LagrangianOracle,
+    RelaxedSolution,
+    finite_reach,
+)
+from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.reading import Words
 
 _TABLE = 2e9  # entries of the dynamic program's table, bytes
@@ -41,6 +48,12 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     radius : float, optional
         Half the edge of the cube in which best multipliers are stated to lie, around each job's least cost (largest
         profit); default is ten times the difference between the largest and the smallest cost.
+    executor : concurrent.futures.Executor, optional
+        Solves the knapsacks: threads, processes, or ``client.get_executor(pure=False)`` of a Dask client. It is the
+        user's to shut down. A task is sent the multipliers, a number for each job, and brings back a byte for each job
+        of its agents. It pays where a knapsack takes milliseconds; no answer depends on it.
+    parts : int
+        Tasks that the agents are cut into.
 
     Raises
     ------
@@ -79,6 +92,8 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         maximize: bool = False,
         multicut: bool = False,
         radius: float | None = None,
+        executor: Executor | None = None,
+        parts: int = PARTS,
     ) -> None:
         maximize, c = flag("maximize", maximize), floats("costs", costs)
         if c.ndim != 2 or not c.size:
@@ -106,6 +121,8 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         # the relaxed problem pays u[j] for job j and gets -u[j] back from the constraint: around minus its cost
         middle = best if maximize else -best
         data = digest(c, self.uses, self.capacities)
+        knapsacks = Knapsacks(c, self.uses, self.capacities, maximize)
+        self._agents = Subproblems(knapsacks, len(c), executor, parts, "costs")
         super().__init__(
             self._knapsacks,
             np.ones(c.shape[1]),
@@ -122,6 +139,8 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         maximize: bool = False,
         multicut: bool = False,
         radius: float | None = None,
+        executor: Executor | None = None,
+        parts: int = PARTS,
     ) -> GeneralizedAssignmentOracle:
         """Read one problem of the OR-Library: m n, m rows of n costs, m rows of n uses, m capacities.
 
@@ -139,12 +158,21 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
             )
         numbers = words.numbers()
         costs, uses = numbers[2 : 2 + 2 * m * n].reshape(2, m, n)
-        with data_of(Path(path), "radius"):
-            return cls(costs, uses, numbers[-m:], maximize=maximize, multicut=multicut, radius=radius)
+        with data_of(Path(path), "radius", "executor", "parts"):
+            return cls(
+                costs,
+                uses,
+                numbers[-m:],
+                maximize=maximize,
+                multicut=multicut,
+                radius=radius,
+                executor=executor,
+                parts=parts,
+            )
 
     def _knapsacks(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         worth = self.costs - u if self.maximize else -(self.costs + u)
-        chosen = np.array([_knapsack(*agent) for agent in zip(worth, self.uses, self.capacities, strict=True)])
+        chosen = np.vstack(self._agents.solve(Knapsacks.chosen, u)).astype(float)
         # each worth is rounded once, each entry of a table is a sum of them
         missed = 2.0 * EPS * (len(u) + 2) * (np.abs(self.costs) + np.abs(u)).sum(axis=1, where=worth > 0)
         missed *= -1.0 if self.maximize else 1.0
@@ -157,6 +185,31 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         cost = fsum(self.costs[chosen > 0])
         bound = cost + float(pulls.sum() - missed.sum())
         return RelaxedSolution(cost, chosen.sum(axis=0), solution=chosen, bound=bound)
+
+
+@dataclass(frozen=True, eq=False)
+class Knapsacks:
+    """The relaxed problem: a knapsack for each agent.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (m, n)
+    uses : ndarray of int of shape (m, n)
+    capacities : ndarray of int of shape (m,)
+    maximize : bool
+    """
+
+    costs: NDArray[np.float64]
+    uses: NDArray[np.int64]
+    capacities: NDArray[np.int64]
+    maximize: bool
+
+    def chosen(self, u: Vector, first: int, last: int) -> NDArray[np.bool_]:
+        """Which jobs are best for agents `first` to `last` - 1 at these multipliers."""
+        part = slice(first, last)
+        worth = self.costs[part] - u if self.maximize else -(self.costs[part] + u)
+        agents = zip(worth, self.uses[part], self.capacities[part], strict=True)
+        return np.array([_knapsack(*agent) for agent in agents]) > 0
 
 
 def _knapsack(worth: Vector, size: NDArray[np.int64], capacity: np.int64) -> Vector:

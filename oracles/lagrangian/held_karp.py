@@ -41,7 +41,8 @@ class HeldKarpOracle(LagrangianOracle):
 
     Notes
     -----
-    `solution` of an answer holds the edges in the order of ``numpy.triu_indices(n, 1)``.
+    `solution` of an answer holds the edges in the order of ``numpy.triu_indices(n, 1)``. There is no `executor`: a tree
+    does not fall apart into independent problems.
 
     References
     ----------

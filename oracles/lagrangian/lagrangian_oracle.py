@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import callback, flag, floats, real, text
+from oracle_opt.arguments import callback, flag, floats, real, text, whole
 from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument, InvalidCut
+from oracle_opt.executors import checked_executor
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
+from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.result import Result
 from oracle_opt.words import one_line, shown
 
+A_FUNCTION = "a function of the multipliers that returns a RelaxedSolution"
 _REMEMBERED = 50  # relaxed solutions that later answers are checked against
 
 
@@ -62,9 +67,10 @@ class LagrangianOracle(Oracle):
 
     Parameters
     ----------
-    solve : callable
+    solve : callable, or sequence of callables
         Maps multipliers, an ndarray of shape (n,), to a `RelaxedSolution` minimizing ``c(x) + u @ a(x)`` over X (or
-        maximizing ``c(x) - u @ a(x)``); or to a sequence of them, one for each independent summand.
+        maximizing ``c(x) - u @ a(x)``); or to a sequence of them, one for each independent summand. Or functions of
+        the multipliers, one for each independent summand, each of which returns its `RelaxedSolution`.
     rhs : array_like of shape (n,)
         Right-hand sides of the relaxed constraints; their activity is summed over the summands.
     inequality : bool or array_like of bool of shape (n,)
@@ -77,7 +83,13 @@ class LagrangianOracle(Oracle):
     domain : Domain, optional
         Domain of the multipliers, in place of the radius, if more is known.
     name : str, optional
-        Tells this problem from others in a journal; default is the name of the function.
+        Tells this problem from others in a journal; default is the name of the function, or of the functions.
+    executor : concurrent.futures.Executor, optional
+        Calls the functions of a sequence: threads, processes, or ``client.get_executor(pure=False)`` of a Dask client.
+        It is the user's to shut down. The functions are sent to each of its processes once, then the multipliers alone.
+        No answer depends on who gives it, if the functions rest on the multipliers alone.
+    parts : int
+        Tasks that the functions of a sequence are cut into, in their order.
 
     Raises
     ------
@@ -112,7 +124,8 @@ class LagrangianOracle(Oracle):
 
     def __init__(
         self,
-        solve: Callable[[Vector], RelaxedSolution | Sequence[RelaxedSolution]],
+        solve: Callable[[Vector], RelaxedSolution | Sequence[RelaxedSolution]]
+        | Sequence[Callable[[Vector], RelaxedSolution]],
         rhs: ArrayLike,
         *,
         inequality: ArrayLike = False,
@@ -120,8 +133,24 @@ class LagrangianOracle(Oracle):
         radius: float = 1e4,
         domain: Domain | None = None,
         name: str | None = None,
+        executor: Executor | None = None,
+        parts: int = PARTS,
     ) -> None:
-        callback("solve", solve, "a function of the multipliers that returns a RelaxedSolution")
+        parts = whole("parts", parts)
+        if isinstance(solve, Sequence) and solve:
+            functions = tuple(callback(f"solve[{k}]", one, A_FUNCTION) for k, one in enumerate(solve))
+            instead = "Make them functions that can be pickled, or pass a ThreadPoolExecutor"
+            problems = Subproblems(functions, len(functions), executor, parts, "solve", instead)
+            self.solve: Callable[[Vector], Any] = lambda u: list(chain.from_iterable(problems.solve(_answered, u)))
+            known = ", ".join(dict.fromkeys(_name(one) for one in functions)) + f", {len(functions)} functions"
+        else:
+            self.solve = callback("solve", solve, f"{A_FUNCTION}, or a sequence of such functions")
+            known = _name(solve)
+            if checked_executor(executor) is not None:
+                raise InvalidArgument(
+                    "`executor` has nothing to share out: `solve` must be a sequence of functions, one for each "
+                    "independent summand, and got one function"
+                )
         self.rhs = floats("rhs", rhs)
         if self.rhs.ndim != 1 or not self.rhs.size:
             raise InvalidArgument(f"`rhs` must have shape (n,), one entry per relaxed constraint, got {self.rhs.shape}")
@@ -132,10 +161,9 @@ class LagrangianOracle(Oracle):
             raise InvalidArgument(
                 f"`inequality` must be True, False or {self.rhs.size} of these, got {shown(inequality)}"
             )
-        self.solve = solve
         self.inequality: NDArray[np.bool_] = np.broadcast_to(given, self.rhs.shape).copy()
         self.maximize = flag("maximize", maximize)
-        self.name = getattr(solve, "__qualname__", repr(solve)) if name is None else text("name", name)
+        self.name = known if name is None else text("name", name)
         radius = real("radius", radius, above=0.0, infinite=True)
         if domain is None:
             self.domain = _multipliers(self.inequality, radius)
@@ -319,6 +347,16 @@ class LagrangianOracle(Oracle):
         """Name, sense and constraints."""
         data = digest(self.rhs, self.inequality)
         return f"{super().identity()}, {'max' if self.maximize else 'min'} {self.name} #{data}"
+
+
+def _answered(
+    functions: tuple[Callable[[Vector], RelaxedSolution], ...], u: Vector, first: int, last: int
+) -> list[RelaxedSolution]:
+    return [function(u.copy()) for function in functions[first:last]]
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__qualname__", repr(function)))
 
 
 def finite_reach(name: str, reach: float) -> float:

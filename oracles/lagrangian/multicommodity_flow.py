@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from math import fsum
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from oracle_opt.arrays import EPS, Vector, digest
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.reading import Words
 
 
@@ -43,6 +45,12 @@ class MulticommodityFlowOracle(LagrangianOracle):
     radius : float, optional
         States that best prices are at most so large; default is ten times the cost of the longest of the shortest
         paths at prices zero.
+    executor : concurrent.futures.Executor, optional
+        Finds the paths: threads, processes, or ``client.get_executor(pure=False)`` of a Dask client. It is the user's
+        to shut down. A task is sent the prices, a number for each arc of finite capacity, and brings back the flows of
+        its origins where they are not 0. It pays for networks of many thousand arcs; no answer depends on it.
+    parts : int
+        Tasks that the origins are cut into.
 
     Raises
     ------
@@ -82,6 +90,8 @@ class MulticommodityFlowOracle(LagrangianOracle):
         *,
         multicut: bool = False,
         radius: float | None = None,
+        executor: Executor | None = None,
+        parts: int = PARTS,
     ) -> None:
         self.arcs, self.commodities = _pairs("arcs", arcs), _pairs("commodities", commodities)
         self.costs = _amounts("costs", costs, len(self.arcs))
@@ -91,14 +101,10 @@ class MulticommodityFlowOracle(LagrangianOracle):
         self._limited = np.flatnonzero(np.isfinite(self.capacities))
         if not len(self._limited):
             raise InvalidArgument("`capacities` must hold a finite one: without, each commodity has its shortest path")
-        self._n_nodes = 1 + int(max(self.arcs.max(), self.commodities.max()))
-        # arcs sorted by (tail, head): parallel ones stand together, those of a tail make a row of the graph
-        key = self.arcs[:, 0] * self._n_nodes + self.arcs[:, 1]
-        self._order = np.argsort(key, kind="stable")
-        self._keys, self._first = np.unique(key[self._order], return_index=True)
-        self._indptr = np.searchsorted(self._keys, np.arange(self._n_nodes + 1) * self._n_nodes)
-        self._origins, self._origin_of = np.unique(self.commodities[:, 0], return_inverse=True)
-        lengths = self._shortest(self.costs)[0][self._origin_of, self.commodities[:, 1]]
+        network = Network(self.arcs, self.costs, self._limited, self.commodities, self.demands)
+        self._n_nodes, self._n_origins = network.n_nodes, len(network.origins)
+        self._problems = Subproblems(network, self._n_origins, executor, parts, "arcs")
+        lengths = network.paths(self.costs)
         if not np.isfinite(lengths).all():
             k = int(np.flatnonzero(~np.isfinite(lengths))[0])
             origin, destination = self.commodities[k]
@@ -116,7 +122,13 @@ class MulticommodityFlowOracle(LagrangianOracle):
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], *, multicut: bool = False, radius: float | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        multicut: bool = False,
+        radius: float | None = None,
+        executor: Executor | None = None,
+        parts: int = PARTS,
     ) -> MulticommodityFlowOracle:
         """Read nodes, arcs, commodities; per arc tail head cost capacity; per commodity origin destination demand.
 
@@ -145,7 +157,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
         nodes = np.concatenate([arcs[:, :2], commodities[:, :2]])
         if nodes.min() < 1 or nodes.max() > n:
             raise InvalidData(f"{path} must name nodes 1 to {n}, got {nodes.min():g} to {nodes.max():g}")
-        with data_of(Path(path), "radius"):
+        with data_of(Path(path), "radius", "executor", "parts"):
             return cls(
                 arcs[:, :2] - 1,
                 arcs[:, 2],
@@ -154,9 +166,105 @@ class MulticommodityFlowOracle(LagrangianOracle):
                 commodities[:, 2],
                 multicut=multicut,
                 radius=radius,
+                executor=executor,
+                parts=parts,
             )
 
-    def _shortest(self, lengths: Vector) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.intp]]:
+    def _flows(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
+        flow, first, paths = np.zeros((self._n_origins, len(self.arcs))), 0, []
+        for origins, arcs, amounts, costs in self._problems.solve(Network.flows, u):
+            flow[first + origins, arcs] = amounts
+            first += len(costs)
+            paths.append(costs)
+        # a length is rounded once, a path's once an arc
+        missed = 2.0 * EPS * (self._n_nodes + 2) * np.concatenate(paths)
+        if not self.multicut:
+            flow, missed = flow.sum(axis=0, keepdims=True), missed.sum(keepdims=True)
+        totals = [fsum(self.costs * one) for one in flow]
+        bounds = totals + flow[:, self._limited] @ u - missed
+        answers = [
+            RelaxedSolution(cost, one[self._limited], solution=one, bound=float(bound))
+            for cost, one, bound in zip(totals, flow, bounds, strict=True)
+        ]
+        return answers if self.multicut else answers[0]
+
+
+class Network:
+    """The relaxed problem: shortest paths from each origin.
+
+    Parameters
+    ----------
+    arcs : ndarray of int of shape (a, 2)
+    costs : ndarray of shape (a,)
+    limited : ndarray of int
+        Arcs that have prices.
+    commodities : ndarray of int of shape (k, 2)
+    demands : ndarray of shape (k,)
+
+    Attributes
+    ----------
+    n_nodes : int
+    origins : ndarray of int
+        Nodes that commodities come from, each once.
+    origin_of : ndarray of int of shape (k,)
+        Which of them each commodity comes from.
+    """
+
+    def __init__(
+        self,
+        arcs: NDArray[np.intp],
+        costs: Vector,
+        limited: NDArray[np.intp],
+        commodities: NDArray[np.intp],
+        demands: Vector,
+    ) -> None:
+        self.n_nodes = 1 + int(max(arcs.max(), commodities.max()))
+        # arcs sorted by (tail, head): parallel ones stand together, those of a tail make a row of the graph
+        key = arcs[:, 0] * self.n_nodes + arcs[:, 1]
+        self._order = np.argsort(key, kind="stable")
+        self._keys, self._first = np.unique(key[self._order], return_index=True)
+        self._indptr = np.searchsorted(self._keys, np.arange(self.n_nodes + 1) * self.n_nodes)
+        self.origins, self.origin_of = np.unique(commodities[:, 0], return_inverse=True)
+        self._costs, self._limited, self._destinations, self._demands = costs, limited, commodities[:, 1], demands
+
+    def flows(self, u: Vector, first: int, last: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector, Vector]:
+        """Cheapest flows of origins `first` to `last` - 1 at these prices.
+
+        Returns
+        -------
+        tuple
+            Number of an origin, counted from `first`, an arc, and the flow on it, wherever there is some; and the cost
+            of each origin's flow.
+        """
+        lengths = self._costs.copy()
+        lengths[self._limited] += np.maximum(u, 0.0)
+        mine = np.flatnonzero((self.origin_of >= first) & (self.origin_of < last))
+        origins, node, demand = self.origins[first:last], self._destinations[mine], self._demands[mine]
+        origin = of_commodity = self.origin_of[mine] - first
+        distance, before, best = self._shortest(lengths, origins)
+        paths = demand * distance[origin, node]
+        flow = np.zeros((last - first, len(lengths)))
+        # all commodities walk back to their origins at once, an arc per step
+        while len(node):
+            moving = node != origins[origin]
+            origin, node, demand = origin[moving], node[moving], demand[moving]
+            tail = before[origin, node].astype(np.intp)
+            arc = best[np.searchsorted(self._keys, tail * self.n_nodes + node)]
+            np.add.at(flow, (origin, arc), demand)
+            node = tail
+        number, arc = np.nonzero(flow)
+        costs = np.zeros(last - first)
+        np.add.at(costs, of_commodity, paths)
+        return number, arc, flow[number, arc], costs
+
+    def paths(self, lengths: Vector) -> Vector:
+        """Length of the shortest path of each commodity."""
+        found: Vector = self._shortest(lengths, self.origins)[0][self.origin_of, self._destinations]
+        return found
+
+    def _shortest(
+        self, lengths: Vector, origins: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.intp]]:
         """Distances and predecessors from each origin, and for each pair of nodes the shortest of its arcs."""
         sorted_lengths = lengths[self._order]
         least = np.minimum.reduceat(sorted_lengths, self._first)
@@ -164,37 +272,10 @@ class MulticommodityFlowOracle(LagrangianOracle):
         hits = np.flatnonzero(sorted_lengths == least[several])
         best = np.empty(len(least), dtype=np.intp)
         best[several[hits[::-1]]] = self._order[hits[::-1]]
-        shape = (self._n_nodes, self._n_nodes)
-        graph = sparse.csr_array((least, self._keys % self._n_nodes, self._indptr), shape=shape)
-        distance, before = dijkstra(graph, indices=self._origins, return_predecessors=True)
+        shape = (self.n_nodes, self.n_nodes)
+        graph = sparse.csr_array((least, self._keys % self.n_nodes, self._indptr), shape=shape)
+        distance, before = dijkstra(graph, indices=origins, return_predecessors=True)
         return distance, before, best
-
-    def _flows(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
-        lengths = self.costs.copy()
-        lengths[self._limited] += np.maximum(u, 0.0)
-        distance, before, best = self._shortest(lengths)
-        flow = np.zeros((len(self._origins), len(self.arcs)))
-        # all commodities walk back to their origins at once, an arc per step
-        origin, node, demand = self._origin_of, self.commodities[:, 1], self.demands
-        while len(node):
-            moving = node != self._origins[origin]
-            origin, node, demand = origin[moving], node[moving], demand[moving]
-            tail = before[origin, node].astype(np.intp)
-            arc = best[np.searchsorted(self._keys, tail * self._n_nodes + node)]
-            np.add.at(flow, (origin, arc), demand)
-            node = tail
-        # a length is rounded once, a path's once an arc
-        paths = self.demands * distance[self._origin_of, self.commodities[:, 1]]
-        missed = 2.0 * EPS * (self._n_nodes + 2) * np.bincount(self._origin_of, paths, len(self._origins))
-        if not self.multicut:
-            flow, missed = flow.sum(axis=0, keepdims=True), missed.sum(keepdims=True)
-        costs = [fsum(self.costs * one) for one in flow]
-        bounds = costs + flow[:, self._limited] @ u - missed
-        answers = [
-            RelaxedSolution(cost, one[self._limited], solution=one, bound=float(bound))
-            for cost, one, bound in zip(costs, flow, bounds, strict=True)
-        ]
-        return answers if self.multicut else answers[0]
 
 
 def _pairs(name: str, given: ArrayLike) -> NDArray[np.intp]:
