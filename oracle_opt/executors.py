@@ -42,7 +42,7 @@ def checked_executor(executor: Executor | None) -> Executor | None:
 def successive(count: int, parts: int) -> list[tuple[int, int]]:
     """First numbers, and ends, of so many successive parts of ``range(count)``, at most `count`, of about one size."""
     parts = min(parts, count)
-    return list(pairwise(count * part // parts for part in range(parts + 1)))
+    return list(pairwise(count * part // parts for part in range(parts + 1))) if parts else []
 
 
 class Workers(Generic[T]):

@@ -81,7 +81,6 @@ def test_numbers_are_those_of_the_kernels(name) -> None:
     assert np.array_equal(sharded.block(d, [1, 2], [0]), bank.block(d, [1, 2], [0]))
     assert np.array_equal(sharded.entries([1, 2], [0]), bank.entries([1, 2], [0]))
     assert np.array_equal(sharded.diagonal(), bank.diagonal())
-    assert sharded.subset([1, 3]).n_kernels == 2
     assert (sharded.noise(3), sharded.digest()) == (bank.noise(3), bank.digest())
     assert sharded.exactness >= bank.exactness
 
@@ -97,6 +96,30 @@ def test_the_error_is_the_largest_of_the_parts() -> None:
     sharded = ShardedBank(stack(Rough), parts=3)
     assert sharded.exactness == 1e-6
     assert sharded.form_error(v, v)[0] >= 4e-6 * 15**2
+
+
+@pytest.mark.parametrize("name", BANKS)
+@pytest.mark.parametrize("worth", [0, 10**9], ids=["sent", "not sent"])
+def test_some_of_the_kernels(name, worth, monkeypatch) -> None:
+    monkeypatch.setattr("oracle_opt.oracles.kernels.sharded_subset.WORTH_SENDING", worth)
+    bank, parts = BANKS[name]
+    executor, kernels = Counting(), np.array([3, 0, 4])
+    chosen, known = ShardedBank(bank, executor, parts=parts).subset(kernels), bank.subset(kernels)
+    assert (chosen.n_kernels, chosen.digest(), chosen.exactness) == (3, known.digest(), known.exactness)
+    rows, d = np.array([2, 9, 2, 5]), np.array([1.0, 0.0, 2.0])
+    for v in vectors(bank.n_points).values():
+        scale = np.abs(known.entries(rows, rows)).max() * (np.abs(v).sum() ** 2 + 1e-300)
+        assert np.abs(chosen.quadratic_forms(v) - known.quadratic_forms(v)).max() <= 1e-12 * scale
+        for which in (rows, rows[:0]):
+            expected = known.row_products(which, v)
+            assert np.abs(chosen.row_products(which, v) - expected).max(initial=0.0) <= 1e-12 * scale
+    assert np.array_equal(chosen.combine(d), known.combine(d))
+    assert np.array_equal(chosen.subset([2, 0]).entries(rows, [1]), known.entries(rows, [1])[:, :, [2, 0]])
+    forms = chosen.subset([2, 0]).quadratic_forms(v := vectors(bank.n_points)["dense"])
+    assert forms == pytest.approx(known.quadratic_forms(v)[[2, 0]], rel=1e-12)
+    assert bool(executor.up) == (worth == 0)
+    with pytest.raises(InvalidArgument, match="`kernels` must be indices of kernels"):
+        ShardedBank(bank, parts=parts).subset([1, 1])
 
 
 @pytest.mark.parametrize("name", BANKS)

@@ -43,6 +43,7 @@ def content(cut):
 def test_successive_parts_are_all_there_is() -> None:
     assert successive(7, 3) == [(0, 2), (2, 4), (4, 7)]
     assert successive(2, 8) == [(0, 1), (1, 2)]
+    assert successive(0, 8) == []
 
 
 POINTS = [np.array(x) for x in ([5.0, 6.0, 7.0], [8.0, 2.0, 0.5], [0.0, 0.0, 0.0], [5.0, 6.0, 7.0])]

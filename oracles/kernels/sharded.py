@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from functools import cached_property
-from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import callback, instance, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.executors import Workers, successive
-from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_indices, checked_vector
-from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels
+from oracle_opt.executors import Workers
+from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
 from oracle_opt.oracles.kernels.product import ProductBank
+from oracle_opt.oracles.kernels.sharded_subset import BankInThisProcess, ShardedSubset
+from oracle_opt.oracles.kernels.shards import (
+    PER_TASK,
+    Recipe,
+    Shards,
+    forms_by_kernels,
+    forms_by_points,
+    products_by_kernels,
+    products_by_points,
+)
 from oracle_opt.words import shown
 
-PER_TASK = 8  # kernels, or rows, of a task: where there are fewer, the other of the two is cut into parts
 
-Sent = tuple[int, Indices | None, Vector]  # size, where the entries that are not 0 stand (None: everywhere), and they
-
-
-class ShardedBank(KernelBank):
+class ShardedBank(BankInThisProcess):
     """Kernels of a bank, priced by workers: `quadratic_forms` and `row_products` are cut into tasks of an executor.
 
     Each worker process makes the bank once, from its pickle or a recipe; a task then sends the entries of a vector that
@@ -109,11 +111,11 @@ class ShardedBank(KernelBank):
     def _take(
         self, build: Callable[[], KernelBank], name: str, bank: KernelBank, executor: Executor | None, parts: int
     ) -> None:
-        self.bank, self.parts = bank, whole("parts", parts)
-        self.n_kernels, self.n_points = bank.n_kernels, bank.n_points
+        super().__init__(bank)
+        self.parts = whole("parts", parts)
         shards = Shards(bank, self.parts)
         instead = "Pass a function that makes the bank to ShardedBank.from_recipe, or a ThreadPoolExecutor"
-        self._workers = Workers(_Recipe(build, self.parts), executor, name, instead, shards)
+        self._workers = Workers(Recipe(build, self.parts), executor, name, instead, shards)
         self._subsets = [shards.subset(part) for part in range(shards.n_parts)] if shards.by_kernels else []
         self.exactness = max(one.exactness for one in (bank, *self._subsets))
 
@@ -128,54 +130,21 @@ class ShardedBank(KernelBank):
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, by the workers, see `KernelBank.quadratic_forms`."""
         x = checked_vector(v, self.n_points, "v")
-        sent, shards = _sent(x), self._workers.made
-        if shards.by_kernels:
-            tasks = [(part, sent) for part in range(shards.n_parts)]
-            return np.concatenate(self._workers.run(_forms_of_kernels, tasks))
-        pieces = np.array_split(np.flatnonzero(x), self.parts)
-        shares = self._workers.run(_forms_of_points, [(rows, sent) for rows in pieces if rows.size])
-        total: Vector = np.add.reduce(shares, axis=0) if shares else np.zeros(self.n_kernels)
-        return total
+        if self._workers.made.by_kernels:
+            return forms_by_kernels(self._workers, x)
+        return forms_by_points(self._workers, None, x, self.parts)
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector, by the workers, see `KernelBank.row_products`."""
-        sent = _sent(checked_vector(v, self.n_points, "v"))
-        which, shards = checked_indices(rows, self.n_points, "rows"), self._workers.made
-        if shards.by_kernels and which.size < PER_TASK * self.parts:
-            tasks = [(part, which, sent) for part in range(shards.n_parts)]
-            return np.hstack(self._workers.run(_products_of_kernels, tasks))
-        pieces = [piece for piece in np.array_split(which, self.parts) if piece.size]
-        shares = self._workers.run(_products_of_points, [(piece, sent) for piece in pieces])
-        return np.vstack(shares) if shares else np.zeros((0, self.n_kernels))
-
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, in this process, see `KernelBank.combine`."""
-        return self.bank.combine(weights, out)
-
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, in this process, see `KernelBank.block`."""
-        return self.bank.block(weights, rows, columns)
-
-    def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Some entries of every kernel, in this process, see `KernelBank.entries`."""
-        return self.bank.entries(rows, columns)
+        x, which = checked_vector(v, self.n_points, "v"), checked_indices(rows, self.n_points, "rows")
+        if self._workers.made.by_kernels and which.size < PER_TASK * self.parts:
+            return products_by_kernels(self._workers, which, x)
+        return products_by_points(self._workers, None, which, x, self.parts)
 
     def subset(self, kernels: ArrayLike) -> KernelBank:
-        """Some of the kernels as a bank in this process, see `KernelBank.subset`."""
-        return self.bank.subset(kernels)
-
-    def diagonal(self) -> Matrix:
-        """Diagonals of the kernels, ndarray of shape (n, p)."""
-        return self.bank.diagonal()
-
-    @cached_property
-    def sizes(self) -> tuple[Vector, Vector]:
-        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
-        return self.bank.sizes
-
-    def noise(self, n_used: int) -> float:
-        """Error of an entry of a sum of so many kernels: that of the bank."""
-        return self.bank.noise(n_used)
+        """Some of the kernels as a bank, see `KernelBank.subset`; where it has much to do, workers do it by points."""
+        chosen = checked_kernels(kernels, self.n_kernels)
+        return ShardedSubset(self.bank.subset(chosen), chosen, self._workers, self.parts)
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
         """Error of ``u @ K_k @ v`` for all k, see `KernelBank.form_error`: the largest of the bank and its parts.
@@ -186,45 +155,6 @@ class ShardedBank(KernelBank):
         errors = [one.form_error(u, v) for one in (self.bank, *self._subsets)]
         return max(of_largest for of_largest, _ in errors), max(of_trace for _, of_trace in errors)
 
-    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank, in this process."""
-        return self.bank.cross(new, weights)
-
-    def digest(self) -> str:
-        """16 hexadecimal digits, those of the bank: answers differ by rounding alone, and `form_error` covers it."""
-        return self.bank.digest()
-
-
-class Shards:
-    """A bank and its parts, in the process of a worker.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    parts : int
-
-    Attributes
-    ----------
-    by_kernels : bool
-        Whether kernels are cut into parts.
-    n_parts : int
-        Number of parts of kernels, all of about one size.
-    """
-
-    def __init__(self, bank: KernelBank, parts: int) -> None:
-        self.bank, self._ranges = bank, successive(bank.n_kernels, parts)
-        self.n_parts = len(self._ranges)
-        self._made: dict[int, KernelBank] = {}
-        enough = bank.n_kernels >= PER_TASK * parts
-        self.by_kernels = enough and (parts == 1 or not isinstance(self.subset(0), ChosenKernels))
-
-    def subset(self, part: int) -> KernelBank:
-        """Kernels of a part, made once."""
-        made = self._made.get(part)
-        if made is None:
-            made = self._made[part] = self.bank.subset(np.arange(*self._ranges[part]))
-        return made
-
 
 class _Given:
     """The recipe of a bank that is there."""
@@ -234,16 +164,6 @@ class _Given:
 
     def __call__(self) -> KernelBank:
         return self._bank
-
-
-class _Recipe:
-    """Makes the shards of what a recipe makes."""
-
-    def __init__(self, build: Callable[[], KernelBank], parts: int) -> None:
-        self._build, self._parts = build, parts
-
-    def __call__(self) -> Shards:
-        return Shards(self._build(), self._parts)
 
 
 def _checked(bank: object, name: str) -> KernelBank:
@@ -258,37 +178,3 @@ def _checked(bank: object, name: str) -> KernelBank:
     if reason:
         raise InvalidArgument(f"`{name}` cannot be sharded, got {shown(bank)}: {reason}")
     return instance(name, bank, KernelBank, "a KernelBank such as RBFBank(X, features, widths)")
-
-
-def _sent(v: Vector) -> Sent:
-    """What is sent of a vector: at most half its entries with their places, else all."""
-    support = np.flatnonzero(v)
-    return (v.size, None, v) if 2 * support.size > v.size else (v.size, support, v[support])
-
-
-def _received(sent: Sent) -> Vector:
-    size, where, values = sent
-    if where is None:
-        return values
-    v = np.zeros(size)
-    v[where] = values
-    return v
-
-
-def _forms_of_kernels(shards: Shards, part: int, sent: Sent) -> Vector:
-    return shards.subset(part).quadratic_forms(_received(sent))
-
-
-def _forms_of_points(shards: Shards, rows: Indices, sent: Sent) -> Vector:
-    """Share of these rows in the quadratic form of every kernel: ``sum of v_i (K_k v)_i`` over them."""
-    v = _received(sent)
-    share: Vector = v[rows] @ shards.bank.row_products(rows, v)
-    return share
-
-
-def _products_of_kernels(shards: Shards, part: int, rows: Indices, sent: Sent) -> Matrix:
-    return shards.subset(part).row_products(rows, _received(sent))
-
-
-def _products_of_points(shards: Shards, rows: Indices, sent: Sent) -> Matrix:
-    return shards.bank.row_products(rows, _received(sent))
