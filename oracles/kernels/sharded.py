@@ -16,8 +16,8 @@ from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.sharded_subset import BankInThisProcess, ShardedSubset
 from oracle_opt.oracles.kernels.shards import (
     PER_TASK,
-    Recipe,
     Shards,
+    ShardsRecipe,
     forms_by_kernels,
     forms_by_points,
     products_by_kernels,
@@ -52,6 +52,10 @@ class ShardedBank(BankInThisProcess):
         As given, or as the recipe made it.
     parts : int
         As given.
+    executor : concurrent.futures.Executor or None
+        As given.
+    by_kernels : bool
+        Whether a task of `quadratic_forms` has some of the kernels, else some of the points.
 
     Raises
     ------
@@ -115,7 +119,7 @@ class ShardedBank(BankInThisProcess):
         self.parts = whole("parts", parts)
         shards = Shards(bank, self.parts)
         instead = "Pass a function that makes the bank to ShardedBank.from_recipe, or a ThreadPoolExecutor"
-        self._workers = Workers(Recipe(build, self.parts), executor, name, instead, shards)
+        self._workers = Workers(ShardsRecipe(build, self.parts), executor, name, instead, shards)
         self._subsets = [shards.subset(part) for part in range(shards.n_parts)] if shards.by_kernels else []
         self.exactness = max(one.exactness for one in (bank, *self._subsets))
 
@@ -127,17 +131,22 @@ class ShardedBank(BankInThisProcess):
         """Who does the tasks."""
         return self._workers.executor
 
+    @property
+    def by_kernels(self) -> bool:
+        """Whether a task of `quadratic_forms` has some of the kernels, else some of the points."""
+        return self._workers.made.by_kernels
+
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, by the workers, see `KernelBank.quadratic_forms`."""
         x = checked_vector(v, self.n_points, "v")
-        if self._workers.made.by_kernels:
+        if self.by_kernels:
             return forms_by_kernels(self._workers, x)
         return forms_by_points(self._workers, None, x, self.parts)
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector, by the workers, see `KernelBank.row_products`."""
         x, which = checked_vector(v, self.n_points, "v"), checked_indices(rows, self.n_points, "rows")
-        if self._workers.made.by_kernels and which.size < PER_TASK * self.parts:
+        if self.by_kernels and which.size < PER_TASK * self.parts:
             return products_by_kernels(self._workers, which, x)
         return products_by_points(self._workers, None, which, x, self.parts)
 

@@ -63,7 +63,7 @@ class Shards:
         return made
 
 
-class Recipe:
+class ShardsRecipe:
     """Makes the shards of what a recipe makes."""
 
     def __init__(self, build: Callable[[], KernelBank], parts: int) -> None:
