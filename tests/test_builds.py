@@ -14,6 +14,7 @@ MODULES = (
     "oracle_opt.oracles.svm._smo",
     "oracle_opt.oracles.mkl._lpmkl",
     "oracle_opt.oracles.kernels._packed",
+    "oracle_opt.oracles.kernels._pair_rows",
     "oracle_opt.oracles.kernels._feature_kernels",
 )
 
@@ -52,17 +53,19 @@ def test_stack_gives_the_same_sums(dtype):
     rng = np.random.default_rng(0)
     store, weights = rng.normal(size=(45, 33)).astype(dtype), rng.normal(size=8)
     v = rng.normal(size=9)
-    pairs = np.ascontiguousarray(store.T)
-    support = np.arange(8)
+    halves = np.ascontiguousarray(store.T)
+    support, kernels = np.arange(8), np.arange(33)
     K = np.zeros((9, 9))
     results = []
-    for module in both("oracle_opt.oracles.kernels._packed"):
-        total, forms, products = np.empty((1, 33)), np.empty(33), np.empty((3, 33))
-        module.weighted_rows(store, support, weights, total, 1)
-        module.combine_halves(pairs, support, weights, K, 1)
-        module.packed_forms(pairs, np.arange(9), v, forms, 1)
-        module.row_products(store, True, support[:3], support, weights, products, 1)
-        results.append(np.r_[total.ravel(), K.ravel(), forms, products.ravel()])
+    packed, of_pairs = both("oracle_opt.oracles.kernels._packed"), both("oracle_opt.oracles.kernels._pair_rows")
+    for module, pairs in zip(packed, of_pairs, strict=True):
+        total, forms, products, others = np.empty((1, 33)), np.empty(33), np.empty((3, 33)), np.empty((2, 33))
+        pairs.weighted_rows(store, support, weights, total, 1)
+        pairs.pair_products(store, np.array([support, support + 9]), weights, others, 1)
+        module.combine_halves(halves, support, weights, K, 1)
+        module.packed_forms(halves, kernels, np.arange(9), v, forms, 1)
+        module.row_products(halves, kernels, support[:3], support, weights, products, 1)
+        results.append(np.r_[total.ravel(), K.ravel(), forms, products.ravel(), others.ravel()])
     np.testing.assert_allclose(*results, rtol=1e-12, atol=1e-12)
 
 

@@ -1,5 +1,7 @@
 """Kernel banks against plain NumPy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -55,12 +57,14 @@ def test_quadratic_forms_in_both_layouts(n, copies, dtype):
     kernels = stack(9, n)
     one_copy = 9 * n * (n + 1) // 2 * np.dtype(dtype).itemsize
     bank = GramBank(kernels, dtype=dtype, memory_limit=copies * one_copy)
-    assert bank.nbytes == copies * one_copy
+    assert bank.nbytes == one_copy
     for count in {0, 1, n // 2, n}:
         v = sparse(n, count)
         expected = np.array([v @ K @ v for K in kernels])
         scale = max(1.0, np.abs(expected).max())
         np.testing.assert_allclose(bank.quadratic_forms(v), expected, rtol=0, atol=TOLERANCE[dtype] * 50 * scale)
+    bank.quadratic_forms(np.ones(n))
+    assert bank.nbytes == copies * one_copy
 
 
 @pytest.mark.parametrize("n", [1, 2, 17, 70])
@@ -87,7 +91,51 @@ def test_row_products_refuse_rows_that_are_none(rows):
 @pytest.mark.parametrize(("memory", "copies"), [(None, 2), (2 * 8 * 7 * 561, 2), (2 * 8 * 7 * 561 - 1, 1), (0, 1)])
 def test_second_layout_is_made_where_the_machine_has_room(monkeypatch, memory, copies):
     monkeypatch.setattr("oracle_opt.oracles.kernels.bank.most_of_memory", lambda: memory)
-    assert GramBank(stack()).nbytes == copies * 8 * 7 * 561
+    bank = GramBank(stack())
+    bank.quadratic_forms(np.ones(33))
+    assert bank.nbytes == copies * 8 * 7 * 561
+
+
+def test_forms_do_not_depend_on_what_was_asked_before():
+    kernels, rng = stack(), np.random.default_rng(4)
+    old, vectors = GramBank(kernels), [sparse(33, count, seed) for seed, count in enumerate((5, 20, 33, 9))]
+    for v in vectors:
+        old.quadratic_forms(v)
+    for v in vectors:
+        new, rows = GramBank(kernels), rng.permutation(33)[:7]
+        np.testing.assert_array_equal(old.quadratic_forms(v), new.quadratic_forms(v))
+        np.testing.assert_array_equal(old.row_products(rows, v), GramBank(kernels).row_products(rows, v))
+        assert new.nbytes < 2 * 8 * 7 * 561 or np.count_nonzero(v) == 33
+
+
+def test_a_copy_of_a_bank_and_of_a_subset():
+    bank = uci_bank(points())
+    few, v = bank.subset([40, 3, 17]), sparse(40, 20)
+    forms = bank.quadratic_forms(v)
+    for one, expected in ((bank, forms), (few, forms[[40, 3, 17]])):
+        again = pickle.loads(pickle.dumps(one))
+        assert (again.digest(), again.nbytes) == (one.digest(), 8 * one.n_kernels * 820)
+        np.testing.assert_array_equal(again.quadratic_forms(v), one.quadratic_forms(v))
+        np.testing.assert_allclose(again.quadratic_forms(v), expected, rtol=1e-13)
+        weights = np.ones(one.n_kernels)
+        np.testing.assert_array_equal(again.cross(points(), weights), one.cross(points(), weights))
+        np.testing.assert_array_equal(again.scales, one.scales)
+    every = np.zeros(65)
+    every[[40, 3, 17]] = 1.0
+    np.testing.assert_allclose(few.cross(points(), np.ones(3)), bank.cross(points(), every), rtol=1e-13)
+
+
+def test_a_subset_is_the_bank_of_its_kernels():
+    kernels = stack()
+    few = GramBank(kernels).subset([4, 0, 6, 1]).subset([2, 0])
+    assert few.digest() == GramBank(kernels[[6, 4]]).digest()
+    assert GramBank(kernels).subset(np.arange(7)).digest() == GramBank(kernels).digest()
+    limited = GramBank(kernels, memory_limit=8 * 7 * 561).subset([6, 4])
+    v, rows = sparse(33, 20), [3, 1]
+    np.testing.assert_allclose(limited.quadratic_forms(v), few.quadratic_forms(v), rtol=1e-12)
+    np.testing.assert_allclose(limited.row_products(rows, v), few.row_products(rows, v), rtol=1e-12, atol=1e-13)
+    cross = np.random.default_rng(2).normal(size=(7, 5, 33))
+    np.testing.assert_allclose(few.cross(cross, [1.0, 2.0]), cross[6] + 2 * cross[4])
 
 
 def test_more_columns_than_a_cache_block():
@@ -248,9 +296,9 @@ def test_uci_bank_on_its_own_points_and_on_others():
 def test_uci_bank_within_a_memory_limit():
     X = points()
     both, v = uci_bank(X), sparse(40, 20)
-    one = uci_bank(X, memory_limit=both.nbytes // 2)
-    assert 2 * one.nbytes == both.nbytes
+    one = uci_bank(X, memory_limit=both.nbytes)
     np.testing.assert_allclose(one.quadratic_forms(v), both.quadratic_forms(v), rtol=1e-12)
+    assert one.nbytes < both.nbytes
     with pytest.raises(InvalidArgument, match="`memory_limit` must be at least"):
         uci_bank(X, memory_limit=1000)
 

@@ -16,6 +16,7 @@ from oracle_opt.oracles.kernels.base import (
     Indices,
     KernelBank,
     checked_indices,
+    checked_kernels,
     checked_out,
     checked_vector,
     most_of_memory,
@@ -23,25 +24,24 @@ from oracle_opt.oracles.kernels.base import (
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
 from oracle_opt.oracles.kernels.packed_build import (
+    combine_block,
     combine_halves,
     pack,
     packed_forms,
-    piece_count,
     row_products,
-    support_pairs,
     thread_count,
-    transpose,
-    weighted_rows,
 )
+from oracle_opt.oracles.kernels.pair_rows import PairRows
 
 
 class GramBank(KernelBank):
     """Precomputed kernels K_1 .. K_p on n points.
 
-    Every kernel is stored as its lower half, twice: kernel by kernel for `combine`, which reads the halves of the
-    kernels of non-zero weight, and pair of points by pair of points for `quadratic_forms`, which reads the pairs of
-    non-zero entries. Each copy takes ``p * n * (n + 1) / 2`` entries of 8 bytes, or 4 in float32: both together are as
-    large as the full matrices. The arrays passed in are not kept.
+    Every kernel is stored as its lower half, ``p * n * (n + 1) / 2`` entries of 8 bytes, or 4 in float32, kernel by
+    kernel: `combine` reads the halves of the kernels of non-zero weight. `quadratic_forms` and `row_products` want them
+    pair of points by pair of points; a pair is copied to a second store when it is first asked for, which takes about
+    as long as to read it where it is. A run asks for the pairs of its support vectors; with all pairs the two stores
+    together are as large as the full matrices. The arrays passed in are not kept.
 
     Reads of more than 8 million entries are shared among threads, as many as OMP_NUM_THREADS or threadpoolctl allow
     (one in a process made by fork); their number moves no bit of a result.
@@ -58,9 +58,9 @@ class GramBank(KernelBank):
         exactly a bank of slightly rounded kernels; the SVM objective moves by about 1e-8 relative at C = 100 with unit
         trace, 1e-5 at C = 1e6.
     memory_limit : int, optional
-        Bytes the stores may take. If only one copy fits, it is the one by kernels: `quadratic_forms` then reads whole
-        rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused. Default: the second
-        copy is made if both take at most 70 % of the machine's memory.
+        Bytes the stores may take. If only one of them fits, it is the one by kernels: `quadratic_forms` then reads
+        whole rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused. (An index of 4
+        bytes a pair is not counted.) Default: pairs are kept if both stores take at most 70 % of the machine's memory.
     check : bool
         Whether the kernels are checked; a Cholesky factorization of each is the largest part of it.
 
@@ -151,32 +151,89 @@ class GramBank(KernelBank):
     def _take(
         self, packed: NDArray[np.floating], scales: Vector, cross_kernels: CrossKernels, memory_limit: int | None
     ) -> None:
-        self.n_kernels, size = packed.shape
-        self.n_points = (int(np.sqrt(8 * size + 1)) - 1) // 2
-        self.scales = scales
-        self._cross_kernels = cross_kernels
-        self._packed = packed
-        self._pairs = None
+        self.n_points = (int(np.sqrt(8 * packed.shape[1] + 1)) - 1) // 2
         limit = most_of_memory() if memory_limit is None else memory_limit
-        if limit is None or 2 * packed.nbytes <= limit:
-            self._pairs = np.empty((size, self.n_kernels), packed.dtype)
-            transpose(packed, self._pairs)
+        fits = limit is None or 2 * packed.nbytes <= limit
+        every = np.arange(packed.shape[0])
+        self._choose(packed, every, scales, every, cross_kernels, fits and packed.shape[1] < 2**31)
+
+    def _choose(
+        self,
+        packed: NDArray[np.floating],
+        kernels: Indices,
+        scales: Vector,
+        numbers: Indices,
+        cross_kernels: CrossKernels,
+        keeps_pairs: bool,
+    ) -> None:
+        """Be the bank of some of the halves, which are of these scales and have these numbers as cross-kernels."""
+        self.n_kernels, self.scales = kernels.size, scales
+        self._packed, self._kernels = packed, kernels
+        self._cross_kernels, self._numbers = cross_kernels, numbers
+        self._pairs = PairRows(packed, kernels) if keeps_pairs else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without pairs, which a copy keeps anew, and halves that another bank shares."""
+        state = self.__dict__ | {"_pairs": self._pairs is not None}
+        if not self._whole:
+            state |= {"_packed": self._packed[self._kernels], "_kernels": np.arange(self.n_kernels)}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pairs = PairRows(self._packed, self._kernels) if state["_pairs"] else None
+
+    @property
+    def _whole(self) -> bool:
+        """Whether these are all the halves there are, in the order in which they are stored."""
+        return np.array_equal(self._kernels, np.arange(self._packed.shape[0]))
 
     def __repr__(self) -> str:
         return f"GramBank(n_kernels={self.n_kernels}, n_points={self.n_points}, dtype={self._packed.dtype})"
 
     @property
     def nbytes(self) -> int:
-        """Bytes the stores take."""
+        """Bytes the stores take now; those of a subset include the halves it shares."""
         return self._packed.nbytes + (0 if self._pairs is None else self._pairs.nbytes)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""
         d = checked_vector(weights, self.n_kernels, "weights")
         K = checked_out(out, self.n_points)
-        which = np.flatnonzero(d)
-        combine_halves(self._packed, which, d[which], K, thread_count(which.size * self._packed.shape[1]))
+        used = np.flatnonzero(d)
+        threads = thread_count(used.size * self._packed.shape[1])
+        combine_halves(self._packed, self._kernels[used], d[used], K, threads)
         return K
+
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum, see `KernelBank.block`; reads these of the kernels of non-zero weight."""
+        d = checked_vector(weights, self.n_kernels, "weights")
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        used, found = np.flatnonzero(d), np.zeros((which.size, others.size))
+        threads = thread_count(found.size * used.size)
+        combine_block(self._packed, self._kernels[used], d[used], which, others, found, threads)
+        return found
+
+    def subset(self, kernels: ArrayLike) -> GramBank:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`.
+
+        It reads the halves of this one, and keeps pairs of its own if this one keeps any. Its `cross` takes new points,
+        or cross-kernels, as this one takes them.
+        """
+        which = checked_kernels(kernels, self.n_kernels)
+        bank = GramBank.__new__(GramBank)
+        bank.n_points = self.n_points
+        numbers = self._numbers[which]
+        bank._choose(
+            self._packed,
+            self._kernels[which],
+            self.scales[which],
+            numbers,
+            self._cross_kernels,
+            self._pairs is not None,
+        )
+        return bank
 
     def noise(self, n_used: int) -> float:
         """Error of a sum of so many kernels, see `KernelBank.noise`; four are added up before they are added."""
@@ -186,18 +243,12 @@ class GramBank(KernelBank):
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
         x = checked_vector(v, self.n_points, "v")
         support = np.flatnonzero(x)
-        if self._pairs is None:
-            forms = np.empty(self.n_kernels)
-            n_entries = self.n_kernels * int(support.sum() + support.size)
-            packed_forms(self._packed, support, x, forms, thread_count(n_entries))
-            return forms
-        n_pairs = support.size * (support.size + 1) // 2
-        entries, weights = np.empty(n_pairs, np.intp), np.empty(n_pairs)
-        support_pairs(support, x, entries, weights)
-        shares = np.empty((piece_count(n_pairs), self.n_kernels))
-        weighted_rows(self._pairs, entries, weights, shares, thread_count(n_pairs * self.n_kernels))
-        total: Vector = np.add.reduce(shares, axis=0)
-        return total
+        if self._pairs is not None:
+            return self._pairs.quadratic_forms(support, x)
+        forms = np.empty(self.n_kernels)
+        n_entries = self.n_kernels * int(support.sum() + support.size)
+        packed_forms(self._packed, self._kernels, support, x, forms, thread_count(n_entries))
+        return forms
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
@@ -221,14 +272,15 @@ class GramBank(KernelBank):
         """Diagonals of the kernels, ndarray of shape (n, p)."""
         # The diagonal entries of a half are at i (i + 1) / 2 + i.
         where = np.cumsum(np.arange(1, self.n_points + 1)) - 1
-        entries = self._packed[:, where].T if self._pairs is None else self._pairs[where]
-        return np.ascontiguousarray(entries, dtype=float)
+        return np.ascontiguousarray(self._packed[self._kernels[:, None], where].T, dtype=float)
 
     def _read_rows(self, rows: Indices, support: Indices, values: Vector, out: Matrix) -> None:
         """Write entries `rows` of every kernel times the vector of these values, shape (r, p)."""
-        store = self._packed if self._pairs is None else self._pairs
-        threads = thread_count(rows.size * support.size * self.n_kernels)
-        row_products(store, self._pairs is not None, rows, support, values, out, threads)
+        if self._pairs is not None:
+            self._pairs.products(rows, support, values, out)
+        else:
+            threads = thread_count(rows.size * support.size * self.n_kernels)
+            row_products(self._packed, self._kernels, rows, support, values, out, threads)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.
@@ -247,12 +299,13 @@ class GramBank(KernelBank):
             The sum, each kernel scaled as on the points of the bank.
         """
         d = checked_vector(weights, self.n_kernels, "weights")
-        which = np.flatnonzero(d)
-        return self._cross_kernels.cross(new, which, d[which] * self.scales[which])
+        used = np.flatnonzero(d)
+        used = used[np.argsort(self._numbers[used])]  # so that kernels on the same features stay together
+        return self._cross_kernels.cross(new, self._numbers[used], d[used] * self.scales[used])
 
     @cached_property
     def _digest(self) -> str:
-        return digest(self.n_points, self._packed)
+        return digest(self.n_points, self._packed if self._whole else self._packed[self._kernels])
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others; reads the whole store the first time."""
