@@ -26,7 +26,7 @@ from oracle_opt.study.reproduce.stopping_rules import REACHED, UntilPlateau, Unt
 
 NAMES = (
     *("accpm-table1", "accpm-table2", "accpm-table3", "accpm-figure1", "accpm-figure2"),
-    *("spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9"),
+    *("spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9", "spg-figure-scale"),
     *("smo-table1", "smo-figure1", "mixnorm-figure2", "qnpkl-table1", "qnpkl-table2"),
 )
 
@@ -99,6 +99,7 @@ def test_file_of_figures():
             assert np.isfinite(float(line["value"]))
             assert not line["spread"] or float(line["spread"]) >= 0
     found = {(experiment.paper, experiment.table) for experiment in EXPERIMENTS.values()}
+    found |= {of_table for experiment in EXPERIMENTS.values() for of_table in experiment.others}
     assert {key[:2] for key in keys} == found
 
 
@@ -119,6 +120,8 @@ def test_figures_of_the_uci_comparison_are_complete():
         ("spg", "table2", ("Wpbc p=2.0", "seconds, SPG-GMKL"), "1.2 ± 0.1"),
         ("spg", "table5", ("Sonar p=1.33", "seconds, PGD"), "-"),
         ("spg", "table7", ("Sonar", "SVMs, PGD"), "209461"),
+        ("spg", "table3", ("Sonar, 1000000 kernels, p=1.33", "hours, SPG-GMKL"), "105.62"),
+        ("spg", "table6", ("Cod-RNA, 59535 points, l1", "hours, SPG-GMKL"), "25.17"),
         ("smo", "table1", ("Sonar p=3.00", "kernels, SMO-MKL"), "786.0 ± 4.1"),
         ("qnpkl", "table2", ("Ionosphere", "R %, QN-PKL"), "99.9"),
     ],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from oracle_opt.study.reproduce import paper_accpm, paper_mixnorm, paper_qnpkl, paper_smo, paper_spg
+from oracle_opt.study.reproduce import paper_accpm, paper_mixnorm, paper_qnpkl, paper_scale, paper_smo, paper_spg
+from oracle_opt.study.reproduce.paper import Printed, printed_figures
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced
 
 
@@ -23,6 +24,8 @@ class Experiment:
         What the paper says it shows.
     run : callable
         Makes an `Reproduced` of `Options`.
+    others : tuple of (str, str)
+        Further papers and tables it is compared with.
     """
 
     paper: str
@@ -30,6 +33,12 @@ class Experiment:
     place: str
     claim: str
     run: Callable[[Options], Reproduced]
+    others: tuple[tuple[str, str], ...] = ()
+
+    def printed(self) -> dict[tuple[str, str], Printed]:
+        """The figures it is compared with: (set, quantity) to `Printed`."""
+        tables = ((self.paper, self.table), *self.others)
+        return {key: figure for of_table in tables for key, figure in printed_figures(*of_table).items()}
 
 
 WULFF, JAIN = "Wulff & Ong (2014)", "Jain, Vishwanathan & Varma (2012)"
@@ -85,6 +94,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         *("spg", "table9", f"{JAIN}, Table 9, section 5.4"),
         "on products of kernels under l1 SPG-GMKL is hundreds of times faster than PGD",
         paper_spg.table9,
+    ),
+    "spg-figure-scale": Experiment(
+        *("spg", "figure2", f"{JAIN}, Figure 2, Tables 3, 6 and 11, sections 5.1, 5.2 and 5.5, beside {VISHWANATHAN}"),
+        "SPG-GMKL trains with a million kernels, or on half a million points; its time is linear in the number of "
+        "kernels and less than quadratic in that of points",
+        paper_scale.figure,
+        paper_scale.PRINTED,
     ),
     "smo-table1": Experiment(
         *("smo", "table1", f"{VISHWANATHAN}, Table 1, section 6"),

@@ -14,12 +14,13 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_text
 from oracle_opt.study.reproduce.against_paper import against_paper
 from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
-from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, printed_figures
+from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Row
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+NOT_RUN = "not run"
 HEADINGS = ("set", "quantity", "paper", "ours")
 
 
@@ -82,7 +83,7 @@ def reproduce(name: str, options: Options) -> Report:
     folder.mkdir(parents=True, exist_ok=True)
     with threadpool_limits(1):
         outcome = experiment.run(options)
-    printed = printed_figures(experiment.paper, experiment.table)
+    printed = experiment.printed()
     lines = tuple((row.set, row.quantity, _papers(row, printed), ours(row)) for row in outcome.rows)
     report = Report(name, experiment, outcome, lines, folder)
     atomic_text(folder / "table.csv", _csv(outcome.rows, printed))
@@ -96,7 +97,7 @@ def reproduce(name: str, options: Options) -> Report:
 def ours(row: Row) -> str:
     """Write our figure, and how many splits reached the end where not all did."""
     if not row.runs:
-        return "not run"
+        return NOT_RUN
     share = f" ({row.reached}/{row.runs})" if row.reached < row.runs else ""
     if not row.reached:
         return f"{NOT_CONVERGED}{share}"
@@ -115,7 +116,8 @@ def markdown(report: Report) -> str:
 def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
     """Write a Markdown table for each kind of quantity: a row per set, a column per method, "paper / ours" in a cell.
 
-    A quantity is "kind, method", or a kind alone. A column the paper has no figure of shows ours only.
+    A quantity is "kind, method", or a kind alone. A column the paper has no figure of shows ours only, one that
+    was not run at all the paper's.
     """
     kinds: dict[str, dict[tuple[str, str], tuple[str, str]]] = {}
     for name, quantity, paper, mine in lines:
@@ -125,14 +127,21 @@ def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
     for kind, cells in kinds.items():
         methods = list(dict.fromkeys(method for _, method in cells))
         printed = {method for (_, method), (paper, _) in cells.items() if paper}
-        both = {method: "paper / ours" if method in printed else "ours" for method in methods}
+        run = {method for (_, method), (_, mine) in cells.items() if mine not in ("", NOT_RUN)}
+        both = {
+            method: "ours" if method not in printed else "paper / ours" if method in run else "paper"
+            for method in methods
+        }
         heads = [f"{method}, {both[method]}" if method else both[method] for method in methods]
         text += f"| {' | '.join([kind, *heads])} |\n{'|---' * (len(methods) + 1)}|\n"
         for name in dict.fromkeys(name for name, _ in cells):
             row = [name]
             for method in methods:
                 paper, mine = cells.get((name, method), ("", ""))
-                row.append(f"{paper} / {mine}".strip() if mine and method in printed else mine)
+                if both[method] == "paper":
+                    row.append(paper)
+                else:
+                    row.append(f"{paper} / {mine}".strip() if mine and method in printed else mine)
             text += f"| {' | '.join(row)} |\n"
         text += "\n"
     return text
