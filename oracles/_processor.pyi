@@ -1,1 +1,2 @@
 AVX2: bool
+AVX512: bool

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Which build of the compiled loops is imported.
 
-The two builds differ in rounding only: fused multiply-adds, and the order of sums. The environment variable
+The builds differ in rounding only: fused multiply-adds, and the order of sums. The environment variable
 ORACLE_OPT_BASELINE, set to anything before the import, asks for the plain one.
 """
 
@@ -14,10 +14,17 @@ cdef extern from *:
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     }
+    static int runs_avx512(void) {
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
+            && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    }
     #else
     static int runs_avx2(void) { return 0; }
+    static int runs_avx512(void) { return 0; }
     #endif
     """
     int runs_avx2()
+    int runs_avx512()
 
 AVX2 = bool(runs_avx2()) and not os.environ.get("ORACLE_OPT_BASELINE")
+AVX512 = AVX2 and bool(runs_avx512())

@@ -348,6 +348,7 @@ CASES = {
         O.RBFBank,
         {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "widths": [[1.0, 2.0]]},
         {"scale": "none number"},
+        skips=("dtype",),
     ),
     "ShardedBank": Case(O.ShardedBank, {"bank": BANK}, {"executor": "none"}),
     "uci_bank": Case(O.uci_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)),

@@ -151,6 +151,7 @@ OTHERS = {
             "features": [[[0, 1, 2], [2]], [[1, 0, 2], [1]]],
             "widths": [[[1.0, next_to(2.0)], [3.0]], [[1.0], [2.0, 3.0]]],
             "scale": [1.0],
+            "dtype": [np.float32],
         },
         {"block_bytes": ROUNDS_ALONE},
         lambda made: made.digest(),

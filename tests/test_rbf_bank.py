@@ -142,7 +142,7 @@ def test_oracles_on_the_fly():
 
 
 def test_a_combined_kernel_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("oracle_opt.oracles.kernels.rbf.most_of_memory", lambda: 8 * 60**2 - 1)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.base.most_of_memory", lambda: 8 * 60**2 - 1)
     bank = RBFBank(points(), FEATURES, WIDTHS)
     with pytest.raises(InvalidArgument, match=r"combined kernel of 60 points would take 28800 bytes.*solve_lp_mkl"):
         bank.combine(np.ones(134))
@@ -178,6 +178,12 @@ def test_widths_of_features_that_seldom_differ():
         RBFBank.from_quantiles(np.ones((4, 2)), 2, [[0]])
 
 
+def broken(X):
+    given = sparse.csr_array(X)
+    given.indices[3] = 7
+    return given
+
+
 def test_digest_tells_banks_apart():
     X = points()
     digest = RBFBank(X, FEATURES, WIDTHS).digest()
@@ -188,8 +194,9 @@ def test_digest_tells_banks_apart():
         RBFBank(changed, FEATURES, WIDTHS),
         RBFBank(X, FEATURES, (2.0 * WIDTHS[0], *WIDTHS[1:])),
         RBFBank(X, FEATURES, WIDTHS, scale=1.0),
+        RBFBank(X, FEATURES, WIDTHS, dtype=np.float32),
     ]
-    assert len({digest, *(bank.digest() for bank in others)}) == 4
+    assert len({digest, *(bank.digest() for bank in others)}) == 5
 
 
 @pytest.mark.parametrize(
@@ -201,6 +208,9 @@ def test_digest_tells_banks_apart():
         ),
         (lambda X: RBFBank(X * np.nan, [[0]], [[1.0]]), "`X` must be finite points"),
         (lambda X: RBFBank(sparse.csr_array(X + np.inf), [[0]], [[1.0]]), "`X` must be finite points"),
+        (lambda X: RBFBank(broken(X), [[0]], [[1.0]]), "`X` must be a valid sparse array: indices must be < 7"),
+        (lambda X: RBFBank(X, [[0]], [[1.0]], dtype=int), "`dtype` must be float64 or float32, got int64"),
+        (lambda X: RBFBank(X, [[0]], [[1.0]], dtype="real"), "`dtype` must be float64 or float32, got 'real'"),
         (lambda X: RBFBank(X, [], []), "`features` and `widths` must have one entry per family, got 0 and 0"),
         (lambda X: RBFBank(X, [[0]], [[1.0], [2.0]]), "one entry per family, got 1 and 2"),
         (lambda X: RBFBank(X, [[7]], [[1.0]]), "`features` must be indices from 0 to 6"),

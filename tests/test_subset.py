@@ -28,7 +28,9 @@ def banks():
     X = rng.normal(size=(N_POINTS, 4)).round(1)
     factors = rng.normal(size=(6, N_POINTS, N_POINTS))
     yield "given", GramBank(factors @ factors.transpose(0, 2, 1))
-    yield "fly", RBFBank(X, [[0, 1, 2, 3], [2], [0, 3]], [np.geomspace(0.5, 4, 9), [1.0], [0.7, 2.0]])
+    fly = [[0, 1, 2, 3], [2], [0, 3]], [np.geomspace(0.5, 4, 9), [1.0], [0.7, 2.0]]
+    yield "fly", RBFBank(X, *fly)
+    yield "fly, of a subset", RBFBank(X, *fly).subset([11, 3, 0, 9, 8, 1])
 
 
 BANKS = dict(banks())

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
@@ -247,6 +247,27 @@ def checked_out(out: Matrix | None, n_points: int) -> Matrix:
             "leave it out for a new array"
         )
     return K
+
+
+def checked_precision(dtype: DTypeLike) -> bool:
+    """Whether the type is float32, or raise `InvalidArgument` if it is not float64 either."""
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError as problem:
+        raise InvalidArgument(f"`dtype` must be float64 or float32, got {shown(dtype)}") from problem
+    if wanted not in (np.float32, np.float64):
+        raise InvalidArgument(f"`dtype` must be float64 or float32, got {wanted}")
+    return wanted == np.float32
+
+
+def check_square_fits(n_points: int) -> None:
+    """Raise `InvalidArgument` if a combined kernel of so many points does not fit into memory."""
+    most = most_of_memory()
+    if most is not None and 8 * n_points * n_points > most:
+        raise InvalidArgument(
+            f"the combined kernel of {n_points} points would take {8 * n_points * n_points} bytes, more than 70 % of the "
+            "memory; solve_lp_mkl does without, or take fewer points"
+        )
 
 
 def most_of_memory() -> int | None:

@@ -22,15 +22,26 @@ PAIRS_AT_ONCE = 4096
 def checked_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -> Points:
     """Return the points as a float64 ndarray or CSR array, or raise `InvalidArgument`."""
     if sparse.issparse(X):
-        points = sparse.csr_array(X, dtype=float)
-        points.sum_duplicates()
-        points.eliminate_zeros()
+        points = _canonical(X, name)
         finite = np.isfinite(points.data).all()
     else:
         points = floats(name, X, "points of real numbers, shape (n, columns)")
         finite = np.isfinite(points).all()
     if points.ndim != 2 or 0 in points.shape or not finite:
         raise InvalidArgument(f"`{name}` must be finite points of shape (n, columns), got shape {points.shape}")
+    return points
+
+
+def _canonical(X: sparse.spmatrix | sparse.sparray, name: str) -> sparse.csr_array:
+    """A copy with sorted columns, each once, and without zeros; flags are not trusted, as data may have changed since."""
+    points = sparse.csr_array(X, dtype=float, copy=True)
+    try:
+        points.check_format(full_check=True)
+    except ValueError as problem:
+        raise InvalidArgument(f"`{name}` must be a valid sparse array: {problem}") from problem
+    points.has_sorted_indices = points.has_canonical_format = False
+    points.sum_duplicates()
+    points.eliminate_zeros()
     return points
 
 

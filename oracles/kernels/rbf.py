@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from oracle_opt.arguments import floats, real, whole
@@ -16,22 +15,31 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
     Indices,
     KernelBank,
+    check_square_fits,
     checked_indices,
+    checked_kernels,
     checked_out,
+    checked_precision,
     checked_vector,
-    most_of_memory,
 )
-from oracle_opt.oracles.kernels.points import checked_points, of_features, sampled_distances
-from oracle_opt.oracles.kernels.rbf_family import RBFFamily, blocks
+from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
+from oracle_opt.oracles.kernels.numbering import Numbering, joined
+from oracle_opt.oracles.kernels.points import Points, checked_points, of_features, sampled_distances
+from oracle_opt.oracles.kernels.rbf_family import RBFFamily
 from oracle_opt.oracles.kernels.rbf_tables import RBFTables
+from oracle_opt.oracles.kernels.tiled_sum import SumTerm, TableTerm, Term, add_terms, mirror, parts
 from oracle_opt.words import shown
+
+
+# Points of a block of a sum that are copied at a time.
+POINTS_AT_ONCE = 2048
 
 
 class RBFBank(KernelBank):
     """Kernels ``scale * exp(-D / (2 s**2))``, D the squared distances on some features, computed on the fly.
 
     Nothing of size ``p * n**2`` is kept, and nothing of size ``n**2`` but what `combine` returns: kernels are computed
-    from the points in blocks, each time they are asked for. Kernels on the same features share their distances; points
+    from the points in tiles, each time they are asked for, and added up at once. Kernels on the same features share their distances; points
     that are equal on them are one point there; and sums over many widths are interpolated from fewer, to 1e-14 of the
     diagonal. `solve_lp_mkl` needs no combined kernel of all points and serves tens of thousands of them; the oracles
     that solve one SVM per query do need it.
@@ -46,8 +54,12 @@ class RBFBank(KernelBank):
         Widths s of each family, positive, in units of X. The kernels are ordered by family, then as their widths.
     scale : float, optional
         Factor of all kernels. Default: 1 / n, for unit trace.
+    dtype : float64 or float32
+        Precision in which entries are computed; sums over them are always made in float64. In float32, dense points are
+        kept in half the memory and sums take about half the time. Entries are then wrong by a few 1e-7 of the diagonal,
+        and `exactness`, a proven bound, says by how much at most: oracles lower their cuts by it.
     block_bytes : int
-        Bytes a block of distances may take.
+        Bytes of points that may be copied at a time.
 
     Attributes
     ----------
@@ -85,6 +97,7 @@ class RBFBank(KernelBank):
         widths: Sequence[ArrayLike],
         *,
         scale: float | None = None,
+        dtype: DTypeLike = np.float64,
         block_bytes: int = 1 << 26,
     ) -> None:
         points = checked_points(X, "X")
@@ -96,22 +109,33 @@ class RBFBank(KernelBank):
             raise InvalidArgument(
                 f"`features` and `widths` must have one entry per family, got {len(features)} and {len(widths)}"
             )
-        self.features = tuple(_checked_features(f, self._n_columns) for f in features)
-        self.widths = tuple(_checked_widths(w) for w in widths)
+        subsets = [_checked_features(f, self._n_columns) for f in features]
+        checked = [_checked_widths(w) for w in widths]
         self.scale = 1.0 / self.n_points if scale is None else real("scale", scale, above=0.0)
         self._block = max(whole("block_bytes", block_bytes) // 8, 1)
+        self._single = checked_precision(dtype)
+        self._shared = SharedPoints(points, self._single)
         by_column = points.tocsc() if sparse.issparse(points) else points
-        ends = np.cumsum([0, *(w.size for w in self.widths)]).tolist()
-        self._parts = [slice(first, last) for first, last in pairwise(ends)]
-        self.n_kernels = ends[-1]
-        self._families = [
-            RBFFamily(of_features(by_column, f), w) for f, w in zip(self.features, self.widths, strict=True)
+        misplaced = self._shared.misplaced(points, subsets).tolist()
+        seen: dict[bytes, FamilyPoints] = {}
+        for f, off in zip(subsets, misplaced, strict=True):
+            if f.tobytes() not in seen:
+                seen[f.tobytes()] = FamilyPoints(self._shared, by_column, f, off)
+        families = [
+            RBFFamily(seen[f.tobytes()], w, self._single) for f, w in zip(subsets, checked, strict=True)
         ]
+        self._take(families, Numbering([w.size for w in checked]))
+
+    def _take(self, families: Sequence[RBFFamily], numbering: Numbering) -> None:
+        """Become the bank of these families."""
+        self._families, self._numbering, self.n_kernels = families, numbering, numbering.n_kernels
+        self.features = tuple(family.points.features for family in families)
+        self.widths = tuple(family.widths for family in families)
+        self.exactness = max(family.exactness for family in families)
         self._others = [(family, part) for family, part in self._all() if family.table is None]
         tabulated = [(family, part) for family, part in self._all() if family.table is not None]
         self._tables = RBFTables([family for family, _ in tabulated], self.scale) if tabulated else None
-        self._in_tables = _indices([part for _, part in tabulated])
-        self.exactness = max(family.exactness for family in self._families)
+        self._in_tables = joined([part for _, part in tabulated])
 
     @classmethod
     def from_quantiles(
@@ -124,6 +148,7 @@ class RBFBank(KernelBank):
         n_pairs: int = 100_000,
         seed: int = 0,
         scale: float | None = None,
+        dtype: DTypeLike = np.float64,
         block_bytes: int = 1 << 26,
     ) -> RBFBank:
         """Make kernels whose widths are geometric between two quantiles of the positive distances of their features.
@@ -142,7 +167,7 @@ class RBFBank(KernelBank):
             Number of pairs the distances are sampled from; all pairs, if they are no more.
         seed : int
             Seed of the random sample.
-        scale, block_bytes
+        scale, dtype, block_bytes
             As for the class.
 
         Returns
@@ -179,37 +204,51 @@ class RBFBank(KernelBank):
                 raise InvalidArgument(f"`X` must have points that differ on the features {f.tolist()}")
             least, largest = np.quantile(distances, quantiles)
             widths.append(np.geomspace(least, largest, count))
-        return cls(points, subsets, widths, scale=scale, block_bytes=block_bytes)
+        return cls(points, subsets, widths, scale=scale, dtype=dtype, block_bytes=block_bytes)
 
     def __repr__(self) -> str:
-        return f"RBFBank(n_kernels={self.n_kernels}, n_points={self.n_points}, {len(self._families)} families)"
+        precision = ", dtype=float32" if self._single else ""
+        families = f"{len(self._families)} families"
+        return f"RBFBank(n_kernels={self.n_kernels}, n_points={self.n_points}, {families}{precision})"
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`; it is refused if it does not fit into memory."""
         d = self.scale * checked_vector(weights, self.n_kernels, "weights")
-        n, most = self.n_points, most_of_memory()
-        if most is not None and 8 * n * n > most:
-            raise InvalidArgument(
-                f"the combined kernel of {n} points would take {8 * n * n} bytes, more than 70 % of the memory; "
-                "solve_lp_mkl does without, or take fewer points"
-            )
-        K = checked_out(out, n)
-        points = np.arange(n)
-        for part in blocks(n, n, self._block):
-            block = K[part, : part.stop]
-            block[:] = 0.0
-            self._add(points[part], points[: part.stop], d, block)
-            square = K[part, part]
-            square[:] = np.tril(square) + np.tril(square, -1).T
-            K[: part.start, part] = K[part, : part.start].T
+        check_square_fits(self.n_points)
+        K = checked_out(out, self.n_points)
+        K[:] = 0.0
+        self._add(np.arange(self.n_points), np.arange(self.n_points), d, K, lower=True)
+        mirror(K)
         return K
+
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum, see `KernelBank.block`."""
+        d = self.scale * checked_vector(weights, self.n_kernels, "weights")
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        found = np.zeros((which.size, others.size))
+        self._add(which, others, d, found, lower=False)
+        return found
+
+    def subset(self, kernels: ArrayLike) -> RBFBank:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
+
+        Its `features` and `widths` are those of the families that have such kernels.
+        """
+        which = checked_kernels(kernels, self.n_kernels)
+        numbering, chosen = self._numbering.subset(which)
+        bank = type(self).__new__(type(self))
+        bank.n_points, bank._n_columns, bank.scale = self.n_points, self._n_columns, self.scale
+        bank._block, bank._single, bank._shared = self._block, self._single, self._shared
+        bank._take([self._families[i].chosen(at) for i, at in chosen], numbering)
+        return bank
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
         x = checked_vector(v, self.n_points, "v")
         forms = np.empty(self.n_kernels)
         for family, part in self._others:
-            forms[part] = self.scale * family.forms(x, self._block)
+            forms[part] = self.scale * family.forms(x)
         if self._tables is not None:
             forms[self._in_tables] = self._tables.forms(x)
         return forms
@@ -231,20 +270,21 @@ class RBFBank(KernelBank):
         others = checked_indices(columns, self.n_points, "columns")
         found = np.empty((which.size, others.size, self.n_kernels))
         for family, part in self._others:
-            family.entries(which, others, found[:, :, part])
+            found[:, :, part] = family.entries(which, others)
             found[:, :, part] *= self.scale
         if self._tables is not None:
             found[:, :, self._in_tables] = self._tables.entries(which, others)
         return found
 
     def diagonal(self) -> Matrix:
-        """Diagonals of the kernels, ndarray of shape (n, p)."""
-        return np.full((self.n_points, self.n_kernels), self.scale)
+        """Diagonals of the kernels, ndarray of shape (n, p) that is not to be written to: one number in memory."""
+        return np.broadcast_to(self.scale, (self.n_points, self.n_kernels))
 
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:
         """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
-        return np.full(self.n_kernels, self.scale), np.full(self.n_kernels, self.n_points * self.scale * (1 + EPS))
+        trace = self.n_points * self.scale * (1 + EPS)
+        return np.broadcast_to(self.scale, self.n_kernels), np.broadcast_to(trace, self.n_kernels)
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.
@@ -265,26 +305,41 @@ class RBFBank(KernelBank):
         points = checked_points(new, "new")
         if points.shape[1] != self._n_columns:
             raise InvalidArgument(f"`new` must have {self._n_columns} columns, got shape {points.shape}")
-        by_column = points.tocsc() if sparse.issparse(points) else points
+        placed = self._shared.placed(_as_bank(points, sparse.issparse(self._shared.rows)))
         total = np.zeros((points.shape[0], self.n_points))
-        for features, (family, part) in zip(self.features, self._all(), strict=True):
+        for family, part in self._all():
             if d[part].any():
-                family.cross(of_features(by_column, features), d[part], total)
+                family.add_new(placed, d[part], total)
         return total
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
-        points = [(family.index, family.points) for family in self._families]
-        return digest("rbf", self.n_points, self.scale, self.features, self.widths, points)
+        shared = self._shared
+        points = shared.rows, shared.center, shared.exponent, self._single
+        return digest("rbf", self.n_points, self.scale, self.features, self.widths, points, self._numbering.order)
 
-    def _all(self) -> Iterator[tuple[RBFFamily, slice]]:
+    def _all(self) -> Iterator[tuple[RBFFamily, slice | Indices]]:
         """The families, and which kernels are theirs."""
-        return zip(self._families, self._parts, strict=True)
+        return zip(self._families, self._numbering.parts, strict=True)
 
-    def _add(self, rows: Indices, columns: Indices, d: Vector, out: Matrix) -> None:
-        for family, part in self._all():
-            if d[part].any():
-                family.combine(rows, columns, d[part], out)
+    def _add(self, rows: Indices, columns: Indices, d: Vector, out: Matrix, lower: bool) -> None:
+        """Add a weighted sum, or what is on and below the diagonal of it; points are copied block by block."""
+        used = [(family, d[part]) for family, part in self._all() if d[part].any()]
+        wanted = [(family, *family.at_nodes(weights), weights) for family, weights in used]
+        size = max(min(self._block // self._n_columns, POINTS_AT_ONCE), 1)
+        for top in parts(rows.size, size):
+            for left in parts(columns.size, size):
+                if lower and left.start >= top.stop:
+                    continue
+                terms: list[Term] = []
+                for family, speeds, at_nodes, weights in wanted:
+                    a, b = family.index[rows[top]], family.index[columns[left]]
+                    if family.table is None:
+                        terms.append(SumTerm(family.sums, a, b, speeds, at_nodes))
+                    else:
+                        square = (family.table @ weights).reshape(family.n_distinct, family.n_distinct)
+                        terms.append(TableTerm(square, a, b))
+                add_terms(terms, out[top, left], top.start, left.start if lower else None)
 
 
 def _checked_features(features: ArrayLike, n_columns: int) -> Indices:
@@ -301,8 +356,8 @@ def _checked_widths(widths: ArrayLike) -> Vector:
     return s
 
 
-def _indices(parts: Sequence[slice]) -> slice | Indices:
-    """Where some parts are: as a slice, which is faster, if they follow each other."""
-    if all(before.stop == after.start for before, after in pairwise(parts)):
-        return slice(parts[0].start, parts[-1].stop) if parts else slice(0)
-    return np.concatenate([np.arange(part.start, part.stop) for part in parts])
+def _as_bank(points: Points, is_sparse: bool) -> Points:
+    """New points, dense or sparse as those of the bank."""
+    if is_sparse:
+        return sparse.csr_array(points)
+    return points.toarray() if sparse.issparse(points) else points

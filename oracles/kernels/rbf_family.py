@@ -2,217 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.points import Points, distinct, squared_norms
+from oracle_opt.oracles.kernels.family_points import FamilyPoints
+from oracle_opt.oracles.kernels.family_sums import FamilySums
+from oracle_opt.oracles.kernels.points import Points
+from oracle_opt.oracles.kernels.width_interpolation import WidthInterpolation
 
-# Features up to which squared differences are added up one by one: exact, where a difference of norms is rounded.
-FEW_FEATURES = 4
-# Entries of a block whose exponentials are taken at a time: they and their distances stay in the cache.
-CHUNK = 1 << 14
-# Widths from which the exponentials of a pair are taken together, as entries next to each other.
+# Widths from which no tables of kernels are kept.
 MANY_WIDTHS = 8
 # Points that differ up to which all entries of the kernels of a few widths are kept.
 FEW_POINTS = 64
-# Error of an interpolated kernel, relative to its diagonal.
-EXACT = 1e-14
+# Error of an interpolated kernel, relative to its diagonal, in double and in single precision.
+EXACT, EXACT_SINGLE = 1e-14, 2.0**-27
+# Nodes from which distances are taken in double precision also where entries are not: they serve all nodes.
+MANY_NODES = 4
+# Rates at least, whose logarithm is taken; and at most, in double and in single precision.
+FLAT, STEEP, STEEP_SINGLE = 1e-307, 1e300, 1e30
+LOG2_E = 1.0 / np.log(2.0)
 
 
 class RBFFamily:
     """Kernels ``exp(-D / (2 s**2))``, D the squared distances on some features.
 
-    Points that are equal on these features are one point here. Sums over many widths are taken over fewer: as a
-    function of ``u = log(1 / (2 s**2))`` a kernel ``exp(-D * exp(u))`` is at most 1 in size where ``abs(imag(u))`` is
-    at most pi / 2, so that interpolation at m Chebyshev points of an interval of half-length L errs by at most
-    ``4 * r**(1 - m) / (r - 1)`` for all D >= 0, where ``(r - 1 / r) * L / 2 = pi / 2`` [1]_. If the m for an error of
-    1e-14 is below the number of widths, forms and products are taken at these m and mapped to the widths.
+    Points that are equal on these features are one point here. Sums over many widths are taken over fewer, see
+    `WidthInterpolation`.
 
     Parameters
     ----------
-    points : ndarray or CSR array of shape (n, d)
+    points : FamilyPoints
         The points, on these features alone.
     widths : ndarray of shape (w,)
         The s.
-
-    References
-    ----------
-    .. [1] Trefethen (2013), "Approximation theory and approximation practice", theorem 8.2.
+    single : bool
+        Whether entries are computed in single precision; sums are always in double.
     """
 
-    def __init__(self, points: Points, widths: Vector) -> None:
-        self.rates = 0.5 / widths**2
-        if sparse.issparse(points) and points.shape[1] <= FEW_FEATURES:
-            points = points.toarray()
-        first, self.index = distinct(points)
-        points = points[first]
-        # A difference of norms loses fewest digits if the points are centered.
-        by_norms = points.shape[1] > FEW_FEATURES and not sparse.issparse(points)
-        self.center = points.mean(axis=0) if by_norms else np.zeros(points.shape[1])
-        self.points = self._prepared(points)
-        self.nodes, self.to_widths = _interpolation(self.rates)
-        # Rounding of rate * D, relative to the kernel, and of exp: D is wrong by a multiple of itself where differences
-        # are squared, and then x exp(-x) of it is left, or by one of the squared norms that are subtracted.
-        self.exactness = EPS * (8.0 + 0.5 * points.shape[1])
-        if points.shape[1] > FEW_FEATURES:
-            largest = float(self.points[:, [-2]].max())
-            self.exactness += EPS * (points.shape[1] + 8.0) * 2.0 * float(self.rates.max()) * largest
-        if self.to_widths is not None:
-            self.exactness = float(np.abs(self.to_widths).sum(axis=1).max()) * self.exactness + 2.0 * EXACT
+    def __init__(self, points: FamilyPoints, widths: Vector, single: bool) -> None:
+        self.points, self.widths, self.single = points, widths, single
+        with np.errstate(over="ignore", under="ignore", divide="ignore"):
+            self.rates = np.clip(0.5 / widths**2, FLAT, STEEP)
+        self._interpolation = WidthInterpolation(self.rates, EXACT_SINGLE if single else EXACT)
+        precise = not single or self.nodes.size >= MANY_NODES
+        self.sums = FamilySums(points, single, precise, polynomial=False)
+        self.exactness = min(self._error(precise), 1.0)
+
+    @property
+    def index(self) -> Indices:
+        """Where each point is among those that differ."""
+        return self.points.index
 
     @property
     def n_distinct(self) -> int:
         """Number of points that differ."""
-        return int(self.points.shape[0])
+        return self.points.n_distinct
 
-    def entries(self, rows: Indices, columns: Indices, out: NDArray[np.float64]) -> None:
-        """Write the kernels of two lists of points to an array of shape (r, c, w)."""
-        a, b = self.index[rows], self.index[columns]
-        D = self._distances(self.points[a], self._right(b))
-        if self.rates.size >= MANY_WIDTHS:
-            np.multiply(D[:, :, None], -self.rates, out=out)
-            np.exp(out, out=out)
-            return
-        for piece, k, E in _decays(D, self.rates):
-            out[piece, :, k] = E
+    @property
+    def nodes(self) -> Vector:
+        """Rates at which sums are taken."""
+        return self._interpolation.nodes
 
-    def combine(self, rows: Indices, columns: Indices, weights: Vector, out: Matrix) -> None:
-        """Add the weighted sum of the kernels of two lists of points to an array of shape (r, c)."""
-        a, b = self.index[rows], self.index[columns]
-        if self.table is not None:
-            T = (self.table @ weights).reshape(self.n_distinct, self.n_distinct)
-            out += T[a][:, b]
-        else:
-            self._combine(self.points[a], b, weights, out)
+    def chosen(self, kernels: Indices) -> RBFFamily:
+        """Some of the kernels on the same points."""
+        return RBFFamily(self.points, self.widths[kernels], self.single)
 
-    def cross(self, new: Points, weights: Vector, out: Matrix) -> None:
-        """Add the weighted sum of the kernels between new points and these to an array of shape (m, n)."""
-        if sparse.issparse(new) and not sparse.issparse(self.points):
-            new = new.toarray()
-        A = self._prepared(new)
-        total = np.zeros((A.shape[0], self.n_distinct))
-        self._combine(A, np.arange(self.n_distinct), weights, total)
-        out += total[:, self.index]
+    def entries(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """The kernels of two lists of points, ndarray of shape (r, c, w)."""
+        return self.sums.entries(rows, columns, self._speeds(self.rates))
+
+    def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
+        """Speeds as the compiled loops want them, and weights, of a weighted sum of the kernels."""
+        rates, at_rates = self._interpolation.to_nodes(weights)
+        return self._speeds(rates), at_rates
 
     def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
-        """Entries of every kernel times one vector, shape (r, w); blocks of so many distances at most."""
-        w = np.bincount(self.index, v, minlength=self.n_distinct)
-        support = np.flatnonzero(w)
-        right, w = self._right(support), w[support]
-        # If there are fewer points that differ than rows, the products of all of these, each once.
-        every = self.n_distinct <= rows.size
-        A = self.points if every else self.points[self.index[rows]]
-        found = np.empty((A.shape[0], self.nodes.size))
-        for part in blocks(A.shape[0], support.size, block):
-            D = self._distances(A[part], right)
-            for piece, k, E in _decays(D, self.nodes):
-                found[part][piece, k] = E @ w
-        if every:
-            found = found[self.index[rows]]
-        return found if self.to_widths is None else found @ self.to_widths.T
+        """Entries of every kernel times one vector, shape (r, w); blocks of so many numbers of points at most."""
+        return self._interpolation.to_rates(self.sums.products(rows, v, self._speeds(self.nodes), block))
 
-    def forms(self, v: Vector, block: int) -> Vector:
-        """Quadratic forms of every kernel, shape (w,); blocks of so many distances at most."""
-        w = np.bincount(self.index, v, minlength=self.n_distinct)
-        support = np.flatnonzero(w)
-        A, w = self.points[support], w[support]
-        found = np.zeros(self.nodes.size)
-        for part in blocks(support.size, support.size, block):
-            # Pairs left of the block twice, those in it once.
-            D = self._distances(A[part], self._right(support[: part.stop]))
-            twice = 2.0 * w[: part.stop]
-            twice[part] = w[part]
-            for piece, k, E in _decays(D, self.nodes):
-                found[k] += w[part][piece] @ (E @ twice)
-        return found if self.to_widths is None else self.to_widths @ found
+    def forms(self, v: Vector) -> Vector:
+        """Quadratic forms of every kernel, shape (w,)."""
+        return self._interpolation.to_rates(self.sums.forms(v, self._speeds(self.nodes))[None])[0]
+
+    def add_new(self, new: Points, weights: Vector, out: Matrix) -> None:
+        """Add a weighted sum of the kernels between new points and these to an array of shape (m, n)."""
+        self.sums.add_new(new, *self.at_nodes(weights), out)
 
     @cached_property
     def table(self) -> Matrix | None:
         """All entries of the kernels, if the points that differ are few: shape (number of pairs, w)."""
         if self.n_distinct > FEW_POINTS or self.rates.size >= MANY_WIDTHS:
             return None
-        D = self._distances(self.points, self._right(np.arange(self.n_distinct)))
-        return np.exp(D.reshape(-1, 1) * -self.rates)
+        every = slice(None)
+        return self.sums.between(every, every, self._speeds(self.rates)).reshape(-1, self.rates.size)
 
-    def _combine(self, A: Points, columns: Indices, weights: Vector, out: Matrix) -> None:
-        reduced = weights if self.to_widths is None else weights @ self.to_widths
-        used = np.flatnonzero(reduced)
-        D = self._distances(A, self._right(columns))
-        for piece, k, E in _decays(D, self.nodes[used]):
-            E *= reduced[used[k]]
-            out[piece] += E
+    def _speeds(self, rates: Vector) -> Vector:
+        """What squared distances of the points as they are kept are multiplied by, powers of 2 being taken."""
+        steep = STEEP_SINGLE if self.points.single else STEEP
+        with np.errstate(over="ignore", under="ignore"):
+            return np.minimum(np.ldexp(rates * LOG2_E, 2 * self.points.shared.exponent), steep)
 
-    def _prepared(self, points: Points) -> Points:
-        """The points as the left factor of distances: if there are several features, with |x|**2 and 1 appended."""
-        if not sparse.issparse(points):
-            points = points - self.center
-        if points.shape[1] <= FEW_FEATURES:
-            return points
-        squares, ones = squared_norms(points)[:, None], np.ones((points.shape[0], 1))
-        if sparse.issparse(points):
-            return sparse.hstack([points, squares, ones], format="csr")
-        return np.hstack([points, squares, ones])
-
-    def _right(self, chosen: Indices) -> Points:
-        """Some points as the right factor, so that ``|x|**2 - 2 x @ y + |y|**2`` is one product."""
-        points = self.points[chosen]
-        if points.shape[1] <= FEW_FEATURES:
-            return points.T
-        parts = [-2.0 * points[:, :-2], points[:, -1:], points[:, -2:-1]]
-        return sparse.hstack(parts, format="csr").T if sparse.issparse(points) else np.hstack(parts).T
-
-    def _distances(self, left: Points, right: Points) -> Matrix:
-        """Squared distances; as differences of norms, they may be below 0 by their rounding."""
-        if left.shape[1] > FEW_FEATURES:
-            product = left @ right
-            return np.asarray(product.toarray() if sparse.issparse(product) else product)
-        D = np.zeros((left.shape[0], right.shape[1]))
-        for f in range(left.shape[1]):
-            difference = left[:, f, None] - right[f]
-            difference *= difference
-            D += difference
-        return D
-
-
-def _interpolation(rates: Vector) -> tuple[Vector, Matrix | None]:
-    """Rates between which the kernels are interpolated, and the map from there, shape (w, m); or the rates alone."""
-    ends = np.log([rates.min(), rates.max()])
-    half, middle = 0.5 * (ends[1] - ends[0]), ends.mean()
-    if half == 0.0:
-        return rates, None
-    r = 0.5 * np.pi / half + np.hypot(0.5 * np.pi / half, 1.0)
-    m = int(np.ceil(1.0 + np.log(4.0 / ((r - 1.0) * EXACT)) / np.log(r)))
-    if m >= rates.size:
-        return rates, None
-    angles = (np.arange(m) + 0.5) * np.pi / m
-    nodes = np.cos(angles)
-    # Barycentric formula; the weights of Chebyshev points of the first kind are sines of alternating sign.
-    places = (np.log(rates) - middle) / half
-    apart = places[:, None] - nodes
-    at_node = apart == 0.0
-    terms = np.sin(angles) * (-1.0) ** np.arange(m) / np.where(at_node, 1.0, apart)
-    hit = at_node.any(axis=1)
-    terms[hit] = at_node[hit]
-    return np.exp(middle + half * nodes), terms / terms.sum(axis=1, keepdims=True)
-
-
-def blocks(rows: int, columns: int, block: int) -> Iterator[slice]:
-    """Slices of rows, of at most so many entries, but one row at least."""
-    size = max(block // max(columns, 1), 1)
-    for start in range(0, rows, size):
-        yield slice(start, min(start + size, rows))
-
-
-def _decays(D: Matrix, rates: Vector) -> Iterator[tuple[slice, int, Matrix]]:
-    """Yield ``exp(-rates[k] * D[piece])`` piece by piece, rate by rate; the array is used again."""
-    for piece in blocks(D.shape[0], D.shape[1], CHUNK):
-        E = np.empty((piece.stop - piece.start, D.shape[1]))
-        for k, rate in enumerate(rates.tolist()):
-            np.multiply(D[piece], -rate, out=E)
-            yield piece, k, np.exp(E, out=E)
+    def _error(self, precise: bool) -> float:
+        """How wrong an entry may be, relative to the diagonal; derived in docs/theory.md, "Kernels on the fly"."""
+        u, d = (2.0**-24 if self.single else 0.5 * EPS), self.points.features.size
+        u_of_distance = 2.0**-24 if self.points.single and not precise else 0.5 * EPS
+        steepest = float(self.rates.max())
+        # The power of 2, relative; where it ends, absolute; rate, distance and their product rounded, 0.37 of it left.
+        error = 2.5 * u + (2.0**-125 if self.single else 0.0) + 0.37 * 4.0 * u
+        if self.points.sparse:
+            error += EPS * (self.points.most_entries + 8.0) * 2.0 * steepest * self.points.largest_norm
+        else:
+            error += 0.37 * (d // 4 + 11.0) * u_of_distance
+        # The slope of exp(-rate z^2) in z is at most sqrt(2 rate / e) = 0.86 sqrt(rate); both points may be off.
+        error += 0.86 * np.sqrt(steepest) * 2.0 * self.points.misplaced
+        return float(self._interpolation.growth * error + self._interpolation.error)

@@ -1,0 +1,70 @@
+"""How the kernels of a bank are numbered that is made of several parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oracle_opt.oracles.kernels.base import Indices
+
+
+class Numbering:
+    """Which kernels of a bank are those of its parts.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of kernels of each part, at least 1.
+    order : ndarray of int, shape (p,), optional
+        Kernel i is number ``order[i]`` if the parts stand one after another. Default: they do.
+
+    Attributes
+    ----------
+    n_kernels : int
+        p.
+    parts : list of slice or ndarray of int
+        The kernels of each part, in its order.
+    """
+
+    def __init__(self, sizes: Sequence[int], order: Indices | None = None) -> None:
+        self._ends = np.cumsum(sizes)
+        self.n_kernels, self.order = int(self._ends[-1]), order
+        starts = (self._ends - np.asarray(sizes)).tolist()
+        slices = [slice(start, stop) for start, stop in zip(starts, self._ends.tolist(), strict=True)]
+        self.parts: list[slice | Indices] = list(slices)
+        if order is not None:
+            places = np.empty_like(order)
+            places[order] = np.arange(order.size)
+            self.parts = [places[part] for part in slices]
+
+    def subset(self, kernels: Indices) -> tuple[Numbering, list[tuple[int, Indices]]]:
+        """Number some of the kernels anew, in the order given.
+
+        Returns
+        -------
+        tuple
+            The new numbering, and of each part that is left its number and which of its kernels.
+        """
+        numbers = kernels if self.order is None else self.order[kernels]
+        part = np.searchsorted(self._ends, numbers, side="right")
+        by_part = np.argsort(part, kind="stable")
+        used, first = np.unique(part[by_part], return_index=True)
+        groups = np.split(numbers[by_part], first[1:])
+        starts = np.concatenate([[0], self._ends])
+        order = None
+        if (np.diff(by_part) < 0).any():
+            order = np.empty_like(by_part)
+            order[by_part] = np.arange(by_part.size)
+        chosen = [(i, group - starts[i]) for i, group in zip(used.tolist(), groups, strict=True)]
+        return Numbering([group.size for group in groups], order), chosen
+
+
+def joined(parts: Sequence[slice | Indices]) -> slice | Indices:
+    """Where some parts are, one after another: as a slice, which is faster, if they follow each other."""
+    if not parts:
+        return slice(0)
+    slices = [part for part in parts if isinstance(part, slice)]
+    if len(slices) == len(parts) and all(a.stop == b.start for a, b in zip(slices, slices[1:], strict=False)):
+        return slice(slices[0].start, slices[-1].stop)
+    return np.concatenate([np.arange(part.start, part.stop) if isinstance(part, slice) else part for part in parts])
