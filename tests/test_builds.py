@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles._processor import AVX2, AVX512
 
 MODULES = (
     "oracle_opt.oracles.svm._smo",
@@ -82,3 +82,9 @@ def test_environment_forces_the_plain_build(forced):
     assert not (forced and chosen == "True")
     for module in MODULES:
         assert (f"{module}_avx2" in loaded) == (chosen == "True")
+    if chosen == "False":
+        assert not any(module.endswith(("_avx2", "_avx512")) for module in loaded)
+    on_the_fly = [m for m in loaded if "._rbf" in m and "_build" not in m]
+    assert on_the_fly == [
+        f"oracle_opt.oracles.kernels._rbf{'' if forced or not AVX2 else '_avx512' if AVX512 else '_avx2'}"
+    ]

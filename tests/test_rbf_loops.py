@@ -43,7 +43,9 @@ def test_powers_of_two_of_floats(build) -> None:
 @pytest.mark.parametrize("build", BUILDS)
 def test_powers_of_two_of_doubles(build) -> None:
     rng = np.random.default_rng(0)
-    t = -np.r_[0.0, np.arange(0, 1021, 0.5), rng.random(500_000), 1021 * rng.random(200_000), 2.0 ** -rng.integers(60, size=50)]
+    t = -np.r_[
+        0.0, np.arange(0, 1021, 0.5), rng.random(500_000), 1021 * rng.random(200_000), 2.0 ** -rng.integers(60, size=50)
+    ]
     t = np.r_[t, np.nextafter(t[1:2000], -2000), np.nextafter(t[1:2000], 0)]
     t = t[t >= -1021]
     found = np.empty_like(t)
@@ -60,7 +62,12 @@ def cases():
     X = rng.normal(size=(70, 37))
     every, few = range(37), [3, 1]
     yield "plain", X, [every, [0], few, range(5, 17)], [[6.0], [1.0, 0.3], [1.0], [2.0, 3.0]]
-    yield "many widths", X, [every, [2], few], [np.geomspace(2, 20, 60), np.geomspace(0.1, 3, 90), np.geomspace(1, 1.1, 40)]
+    yield (
+        "many widths",
+        X,
+        [every, [2], few],
+        [np.geomspace(2, 20, 60), np.geomspace(0.1, 3, 90), np.geomspace(1, 1.1, 40)],
+    )
     yield "far away", X + 1e7, [every, few], [[6.0], [1.0]]
     yield "huge", X * 1e150, [every, few], [[6e150], [1e150]]
     yield "tiny", X * 1e-150, [every, few], [[6e-150], [1e-150]]
@@ -130,7 +137,12 @@ def test_bounds_are_not_idle() -> None:
 @pytest.mark.parametrize("build", BUILDS[1:])
 def test_builds_agree(build) -> None:
     rng = np.random.default_rng(0)
-    A, B, w, rates = rng.normal(size=(70, 13)), rng.normal(size=(41, 13)), rng.normal(size=41), np.array([0.1, 0.3, 1.0])
+    A, B, w, rates = (
+        rng.normal(size=(70, 13)),
+        rng.normal(size=(41, 13)),
+        rng.normal(size=41),
+        np.array([0.1, 0.3, 1.0]),
+    )
     for single, polynomial in ((False, False), (True, False), (False, True)):
         of = np.arange(1.0, 4.0) if polynomial else rates
         found = []
@@ -162,7 +174,8 @@ found = []
 for given, dtype in ((X, np.float64), (X, np.float32), (sparse.csr_array(X), np.float64)):
     bank = RBFBank(given, [range(9), [1], range(1, 7)], [[1.0, 2.0, 3.0], [1.0], np.geomspace(1, 5, 40)], dtype=dtype)
     d = rng.random(bank.n_kernels)
-    found += [bank.quadratic_forms(v), bank.row_products(range(1300), v), bank.row_products(range(20), v), bank.combine(d)]
+    found += [bank.quadratic_forms(v), bank.row_products(range(1300), v), bank.row_products(range(20), v)]
+    found.append(bank.combine(d))
 print(thread_count(1 << 30), digest(found))
 """
     answers = []
@@ -176,7 +189,7 @@ print(thread_count(1 << 30), digest(found))
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_sparse_points_as_they_come(dtype) -> None:
-    """Explicit zeros, unsorted indices and entries given in parts: the points are what they add up to, and not touched."""
+    """Explicit zeros, unsorted indices, entries in parts: the points are what these add up to; they are not touched."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(30, 12)) * (rng.random((30, 12)) < 0.4), 1)
     X[20:] = X[:10]

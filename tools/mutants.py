@@ -67,7 +67,7 @@ def make_copy(folder: Path) -> Path:
         (tree / part).symlink_to(tree / "oracle_opt" / part)
     sources = {path.stem: path.relative_to(ROOT).parent for path in (ROOT / "oracles").rglob("*.pyx")}
     for built in (ROOT / "build").glob("cp*/oracles/*.so"):
-        module = built.name.split(".")[0].removesuffix("_avx2")
+        module = built.name.split(".")[0].removesuffix("_avx2").removesuffix("_avx512")
         shutil.copy(built, tree / "oracle_opt" / sources[module] / built.name)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":

@@ -265,8 +265,8 @@ def check_square_fits(n_points: int) -> None:
     most = most_of_memory()
     if most is not None and 8 * n_points * n_points > most:
         raise InvalidArgument(
-            f"the combined kernel of {n_points} points would take {8 * n_points * n_points} bytes, more than 70 % of the "
-            "memory; solve_lp_mkl does without, or take fewer points"
+            f"the combined kernel of {n_points} points would take {8 * n_points * n_points} bytes, more than 70 % of "
+            "the memory; solve_lp_mkl does without, or take fewer points"
         )
 
 

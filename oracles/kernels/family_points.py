@@ -29,8 +29,8 @@ Side = Any
 class SharedPoints:
     """Points as all families of a bank read them: once in memory, in double or single precision.
 
-    Single precision is of ``(X - center) / 2**exponent``, entries at most 1 in size: kernels do not change if points are
-    moved, the factor is undone by the rates, and small numbers have smaller roundings than large ones.
+    Single precision is of ``(X - center) / 2**exponent``, entries at most 1 in size: kernels do not change if points
+    are moved, the factor is undone by the rates, and small numbers have smaller roundings than large ones.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class FamilyPoints:
         self.n_distinct = int(first.size)
         self.differ = self.n_distinct == chosen.shape[0]
         # Sparse points are sliced by columns once; dense ones each time, from what all families share.
-        self._own = chosen[first] if sparse.issparse(points) else None
+        self._own: Points | None = chosen[first] if sparse.issparse(points) else None
         self._first = None if self.differ else first
         self._every = features.size == shared.rows.shape[1] and bool((features == np.arange(features.size)).all())
         self.most_entries, self.largest_norm = features.size, 0.0
@@ -137,10 +137,9 @@ class FamilyPoints:
 
     def side(self, which: Indices | slice, precise: bool) -> Side:
         """Some of the points that differ for the compiled loops; in double precision if `precise`."""
-        if self.sparse:
-            return _csr_side(self._own[which], self._norms[which])
         if self._own is not None:
-            return np.ascontiguousarray(self._own[which])
+            own = self._own[which]
+            return _csr_side(own, self._norms[which]) if self.sparse else np.ascontiguousarray(own)
         rows = self.shared.rows
         chosen = rows[which if self._first is None else self._first[which]]
         return self._cut(chosen, precise)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.family_points import FamilyPoints, Side, side_part, side_size
+from oracle_opt.oracles.kernels.family_points import FamilyPoints, Side, side_size
 from oracle_opt.oracles.kernels.packed_build import thread_count
 from oracle_opt.oracles.kernels.points import Points
 from oracle_opt.oracles.kernels.rbf_build import add_combined, forms, products, products_across, single_entries
@@ -54,8 +54,7 @@ class FamilySums:
 
     def products(self, rows: Indices, v: Vector, speeds: Vector, block: int) -> Matrix:
         """Entries of every kernel times one vector, shape (r, w); rows in blocks of so many numbers."""
-        points = self.points
-        w = v if points.differ else np.bincount(points.index, v, minlength=points.n_distinct)
+        points, w = self.points, self._added_up(v)
         support = np.flatnonzero(w)
         right, w = self.side(support), w[support]
         # If there are fewer points that differ than rows, the products of all of these, each once.
@@ -75,8 +74,7 @@ class FamilySums:
 
     def forms(self, v: Vector, speeds: Vector) -> Vector:
         """Quadratic forms of every kernel, shape (w,)."""
-        points = self.points
-        w = v if points.differ else np.bincount(points.index, v, minlength=points.n_distinct)
+        w = self._added_up(v)
         support = np.flatnonzero(w)
         threads = self._threads(support.size**2 // 2, speeds)
         return forms(self.side(support), w[support], speeds, self.single, self.polynomial, threads)
@@ -94,6 +92,12 @@ class FamilySums:
         total = np.zeros((out.shape[0], self.points.n_distinct))
         self.add(self.new_side(new), self.side(slice(None)), speeds, weights, total)
         out += total[:, self.points.index]
+
+    def _added_up(self, v: Vector) -> Vector:
+        """Entries of v added up where the points are equal."""
+        if self.points.differ:
+            return v
+        return np.asarray(np.bincount(self.points.index, v, minlength=self.points.n_distinct), dtype=float)
 
     def _threads(self, pairs: int, speeds: Vector) -> int:
         return thread_count(READS * pairs * (speeds.size + self.points.most_entries // 16))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -65,6 +66,6 @@ def joined(parts: Sequence[slice | Indices]) -> slice | Indices:
     if not parts:
         return slice(0)
     slices = [part for part in parts if isinstance(part, slice)]
-    if len(slices) == len(parts) and all(a.stop == b.start for a, b in zip(slices, slices[1:], strict=False)):
+    if len(slices) == len(parts) and all(a.stop == b.start for a, b in pairwise(slices)):
         return slice(slices[0].start, slices[-1].stop)
     return np.concatenate([np.arange(part.start, part.stop) if isinstance(part, slice) else part for part in parts])

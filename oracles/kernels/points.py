@@ -33,7 +33,7 @@ def checked_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -
 
 
 def _canonical(X: sparse.spmatrix | sparse.sparray, name: str) -> sparse.csr_array:
-    """A copy with sorted columns, each once, and without zeros; flags are not trusted, as data may have changed since."""
+    """A copy with sorted columns, each once, no zeros; flags are not trusted, as the data may have changed since."""
     points = sparse.csr_array(X, dtype=float, copy=True)
     try:
         points.check_format(full_check=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arguments import floats, real, whole
+from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
@@ -24,12 +24,12 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
 from oracle_opt.oracles.kernels.numbering import Numbering, joined
-from oracle_opt.oracles.kernels.points import Points, checked_points, of_features, sampled_distances
+from oracle_opt.oracles.kernels.points import Points, checked_points
 from oracle_opt.oracles.kernels.rbf_family import RBFFamily
 from oracle_opt.oracles.kernels.rbf_tables import RBFTables
+from oracle_opt.oracles.kernels.rbf_widths import checked_features, checked_widths, quantile_widths
 from oracle_opt.oracles.kernels.tiled_sum import SumTerm, TableTerm, Term, add_terms, mirror, parts
 from oracle_opt.words import shown
-
 
 # Points of a block of a sum that are copied at a time.
 POINTS_AT_ONCE = 2048
@@ -39,10 +39,13 @@ class RBFBank(KernelBank):
     """Kernels ``scale * exp(-D / (2 s**2))``, D the squared distances on some features, computed on the fly.
 
     Nothing of size ``p * n**2`` is kept, and nothing of size ``n**2`` but what `combine` returns: kernels are computed
-    from the points in tiles, each time they are asked for, and added up at once. Kernels on the same features share their distances; points
-    that are equal on them are one point there; and sums over many widths are interpolated from fewer, to 1e-14 of the
-    diagonal. `solve_lp_mkl` needs no combined kernel of all points and serves tens of thousands of them; the oracles
-    that solve one SVM per query do need it.
+    from the points in tiles, each time they are asked for, and added up at once. Kernels on the same features share
+    their distances; points that are equal on these are one point there; and sums over many widths are interpolated from
+    fewer, to 1e-14 of the diagonal (1e-8 in float32). `solve_lp_mkl` needs no combined kernel of all points and serves
+    tens of thousands of them.
+
+    Work on many pairs of points is shared among threads, as many as OMP_NUM_THREADS or threadpoolctl allow (one in a
+    process made by fork); their number moves no bit of a result.
 
     Parameters
     ----------
@@ -109,8 +112,8 @@ class RBFBank(KernelBank):
             raise InvalidArgument(
                 f"`features` and `widths` must have one entry per family, got {len(features)} and {len(widths)}"
             )
-        subsets = [_checked_features(f, self._n_columns) for f in features]
-        checked = [_checked_widths(w) for w in widths]
+        subsets = [checked_features(f, self._n_columns) for f in features]
+        checked = [checked_widths(w) for w in widths]
         self.scale = 1.0 / self.n_points if scale is None else real("scale", scale, above=0.0)
         self._block = max(whole("block_bytes", block_bytes) // 8, 1)
         self._single = checked_precision(dtype)
@@ -121,9 +124,7 @@ class RBFBank(KernelBank):
         for f, off in zip(subsets, misplaced, strict=True):
             if f.tobytes() not in seen:
                 seen[f.tobytes()] = FamilyPoints(self._shared, by_column, f, off)
-        families = [
-            RBFFamily(seen[f.tobytes()], w, self._single) for f, w in zip(subsets, checked, strict=True)
-        ]
+        families = [RBFFamily(seen[f.tobytes()], w, self._single) for f, w in zip(subsets, checked, strict=True)]
         self._take(families, Numbering([w.size for w in checked]))
 
     def _take(self, families: Sequence[RBFFamily], numbering: Numbering) -> None:
@@ -176,34 +177,7 @@ class RBFBank(KernelBank):
             The bank.
         """
         points = checked_points(X, "X")
-        if n_kernels < 1 or n_pairs < 1:
-            raise InvalidArgument(f"`n_kernels` and `n_pairs` must be at least 1, got {n_kernels!r} and {n_pairs!r}")
-        if not 0.0 <= quantiles[0] <= quantiles[1] <= 1.0:
-            raise InvalidArgument(f"`quantiles` must be two numbers from 0 to 1 in order, got {quantiles!r}")
-        by_column = points.tocsc() if sparse.issparse(points) else points
-        given: Sequence[ArrayLike]
-        if features is None:
-            spread = by_column.max(axis=0) - by_column.min(axis=0)
-            varied = np.flatnonzero(spread.toarray() if sparse.issparse(spread) else spread)
-            if varied.size == 0:
-                raise InvalidArgument("`X` must have a column that is not constant, got none")
-            given = [varied, *varied[:, None]]
-        else:
-            given = features
-        subsets = [_checked_features(f, points.shape[1]) for f in given[:n_kernels]]
-        if not subsets:
-            raise InvalidArgument("`features` must have an entry, got none")
-        counts = np.full(len(subsets), -(-n_kernels // len(subsets)))
-        counts = np.diff(np.minimum(np.cumsum([0, *counts]), n_kernels))
-        subsets = subsets[: np.count_nonzero(counts)]
-        rng = np.random.default_rng(seed)
-        widths = []
-        for f, count in zip(subsets, counts.tolist(), strict=False):
-            distances = sampled_distances(of_features(by_column, f), n_pairs, rng)
-            if distances.size == 0:
-                raise InvalidArgument(f"`X` must have points that differ on the features {f.tolist()}")
-            least, largest = np.quantile(distances, quantiles)
-            widths.append(np.geomspace(least, largest, count))
+        subsets, widths = quantile_widths(points, n_kernels, features, quantiles, n_pairs, seed)
         return cls(points, subsets, widths, scale=scale, dtype=dtype, block_bytes=block_bytes)
 
     def __repr__(self) -> str:
@@ -340,20 +314,6 @@ class RBFBank(KernelBank):
                         square = (family.table @ weights).reshape(family.n_distinct, family.n_distinct)
                         terms.append(TableTerm(square, a, b))
                 add_terms(terms, out[top, left], top.start, left.start if lower else None)
-
-
-def _checked_features(features: ArrayLike, n_columns: int) -> Indices:
-    which = checked_indices(features, n_columns, "features")
-    if which.size == 0:
-        raise InvalidArgument("`features` must have a column in each entry, got an empty one")
-    return which
-
-
-def _checked_widths(widths: ArrayLike) -> Vector:
-    s = floats("widths", widths).reshape(-1)
-    if s.size == 0 or not (np.isfinite(s) & (s > 0)).all():
-        raise InvalidArgument(f"`widths` must be positive and finite in each entry, got {widths!r}")
-    return s
 
 
 def _as_bank(points: Points, is_sparse: bool) -> Points:

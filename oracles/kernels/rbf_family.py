@@ -86,7 +86,9 @@ class RBFFamily:
 
     def forms(self, v: Vector) -> Vector:
         """Quadratic forms of every kernel, shape (w,)."""
-        return self._interpolation.to_rates(self.sums.forms(v, self._speeds(self.nodes))[None])[0]
+        at_nodes = self.sums.forms(v, self._speeds(self.nodes))
+        forms: Vector = self._interpolation.to_rates(at_nodes[None])[0]
+        return forms
 
     def add_new(self, new: Points, weights: Vector, out: Matrix) -> None:
         """Add a weighted sum of the kernels between new points and these to an array of shape (m, n)."""
@@ -104,7 +106,8 @@ class RBFFamily:
         """What squared distances of the points as they are kept are multiplied by, powers of 2 being taken."""
         steep = STEEP_SINGLE if self.points.single else STEEP
         with np.errstate(over="ignore", under="ignore"):
-            return np.minimum(np.ldexp(rates * LOG2_E, 2 * self.points.shared.exponent), steep)
+            speeds: Vector = np.minimum(np.ldexp(rates * LOG2_E, 2 * self.points.shared.exponent), steep)
+        return speeds
 
     def _error(self, precise: bool) -> float:
         """How wrong an entry may be, relative to the diagonal; derived in docs/theory.md, "Kernels on the fly"."""

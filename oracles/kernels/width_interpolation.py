@@ -18,12 +18,13 @@ class WidthInterpolation:
 
     As a function of ``u = log(rate)`` a kernel ``exp(-D * exp(u))`` is at most 1 in size where ``abs(imag(u))`` is at
     most pi / 2, so that interpolation at m Chebyshev points of an interval of half-length L errs by at most
-    ``4 * r**(1 - m) / (r - 1)`` for all D >= 0, where ``(r - 1 / r) * L / 2 = pi / 2`` [1]_. If the m for the error that
-    is allowed is below the number of rates, sums are taken at m nodes and mapped to the rates; else at the rates.
+    ``4 * r**(1 - m) / (r - 1)`` for all D >= 0, where ``(r - 1 / r) * L / 2 = pi / 2`` [1]_. If the m for the error
+    that is allowed is below the number of rates, sums are taken at m nodes and mapped to the rates; else at the rates.
 
-    The map is the barycentric formula. What is wrong at the nodes grows by at most ``growth = 1 + 2 / pi * log(m)``, the
-    Lebesgue constant; the formula's own rounding is that of sums of m terms, ``(3 m + 8) growth`` times the unit roundoff
-    [2]_; that of a logarithm moves a node or a rate by so much of itself, and a kernel by x exp(-x) <= 0.37 of it.
+    The map is the barycentric formula. What is wrong at the nodes grows by at most ``growth = 1 + 2 / pi * log(m)``,
+    the Lebesgue constant; the formula's own rounding is that of sums of m terms, ``(3 m + 8) growth`` times the unit
+    roundoff [2]_; that of a logarithm moves a node or a rate by so much of itself, and a kernel by x exp(-x) <= 0.37
+    of it.
 
     Parameters
     ----------
