@@ -69,7 +69,8 @@ def minimize(
     max_calls : int
         Limit on oracle calls, replayed ones included.
     max_seconds : float, optional
-        Limit on elapsed seconds; checked between calls and inside the generator's own work, never inside the oracle's.
+        Limit on elapsed seconds; checked between calls, inside the generator's own work, and in oracles whose queries
+        may take long, such as `MKLOracle` on many points: an answer that is not ready by then is given up.
     cuts : sequence of cuts
         Cuts of the same function from an earlier run, told before the first call and not counted.
     keep_cuts : bool
@@ -156,7 +157,7 @@ def minimize(
                     entry = None if log is None else log.next_answer(query, oracle)
                     if entry is None:
                         clock = perf_counter()
-                        answer = _answer(oracle, query)
+                        answer = _answer(oracle, query, ends)
                         oracle_seconds = perf_counter() - clock
                         if isinstance(answer, Status):
                             return result(answer)
@@ -208,10 +209,13 @@ def _asked(generator: QueryPointGenerator, ends: float) -> Vector | Query | Exha
         return end
 
 
-def _answer(oracle: Oracle, query: Query) -> Cut | Status:
-    """The oracle's answer, or the proof that no point is feasible of one that may find points infeasible."""
+def _answer(oracle: Oracle, query: Query, ends: float) -> Cut | Status:
+    """The oracle's answer, or why there is none: no point is feasible, or no time is left in a long one that asks."""
     try:
-        return oracle.query(query.copy())
+        with Deadline(ends):
+            return oracle.query(query.copy())
+    except OutOfTime:
+        return Status.MAX_SECONDS
     except EmptyLocalizationSet:
         if FeasibilityCut not in oracle.gives:
             raise

@@ -93,7 +93,10 @@ SVM = {
 SVM_ARGUMENTS = {"bank": BANK, "y": Y, "loss": Hinge(3.0), "accuracy": 1e-8, "max_steps": 1000}
 
 
-SHORT = {"C": "short for the loss Hinge(C)"}
+SHORT = {
+    "C": "short for the loss Hinge(C)",
+    "memory_budget": "six points are solved on their combined kernel; test_matrix_free.py has more",
+}
 
 
 CLASSES = {"C": [next_to(3.0), ulp(np.full(6, 3.0), 4)], "class_weight": [{1: 2.0}, {1: 2.0, -1: next_to(1.0)}]}

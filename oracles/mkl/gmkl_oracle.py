@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.analytic_update import AnalyticUpdate
-from oracle_opt.arrays import EPS, Vector, fingerprint
+from oracle_opt.arrays import Vector, fingerprint
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.dual_query import DualQuery
-from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
+from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proof_of_products, proven
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
+from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.words import shown
@@ -55,8 +55,8 @@ class GMKLOracle(SVMOracle):
         ``LpRegularizer(2)``, half the squared Euclidean norm.
     radius : float
         States that some minimizer has all weights <= radius; cutting-plane methods need it finite. Default: unbounded.
-    loss, C, accuracy, max_steps
-        As for `MKLOracle`.
+    loss, C, accuracy, max_steps, memory_budget
+        As for `MKLOracle`. The kernel of a product is formed on all points, whatever the budget.
 
     Attributes
     ----------
@@ -104,6 +104,7 @@ class GMKLOracle(SVMOracle):
         radius: float = np.inf,
         accuracy: float = 1e-8,
         max_steps: int = 10_000_000,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> None:
         regularizer = LpRegularizer(2.0) if regularizer is None else regularizer
         if not isinstance(regularizer, Regularizer):
@@ -113,7 +114,7 @@ class GMKLOracle(SVMOracle):
             )
         self.bank = bank if isinstance(bank, ProductBank) else checked_bank(bank)
         self.regularizer = regularizer
-        super().__init__(bank, y, loss, C, accuracy, max_steps)
+        super().__init__(bank, y, loss, C, accuracy, max_steps, memory_budget)
         if regularizer.homogeneous and self._dual.total != 0 and not self._dual.linear.any():
             raise InvalidArgument(
                 f"`regularizer` must grow faster than linearly with the loss {self.loss!r}, got {regularizer!r}: then "
@@ -167,13 +168,15 @@ class GMKLOracle(SVMOracle):
         """Cut by the dual variables b of a query: with the best bias, their primal objective is an upper bound."""
         assert isinstance(self.bank, KernelBank)
         b, S = query.signed_dual, query.quadratic_forms
-        largest, size = self.bank.sizes[0], float(np.abs(b).sum())
-        of_entry = (query.slack + 0.5 * EPS * (d.size + 16) * size) * float(d @ largest)
-        of_form = (query.slack + EPS * (b.size + 16) * size) * size
-        gap, bias = self._pieces.gap(b, query.decision, of_entry)
-        upper = self._dual.value(b) + self._dual.rounding(b) - 0.5 * float(d @ (S - of_form * largest)) + gap
-        extras = {"signed_dual": b, "alpha": np.abs(b), "bias": bias, "n_steps": query.n_steps, "quadratic_forms": S}
-        return self._cut(query, d, imbalance(b, self._dual.total), (of_form, np.inf), upper, extras)
+        proof = proof_of_products(self.bank, self._pieces, b, S, query.decision, d, query.slack)
+        extras = {
+            "signed_dual": b,
+            "alpha": np.abs(b),
+            "bias": proof.bias,
+            "n_steps": query.n_steps,
+            "quadratic_forms": S,
+        }
+        return self._cut(query, d, imbalance(b, self._dual.total), proof.error, proof.upper, extras)
 
     def _polished(self, query: DualQuery, d: Vector, cut: ObjectiveCut) -> ObjectiveCut:
         """The better of that cut and the one of the machine solved from there, with the better lower bound."""

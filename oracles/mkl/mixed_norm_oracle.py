@@ -16,7 +16,7 @@ from oracle_opt.domains import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
+from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.words import shown
 
@@ -53,7 +53,7 @@ class MixedNormOracle(SVMOracle):
         Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
         methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
         again, stall on such errors. Default: as many as the accuracy needs.
-    C, accuracy, max_steps
+    C, accuracy, max_steps, memory_budget
         As for `MKLOracle`; the accuracy is that of h.
 
     Attributes
@@ -97,6 +97,7 @@ class MixedNormOracle(SVMOracle):
         max_solves: int | None = None,
         accuracy: float = 1e-8,
         max_steps: int = 10_000_000,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> None:
         self.bank = checked_bank(bank)
         self.groups = _checked_groups(groups, bank.n_kernels)
@@ -104,7 +105,7 @@ class MixedNormOracle(SVMOracle):
         self.domain = ProductOfSimplices([len(group) for group in self.groups])
         self._order = np.concatenate([np.asarray(group, dtype=np.intp) for group in self.groups])
         self._starts = np.cumsum((0, *self.domain.sizes[:-1]))
-        super().__init__(bank, y, loss, C, accuracy, max_steps)
+        super().__init__(bank, y, loss, C, accuracy, max_steps, memory_budget)
         self.reset()
 
     def reset(self) -> None:

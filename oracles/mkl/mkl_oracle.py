@@ -11,7 +11,7 @@ from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle, checked_bank
+from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 
@@ -60,6 +60,11 @@ class MKLOracle(SVMOracle):
         certified.
     max_steps : int
         Limit on the steps of one machine; what it leaves open shows in the cut's `error`.
+    memory_budget : int
+        Bytes that solving a machine may take besides the bank and the cuts: 2 GiB by default. Up to ``8 * n**2`` of
+        them the combined kernel is formed, ``n <= 16,384`` by default. Else ``(K_k @ b)_k`` is kept, ``8 * n * p``
+        bytes, and machines are solved on working sets of points, no kernel ever being formed on all of them; see
+        Notes.
 
     Attributes
     ----------
@@ -69,7 +74,20 @@ class MKLOracle(SVMOracle):
     Raises
     ------
     InvalidArgument
-        Labels, targets or a loss that cannot be used.
+        Labels, targets or a loss that cannot be used, or a `memory_budget` that is too small; the least is named.
+
+    Notes
+    -----
+    *Many points.* With the products ``M = (K_k @ b)_k`` the decision values at weights w are ``M @ w``, S is ``b @ M``,
+    and the rows of the curvature are those of M. A query solves working sets of 1,500 points and more until the gap
+    is as small as asked, with decision values that follow each set by the kernels of non-zero weight, and then changes
+    M for the changed entries of b. The first machine starts from one on a tenth of the points. Its cost is that of
+    ``n * (number of support vectors) * p`` entries of kernels; later ones cost the share of these entries of b that
+    change. The gap in `error` is that of the exact point asked, taken from M, and counts what rounding, also that of a
+    bank in float32, may have made of M. If rounding is all that is left of it, the query ends and `error` says so. An
+    oracle that resumes a journal computes M anew in its first query, so that its answers are those of the run before
+    up to rounding. It is worst where most dual variables are free and more than fit into a set, as with the squared
+    hinge on tens of thousands of points.
 
     References
     ----------
@@ -109,9 +127,10 @@ class MKLOracle(SVMOracle):
         C: float | ArrayLike | None = None,
         accuracy: float = 1e-8,
         max_steps: int = 10_000_000,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> None:
         self.bank = checked_bank(bank)
-        super().__init__(bank, y, loss, C, accuracy, max_steps, MOST_UPDATES)
+        super().__init__(bank, y, loss, C, accuracy, max_steps, memory_budget, MOST_UPDATES)
         self.domain = Simplex(bank.n_kernels)
 
     def query(self, query: Query) -> ObjectiveCut:
@@ -128,8 +147,9 @@ class MKLOracle(SVMOracle):
         ObjectiveCut
             Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `quadratic_forms`, S,
             shape (p,); `forms_error`, how wrong rounding may have made them, over the largest diagonal entry of each
-            kernel and over its trace; `n_updates` of S since it was summed in full; `n_steps` of the machine. Value,
-            subgradient, error and lower bound hold in exact arithmetic.
+            kernel and over its trace; `n_updates` of S since it was summed in full; `n_steps` of the machine. Without a
+            combined kernel `n_sets`, the working sets of the machine, in place of the two before. Value, subgradient,
+            error and lower bound hold in exact arithmetic.
 
         Raises
         ------
@@ -154,5 +174,6 @@ class MKLOracle(SVMOracle):
     def _curvature(self, point: Vector, b: Vector) -> tuple[Curvature, ...]:
         """Second derivatives at the point whose machine has the solution b, if f has them there."""
         free = self._dual.free(b)
-        factor = curvature_factor(self._machine.block(point, free), self._machine.rows(free, b))
+        block = self._machine.block(point, free)
+        factor = None if block is None else curvature_factor(block, self._machine.rows(free, b))
         return () if factor is None else (Curvature(factor),)

@@ -86,7 +86,8 @@ class NewtonMKL(MKLSolver):
 
     def _newton(self, problem: MKLProblem, point: Vector, seen: _Seen) -> Steps:
         """Queries until a line search fails or `seen` has a reason to end; returns the reason."""
-        accuracy = min(1e-9, 0.01 * self.rtol)
+        # Where an exact machine costs no more than a rough one, its forms are the better derivatives.
+        accuracy = 0.01 * self.rtol if problem.machine.frugal else min(1e-9, 0.01 * self.rtol)
         cut = yield Query(point, accuracy)
         yield Step.SERIOUS
         if reason := seen.reason_to_end(cut):
@@ -174,7 +175,8 @@ def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: Ob
     free = problem.svm.free(v)
     # R = Q U, U the products of the kernels with v: Q is the factor at the identity, and R replaces U piece by piece.
     # The ridge of the loss is part of the kernel here.
-    Q: Matrix | None = curvature_factor(problem.machine.block(cut.point, free), np.eye(free.size))
+    block = problem.machine.block(cut.point, free)
+    Q: Matrix | None = None if block is None else curvature_factor(block, np.eye(free.size))
     if Q is None:
         return y
     R = problem.machine.rows(free, v)

@@ -20,9 +20,12 @@ class SVMMachine(ABC):
     ----------
     signed : ndarray of shape (n,) or None
         The signed dual variables from which the next machine starts; None: it starts anew.
+    frugal : bool
+        Whether a rough solution is much cheaper than an exact one, so that nobody should ask for more than is needed.
     """
 
     signed: Vector | None = None
+    frugal: bool = False
 
     def reset(self) -> None:
         """Forget the last solution."""
@@ -61,8 +64,15 @@ class SVMMachine(ABC):
         """Entries of all kernels times b: ndarray of shape (r, p), (i, k) being ``(K_k @ b)[points[i]]``."""
 
     @abstractmethod
-    def block(self, weights: Vector, points: Indices) -> Matrix:
-        """Weighted sum of the kernels on some points, with the ridge of the loss: ndarray of shape (r, r)."""
+    def block(self, weights: Vector, points: Indices) -> Matrix | None:
+        """Weighted sum of the kernels on some points, with the ridge of the loss: ndarray of shape (r, r).
+
+        None if that does not fit into the memory the machine may take.
+        """
+
+    def identity(self) -> str:
+        """Words on what changes the answers by more than rounding; empty for the usual way."""
+        return ""
 
     def extras(self) -> dict[str, Any]:
         """What a cut of the last solution has to tell for `resume` besides `signed_dual` and `quadratic_forms`."""

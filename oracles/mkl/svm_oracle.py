@@ -16,12 +16,16 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
 from oracle_opt.oracles.svm.box_dual import decision_values
 from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.loss import checked_dual
 from oracle_opt.words import shown
+
+# Bytes that a combined kernel, or what takes its place, may take by default.
+MEMORY_BUDGET = 2 << 30
 
 
 class SVMOracle(Oracle):
@@ -34,7 +38,7 @@ class SVMOracle(Oracle):
     ----------
     bank : KernelBank or ProductBank
         p kernels on n points.
-    y, loss, C, accuracy, max_steps
+    y, loss, C, accuracy, max_steps, memory_budget
         As for `MKLOracle`.
     most_updates : int
         As for `DenseMachine`.
@@ -56,6 +60,7 @@ class SVMOracle(Oracle):
         C: float | ArrayLike | None,
         accuracy: float,
         max_steps: int,
+        memory_budget: int,
         most_updates: int = 0,
     ) -> None:
         self.loss = chosen_loss(loss, C)
@@ -65,7 +70,12 @@ class SVMOracle(Oracle):
         self._dual = checked_dual(self.loss, self.y, bank.n_points)
         self.accuracy = real("accuracy", accuracy, least=0.0)
         self.max_steps = whole("max_steps", max_steps, 0)
-        self._machine: SVMMachine = DenseMachine(bank, self._dual, self.accuracy, self.max_steps, most_updates)
+        self.memory_budget = whole("memory_budget", memory_budget)
+        self._machine: SVMMachine
+        if isinstance(bank, ProductBank) or 8 * bank.n_points**2 <= self.memory_budget:
+            self._machine = DenseMachine(bank, self._dual, self.accuracy, self.max_steps, most_updates)
+        else:
+            self._machine = MatrixFreeMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
 
     def reset(self) -> None:
         """Forget the last solution."""
@@ -106,7 +116,8 @@ class SVMOracle(Oracle):
         numbers = dual.total, dual.epsilon, dual.unit, dual.offset
         content = digest(self.y, dual.linear, dual.lower, dual.upper, dual.ridge, *numbers)
         problem = f"kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
-        return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}"
+        words = self._machine.identity()
+        return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}{words}"
 
     def _extras(self, svm: SVMSolution) -> dict[str, Any]:
         """What every cut tells of its support vector machine."""

@@ -202,7 +202,8 @@ cdef inline void certify(
 #   gap = sum_i (u_i - ridge_i a_i)^2 / (2 ridge_i) where u_i > 0, ridge_i a_i^2 / 2 - a_i u_i elsewhere,
 # terms that are all >= 0 and convex in g. Newton's method for the bias, held in a bracket; any bias gives a valid gap.
 cdef inline void certify_squared(
-    Py_ssize_t n, const double* ridge, const double* b, const double* g, const double* work, Certificate* out,
+    Py_ssize_t n, double total, const double* ridge, const double* b, const double* g, const double* work,
+    Certificate* out,
 ) noexcept nogil:
     cdef const double* upper = work + 2 * n
     cdef const double* slack = work + 16 * n
@@ -214,7 +215,7 @@ cdef inline void certify_squared(
         high = max(high, q)
     bias = min(max(0.5 * (out.top + out.bottom), low), high)
     for _attempt in range(100):
-        slope = 0.0
+        slope = total
         curvature = 0.0
         for i in range(n):
             u = g[i] + ridge[i] * b[i] - bias
@@ -258,4 +259,4 @@ cdef inline void prove(
     if ridges == NULL:
         certify(n, total, epsilon, offset, b, g, work, out)
     else:
-        certify_squared(n, ridges, b, g, work, out)
+        certify_squared(n, total, ridges, b, g, work, out)

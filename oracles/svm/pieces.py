@@ -33,10 +33,12 @@ class Pieces:
         n.
     total : float
         Sum of x.
+    dual : BoxDual
+        Of what they are the pieces.
     """
 
     def __init__(self, dual: BoxDual) -> None:
-        self._dual = dual
+        self.dual = dual
         self.n_points = dual.linear.size
         self.total = dual.total
         ridge = np.zeros(self.n_points) if dual.ridge is None else dual.ridge
@@ -51,14 +53,14 @@ class Pieces:
 
     def start(self) -> Vector:
         """Return feasible signed dual variables, shape (n,): zeros, or bounds until the sum is reached."""
-        side = self._dual.upper if self.total > 0 else self._dual.lower
+        side = self.dual.upper if self.total > 0 else self.dual.lower
         before = np.cumsum(side) - side
         b: Vector = np.sign(self.total) * np.clip(abs(self.total) - np.abs(before), 0.0, np.abs(side))
         return b
 
     def split(self, b: Vector) -> Vector:
         """Return the x that belong to signed dual variables b, shape (n,)."""
-        return np.concatenate([np.maximum(b, 0.0), np.minimum(b, 0.0)]) if self._dual.epsilon > 0 else b.copy()
+        return np.concatenate([np.maximum(b, 0.0), np.minimum(b, 0.0)]) if self.dual.epsilon > 0 else b.copy()
 
     def signed_dual(self, x: Vector) -> Vector:
         """Return the b of x, ndarray of shape (n,)."""
@@ -101,18 +103,32 @@ class Pieces:
         tuple of float
             At least the least gap, and the bias that attains it.
         """
-        x, offset = self.split(b), self._dual.offset
+        x, offset = self.split(b), self.dual.offset
         q = self.linear - np.tile(decision, x.size // self.n_points)
         bias = self._best_bias(q)
         excess = q - bias
         wide = error + EPS * (float(np.abs(self.linear).max()) + abs(bias) + abs(offset))
-        if self._dual.ridge is None:
+        if self.dual.ridge is None:
             terms = np.maximum((self.upper - x) * (excess + wide), (self.lower - x) * (excess - wide))
         else:
             wide = wide + 4.0 * EPS * (np.abs(q) + abs(bias) + self.ridge * np.abs(x))
             terms = np.maximum(self._terms(x, excess + wide), self._terms(x, excess - wide))
         rounding = 1 + EPS * (x.size + 16)
         return rounding * float(terms.sum()) + (abs(bias) + abs(offset)) * imbalance(b, self.total), bias + offset
+
+    def best_response(self, decision: Vector) -> Vector:
+        """Signed dual variables b that are best for given decision values, ndarray of shape (n,): the z of `gap`.
+
+        They maximize ``L(b) - decision @ b`` over the box and the sum: variables are at the upper bound in the order of
+        their gradients, as long as the sum allows. For losses without a ridge.
+        """
+        q = self.linear - np.tile(decision, self.linear.size // self.n_points)
+        order = np.argsort(-q, kind="stable")
+        width = (self.upper - self.lower)[order]
+        before = np.cumsum(width) - width
+        x = np.empty(q.size)
+        x[order] = self.lower[order] + np.clip(self.total - float(self.lower.sum()) - before, 0.0, width)
+        return self.signed_dual(x)
 
     def _terms(self, x: Vector, excess: Vector) -> Vector:
         z = self._held(excess / self.ridge)
@@ -126,7 +142,7 @@ class Pieces:
 
     def _best_bias(self, q: Vector) -> float:
         """The bias that makes the gap least; any other is as valid."""
-        if self._dual.ridge is not None:
+        if self.dual.ridge is not None:
             return self._root(q)
         order = np.argsort(q)
         reached = np.cumsum((self.upper - self.lower)[order])

@@ -1,0 +1,79 @@
+"""Where a support vector machine on many points starts: at what one on some of them tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.pieces import Pieces
+
+# Share of the points, and at least how many, on which a machine is solved first; seed of their choice.
+SHARE, LEAST_SAMPLE, SEED = 0.1, 1_000, 0
+# Relative gap of that machine.
+ROUGH = 1e-4
+# Share of the sum of its dual variables that is at bounds from which its decision values tell the others.
+BOUNDED = 0.5
+
+
+def cold_start(
+    dual: BoxDual,
+    pieces: Pieces,
+    block: Callable[[Indices], Matrix],
+    products: Callable[[Vector], Vector],
+    most_points: int,
+    max_steps: int,
+) -> Vector:
+    """Feasible signed dual variables, ndarray of shape (n,).
+
+    A machine is solved on a random part of the points, a share s of them, with bounds and sum such that its decision
+    values are those of all points: ``C / s`` in place of C. Where its variables are mostly at bounds the best response
+    to its decision values is near the solution: a variable is at the bound that its margin tells. Where they are
+    mostly free margins tell little. Then a machine of the same points with the bounds of all is the start, if 0 is a
+    feasible value for the others.
+
+    Parameters
+    ----------
+    dual : BoxDual
+        The dual of all points.
+    pieces : Pieces
+        Those of the dual.
+    block : callable
+        From points to the kernel on them.
+    products : callable
+        From signed dual variables b to ``K @ b``, ndarray of shape (n,).
+    most_points : int
+        Points of a machine at most.
+    max_steps : int
+        Limit on its steps.
+    """
+    n = pieces.n_points
+    m = min(max(LEAST_SAMPLE, int(SHARE * n)), most_points)
+    if n < 2 * m:
+        return pieces.start()
+    chosen = np.sort(np.random.default_rng(SEED).permutation(n)[:m])
+    K, b = block(chosen), np.zeros(n)
+    if dual.ridge is None:
+        part = _part(dual, chosen, n / m)
+        found = part.solve(K, start=Pieces(part).start(), accuracy=ROUGH, max_steps=max_steps).signed_dual
+        free = part.free(found)
+        if np.abs(found[free]).sum() <= (1.0 - BOUNDED) * np.abs(found).sum():
+            b[chosen] = found
+            return pieces.best_response(products(b))
+    if dual.total != 0.0:
+        return pieces.start()
+    part = _part(dual, chosen, 1.0)
+    b[chosen] = part.solve(part.add_ridge(K), accuracy=ROUGH, max_steps=max_steps).signed_dual
+    return b
+
+
+def _part(dual: BoxDual, points: Indices, factor: float) -> BoxDual:
+    """The dual of some points, their bounds times a factor."""
+    ridge = None if dual.ridge is None else dual.ridge[points]
+    lower, upper = factor * dual.lower[points], factor * dual.upper[points]
+    return BoxDual(
+        dual.linear[points], lower, upper, dual.total, dual.epsilon, ridge, dual.unit, dual.offset, checked=True
+    )

@@ -1,0 +1,302 @@
+"""Support vector machines solved without a matrix of all points: the products of the kernels are kept instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import Indices, KernelBank
+from oracle_opt.oracles.mkl.cold_start import cold_start
+from oracle_opt.oracles.mkl.minorant import error_of_forms, minorant_at, proof_of_products, proven
+from oracle_opt.oracles.mkl.set_ascent import ALONE, SetAscent
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
+from oracle_opt.oracles.svm import SVMSolution
+from oracle_opt.oracles.svm.box_dual import BoxDual, SVMStatus
+from oracle_opt.oracles.svm.pieces import Pieces, imbalance
+
+# Entries of the products that are computed at a time.
+ENTRIES_AT_ONCE = 1 << 21
+# Vectors of n points that a solve takes, at most.
+VECTORS = 32
+# Points of a block that is made symmetric at a time.
+SQUARE = 256
+# Matrices of the size of a working set that solving it takes: the kernel, what it is made of, and a factorization.
+MATRICES = 3
+# Least points of a working set.
+LEAST_POINTS = 64
+# Share of the weight, counted by quadratic forms, over the accuracy, of kernels that are left out between two updates.
+LEFT_OUT = 0.1
+# Gap that sets are to end at, over the one that is wanted.
+INSIDE = 0.8
+# Rounds of sets, each of which ends with the products of all kernels.
+ROUNDS = 4
+# The error of the products over that of products computed anew, from which they are.
+STALE = 16.0
+
+
+class MatrixFreeMachine(SVMMachine):
+    """Keeps ``M = (K_k @ b)_k``, ``8 n p`` bytes, and solves on working sets of points.
+
+    At weights w the decision values of b are ``M @ w``, the quadratic forms ``b @ M``, and the rows of the curvature
+    those of M: none of them reads a kernel. Steps on a working set change few dual variables; the decision values
+    follow by the kernels of non-zero weight, and M, at the end, by the changed variables in all kernels.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    dual : BoxDual
+        The dual without its kernel.
+    accuracy : float
+        Relative gap where none is asked for.
+    max_steps : int
+        Limit on the steps of one machine.
+    memory_budget : int
+        Bytes that M and the matrices of a working set may take.
+
+    Raises
+    ------
+    InvalidArgument
+        The budget is too small; the least that works is named.
+    """
+
+    frugal = True
+
+    def __init__(self, bank: KernelBank, dual: BoxDual, accuracy: float, max_steps: int, memory_budget: int) -> None:
+        n, p = bank.n_points, bank.n_kernels
+        self.bank, self.dual = bank, dual
+        self.accuracy, self.max_steps = accuracy, max_steps
+        self._pieces = Pieces(dual)
+        state = 8 * p * (n + rows_at_once(bank)) + 8 * VECTORS * n
+        least = state + 8 * MATRICES * min(n, LEAST_POINTS) ** 2
+        if memory_budget < least:
+            dense = 8 * n * n
+            ways = "the combined kernel" if dense <= least else f"the products of {p} kernels with the dual variables"
+            raise InvalidArgument(
+                f"`memory_budget` must be at least {min(dense, least)} bytes, for {ways} on {n} points, got "
+                f"{memory_budget}"
+            )
+        self.most_points = min(n, int(((memory_budget - state) / (8 * MATRICES)) ** 0.5))
+        self.n_sets = 0
+        self._M: Matrix | None = None
+        # The dual variables of M, whose entries (i, k) are wrong by the first number times the largest diagonal entry
+        # of K_k at most, and by the second times the roots of its trace and of its i-th diagonal entry.
+        self._b: Vector | None = None
+        self._error = (0.0, 0.0)
+
+    def reset(self) -> None:
+        """Forget the last solution and the products."""
+        super().reset()
+        self._b = None
+
+    def resume(self, extras: Mapping[str, Any]) -> None:
+        """Take the solution of a cut; its products are computed when they are needed."""
+        self.signed = np.array(extras["signed_dual"], dtype=float)
+        self._b = None
+
+    def identity(self) -> str:
+        """That sets are solved, of how many points: it tells to which of all solutions an accuracy leads."""
+        return f", sets of up to {self.most_points} points"
+
+    def extras(self) -> dict[str, Any]:
+        """How many working sets the last solve took."""
+        return {"n_sets": self.n_sets}
+
+    def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
+        """Solve on working sets, see `SVMMachine.solve`.
+
+        The gap is that of the point asked, from the products of all kernels, whatever was left out on the way.
+        """
+        wanted = self.accuracy if accuracy is None else accuracy
+        if self._b is None or self._error[0] > STALE * self._fresh(self._b)[0]:
+            self._restart()
+        n_sets = n_steps = n_newton = 0
+        start = self._cold_start(weights) if self.signed is None else self.signed
+        for attempt in range(ROUNDS):
+            ascent = self._ascent(weights, wanted, self.max_steps - n_steps)
+            if attempt == 0 and not np.array_equal(start, ascent.b):
+                ascent.go_to(start)
+            status = ascent.run(INSIDE * wanted)
+            self._add(ascent.b)
+            n_sets += ascent.n_sets
+            n_steps += ascent.n_steps
+            n_newton += ascent.n_newton
+            solution = self._solution(weights, wanted, status, n_steps, n_newton)
+            if solution.status is not SVMStatus.CONVERGED or solution.relative_gap <= wanted or ascent.n_sets == 0:
+                break
+        self.n_sets, self.signed = n_sets, solution.signed_dual
+        return solution
+
+    def forms(self, b: Vector) -> tuple[Vector, tuple[float, float]]:
+        """Quadratic forms at b, see `SVMMachine.forms`, from the products."""
+        if self._b is None or self._M is None or not np.array_equal(b, self._b):
+            return self.bank.quadratic_forms(b), self.bank.form_error(b, b)
+        return b @ self._M, error_of_forms(b, *self._error)
+
+    def rows(self, points: Indices, b: Vector) -> Matrix:
+        """Rows of the products, see `SVMMachine.rows`."""
+        if self._b is None or self._M is None or not np.array_equal(b, self._b):
+            return self.bank.row_products(points, b)
+        rows: Matrix = self._M[points]
+        return rows
+
+    def block(self, weights: Vector, points: Indices) -> Matrix | None:
+        """Combined kernel on some points, see `SVMMachine.block`; None if it does not fit into the budget."""
+        if points.size > self.most_points:
+            return None
+        K = symmetric(self.bank.block(weights, points, points))
+        if self.dual.ridge is not None:
+            K.flat[:: points.size + 1] += self.dual.ridge[points]
+        return K
+
+    def _cold_start(self, weights: Vector) -> Vector:
+        """Dual variables to start from, see `cold_start`."""
+        active = np.flatnonzero(weights)
+        chosen, w = self.bank.subset(active), weights[active]
+        return cold_start(
+            self.dual,
+            self._pieces,
+            lambda points: symmetric(chosen.block(w, points, points)),
+            lambda b: decision_values(chosen, w, b),
+            self.most_points,
+            self.max_steps,
+        )
+
+    def _ascent(self, weights: Vector, wanted: float, limit: int) -> SetAscent:
+        """An ascent from the dual variables of the products, by the kernels that matter at these weights."""
+        M, b, p = self._M, self._b, self.bank.n_kernels
+        assert M is not None
+        assert b is not None
+        share = weights * (np.maximum(b @ M, 0.0) if b.any() else self.bank.sizes[1])
+        order = np.argsort(share, kind="stable")
+        left_out = np.cumsum(share[order]) <= LEFT_OUT * wanted * share.sum()
+        active = np.sort(order[~left_out])
+        chosen, w = self.bank.subset(active), weights[active]
+        largest = float(weights @ self.bank.sizes[0])
+
+        def move(before: Vector, after: Vector) -> Vector:
+            if 2 * active.size <= p or ascent.n_sets > ALONE:
+                return decision_values(chosen, w, after - before)
+            # all kernels are needed in the end, and it is not much more now
+            old = M @ weights
+            self._add(after)
+            change: Vector = M @ weights - old
+            return change
+
+        ascent = SetAscent(
+            self.dual,
+            self._pieces,
+            lambda points: symmetric(chosen.block(w, points, points)),
+            move,
+            lambda b: self._fresh(b)[0] * largest,
+            b.copy(),
+            M @ weights,
+            self.most_points,
+            limit,
+        )
+        return ascent
+
+    def _solution(self, weights: Vector, wanted: float, status: SVMStatus, n_steps: int, n_newton: int) -> SVMSolution:
+        """What the dual variables of the products are at these weights, by all kernels."""
+        b, M, dual, bank = self._b, self._M, self.dual, self.bank
+        assert b is not None
+        assert M is not None
+        S, error = self.forms(b)
+        decision = M @ weights
+        proof = proof_of_products(bank, self._pieces, b, S, decision, weights, *self._error)
+        moved = imbalance(b, dual.total)
+        constant, F = proven(bank, dual, b, moved, S, error)
+        x = self._pieces.split(b)
+        gradient = dual.linear - decision + dual.offset
+        if dual.ridge is not None:
+            gradient -= dual.ridge * b
+        signed = b.copy()
+        signed.flags.writeable = gradient.flags.writeable = False
+        return SVMSolution(
+            signed,
+            minorant_at(weights, constant, F),
+            proof.upper,
+            proof.gap,
+            proof.bias,
+            self._pieces.violation(x, decision),
+            n_steps,
+            n_newton,
+            status,
+            gradient,
+            moved,
+        )
+
+    def _add(self, b: Vector) -> None:
+        """Make the products those of b; if this is interrupted they are forgotten."""
+        M, before, error = self._M, self._b, self._error
+        assert M is not None
+        assert before is not None
+        if np.array_equal(b, before):
+            return
+        delta = b - before
+        self._b = None
+        for rows in row_pieces(self.bank):
+            M[rows] += products(self.bank, rows, delta)
+        # The products with delta are rounded, and so are delta and the sum. An entry of M is at most ``norm(b, 1)``
+        # times the largest diagonal entry; entry i is ``norm(b)`` times the roots of the trace and of the i-th one.
+        added, of_delta, of_sum = self._fresh(delta), _sizes(delta), _sizes(b)
+        of_largest, of_trace = (
+            error[i] + added[i] + 0.5 * EPS * (1 + 2 * self.bank.exactness) * (of_delta[i] + of_sum[i]) for i in (0, 1)
+        )
+        self._error, self._b = (of_largest, of_trace), b.copy()
+
+    def _restart(self) -> None:
+        """Products of no dual variables."""
+        if self._M is None:
+            self._M = np.zeros((self.bank.n_points, self.bank.n_kernels))
+        self._M[:] = 0.0
+        self._b, self._error = np.zeros(self.bank.n_points), (0.0, 0.0)
+
+    def _fresh(self, b: Vector) -> tuple[float, float]:
+        """Error of products with b, as that of M."""
+        relative = self.bank.exactness + 0.5 * EPS * (self.bank.n_points + 32)
+        of_largest, of_trace = _sizes(b)
+        return relative * of_largest, relative * of_trace
+
+
+def _sizes(b: Vector) -> tuple[float, float]:
+    """Both norms of b with which products go, rounded up."""
+    return (1 + 1e-9) * float(np.abs(b).sum()), (1 + 1e-9) * float(np.linalg.norm(b))
+
+
+def products(bank: KernelBank, rows: Indices, b: Vector) -> Matrix:
+    """The products of all kernels of a bank with b at some points: what several workers may share by their rows."""
+    seconds_left()
+    return bank.row_products(rows, b)
+
+
+def decision_values(bank: KernelBank, weights: Vector, b: Vector) -> Vector:
+    """``sum_k w_k K_k @ b``, ndarray of shape (n,)."""
+    return np.concatenate([products(bank, rows, b) @ weights for rows in row_pieces(bank)])
+
+
+def row_pieces(bank: KernelBank) -> Iterator[Indices]:
+    """The points, as many at a time as products of all kernels may take."""
+    at_once = rows_at_once(bank)
+    for start in range(0, bank.n_points, at_once):
+        yield np.arange(start, min(start + at_once, bank.n_points))
+
+
+def rows_at_once(bank: KernelBank) -> int:
+    """Points whose products are computed at a time."""
+    return min(max(ENTRIES_AT_ONCE // bank.n_kernels, 1), bank.n_points)
+
+
+def symmetric(K: Matrix) -> Matrix:
+    """A block of a kernel, rounded alike on both sides of the diagonal, in place."""
+    for first in range(0, len(K), SQUARE):
+        last = first + SQUARE
+        K[:first, first:last] = K[first:last, :first].T
+        square = K[first:last, first:last]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+    return K

@@ -1,0 +1,205 @@
+"""One support vector machine solved on one working set of points after another, without the kernel of all points."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.svm.box_dual import BoxDual, SVMStatus, unit_of
+from oracle_opt.oracles.svm.pieces import Pieces
+
+# Points of a working set at first.
+SET_POINTS = 1_500
+# A set has room for so many times the free variables, as long as sets may grow.
+ROOM = 1.5
+# Share of a set up to which all free variables are taken; else half of the set are those that violate most.
+KEPT = 0.8
+# Relative gap and, over that of all points, violation to which a set is solved.
+SET_ACCURACY, SET_SHARE = 1e-9, 0.01
+# Share of the gap that is not owed to rounding at which the rest is not worth a set.
+ROUNDING_SHARE = 0.1
+# So many sets that together raise the objective by less than this share of the gap are no progress.
+PATIENCE, PROGRESS = 30, 0.01
+# Entries of a step along them that are rounding, over its largest one, and the share of a step that is worth it.
+NOTHING, SHORT = 1e-12, 1e-3
+# Sets after which steps along the last moves are taken, too, and how many moves.
+ALONE, MOVES = 6, 10
+
+
+class SetAscent:
+    """Raises ``L(b) - 1/2 b @ K @ b`` by solving it in the variables of some points, the others being held.
+
+    Each set takes in the variables that are free, which so keep their second-order model, and the points that violate
+    the optimality conditions most. Where many variables are free the sets grow with them, as far as memory goes.
+
+    Parameters
+    ----------
+    dual : BoxDual
+        L, the box and the sum.
+    pieces : Pieces
+        Those of the dual.
+    block : callable
+        From points to the kernel on them, ndarray of shape (r, r).
+    move : callable
+        From b and other dual variables to the change of ``K @ b`` on the way to these, ndarray of shape (n,).
+    slack : callable
+        From b to how wrong entries of ``K @ b`` may be.
+    b, decision : ndarray of shape (n,)
+        Feasible signed dual variables, and ``K @ b``; changed in place.
+    most_points : int
+        Largest set.
+    max_steps : int
+        Limit on the two-variable steps.
+
+    Attributes
+    ----------
+    n_sets, n_steps, n_newton : int
+        Sets solved, and their two-variable steps and rounds of Newton's method.
+    """
+
+    def __init__(
+        self,
+        dual: BoxDual,
+        pieces: Pieces,
+        block: Callable[[Indices], Matrix],
+        move: Callable[[Vector, Vector], Vector],
+        slack: Callable[[Vector], float],
+        b: Vector,
+        decision: Vector,
+        most_points: int,
+        max_steps: int,
+    ) -> None:
+        self.dual, self.pieces, self.block, self.move = dual, pieces, block, move
+        self.slack, self.b, self.decision = slack, b, decision
+        self.most_points, self.max_steps = most_points, max_steps
+        self.n_sets = self.n_steps = self.n_newton = 0
+        self._gains: deque[float] = deque(maxlen=PATIENCE)
+        self._moves: deque[tuple[Vector, Vector]] = deque(maxlen=MOVES)
+
+    def run(self, accuracy: float) -> SVMStatus:
+        """Solve sets until the relative gap is small enough, or nothing but rounding, or they do not lessen it."""
+        while True:
+            seconds_left()
+            gap, _ = self.pieces.gap(self.b, self.decision, self.slack(self.b))
+            bare, bias = self.pieces.gap(self.b, self.decision)
+            primal = self.dual.value(self.b) - 0.5 * float(self.b @ self.decision) + gap
+            if gap <= accuracy * abs(primal):
+                return SVMStatus.CONVERGED
+            if bare <= ROUNDING_SHARE * gap:
+                return SVMStatus.ROUNDING_FLOOR
+            if self.n_steps >= self.max_steps:
+                return SVMStatus.STEP_LIMIT
+            if len(self._gains) == PATIENCE and sum(self._gains) <= PROGRESS * bare:
+                return SVMStatus.ROUNDING_FLOOR
+            if not self._one_set(bias - self.dual.offset):
+                return SVMStatus.ROUNDING_FLOOR
+            if self.n_sets > ALONE:
+                self._along_moves()
+
+    def go_to(self, b: Vector) -> None:
+        """Move to other dual variables."""
+        self.decision += self.move(self.b, b)
+        self.b[:] = b
+
+    def _one_set(self, bias: float) -> bool:
+        """Solve one set; whether it raised the objective."""
+        dual, b = self.dual, self.b
+        chosen, violation = self._chosen(bias)
+        if violation <= 0.0:
+            return False
+        K, before = self.block(chosen), b[chosen]
+        rest = np.ones(b.size, dtype=bool)
+        rest[chosen] = False
+        held = float(np.add.reduce(b[rest], dtype=np.longdouble) - np.longdouble(dual.total))
+        linear = dual.linear[chosen] - self.decision[chosen] + K @ before
+        ridge = None if dual.ridge is None else dual.ridge[chosen]
+        unit = dual.unit if dual.unit > 0 else unit_of(float(np.abs(self.decision).max()))
+        part = BoxDual(
+            linear, dual.lower[chosen], dual.upper[chosen], -held, dual.epsilon, ridge, unit, 0.0, checked=True
+        )
+        svm = part.solve(
+            part.add_ridge(K),
+            start=before,
+            accuracy=SET_ACCURACY,
+            tolerance=SET_SHARE * violation,
+            max_steps=self.max_steps - self.n_steps,
+        )
+        self.n_sets += 1
+        self.n_steps += svm.n_steps
+        self.n_newton += svm.n_newton
+        after = b.copy()
+        after[chosen] = svm.signed_dual
+        delta, change = after - b, self.move(b, after)
+        gain = self._linear_gain(delta) - float(delta @ self.decision) - 0.5 * float(delta @ change)
+        b[:] = after
+        self.decision += change
+        self._gains.append(gain)
+        self._moves.append((delta, change))
+        return gain > 0.0
+
+    def _along_moves(self) -> None:
+        """A step to the best point of the space of the last moves, as far as the box and the kinks allow.
+
+        Sets that undo what others did, as where more variables are free than fit into one, so make steps of conjugate
+        gradients.
+        """
+        dual, b = self.dual, self.b
+        lower, upper = dual.lower, dual.upper
+        slope = dual.linear - self.decision
+        if dual.epsilon > 0:
+            slope = slope - dual.epsilon * np.sign(b)
+            lower, upper = np.where(b > 0, 0.0, lower), np.where(b < 0, 0.0, upper)
+        if dual.ridge is not None:
+            slope = slope - dual.ridge * b
+        moves, changes = list(zip(*self._moves, strict=True))
+        hessian = np.array([[delta @ change for change in changes] for delta in moves])
+        if dual.ridge is not None:
+            hessian += np.array([[(delta * dual.ridge) @ other for other in moves] for delta in moves])
+        along = np.array([delta @ slope for delta in moves])
+        share = np.linalg.lstsq(0.5 * (hessian + hessian.T), along, rcond=1e-10)[0]
+        step = sum(x * delta for x, delta in zip(share, moves, strict=True))
+        step[np.abs(step) <= NOTHING * np.abs(step).max()] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(step > 0, (upper - b) / step, np.where(step < 0, (lower - b) / step, np.inf))
+        length = min(1.0, float(room.min()))
+        if length > SHORT:
+            b[:] = np.clip(b + length * step, lower, upper)
+            for x, change in zip(share, changes, strict=True):
+                self.decision += length * x * change
+
+    def _linear_gain(self, delta: Vector) -> float:
+        """By how much L is larger at b + delta than at b."""
+        dual, b = self.dual, self.b
+        gain = float(dual.linear @ delta)
+        if dual.epsilon > 0:
+            gain -= dual.epsilon * float((np.abs(b + delta) - np.abs(b)).sum())
+        if dual.ridge is not None:
+            gain -= 0.5 * float(dual.ridge @ (delta * (2.0 * b + delta)))
+        return gain
+
+    def _chosen(self, bias: float) -> tuple[Indices, float]:
+        """The next set, and the largest violation of the optimality conditions at this bias."""
+        pieces, n = self.pieces, self.b.size
+        x, free = pieces.split(self.b), self.dual.free(self.b)
+        g = pieces.gradient(x, self.decision)
+        rising, falling = np.where(x < pieces.upper, g, -np.inf), np.where(x > pieces.lower, g, np.inf)
+        pair = [int(rising.argmax()) % n, int(falling.argmin()) % n]
+        violation = float(rising.max() - falling.min())
+        # The free variables of a set that was solved have one gradient, from which all others are seen.
+        level = float(np.median(np.where(self.b > 0, g[:n], g[-n:])[free])) if free.size else bias
+        wrong = np.maximum(rising - level, level - falling).reshape(-1, n).max(axis=0)
+        n_wrong = int(np.count_nonzero(wrong > 0.0))
+        room = min(max(SET_POINTS, int(ROOM * free.size)), self.most_points)
+        size = min(n, room, free.size + max(2 * n_wrong, SET_POINTS // 8))
+        kept = free
+        if free.size > KEPT * room:  # sets cannot grow any more
+            kept = free[np.argsort(-wrong[free], kind="stable")[: room // 2]]
+        wrong[kept] = wrong[pair] = np.inf
+        if size == n:
+            return np.arange(n), violation
+        return np.sort(np.argpartition(-wrong, size - 1)[:size]), violation
