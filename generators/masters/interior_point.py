@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters._epigraph_steps import EpigraphProgram
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,6 @@ class EpigraphSolution:
     converged: bool
 
 
-@np.errstate(all="ignore")  # slacks may vanish: the direction is then no number, and the last point stays
 def minimize_epigraph(
     hessian: Matrix,
     linear: Vector,
@@ -76,70 +75,14 @@ def minimize_epigraph(
     -----
     Multipliers a of the rows (adding up to 1), b of x >= 0, nu of the sum. Newton's system is reduced to x and t: with
     ``W = diag(a / slack)`` it has the matrix ``[hessian + diag(b / x) + slopes' W slopes, -slopes' W 1; ., 1' W 1]``,
-    from which t is eliminated, so that one Cholesky factor of order n is left.
+    from which t is eliminated, so that one Cholesky factor of order n is left. Where slacks vanish there is no such
+    factor, and the last point stays.
 
     References
     ----------
     Mehrotra (1992), "On the implementation of a primal-dual interior point method"; Nocedal & Wright (2006), 16.6.
     """
-    m, n = slopes.shape
-    x = np.full(n, total / n)
-    values = constants + slopes @ x
-    t = float(values.max()) + 1.0
-    slack = t - values
-    a, b, nu = np.full(m, 1.0 / m), np.full(n, 1.0), 0.0
-    size = 1.0 + max(float(np.abs(linear).max()), float(np.abs(a @ slopes).max()))
-    for _ in range(max_steps):
-        seconds_left()
-        dual = hessian @ x + linear + a @ slopes - b + nu
-        balance = 1.0 - float(a.sum())
-        primal = constants + slopes @ x - t + slack
-        fixed = float(x.sum()) - total
-        mean = float(slack @ a + x @ b) / (m + n)
-        residual = max(float(np.abs(dual).max()) / size, abs(balance), float(np.abs(primal).max()) / size, abs(fixed))
-        if residual <= tolerance and mean <= tolerance:
-            return EpigraphSolution(x, a, nu, True)
-        weight = a / slack
-        heavy, crossed = float(weight.sum()), weight @ slopes
-        matrix = hessian + (slopes.T * weight) @ slopes - np.outer(crossed, crossed) / heavy
-        matrix[np.diag_indices(n)] += b / x
-        try:
-            factor = scipy.linalg.cho_factor(matrix, check_finite=False, overwrite_a=True)
-        except scipy.linalg.LinAlgError:
-            break
-        ones = scipy.linalg.cho_solve(factor, np.ones(n), check_finite=False)
-
-        def direction(
-            row_product: Vector, bound_product: Vector
-        ) -> tuple[Vector, float, Vector, Vector, Vector, float]:
-            """Newton's direction with slack * da + a * ds = -row_product and x * db + b * dx = -bound_product."""
-            pushed = weight * primal - row_product / slack  # noqa: B023
-            right = -dual - pushed @ slopes - bound_product / x  # noqa: B023
-            right_t = -balance + float(pushed.sum())  # noqa: B023
-            reduced = right + crossed * (right_t / heavy)  # noqa: B023
-            free = scipy.linalg.cho_solve(factor, reduced, check_finite=False)  # noqa: B023
-            dnu = (float(free.sum()) + fixed) / float(ones.sum())  # noqa: B023
-            dx = free - dnu * ones  # noqa: B023
-            dt = (right_t + float(crossed @ dx)) / heavy  # noqa: B023
-            ds = -primal - slopes @ dx + dt  # noqa: B023
-            da = (-row_product - a * ds) / slack  # noqa: B023
-            db = (-bound_product - b * dx) / x  # noqa: B023
-            return dx, dt, ds, da, db, dnu
-
-        dx, _, ds, da, db, _ = direction(slack * a, x * b)
-        length = min(_longest(slack, ds), _longest(a, da), _longest(x, dx), _longest(b, db))
-        after = float((slack + length * ds) @ (a + length * da) + (x + length * dx) @ (b + length * db)) / (m + n)
-        target = mean * (after / mean) ** 3
-        dx, dt, ds, da, db, dnu = direction(slack * a + ds * da - target, x * b + dx * db - target)
-        length = 0.995 * min(_longest(slack, ds), _longest(a, da), _longest(x, dx), _longest(b, db))
-        if not (np.isfinite(dx).all() and np.isfinite(da).all() and length > 1e-12):
-            break
-        x, t, slack = x + length * dx, t + length * dt, slack + length * ds
-        a, b, nu = a + length * da, b + length * db, nu + length * dnu
-    return EpigraphSolution(x, a, nu, bool(mean <= 1e3 * tolerance and residual <= 1e3 * tolerance))
-
-
-def _longest(value: Vector, direction: Vector) -> float:
-    """Largest step, at most 1 / 0.995, that keeps the value nonnegative."""
-    falling = direction < 0
-    return float(np.min(-value[falling] / direction[falling], initial=1.0 / 0.995))
+    data = (np.ascontiguousarray(part, dtype=float) for part in (hessian, linear, slopes, constants))
+    program = EpigraphProgram(*data, total)
+    converged = program.solve(tolerance, max_steps, seconds_left)
+    return EpigraphSolution(program.x, program.a, program.nu, converged)
