@@ -20,7 +20,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/cython-lint oracles
+	$(BIN)/cython-lint oracles generators
 	$(BIN)/python tools/link_types.py
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest

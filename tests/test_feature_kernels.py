@@ -131,3 +131,15 @@ def test_points_far_from_each_other_make_no_subnormal_entry():
     entries = bank.entries([30], np.arange(30))
     assert entries.min(initial=1.0, where=entries > 0) > 1e-300
     np.testing.assert_allclose(bank.diagonal().sum(axis=0), 1.0, rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sizes_are_those_of_the_diagonals_rounded_up(dtype):
+    X = np.random.default_rng(6).normal(size=(50, 3)) * [1.0, 30.0, 0.1]
+    bank = uci_bank(X, dtype=dtype)
+    diagonal, (largest, trace) = bank.diagonal().astype(np.longdouble), bank.sizes
+    for told, exact in ((largest, diagonal.max(axis=0)), (trace, diagonal.sum(axis=0))):
+        assert (told >= exact).all()
+        np.testing.assert_allclose(told, exact.astype(float), rtol=1e-13 if dtype is np.float64 else 2e-6)
+    few = bank.subset([30, 2])
+    np.testing.assert_array_equal(few.sizes[0], largest[[30, 2]])

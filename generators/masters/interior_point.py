@@ -82,7 +82,12 @@ def minimize_epigraph(
     ----------
     Mehrotra (1992), "On the implementation of a primal-dual interior point method"; Nocedal & Wright (2006), 16.6.
     """
-    data = (np.ascontiguousarray(part, dtype=float) for part in (hessian, linear, slopes, constants))
-    program = EpigraphProgram(*data, total)
+    program = EpigraphProgram(
+        np.ascontiguousarray(hessian, dtype=float),
+        np.ascontiguousarray(linear, dtype=float),
+        np.ascontiguousarray(slopes, dtype=float),
+        np.ascontiguousarray(constants, dtype=float),
+        total,
+    )
     converged = program.solve(tolerance, max_steps, seconds_left)
     return EpigraphSolution(program.x, program.a, program.nu, converged)

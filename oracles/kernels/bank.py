@@ -125,6 +125,7 @@ class GramBank(KernelBank):
         cross_kernels: CrossKernels,
         *,
         memory_limit: int | None = None,
+        sizes: tuple[Vector, Vector] | None = None,
     ) -> GramBank:
         """Make a bank of halves that are known to be good.
 
@@ -138,6 +139,8 @@ class GramBank(KernelBank):
             Evaluates the kernels at new points.
         memory_limit : int, optional
             As for the class.
+        sizes : tuple of two ndarrays of shape (p,), optional
+            The attribute `sizes` where it is known, rounded up. Default: found by reading the diagonals.
 
         Returns
         -------
@@ -146,6 +149,7 @@ class GramBank(KernelBank):
         """
         bank = cls.__new__(cls)
         bank._take(packed, scales, cross_kernels, memory_limit)
+        bank._sizes = sizes
         return bank
 
     def _take(
@@ -170,6 +174,7 @@ class GramBank(KernelBank):
         self.n_kernels, self.scales = kernels.size, scales
         self._packed, self._kernels = packed, kernels
         self._cross_kernels, self._numbers = cross_kernels, numbers
+        self._sizes: tuple[Vector, Vector] | None = None
         self._pairs = PairRows(packed, kernels) if keeps_pairs else None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -233,6 +238,8 @@ class GramBank(KernelBank):
             self._cross_kernels,
             self._pairs is not None,
         )
+        largest, trace = self.sizes
+        bank._sizes = largest[which], trace[which]
         return bank
 
     def noise(self, n_used: int) -> float:
@@ -273,6 +280,11 @@ class GramBank(KernelBank):
         # The diagonal entries of a half are at i (i + 1) / 2 + i.
         where = np.cumsum(np.arange(1, self.n_points + 1)) - 1
         return np.ascontiguousarray(self._packed[self._kernels[:, None], where].T, dtype=float)
+
+    @cached_property
+    def sizes(self) -> tuple[Vector, Vector]:
+        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
+        return super().sizes if self._sizes is None else self._sizes
 
     def _read_rows(self, rows: Indices, support: Indices, values: Vector, out: Matrix) -> None:
         """Write entries `rows` of every kernel times the vector of these values, shape (r, p)."""

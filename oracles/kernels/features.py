@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oracle_opt.arguments import floats
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank, empty_store
 from oracle_opt.oracles.kernels.feature_build import (
@@ -199,13 +199,19 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     center, spread = raw[:, columns].mean(axis=0), raw[:, columns].std(axis=0)
     Z = (raw[:, columns] - center) / spread
     packed = empty_store((N_WIDTHS + len(DEGREES)) * (Z.shape[1] + 1), Z.shape[0], dtype, memory_limit)
-    widths, scales = _fill(Z, packed)
+    widths, scales, largest = _fill(Z, packed)
     source = FeatureKernels(Z, columns, center, spread, widths, raw.shape[1])
-    return GramBank.from_packed(packed, scales, source, memory_limit=memory_limit)
+    # A diagonal entry is rounded half a dozen times.
+    up = 1.0 + 8.0 * float(np.finfo(packed.dtype).eps)
+    sizes = up * largest, np.full(scales.size, up * (1.0 + EPS * Z.shape[0]))
+    return GramBank.from_packed(packed, scales, source, memory_limit=memory_limit, sizes=sizes)
 
 
-def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector]:
-    """Write the halves of all kernels on standardized points; return widths, shape (d + 1, 10), and scales."""
+def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector, Vector]:
+    """Write the halves of all kernels on standardized points.
+
+    Returned are widths, shape (d + 1, 10), scales, and the largest entries of the diagonals.
+    """
     n, d = Z.shape
     features = np.ascontiguousarray(Z.T)
     per_group, threads = N_WIDTHS + len(DEGREES), thread_count(packed.size)
@@ -223,11 +229,14 @@ def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector]:
     rates = np.ascontiguousarray(-0.5 * np.log2(np.e) / widths**2)
     scales = np.full((d + 1, per_group), 1.0 / n)
     norms = 1.0 + np.vstack([(features * features).sum(axis=0), features * features])
+    largest = scales.copy()
     for degree in DEGREES:
-        scales[:, N_WIDTHS + degree - 1] = 1.0 / (norms**degree).sum(axis=1)
+        powers = norms**degree
+        scales[:, N_WIDTHS + degree - 1] = 1.0 / powers.sum(axis=1)
+        largest[:, N_WIDTHS + degree - 1] = powers.max(axis=1) / powers.sum(axis=1)
     fill_of_pairs(squares, bases, rates[0], scales[0], twins[0], packed[:per_group])
     fill_of_features(features, rates[1:], scales[1:], twins[1:], packed[per_group:], room, threads)
-    return widths, scales.reshape(-1)
+    return widths, scales.reshape(-1), largest.reshape(-1)
 
 
 def _quantiles_of_distances(squares: Vector) -> Vector:

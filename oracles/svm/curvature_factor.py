@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg.blas import dtrsm, dtrsv
+from scipy.linalg.lapack import dpotrf
 
 from oracle_opt.arrays import Matrix
 
@@ -33,14 +34,12 @@ def curvature_factor(K_FF: Matrix, U: Matrix) -> Matrix | None:
     """
     if U.shape[0] == 0:
         return None
-    try:
-        L = cholesky(K_FF, lower=True, check_finite=False)
-    except LinAlgError:
+    # Called directly: the functions of scipy.linalg around these take longer than the work.
+    L, failed = dpotrf(K_FF, lower=1)
+    if failed or L.diagonal().min() ** 2 <= SINGULAR * K_FF.diagonal().max():
         return None
-    if L.diagonal().min() ** 2 <= SINGULAR * K_FF.diagonal().max():
-        return None
-    R: Matrix = solve_triangular(L, U, lower=True, check_finite=False)
-    q = solve_triangular(L, np.ones(U.shape[0]), lower=True, check_finite=False)
+    R: Matrix = dtrsm(1.0, L, U.T, side=1, lower=1, trans_a=1).T
+    q = dtrsv(L, np.ones(U.shape[0]), lower=1)
     q /= np.linalg.norm(q)
     R -= np.outer(q, q @ R)
     return R
