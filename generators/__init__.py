@@ -3,6 +3,7 @@
 from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.choose import choose_generator, explain_choice
 from oracle_opt.generators.ellipsoid import Ellipsoid
+from oracle_opt.generators.face_bundle import FaceBundle
 from oracle_opt.generators.fixed_point import FixedPoint
 from oracle_opt.generators.foreign_solver import ForeignSolver
 from oracle_opt.generators.kelley import Kelley
@@ -23,6 +24,7 @@ __all__ = [
     "SPG",
     "AnalyticCenter",
     "Ellipsoid",
+    "FaceBundle",
     "FixedPoint",
     "ForeignSolver",
     "Kelley",

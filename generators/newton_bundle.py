@@ -111,18 +111,38 @@ class NewtonBundle(QueryPointGenerator):
     def tell(self, cut: Cut) -> Step:
         """Add the cut; step to the level set or to the minimizer of the second-order model."""
         assert isinstance(cut, ObjectiveCut)  # the method takes no feasibility cuts
-        model, before = self._model, self._model.gap
-        better = model.add(cut)
-        best, gap = model.pool.best, model.gap
-        assert best is not None
-        if cut.answer(Curvature) is not None:
+        before = self._model.gap
+        better = self._model.add(cut)
+        self._remember(cut)
+        error = self._error(cut)
+        self._judge(error, before)
+        self._step(cut, error, self._levels)
+        return Step.SERIOUS if better else Step.NULL
+
+    def _remember(self, cut: ObjectiveCut) -> None:
+        """Keep the cut among the latest with curvature, if it has one in all variables."""
+        told = cut.answer(Curvature)
+        if told is not None and told.coordinates is None:
             self._curved = [cut, *self._curved[: self.memory - 1]]
-        error = np.inf if self._predicted is None else abs(cut.upper - self._predicted)
+
+    def _error(self, cut: ObjectiveCut) -> float:
+        """How far the value is from that predicted."""
+        return np.inf if self._predicted is None else abs(cut.upper - self._predicted)
+
+    def _judge(self, error: float, before: float) -> None:
+        """Decide whether Newton steps follow; `before` is the gap before the cut."""
+        gap = self._model.gap
         if self._is_newton:
             self._slow = self._slow + 1 if gap > SLOW * before else 0
             self._phase = self._slow < PATIENCE
         else:
             self._slow, self._phase = 0, error <= self.switch * gap
+
+    def _step(self, cut: ObjectiveCut, error: float, levels: LevelProjection) -> None:
+        """Find the next query point, and what the second-order model says there."""
+        model = self._model
+        best, gap = model.pool.best, model.gap
+        assert best is not None
         root = self._root(best, alone=self._is_newton and error <= TRUSTED * gap)
         newton = None
         if self._phase and root is not None and gap > 0:
@@ -133,11 +153,10 @@ class NewtonBundle(QueryPointGenerator):
                 ):
                     break
         self._is_newton = newton is not None
-        self._point = self._levels.project(cut.point, self.level) if newton is None else newton
+        self._point = levels.project(cut.point, self.level) if newton is None else newton
         if not self._is_newton:
             root = self._root(best, alone=False)
         self._predicted = None if root is None else self._second_order(best, root, self._point)
-        return Step.SERIOUS if better else Step.NULL
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""

@@ -5,6 +5,7 @@ from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.answers.exact_slopes import ExactSlopes
+from oracle_opt.answers.local_model import LocalFunction, LocalMinimum, LocalModel
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.domains import (
@@ -69,6 +70,9 @@ __all__ = [
     "JournalMismatch",
     "JournalWarning",
     "LinearConstraints",
+    "LocalFunction",
+    "LocalMinimum",
+    "LocalModel",
     "Minorant",
     "NonnegativeOrthant",
     "ObjectiveCut",

@@ -9,6 +9,7 @@ import json
 import os
 import warnings
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -142,6 +143,7 @@ class Journal:
         try:
             check_cut(entry.cut, query.point, oracle)
             oracle.resume(entry.cut)
+            entry = replace(entry, cut=oracle.revived(entry.cut))
         except (InvalidCut, KeyError) as problem:
             raise JournalMismatch(
                 f"`journal` {self.path}: answer {number} is none of this oracle: {problem}; use another file"

@@ -58,6 +58,13 @@ class Oracle(ABC):
     def resume(self, cut: Cut) -> None:  # noqa: B027 - as above
         """Take up the warm start that answering `cut` left behind (a journal is being replayed)."""
 
+    def revived(self, cut: Cut) -> Cut:
+        """Return a recorded cut with those answers that a journal cannot hold, such as a `LocalModel`, made anew.
+
+        They must be made of what the cut holds alone, to the last bit as they were. Called after `resume`.
+        """
+        return cut
+
     def __repr__(self) -> str:
         """Class and domain, in one line."""
         return f"{type(self).__name__}(on {shown(getattr(self, 'domain', None))})"

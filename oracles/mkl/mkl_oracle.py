@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
+from oracle_opt.answers.local_model import LocalModel
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import ObjectiveCut, Query
+from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.face_model import FaceData, FaceModel
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
@@ -34,6 +39,9 @@ class MKLOracle(SVMOracle):
     Asked for it, a cut carries the `Curvature` of f, a factor of its Hessian, |free support vectors| x p. It belongs to
     the free set at the b that was found, so a loose solve gives a rough one; where that set changes f has no second
     derivative. None if no support vector is free or the combined kernel is singular on the free ones.
+
+    Or a `LocalModel`: the same maximum over the free support vectors alone, the other dual variables as they are. It
+    lies below f, is f where those stay, and its minimum over the weights is found without a machine on all points.
 
     With the squared hinge the machine's kernel is ``sum_k w_k K_k + I / (2 * C)``: no w_k stands before the ridge, it
     moves the cut's value and lower bound alone. With `OneClass` all values are at most 0, and large kernels make them
@@ -115,7 +123,7 @@ class MKLOracle(SVMOracle):
     -1.0 [-1. -2.] -2.0
     """
 
-    gives = frozenset({Curvature})
+    gives = frozenset({Curvature, LocalModel})
     bank: KernelBank
 
     def __init__(
@@ -140,7 +148,7 @@ class MKLOracle(SVMOracle):
         ----------
         query : Query
             A point of the simplex; its `accuracy`, if any, is the relative gap asked of the machine; its `wishes`,
-            whether the `Curvature` of f is wanted.
+            whether the `Curvature` of f and a `LocalModel` are wanted.
 
         Returns
         -------
@@ -161,15 +169,28 @@ class MKLOracle(SVMOracle):
         S, error = self._machine.forms(svm.signed_dual)
         constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, error)
         value = minorant_at(point, constant, F)
+        answers: tuple[Answer, ...] = self._curvature(point, svm.signed_dual) if Curvature in query.wishes else ()
+        extras = {**self._extras(svm), "quadratic_forms": S, **self._machine.extras()}
+        if LocalModel in query.wishes:
+            answers += (self._local_model(svm.signed_dual, S, error),)
+            extras["forms_error"] = np.array(error)
         return ObjectiveCut(
             point=point,
             value=value,
             subgradient=-0.5 * F,
             error=error_above(value, svm.primal_objective),
             lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
-            answers=self._curvature(point, svm.signed_dual) if Curvature in query.wishes else (),
-            extras={**self._extras(svm), "quadratic_forms": S, **self._machine.extras()},
+            answers=answers,
+            extras=extras,
         )
+
+    def revived(self, cut: Cut) -> Cut:
+        """Make the local model of a recorded cut anew, of its dual variables and quadratic forms."""
+        if not (isinstance(cut, ObjectiveCut) and cut.answer(LocalModel)):
+            return cut
+        b, S, error = (np.asarray(cut.extras[name]) for name in ("signed_dual", "quadratic_forms", "forms_error"))
+        others = tuple(one for one in cut.answers if type(one) is not LocalModel)
+        return replace(cut, answers=(*others, self._local_model(b, S, (float(error[0]), float(error[1])))))
 
     def _curvature(self, point: Vector, b: Vector) -> tuple[Curvature, ...]:
         """Second derivatives at the point whose machine has the solution b, if f has them there."""
@@ -177,3 +198,7 @@ class MKLOracle(SVMOracle):
         block = self._machine.block(point, free)
         factor = None if block is None else curvature_factor(block, self._machine.rows(free, b))
         return () if factor is None else (Curvature(factor),)
+
+    def _local_model(self, b: Vector, S: Vector, error: tuple[float, float]) -> LocalModel:
+        """The face model about dual variables with these quadratic forms."""
+        return LocalModel(FaceModel.of_free_points(FaceData(self.bank, self._dual, b, S, error)))

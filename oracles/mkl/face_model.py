@@ -1,0 +1,297 @@
+"""The face model: l1 multiple kernel learning in which most dual variables of the support vector machine stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum, inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.answers.local_model import LocalFunction, LocalMinimum
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.cuts import ObjectiveCut, Query
+from oracle_opt.domains import Simplex
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.kernels.base import Indices, KernelBank
+from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
+from oracle_opt.oracles.mkl.minorant import minorant_at, proven
+from oracle_opt.oracles.svm.box_dual import BoxDual
+
+# Bytes that the chosen kernels on the free points may take; a larger face is left alone.
+MOST_BYTES = 1 << 28
+HALVINGS = 60  # bisections of the bias
+
+
+@dataclass(frozen=True, eq=False)
+class FaceData:
+    """What the face models of one machine share: the kernels, the dual, and the point of the cut they belong to.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    dual : BoxDual
+        The machine's dual without its kernel.
+    b : ndarray of shape (n,)
+        The signed dual variables of the cut.
+    forms : ndarray of shape (p,)
+        S, their quadratic forms as computed.
+    forms_error : tuple of float
+        How wrong those may be: as of `KernelBank.form_error`.
+    """
+
+    bank: KernelBank
+    dual: BoxDual
+    b: Vector
+    forms: Vector
+    forms_error: tuple[float, float]
+
+    def decision_values(self, w: Vector, b: Vector) -> Vector:
+        """``sum_k w_k K_k @ b``, ndarray of shape (n,)."""
+        return self.bank.combine(w) @ b
+
+
+@dataclass(frozen=True, eq=False)
+class _FaceMinimum(LocalMinimum):
+    """A local minimum that remembers its dual variables."""
+
+    b: Vector
+
+
+class FaceModel(LocalFunction):
+    """``f_T(w) = max over b of L(b) - 1/2 sum_k w_k S_k(b)``, b as it is outside T: below f, whose maximum is over all b.
+
+    T holds the free support vectors of the cut, so f_T is f where the others stay at their bounds. With
+    ``b = b' + d``, b' those of the cut, ``S_k(b) = S_k(b') + 2 U_k @ d + d @ K_k @ d`` with ``U = (K_k @ b')_k`` on T:
+    all of it is of the size of T. Where the loss has a kink at 0, a variable stays on its side of it.
+
+    Parameters
+    ----------
+    data : FaceData
+        The cut's.
+    points : ndarray of int, shape (t,)
+        T, in increasing order.
+    signs : ndarray of shape (t,)
+        Side of the kink of each, -1 or 1; 0 where there is none.
+    """
+
+    def __init__(self, data: FaceData, points: Indices, signs: Vector) -> None:
+        self.data, self.points, self.signs = data, points, signs
+        self._kept: Indices = np.zeros(0, dtype=np.intp)
+        self._tensor: Matrix = np.zeros((0, points.size, points.size))
+
+    @classmethod
+    def of_free_points(cls, data: FaceData) -> FaceModel:
+        """The model that lets the free support vectors of the cut move."""
+        points = data.dual.free(data.b)
+        return cls(data, points, _signs(data, points, data.b[points]))
+
+    def __repr__(self) -> str:
+        return f"FaceModel({self.points.size} of {self.data.b.size} points)"
+
+    def joined(self, other: LocalFunction) -> FaceModel:
+        """Return the model that lets the points of both move, about the cut of this one."""
+        assert isinstance(other, FaceModel)  # of the same oracle
+        new = np.setdiff1d(other.points, self.points)
+        return self if not new.size else self._with(new, _signs(self.data, new, other.data.b[new]))
+
+    def on(self, coordinates: NDArray[np.intp]) -> FaceOracle:
+        """Return f_T as an oracle in the weights of some kernels."""
+        return FaceOracle(self, coordinates)
+
+    def minimize(self, coordinates: NDArray[np.intp], point: Vector, accuracy: float) -> _FaceMinimum | None:
+        """Minimize f_T in the weights of some kernels; see `LocalFunction.minimize`."""
+        if self.points.size < 2 or not coordinates.size or not self._fits(coordinates):
+            return None
+        ridge, linear = self._ridge, self._linear
+        old, kernels = self.data.b[self.points], self.kernels(coordinates)
+        lower, upper = self.box
+        problem = FaceProblem(
+            linear - ridge * old,
+            ridge,
+            lower - old,
+            upper - old,
+            kernels,
+            np.ascontiguousarray(self.products[:, coordinates]),
+            self.data.forms[coordinates],
+        )
+        solved = minimize_face(problem, point[coordinates], accuracy)
+        if solved is None:
+            return None
+        d, weights, steps = solved
+        w = np.zeros(self.data.bank.n_kernels)
+        w[coordinates] = np.where(weights > 1e-9 * weights.max(), weights, 0.0)
+        w /= w.sum()
+        b = self.whole(old + d)
+        return _FaceMinimum(w, self.cut(w, b), steps, b)
+
+    def predict(self, minimum: LocalMinimum) -> tuple[float, FaceModel | None]:
+        """Primal value at the weights and dual variables of a minimum, and the model with the worst violators.
+
+        For any bias, ``1/2 b @ K @ b + bias * total + sum_i max over x_i of (l_i - (K b)_i - bias) x_i - eps |x_i| -
+        r_i x_i**2 / 2`` is at least f. Its excess over the dual value is a sum over the points, and those outside T of
+        the largest parts, as many as T has, join it.
+        """
+        assert isinstance(minimum, _FaceMinimum)  # of this model
+        dual, b = self.data.dual, minimum.b
+        values = self.data.decision_values(minimum.point, b)
+        slope = dual.linear - values
+        bias = _best_bias(dual, slope)
+        best, at = _separate(dual, slope - bias)
+        own = (slope - bias) * b - dual.epsilon * np.abs(b)
+        if dual.ridge is not None:
+            own -= 0.5 * dual.ridge * b * b
+        value = 0.5 * float(b @ values) + bias * dual.total + float(best.sum())
+        excess = best - own
+        excess[self.points] = 0.0
+        most = max(10, self.points.size)
+        worst = np.argsort(-excess)[:most]
+        worst = np.sort(worst[excess[worst] > 1e-9 * abs(value) / b.size])
+        return value, self._with(worst, _signs(self.data, worst, at[worst])) if worst.size else None
+
+    def cut(self, w: Vector, b: Vector) -> ObjectiveCut:
+        """The cut of f by dual variables that differ from those of the model's cut on T alone; proven as theirs is."""
+        data, bank = self.data, self.data.bank
+        d = b - data.b
+        S = data.forms + 2.0 * (d[self.points] @ self.products) + bank.quadratic_forms(d)
+        # the error of the forms before, of the two terms, and of adding the three
+        errors = np.array([data.forms_error, bank.form_error(d, data.b), bank.form_error(d, d)])
+        added = np.array([bank.form_error(data.b, data.b), *errors[1:]]) / 64
+        of_largest, of_trace = errors.T @ [1.0, 2.0, 1.0] + added.T @ [1.0, 2.0, 1.0]
+        imbalance = (1.0 + 2.0 * EPS) * abs(fsum([*b.tolist(), -data.dual.total]))
+        constant, F = proven(bank, data.dual, b, imbalance, S, (float(of_largest), float(of_trace)))
+        return ObjectiveCut(
+            point=w,
+            value=minorant_at(w, constant, F),
+            subgradient=-0.5 * F,
+            error=inf,
+            lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
+        )
+
+    def whole(self, at: Vector) -> Vector:
+        """All dual variables, exactly in the box and of the right sum up to rounding, with about these values on T."""
+        b = self.data.b.copy()
+        lower, upper = self.box
+        at = np.clip(at, lower, upper)
+        for _ in range(3):
+            b[self.points] = at
+            excess = fsum([*b.tolist(), -self.data.dual.total])
+            room = at - lower if excess > 0 else upper - at
+            if excess == 0.0 or not room.sum() > abs(excess):
+                break
+            at = np.clip(at - excess * (room / room.sum()), lower, upper)
+        return b
+
+    def kernels(self, coordinates: Indices) -> Matrix:
+        """Some kernels on T, ndarray of shape (k, t, t); those asked for last are kept."""
+        new = np.setdiff1d(coordinates, self._kept)
+        if new.size:
+            entries = self.data.bank.subset(new).entries(self.points, self.points)
+            self._tensor = np.concatenate([self._tensor, np.moveaxis(entries, 2, 0)])
+            self._kept = np.r_[self._kept, new]
+        order = np.argsort(self._kept)
+        places = order[np.searchsorted(self._kept, coordinates, sorter=order)]
+        if np.array_equal(places, np.arange(self._kept.size)):
+            return self._tensor
+        chosen: Matrix = self._tensor[places]
+        return chosen
+
+    @cached_property
+    def products(self) -> Matrix:
+        """U: entry (i, k) is that of ``K_k @ b`` in the i-th point of T, b those of the cut; ndarray of shape (t, p)."""
+        return self.data.bank.row_products(self.points, self.data.b)
+
+    @cached_property
+    def box(self) -> tuple[Vector, Vector]:
+        """Bounds of the variables of T, cut at the kink."""
+        dual, T = self.data.dual, self.points
+        lower, upper = dual.lower[T], dual.upper[T]
+        return np.where(self.signs > 0, np.maximum(lower, 0.0), lower), np.where(
+            self.signs < 0, np.minimum(upper, 0.0), upper
+        )
+
+    @property
+    def _linear(self) -> Vector:
+        """Slope of L without the ridge on T, on these sides of the kink."""
+        slope: Vector = self.data.dual.linear[self.points] - self.data.dual.epsilon * self.signs
+        return slope
+
+    @property
+    def _ridge(self) -> Vector:
+        ridge = self.data.dual.ridge
+        return np.zeros(self.points.size) if ridge is None else ridge[self.points]
+
+    def _fits(self, coordinates: Indices) -> bool:
+        return 8 * self.points.size**2 * coordinates.size <= MOST_BYTES
+
+    def _with(self, new: Indices, signs: Vector) -> FaceModel:
+        """The model in which more points move."""
+        points, signs = np.r_[self.points, new], np.r_[self.signs, signs]
+        order = np.argsort(points)
+        return FaceModel(self.data, points[order], signs[order])
+
+
+class FaceOracle(Oracle):
+    """A face model as an oracle in the weights of some kernels: a support vector machine on the points of T.
+
+    Parameters
+    ----------
+    face : FaceModel
+    coordinates : ndarray of int, shape (k,)
+        Which kernels.
+    """
+
+    stateless = True
+
+    def __init__(self, face: FaceModel, coordinates: Indices) -> None:
+        self.face, self.coordinates = face, coordinates
+        self.domain = Simplex(coordinates.size)
+
+    def query(self, query: Query) -> ObjectiveCut:
+        """Solve the machine on T."""
+        face, data, w = self.face, self.face.data, query.point
+        T, old = face.points, data.b[face.points]
+        kernels, U = face.kernels(self.coordinates), face.products[:, self.coordinates]
+        K = np.tensordot(w, kernels, 1)
+        # about b = 0 on T, the rest as it is: linear - (K b)_T without T's own part
+        linear = face._linear - U @ w + K @ old
+        lower, upper = face.box
+        dual = BoxDual(linear, lower, upper, total=fsum([data.dual.total, *(-data.b).tolist(), *old.tolist()]))
+        solved = dual.solve(K + np.diag(face._ridge), start=old, accuracy=1e-10)
+        b = face.whole(solved.signed_dual)
+        d = b[T] - old
+        S = data.forms[self.coordinates] + d @ (2.0 * U + (kernels @ d).T)
+        value = data.dual.value(b) - 0.5 * float(w @ S)
+        return ObjectiveCut(w, value, -0.5 * S, error=max(solved.gap, 0.0))
+
+
+def _signs(data: FaceData, points: Indices, at: Vector) -> Vector:
+    """Sides of the kink, if there is one: where the variables are, or, for those at 0, where others are."""
+    if data.dual.epsilon == 0:
+        return np.zeros(points.size)
+    own = data.b[points]
+    return np.sign(np.where(own != 0, own, at))
+
+
+def _separate(dual: BoxDual, slope: Vector) -> tuple[Vector, Vector]:
+    """Largest value of ``slope_i x - epsilon |x| - ridge_i x**2 / 2`` in the box for each i, and where."""
+    past = np.sign(slope) * np.maximum(np.abs(slope) - dual.epsilon, 0.0)
+    end = np.where(past > 0, dual.upper, np.where(past < 0, dual.lower, 0.0))
+    if dual.ridge is None:
+        return past * end, end
+    at = np.clip(past / dual.ridge, dual.lower, dual.upper)
+    return past * at - 0.5 * dual.ridge * at * at, at
+
+
+def _best_bias(dual: BoxDual, slope: Vector) -> float:
+    """The bias for which ``bias * total + sum(_separate(slope - bias))`` is least: where the maximizers add up to total."""
+    low, high = float(slope.min()) - dual.epsilon, float(slope.max()) + dual.epsilon
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if float(_separate(dual, slope - middle)[1].sum()) > dual.total:
+            low = middle
+        else:
+            high = middle
+    return high
