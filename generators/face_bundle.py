@@ -22,17 +22,67 @@ from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.newton_bundle import NewtonBundle
 
-JOINED = 3
-INNER = 0.0002  # share of the gap to which a local model is minimized ...
-FINEST = 1e-10  # ... but no finer than this share of the value
-PRICINGS = 4  # rounds of coordinates that join
-STEEPEST = 8  # coordinates of least slope that are looked at from the beginning
-JOIN = 15  # coordinates that join at a time
-EXCESS = 0.1  # share of the gap by which the slope of a coordinate has to be better than all that are there
+# A local model is minimized to this share of the gap, but no finer than that of the value. Where the function falls by
+# orders of magnitude in one step, most of the gap is error of the bound, so the share is small.
+INNER, FINEST = 2e-4, 1e-10
+JOINED = 3  # the last cuts whose free variables may move, too
+STEEPEST = 8  # coordinates of least slope that a local model knows from the beginning
+PRICINGS, JOINING = 4, 15  # rounds of coordinates that join it, and how many at a time
+EXCESS = 0.1  # share of the gap by which their slope has to be less than all others
 
 
 class FaceBundle(NewtonBundle):
-    """x"""
+    """Minimize a local model of the oracle between two calls: for functions that cost more than all masters.
+
+    An oracle that gives a `LocalModel` hands over a convex function g below f that is f near the point and cheap: for
+    multiple kernel learning, the support vector machine in which the bounded variables stay. After each call
+
+    1. g of the best point is minimized over the coordinates that matter. One cut of f comes out, valid whatever the
+       minimum is worth, and joins the proof of the lower bound.
+    2. The oracle estimates f at the minimizer from above, without a call. If that is below the best value by `promise`
+       times the gap, the minimizer is the next query point: f is at most the estimate there, so the step is serious.
+    3. If not, g is made larger where it differs from f most at the minimizer, and it starts over, `rounds` times.
+    4. If there is no promise then either, or the last one was not kept, a step as of `NewtonBundle` follows.
+
+    Parameters
+    ----------
+    promise : float
+        Share of the gap, default 0.5.
+    rounds : int
+        How often the local model is enlarged between two calls, default 2; 0: never. More of them leave fewer calls.
+    switch, memory, level, max_cuts
+        As for `NewtonBundle`.
+
+    Notes
+    -----
+    *What it costs.* Steps of the inner problems are counted: `Result` shows them beside the calls, as column
+    `inner_steps` of the history. On small problems they take longer than the calls they save; docs/how_to_choose.md
+    says from where it pays.
+
+    *Coordinates.* The local model is minimized over those of the linear program's minimizer, those that are large at
+    the best point and those of least slope; others join by the slopes of its cut, on which all coordinates are.
+
+    *Two models.* The cuts of local models tell of the curvature of f, and a model with curvature would count it twice:
+    they are kept for the bound and for level steps, and Newton steps know the cuts of the oracle alone.
+
+    *Bound.* Every cut is a proven minorant of f, so no claim of a local model can falsify the bound.
+
+    References
+    ----------
+    Lemarechal, Nemirovskii & Nesterov (1995), "New variants of bundle methods", for level steps; Joachims (1999),
+    "Making large-scale SVM learning practical", for machines in which most variables stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import FaceBundle
+    >>> from oracle_opt.oracles import MKLOracle, uci_bank
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> result = minimize(MKLOracle(uci_bank(X), np.sign(X[:, 0] * X[:, 1])), FaceBundle())
+    >>> result.success, result.n_calls <= 6, int(result.history.inner_steps.sum()) > 0
+    (True, True, True)
+    """
 
     takes = frozenset({Curvature})
     needs = frozenset({LocalModel})
@@ -53,92 +103,95 @@ class FaceBundle(NewtonBundle):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
         super().reset(domain, point)
-        self._proof = CuttingPlaneModel(domain, self.max_cuts)
+        self._proof = CuttingPlaneModel(domain, self.max_cuts)  # its cuts are those of the oracle and of local models
         self._levels = LevelProjection(self._proof)
-        self._is_face = False
-        self.n_inner = 0
-        self.log = []; self._lasts = []
+        self._locals: list[LocalFunction] = []  # those of the last cuts, newest first
+        self._is_promised = False
+        self._n_inner = 0
 
     def ask(self) -> Query:
         """Return the next query point, with the wish for a local model and for curvature."""
         return Query(self._point, wishes=frozenset({Curvature, LocalModel}))
 
     def tell(self, cut: Cut) -> Step:
-        """Add the cut, minimize the local model; step to its minimizer, or as `NewtonBundle` does."""
+        """Add the cut, minimize the local model; step to its minimizer or as `NewtonBundle` does."""
         assert isinstance(cut, ObjectiveCut)  # the method takes no feasibility cuts
         before = self._model.gap
         better = self._model.add(cut)
         self._proof.add(cut)
         self._remember(cut)
         error = self._error(cut)
-        if not self._is_face:
+        if not self._is_promised:
             self._judge(error, before)
+        broken = self._is_promised and not better
         promised = self._promised(cut)
-        self._is_face = promised is not None
-        if promised is None:
+        self._is_promised = not (promised is None or broken or np.array_equal(promised, cut.point))
+        if promised is None or not self._is_promised:
             self._step(cut, error, self._levels)
         else:
-            best = self._model.pool.best
-            root = self._root(best, alone=False)
             self._point = promised
-            self._predicted = None if root is None else self._second_order(best, root, promised)
-        self.log.append(("face" if self._is_face else "newton" if self._is_newton else "level", self.n_inner, self._proof.gap/abs(cut.value)))
+            self._predict()
         return Step.SERIOUS if better else Step.NULL
 
     def minorant(self) -> Minorant | None:
-        """Return the combination of cuts, local ones among them, by the linear program's multipliers."""
+        """Return the combination of cuts, those of local models among them, by the linear program's multipliers."""
         return self._proof.minorant
 
+    def inner_steps(self) -> int:
+        """Return the steps of the minimizations of local models."""
+        return self._n_inner
+
     def _promised(self, cut: ObjectiveCut) -> Vector | None:
-        """The minimizer of the local model if its predicted value is a serious step."""
-        best, proof = self._proof.pool.best, self._proof
+        """The minimizer of the local model, or of a larger one, if a serious step is promised there."""
+        proof = self._proof
         local = self._local(cut)
         for _ in range(self.rounds + 1):
-            if local is None or not proof.gap > proof.resolution:
-                break
-            minimum = self._minimum(local, best)
-            if minimum is None:
-                break
+            minimum = None if local is None or not proof.gap > proof.resolution else self._minimum(local)
+            if local is None or minimum is None:
+                return None
             predicted, local = local.predict(minimum)
             if predicted <= proof.pool.upper - self.promise * proof.gap:
                 return minimum.point
         return None
 
     def _local(self, cut: ObjectiveCut) -> LocalFunction | None:
-        """The local model at the best point, in which moves what moves at the last one, too."""
+        """The local model of the best point, in which may move what may in those of the last cuts."""
         best = self._proof.pool.best
-        self._lasts = [cut, *self._lasts][:JOINED]
-        told = best.answer(LocalModel)
-        if told is None or told.function is None:
-            return None
-        f = told.function
-        for c in self._lasts:
-            if c is not best: f = f.joined(c.answer(LocalModel).function)
-        return f
+        assert best is not None
+        new, local = (
+            None if told is None else told.function for told in (one.answer(LocalModel) for one in (cut, best))
+        )
+        if new is not None:
+            self._locals = [new, *self._locals[: JOINED - 1]]
+        if local is not None:
+            for other in self._locals:
+                local = local.joined(other)
+        return local
 
-    def _minimum(self, local: LocalFunction, best: ObjectiveCut) -> LocalMinimum | None:
+    def _minimum(self, local: LocalFunction) -> LocalMinimum | None:
         """Minimize a local model over the coordinates that matter; its cuts join the proof."""
-        proof = self._proof
-        slopes = best.subgradient
-        active = proof.minimum.point > 1e-9
-        active |= best.point > 1e-2 * best.point.max()
-        active[np.argsort(slopes)[:STEEPEST]] = True
-        found = None
+        proof, found = self._proof, None
+        best = proof.pool.best
+        assert best is not None
+        assert proof.minimum is not None
+        weights, upper = self._blocks.weights(best.point), abs(proof.pool.upper)
+        active = (self._blocks.weights(proof.minimum.point) > 1e-9 * self._blocks.radius) | (
+            weights > 1e-2 * weights.max()
+        )
+        active[np.argsort(self._blocks.slopes(best.subgradient))[:STEEPEST]] = True
         for _ in range(PRICINGS):
-            gap = min(proof.gap, abs(proof.pool.upper))
-            accuracy = max(INNER * gap, FINEST * abs(proof.pool.upper))
-            coordinates = np.flatnonzero(active)
+            coordinates, accuracy = np.flatnonzero(active), max(INNER * min(proof.gap, upper), FINEST * upper)
             minimum = local.minimize(coordinates, best.point, accuracy)
             if minimum is None:
-                return found
-            found = minimum
-            self.n_inner += minimum.n_steps
-            slopes = minimum.cut.subgradient
-            proof.add(minimum.cut)
-            least = slopes[coordinates].min()
-            order = np.argsort(slopes)[:JOIN]
-            wanted = order[~active[order] & (slopes[order] < least - EXCESS * gap * 1.0)]
-            if not len(wanted):
                 break
-            active[wanted] = True
+            found = minimum
+            self._n_inner += minimum.n_steps
+            proof.add(minimum.cut)
+            slopes = self._blocks.slopes(minimum.cut.subgradient)
+            steep = np.argsort(slopes)[:JOINING]
+            limit = slopes[coordinates].min() - EXCESS * min(proof.gap, upper) / self._blocks.radius
+            joining = steep[~active[steep] & (slopes[steep] < limit)]
+            if not joining.size:
+                break
+            active[joining] = True
         return found

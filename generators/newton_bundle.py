@@ -121,8 +121,7 @@ class NewtonBundle(QueryPointGenerator):
 
     def _remember(self, cut: ObjectiveCut) -> None:
         """Keep the cut among the latest with curvature, if it has one in all variables."""
-        told = cut.answer(Curvature)
-        if told is not None and told.coordinates is None:
+        if _whole_curvature(cut) is not None:
             self._curved = [cut, *self._curved[: self.memory - 1]]
 
     def _error(self, cut: ObjectiveCut) -> float:
@@ -154,8 +153,13 @@ class NewtonBundle(QueryPointGenerator):
                     break
         self._is_newton = newton is not None
         self._point = levels.project(cut.point, self.level) if newton is None else newton
-        if not self._is_newton:
-            root = self._root(best, alone=False)
+        self._predict(root if self._is_newton else None)
+
+    def _predict(self, root: Matrix | None = None) -> None:
+        """Remember the value of the second-order model at the next query point, by default of the mean curvature."""
+        best = self._model.pool.best
+        assert best is not None
+        root = self._root(best, alone=False) if root is None else root
         self._predicted = None if root is None else self._second_order(best, root, self._point)
 
     def minorant(self) -> Minorant | None:
@@ -165,10 +169,10 @@ class NewtonBundle(QueryPointGenerator):
     def _root(self, best: ObjectiveCut, alone: bool) -> Matrix | None:
         """Factor of the Hessian of the best point alone, or of the mean with the last others; `None` if unknown."""
         curved = [cut for cut in self._curved if cut is not best]
-        if best.answer(Curvature) is not None:
+        if _whole_curvature(best) is not None:
             curved = [best, *curved]
-        answers = [cut.answer(Curvature) for cut in curved[: 1 if alone else self.memory]]
-        factors = [answer.factor for answer in answers if answer is not None]
+        told = [_whole_curvature(cut) for cut in curved[: 1 if alone else self.memory]]
+        factors = [factor for factor in told if factor is not None]
         return np.vstack(factors) / np.sqrt(len(factors)) if factors else None
 
     def _second_order(self, best: ObjectiveCut, root: Matrix, point: Vector) -> float:
@@ -207,3 +211,9 @@ class NewtonBundle(QueryPointGenerator):
         weights[chosen] = solved.x
         weights[weights < 1e-9 * weights.max()] = 0.0
         return blocks.point(weights * (blocks.radius / weights.sum()))
+
+
+def _whole_curvature(cut: ObjectiveCut) -> Matrix | None:
+    """The factor of a cut's Hessian; `None` where the oracle told none, or that of some variables alone."""
+    told = cut.answer(Curvature)
+    return None if told is None or told.coordinates is not None else told.factor

@@ -52,7 +52,8 @@ def compare(
         str | None,
         typer.Option(
             help="Names with commas between (see `oracle-opt generators`), or module:name.",
-            show_default="all but spectral-bundle, ellipsoid, mirror-descent, projected-gradient, quasi-newton, lbfgs",
+            show_default="all but face-bundle, spectral-bundle, ellipsoid, mirror-descent, projected-gradient, "
+            "quasi-newton, lbfgs",
         ),
     ] = None,
     rtol: Annotated[float, typer.Option(help="Relative gap at which a run has converged.")] = 5e-3,

@@ -111,6 +111,8 @@ class ObjectiveCut:
         if not self.error:
             return self.value
         total = self.value + self.error
+        if total == inf:
+            return inf
         # what rounding took off the sum, exactly (Knuth's two-sum)
         shadow = total - self.value
         lost = (self.value - (total - shadow)) + (self.error - shadow)

@@ -171,7 +171,8 @@ def minimize(
                     step, minorant, weight, end = _told(generator, cut, ends, bounds)
                     generator_seconds += perf_counter() - clock
                     bounds.update(cut, minorant, weight)
-                    record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds)
+                    inner = generator.inner_steps()
+                    record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds, inner)
                     show(record)
                     stop = callback is not None and callback(record) is True
                     status = _verdict(bounds, cut, oracle, rtol, atol, gtol) or (Status.STOPPED if stop else end)

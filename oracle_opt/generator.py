@@ -81,6 +81,14 @@ class QueryPointGenerator(ABC):
         """Weight of the last cut in the averaged certificate; 0 leaves it out."""
         return 0.0
 
+    def inner_steps(self) -> int:
+        """Return how many steps on inner problems the method has taken since `reset`, beside its own masters.
+
+        For methods that spare calls by work on a model of the oracle's making: its size grows with the data as that of
+        a call does, so a count of calls alone would not tell what a run costs.
+        """
+        return 0
+
     def refusal(self, domain: Domain) -> str | None:
         """Say in a few words why this method cannot serve the domain; `None` if it can."""
         return None

@@ -54,6 +54,8 @@ class History:
         Each of the four lower bounds, best so far.
     oracle_seconds, generator_seconds : ndarray of float
         Seconds this call took in the oracle and in the generator.
+    inner_steps : ndarray of int
+        Steps on inner problems that the generator took after this call, see `QueryPointGenerator.inner_steps`.
     cuts : tuple of cuts
         The cuts, with ``keep_cuts=True``.
     """
@@ -71,6 +73,7 @@ class History:
     average_bound: Vector
     oracle_seconds: Vector
     generator_seconds: Vector
+    inner_steps: NDArray[np.int64]
     cuts: tuple[Cut, ...] = ()
 
     def __len__(self) -> int:
@@ -122,7 +125,7 @@ class HistoryRecorder:
         self._rows: list[tuple[Any, ...]] = []
         self._cuts: list[Cut] = []
         self._keep_cuts = keep_cuts
-        self.n_serious = 0
+        self.n_serious = self.n_inner = 0
         self.oracle_seconds = 0.0
         self.generator_seconds = 0.0
 
@@ -131,8 +134,8 @@ class HistoryRecorder:
         """Calls recorded so far."""
         return len(self._rows)
 
-    def append(self, cut: Cut, step: Step, bounds: BoundTracker, oracle: float, generator: float) -> Record:
-        """Add one call's row; the seconds are those of this call."""
+    def append(self, cut: Cut, step: Step, bounds: BoundTracker, oracle: float, generator: float, inner: int) -> Record:
+        """Add one call's row; the seconds are those of this call, the inner steps those since the beginning."""
         self.n_serious += step is Step.SERIOUS
         self.oracle_seconds += oracle
         self.generator_seconds += generator
@@ -141,14 +144,18 @@ class HistoryRecorder:
         value, error = (np.nan, np.nan) if isinstance(cut, FeasibilityCut) else (cut.value, cut.error)
         call, upper, lower, source = len(self._rows) + 1, bounds.upper, bounds.lower, bounds.source
         self._rows.append(
-            (call, step.value, value, error, upper, lower, source.value, *bounds.proofs.values(), oracle, generator)
+            (
+                *(call, step.value, value, error, upper, lower, source.value),
+                *(*bounds.proofs.values(), oracle, generator, inner - self.n_inner),
+            )
         )
+        self.n_inner = inner
         return Record(call, step, cut, upper, lower, bounds.relative_gap, source, bounds.proofs[BoundSource.CUT])
 
     def freeze(self) -> History:
         """Make the arrays."""
         columns = list(zip(*self._rows, strict=True)) if self._rows else [()] * len(COLUMNS)
-        kinds = {"call": np.int64, "step": np.str_, "bound_source": np.str_}
+        kinds = {"call": np.int64, "inner_steps": np.int64, "step": np.str_, "bound_source": np.str_}
         arrays: dict[str, Any] = {
             name: np.array(column, dtype=kinds.get(name, np.float64))
             for name, column in zip(COLUMNS, columns, strict=True)

@@ -139,6 +139,7 @@ class Result:
     def _lines(self) -> dict[str, str]:
         """What to print, by name."""
         extras = {} if self.cut is None else self.cut.extras
+        inner = self.history.inner_steps.sum()
         return {
             "status": self.status.name,
             "message": self.message,
@@ -148,6 +149,7 @@ class Result:
             "gap": f"{self.gap:.3g}",
             "relative gap": f"{self.relative_gap:.3g}",
             "oracle calls": f"{self.n_calls}, of which {self.n_serious} were serious steps",
+            **({"inner steps": f"{inner}, on problems that the oracle hands over"} if inner else {}),
             "seconds": f"{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator",
             "point": "none seen" if self.point is None else _point_in_words(self.point),
             "extras": ", ".join(map(str, extras)) or "none",

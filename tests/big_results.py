@@ -47,6 +47,7 @@ def big_results(instances: int, seeds: int, generators: int, calls: int, seed: i
                 "oracle_seconds": history["oracle_seconds"].sum(),
                 "processor_seconds": history["oracle_seconds"].sum(),
                 "generator_seconds": history["generator_seconds"].sum(),
+                "inner_steps": 0,
                 "seconds": history["oracle_seconds"].sum() + history["generator_seconds"].sum(),
                 "start_value": upper[0],
                 "upper_bound": last["upper_bound"],

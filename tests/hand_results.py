@@ -63,6 +63,7 @@ def hand_results(
             "n_calls": n,
             "oracle_seconds": float(frame["oracle_seconds"].sum()),
             "generator_seconds": float(frame["generator_seconds"].sum()),
+            "inner_steps": 0,
             "seconds": 2.0 * n,
             "processor_seconds": 2.0 * n,
             "start_value": float(up[0]) if n else np.nan,

@@ -24,6 +24,9 @@ class Counted(Oracle):
     def resume(self, cut):
         self.inner.resume(cut)
 
+    def revived(self, cut):
+        return self.inner.revived(cut)
+
     def identity(self):
         return self.inner.identity()
 

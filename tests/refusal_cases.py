@@ -153,6 +153,7 @@ CASES = {
     "LevelSet": Case(G.LevelSet, takes={"entropic": "none bool", "adaptive": FLAG, "tune_accuracy": FLAG}),
     "MirrorDescent": Case(G.MirrorDescent, takes={"scale": NUMBER}),
     "NewtonBundle": Case(G.NewtonBundle),
+    "FaceBundle": Case(G.FaceBundle),
     "ProjectedGradient": Case(G.ProjectedGradient, takes={"accuracy": "none number"}),
     "ProximalBundle": Case(G.ProximalBundle, takes={"proximal": "none number"}),
     "QuasiNewton": Case(G.QuasiNewton, takes={"shrinkage": NUMBER, "spread": NUMBER}),

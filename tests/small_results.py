@@ -61,6 +61,7 @@ def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Re
                         "n_calls": result.n_calls,
                         "oracle_seconds": result.oracle_seconds,
                         "generator_seconds": result.generator_seconds,
+                        "inner_steps": 0,
                         "seconds": 1.1 * (result.oracle_seconds + result.generator_seconds),
                         "processor_seconds": result.oracle_seconds + result.generator_seconds,
                         "start_value": float(history["value"].iloc[0]),

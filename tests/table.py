@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracle_opt import (
+    Answer,
     Box,
     Domain,
     Eigenpairs,
     FeasibilityCut,
     FreeSpace,
+    LocalModel,
     NonnegativeOrthant,
     Oracle,
     Polyhedron,
@@ -28,6 +30,7 @@ from oracle_opt.generators import (
     SPG,
     AnalyticCenter,
     Ellipsoid,
+    FaceBundle,
     FixedPoint,
     Kelley,
     LevelSet,
@@ -56,7 +59,7 @@ class Entry:
     reaches: tuple[tuple[str, float, int], ...] = ()
     needs: tuple[str | type[Domain], ...] = ()
     takes_feasibility_cuts: bool = True
-    needs_eigenpairs: bool = False
+    needs_answer: type[Answer] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -65,8 +68,8 @@ class Entry:
         """Words that the driver must refuse an oracle with; `None` where it must run."""
         if FeasibilityCut in oracle.gives and not self.takes_feasibility_cuts:
             return "it takes no feasibility cuts, and this oracle gives them"
-        if self.needs_eigenpairs and Eigenpairs not in oracle.gives:
-            return "it needs eigenvectors of a largest eigenvalue, and this oracle gives none"
+        if self.needs_answer is not None and self.needs_answer not in oracle.gives:
+            return f"it needs {self.needs_answer.words}, and this oracle gives none"
         words, *served = self.needs or ("", Domain)
         return None if isinstance(oracle.domain, tuple(served)) else f"it needs {words}"
 
@@ -124,17 +127,27 @@ GENERATORS = [
     Entry("level-set tuned accuracy", lambda: LevelSet(tune_accuracy=True), EXACT, needs=LINEAR),
     Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("newton-bundle", NewtonBundle, EXACT, needs=ONE_SIMPLEX, takes_feasibility_cuts=False),
+    Entry(
+        "face-bundle",
+        FaceBundle,
+        (("any", 1e-6, 12),),
+        needs=ONE_SIMPLEX,
+        takes_feasibility_cuts=False,
+        needs_answer=LocalModel,
+    ),
     Entry("proximal-bundle", ProximalBundle, EXACT, needs=LINEAR),
     Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
-    Entry("spectral-bundle", SpectralBundle, (("any", 1e-9, 25),), takes_feasibility_cuts=False, needs_eigenpairs=True),
+    Entry(
+        "spectral-bundle", SpectralBundle, (("any", 1e-9, 25),), takes_feasibility_cuts=False, needs_answer=Eigenpairs
+    ),
     Entry(
         "spectral-bundle of order 3",
         lambda: SpectralBundle(min_order=2, max_order=3),
         (("any", 1e-5, 100),),
         takes_feasibility_cuts=False,
-        needs_eigenpairs=True,
+        needs_answer=Eigenpairs,
     ),
     Entry("spg", SPG, SMOOTH, takes_feasibility_cuts=False),
     Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH, takes_feasibility_cuts=False),

@@ -15,6 +15,7 @@ from oracle_opt import (
 )
 from oracle_opt.generators import (
     AnalyticCenter,
+    FaceBundle,
     Kelley,
     LevelSet,
     NewtonBundle,
@@ -27,12 +28,20 @@ from oracle_opt.oracles import (
     CvxpyOracle,
     FacilityLocationOracle,
     MaxEigenvalueOracle,
+    MKLOracle,
     RandomBlock,
     SecondOrder,
     TwoStageProblem,
+    uci_bank,
 )
 
 pytestmark = pytest.mark.usefixtures("unflushed")
+
+
+def small_mkl():
+    """Kernels enough for some calls."""
+    X = np.random.default_rng(2).normal(size=(60, 5))
+    return MKLOracle(uci_bank(X), np.sign(X[:, 0] + X[:, 1] * X[:, 2]), C=100.0)
 
 
 def journaled():
@@ -48,6 +57,7 @@ def journaled():
     laplacian = np.diag(weights.sum(axis=0)) - weights
     return {
         "mkl": (tiny_mkl, NewtonBundle()),
+        "mkl with local models": (small_mkl, FaceBundle(rounds=0)),
         "mixed norm": (tiny_mixed_norm, LevelSet(tune_accuracy=True)),
         "gmkl": (tiny_gmkl, Kelley()),
         "two-stage program": (lambda: BendersOracle(shop, n_summands=3), Kelley()),

@@ -97,8 +97,8 @@ class LocalModel(Answer):
     """A `LocalFunction` at the point of a cut.
 
     It works on the data of the oracle, so a journal keeps nothing of it: when it is replayed, the oracle makes the
-    answer anew from the rest of the cut, see `Oracle.revived`. Nor is it pickled; without its function the answer is
-    there and says nothing.
+    answer anew from the rest of the cut, see `Oracle.revived`. Nor is it pickled: without its function the answer says
+    nothing.
 
     Parameters
     ----------
@@ -127,8 +127,14 @@ class LocalModel(Answer):
         if not (self.function is None or isinstance(self.function, LocalFunction)):
             raise InvalidCut(f"`function` of a LocalModel must be a LocalFunction, got {self.function!r}")
 
+    def __copy__(self) -> LocalModel:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LocalModel:
+        return self
+
     def __reduce__(self) -> tuple[type[LocalModel], tuple[()]]:
         return LocalModel, ()
 
     def __repr__(self) -> str:
-        return f"LocalModel({'without its function' if self.function is None else self.function!r})"
+        return "LocalModel(without its function)" if self.function is None else f"LocalModel({self.function!r})"

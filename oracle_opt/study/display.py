@@ -44,9 +44,12 @@ def table_of_results(dataset: Dataset, results: Results, *, train: float, C: flo
     title = f"{escape(dataset.name)}: {n} points, {int(train * n)} of them train, {d} features, C = {C:g}"
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("generator", no_wrap=True)
+    shown = groups(results)
+    inner = any((group["inner_steps"] > 0).any() for group in shown.values())
     for heading in (
         "calls",
         *(["by the single-\ncut gap"] if single_cut else []),
+        *(["inner\nsteps"] if inner else []),
         "oracle\nseconds",
         "generator\nseconds",
         "kernels",
@@ -55,13 +58,14 @@ def table_of_results(dataset: Dataset, results: Results, *, train: float, C: flo
         "con-\nverged",
     ):
         table.add_column(heading, justify="right")
-    for (instance, generator), group in groups(results).items():
+    for (instance, generator), group in shown.items():
         reached = _single_cut_calls(results, instance, generator) if single_cut else []
         share = "" if len(reached) == len(group) else f" ({len(reached)}/{len(group)})"
         table.add_row(
             escape(generator),
             spread(group["n_calls"], "{:.1f}"),
             *([spread(reached, "{:.1f}") + share if reached else "-"] if single_cut else []),
+            *([spread(group["inner_steps"], "{:.0f}")] if inner else []),
             spread(group["oracle_seconds"], "{:.3f}"),
             spread(group["generator_seconds"], "{:.3f}"),
             spread(group["n_kernels"], "{:.1f}"),

@@ -204,6 +204,7 @@ def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any
         "n_calls": n_calls,
         "oracle_seconds": float(history.oracle_seconds[:n_calls].sum()),
         "generator_seconds": float(history.generator_seconds[:n_calls].sum()),
+        "inner_steps": int(history.inner_steps[:n_calls].sum()),
         "seconds": watch.seconds,
         "processor_seconds": watch.processor_seconds,
         "start_value": watch.first,

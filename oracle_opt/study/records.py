@@ -27,6 +27,7 @@ BLANK: dict[str, Any] = {
     "n_calls": 0,
     "oracle_seconds": 0.0,
     "generator_seconds": 0.0,
+    "inner_steps": 0,
     "seconds": 0.0,
     "processor_seconds": 0.0,
     "start_value": nan,

@@ -65,12 +65,12 @@ class Results:
     Columns of `runs`: `instance`, `generator`, `seed`; `family` and `n`, the number of variables; `status`, the
     name of a `Status`, or REFUSED where the generator cannot serve the instance, or FAILED where an exception ended
     the run, or DOUBTFUL where its lower bound cannot be trusted, as `message` says; `message`, `traceback`;
-    `n_calls`, until the run converged or ended; `oracle_seconds`, `generator_seconds` and `seconds` of the whole
-    run up to there, and `processor_seconds`, the same by the processor's clock of its thread; `start_value`, the
-    first answer; the bounds and the `relative_gap` there; the known `optimum` and its error, NaN if none; `rtol`,
-    `max_calls` and `max_seconds`, its limits; `recipe`, `oracle` and `method`: what made the instance, the identity
-    of its oracle, the generator with its parameters; `version` of this library, `machine`; `digest` of all that
-    decides the run.
+    `n_calls`, until the run converged or ended; `inner_steps` of the generator up to there; `oracle_seconds`,
+    `generator_seconds` and `seconds` of the whole run up to there, and `processor_seconds`, the same by the
+    processor's clock of its thread; `start_value`, the first answer; the bounds and the `relative_gap` there; the known
+    `optimum` and its error, NaN if none; `rtol`, `max_calls` and `max_seconds`, its limits; `recipe`, `oracle` and
+    `method`: what made the instance, the identity of its oracle, the generator with its parameters; `version` of this
+    library, `machine`; `digest` of all that decides the run.
 
     The relative gap is that which the driver stops by: over the larger of ``abs(upper_bound)`` and a thousandth of the
     decrease since the first answer. `single_cut_gap` is the same by the best single cut alone.

@@ -20,6 +20,7 @@ SUMMARY_COLUMNS = (
     "runs",
     "n_calls_mean",
     "n_calls_std",
+    "inner_steps_mean",
     "oracle_seconds_mean",
     "generator_seconds_mean",
     "n_kernels_mean",
@@ -75,7 +76,7 @@ def summary_table(results: Results) -> pd.DataFrame:
         rows.append(
             (
                 *(instance, generator, len(group)),
-                *(calls.mean(), calls.std(), *seconds, kernels.mean(), kernels.std()),
+                *(calls.mean(), calls.std(), np.mean(group["inner_steps"]), *seconds, kernels.mean(), kernels.std()),
                 *(accuracies.mean(), accuracies.std(), gaps.mean(), gaps.max(), converged),
             )
         )

@@ -58,6 +58,10 @@ class Watched(Oracle):
         """Let the inner oracle resume."""
         self.inner.resume(cut)
 
+    def revived(self, cut: Cut) -> Cut:
+        """As the inner oracle does."""
+        return self.inner.revived(cut)
+
     def identity(self) -> str:
         """That of the inner oracle."""
         return self.inner.identity()

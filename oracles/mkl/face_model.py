@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 
 from oracle_opt.answers.local_model import LocalFunction, LocalMinimum
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.cuts import ObjectiveCut, Query
-from oracle_opt.domains import Simplex
-from oracle_opt.oracle import Oracle
+from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
+from oracle_opt.oracles.mkl.face_oracle import FaceOracle
+from oracle_opt.oracles.mkl.face_primal import primal_value
 from oracle_opt.oracles.mkl.minorant import minorant_at, proven
 from oracle_opt.oracles.svm.box_dual import BoxDual
 
 # Bytes that the chosen kernels on the free points may take; a larger face is left alone.
 MOST_BYTES = 1 << 28
-HALVINGS = 60  # bisections of the bias
+LEAST_VIOLATORS = 10
+NO_VIOLATOR = 1e-9  # an excess so small, as a share of the mean, is none
+FEW_POINTS, ROWS = 4000, 1000  # up to so many the combined kernel is made; of more so many rows at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,12 @@ class FaceData:
 
     def decision_values(self, w: Vector, b: Vector) -> Vector:
         """``sum_k w_k K_k @ b``, ndarray of shape (n,)."""
-        return self.bank.combine(w) @ b
+        if b.size <= FEW_POINTS:
+            combined: Vector = self.bank.combine(w) @ b
+            return combined
+        used, starts = np.flatnonzero(w), range(0, b.size, ROWS)
+        chosen, points = self.bank.subset(used), np.arange(b.size)
+        return np.concatenate([chosen.row_products(points[i : i + ROWS], b) @ w[used] for i in starts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +68,7 @@ class _FaceMinimum(LocalMinimum):
 
 
 class FaceModel(LocalFunction):
-    """``f_T(w) = max over b of L(b) - 1/2 sum_k w_k S_k(b)``, b as it is outside T: below f, whose maximum is over all b.
+    """``f_T(w) = max over b of L(b) - 1/2 sum_k w_k S_k(b)``, b fixed outside T: below f, whose maximum is over all b.
 
     T holds the free support vectors of the cut, so f_T is f where the others stay at their bounds. With
     ``b = b' + d``, b' those of the cut, ``S_k(b) = S_k(b') + 2 U_k @ d + d @ K_k @ d`` with ``U = (K_k @ b')_k`` on T:
@@ -75,10 +82,12 @@ class FaceModel(LocalFunction):
         T, in increasing order.
     signs : ndarray of shape (t,)
         Side of the kink of each, -1 or 1; 0 where there is none.
+    smaller : FaceModel, optional
+        One of the same cut with some of these points, whose U is a part of this one's.
     """
 
-    def __init__(self, data: FaceData, points: Indices, signs: Vector) -> None:
-        self.data, self.points, self.signs = data, points, signs
+    def __init__(self, data: FaceData, points: Indices, signs: Vector, smaller: FaceModel | None = None) -> None:
+        self.data, self.points, self.signs, self._smaller = data, points, signs, smaller
         self._kept: Indices = np.zeros(0, dtype=np.intp)
         self._tensor: Matrix = np.zeros((0, points.size, points.size))
 
@@ -95,7 +104,7 @@ class FaceModel(LocalFunction):
         """Return the model that lets the points of both move, about the cut of this one."""
         assert isinstance(other, FaceModel)  # of the same oracle
         new = np.setdiff1d(other.points, self.points)
-        return self if not new.size else self._with(new, _signs(self.data, new, other.data.b[new]))
+        return self._with(new, _signs(self.data, new, other.data.b[new]))
 
     def on(self, coordinates: NDArray[np.intp]) -> FaceOracle:
         """Return f_T as an oracle in the weights of some kernels."""
@@ -105,7 +114,7 @@ class FaceModel(LocalFunction):
         """Minimize f_T in the weights of some kernels; see `LocalFunction.minimize`."""
         if self.points.size < 2 or not coordinates.size or not self._fits(coordinates):
             return None
-        ridge, linear = self._ridge, self._linear
+        ridge, linear = self.ridge, self.linear
         old, kernels = self.data.b[self.points], self.kernels(coordinates)
         lower, upper = self.box
         problem = FaceProblem(
@@ -130,26 +139,16 @@ class FaceModel(LocalFunction):
     def predict(self, minimum: LocalMinimum) -> tuple[float, FaceModel | None]:
         """Primal value at the weights and dual variables of a minimum, and the model with the worst violators.
 
-        For any bias, ``1/2 b @ K @ b + bias * total + sum_i max over x_i of (l_i - (K b)_i - bias) x_i - eps |x_i| -
-        r_i x_i**2 / 2`` is at least f. Its excess over the dual value is a sum over the points, and those outside T of
-        the largest parts, as many as T has, join it.
+        Its excess over the dual value is a sum over the points; those outside T of the largest parts, as many as T has,
+        join it.
         """
         assert isinstance(minimum, _FaceMinimum)  # of this model
-        dual, b = self.data.dual, minimum.b
-        values = self.data.decision_values(minimum.point, b)
-        slope = dual.linear - values
-        bias = _best_bias(dual, slope)
-        best, at = _separate(dual, slope - bias)
-        own = (slope - bias) * b - dual.epsilon * np.abs(b)
-        if dual.ridge is not None:
-            own -= 0.5 * dual.ridge * b * b
-        value = 0.5 * float(b @ values) + bias * dual.total + float(best.sum())
-        excess = best - own
+        b = minimum.b
+        value, excess, ends = primal_value(self.data.dual, b, self.data.decision_values(minimum.point, b))
         excess[self.points] = 0.0
-        most = max(10, self.points.size)
-        worst = np.argsort(-excess)[:most]
-        worst = np.sort(worst[excess[worst] > 1e-9 * abs(value) / b.size])
-        return value, self._with(worst, _signs(self.data, worst, at[worst])) if worst.size else None
+        worst = np.argsort(-excess)[: max(LEAST_VIOLATORS, self.points.size)]
+        worst = np.sort(worst[excess[worst] > NO_VIOLATOR * abs(value) / b.size])
+        return value, self._with(worst, _signs(self.data, worst, ends[worst])) if worst.size else None
 
     def cut(self, w: Vector, b: Vector) -> ObjectiveCut:
         """The cut of f by dual variables that differ from those of the model's cut on T alone; proven as theirs is."""
@@ -200,8 +199,16 @@ class FaceModel(LocalFunction):
 
     @cached_property
     def products(self) -> Matrix:
-        """U: entry (i, k) is that of ``K_k @ b`` in the i-th point of T, b those of the cut; ndarray of shape (t, p)."""
-        return self.data.bank.row_products(self.points, self.data.b)
+        """U: entry (i, k) is that of ``K_k @ b'`` in the i-th point of T; ndarray of shape (t, p)."""
+        smaller, bank = self._smaller, self.data.bank
+        if smaller is None:
+            return bank.row_products(self.points, self.data.b)
+        U = np.empty((self.points.size, bank.n_kernels))
+        known = np.isin(self.points, smaller.points)
+        U[known] = smaller.products
+        if not known.all():
+            U[~known] = bank.row_products(self.points[~known], self.data.b)
+        return U
 
     @cached_property
     def box(self) -> tuple[Vector, Vector]:
@@ -213,58 +220,26 @@ class FaceModel(LocalFunction):
         )
 
     @property
-    def _linear(self) -> Vector:
+    def linear(self) -> Vector:
         """Slope of L without the ridge on T, on these sides of the kink."""
         slope: Vector = self.data.dual.linear[self.points] - self.data.dual.epsilon * self.signs
         return slope
 
     @property
-    def _ridge(self) -> Vector:
+    def ridge(self) -> Vector:
+        """The ridge of the loss on T, 0 if it has none."""
         ridge = self.data.dual.ridge
         return np.zeros(self.points.size) if ridge is None else ridge[self.points]
 
     def _fits(self, coordinates: Indices) -> bool:
-        return 8 * self.points.size**2 * coordinates.size <= MOST_BYTES
+        t = self.points.size
+        return 8 * t * max(t * coordinates.size, self.data.bank.n_kernels) <= MOST_BYTES
 
     def _with(self, new: Indices, signs: Vector) -> FaceModel:
         """The model in which more points move."""
         points, signs = np.r_[self.points, new], np.r_[self.signs, signs]
         order = np.argsort(points)
-        return FaceModel(self.data, points[order], signs[order])
-
-
-class FaceOracle(Oracle):
-    """A face model as an oracle in the weights of some kernels: a support vector machine on the points of T.
-
-    Parameters
-    ----------
-    face : FaceModel
-    coordinates : ndarray of int, shape (k,)
-        Which kernels.
-    """
-
-    stateless = True
-
-    def __init__(self, face: FaceModel, coordinates: Indices) -> None:
-        self.face, self.coordinates = face, coordinates
-        self.domain = Simplex(coordinates.size)
-
-    def query(self, query: Query) -> ObjectiveCut:
-        """Solve the machine on T."""
-        face, data, w = self.face, self.face.data, query.point
-        T, old = face.points, data.b[face.points]
-        kernels, U = face.kernels(self.coordinates), face.products[:, self.coordinates]
-        K = np.tensordot(w, kernels, 1)
-        # about b = 0 on T, the rest as it is: linear - (K b)_T without T's own part
-        linear = face._linear - U @ w + K @ old
-        lower, upper = face.box
-        dual = BoxDual(linear, lower, upper, total=fsum([data.dual.total, *(-data.b).tolist(), *old.tolist()]))
-        solved = dual.solve(K + np.diag(face._ridge), start=old, accuracy=1e-10)
-        b = face.whole(solved.signed_dual)
-        d = b[T] - old
-        S = data.forms[self.coordinates] + d @ (2.0 * U + (kernels @ d).T)
-        value = data.dual.value(b) - 0.5 * float(w @ S)
-        return ObjectiveCut(w, value, -0.5 * S, error=max(solved.gap, 0.0))
+        return FaceModel(self.data, points[order], signs[order], self)
 
 
 def _signs(data: FaceData, points: Indices, at: Vector) -> Vector:
@@ -273,25 +248,3 @@ def _signs(data: FaceData, points: Indices, at: Vector) -> Vector:
         return np.zeros(points.size)
     own = data.b[points]
     return np.sign(np.where(own != 0, own, at))
-
-
-def _separate(dual: BoxDual, slope: Vector) -> tuple[Vector, Vector]:
-    """Largest value of ``slope_i x - epsilon |x| - ridge_i x**2 / 2`` in the box for each i, and where."""
-    past = np.sign(slope) * np.maximum(np.abs(slope) - dual.epsilon, 0.0)
-    end = np.where(past > 0, dual.upper, np.where(past < 0, dual.lower, 0.0))
-    if dual.ridge is None:
-        return past * end, end
-    at = np.clip(past / dual.ridge, dual.lower, dual.upper)
-    return past * at - 0.5 * dual.ridge * at * at, at
-
-
-def _best_bias(dual: BoxDual, slope: Vector) -> float:
-    """The bias for which ``bias * total + sum(_separate(slope - bias))`` is least: where the maximizers add up to total."""
-    low, high = float(slope.min()) - dual.epsilon, float(slope.max()) + dual.epsilon
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if float(_separate(dual, slope - middle)[1].sum()) > dual.total:
-            low = middle
-        else:
-            high = middle
-    return high
