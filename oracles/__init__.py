@@ -14,7 +14,7 @@ from oracle_opt.oracles.conic import (
     Zero,
 )
 from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
-from oracle_opt.oracles.kernels import GramBank, KernelBank, ProductBank, RBFBank, ShardedBank, uci_bank
+from oracle_opt.oracles.kernels import GramBank, KernelBank, ProductBank, RBFBank, ShardedBank, SubsetBank, uci_bank
 from oracle_opt.oracles.lagrangian import (
     FacilityLocationOracle,
     GeneralizedAssignmentOracle,
@@ -83,6 +83,7 @@ __all__ = [
     "SecondOrder",
     "ShardedBank",
     "SmoothDual",
+    "SubsetBank",
     "TwoStageProblem",
     "WeightDerivative",
     "Zero",

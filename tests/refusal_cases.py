@@ -352,6 +352,16 @@ CASES = {
         skips=("dtype",),
     ),
     "ShardedBank": Case(O.ShardedBank, {"bank": BANK}, {"executor": "none"}),
+    "SubsetBank": Case(
+        O.SubsetBank,
+        {"X": RNG.normal(size=(8, 2)), "features": [[0, 1], [1]], "widths": [1.0, 2.0]},
+        {"scale": "none number", "widths": NUMBER},
+    ),
+    "SubsetBank.random": Case(
+        O.SubsetBank.random,
+        {"X": RNG.normal(size=(8, 2)), "n_kernels": 5},
+        {"largest": "none", "scale": "none number"},
+    ),
     "uci_bank": Case(O.uci_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)),
     # studies
     "Limits": Case(T.Limits, takes={"seconds": "none number"}),

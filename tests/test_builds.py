@@ -16,6 +16,7 @@ MODULES = (
     "oracle_opt.oracles.kernels._packed",
     "oracle_opt.oracles.kernels._pair_rows",
     "oracle_opt.oracles.kernels._feature_kernels",
+    "oracle_opt.oracles.kernels._subsets",
 )
 
 

@@ -64,6 +64,7 @@ from oracle_opt.oracles import (
     RandomBlock,
     RBFBank,
     ShardedBank,
+    SubsetBank,
     TwoStageProblem,
     uci_bank,
 )
@@ -161,6 +162,18 @@ OTHERS = {
         {"bank": BANK},
         {"bank": [OTHER_BANK]},
         {"executor": "only does the tasks", "parts": ROUNDS_ALONE},
+        lambda made: made.digest(),
+    ),
+    SubsetBank: Case(
+        SubsetBank,
+        {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [1.0, 2.0]},
+        {
+            "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
+            "features": [[[0, 1, 2], [2]], [[0, 1], [1]]],
+            "widths": [[1.0, 2.0001], [2.0, 1.0]],
+            "scale": [1.0],
+        },
+        {},
         lambda made: made.digest(),
     ),
     Simplex: Case(Simplex, {"dimension": 3}, {"dimension": [4], "radius": [next_to(1.0)]}),

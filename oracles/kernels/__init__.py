@@ -7,6 +7,7 @@ from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, uci_bank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
 from oracle_opt.oracles.kernels.sharded import ShardedBank
+from oracle_opt.oracles.kernels.subset_bank import SubsetBank
 
 __all__ = [
     "CrossKernels",
@@ -17,5 +18,6 @@ __all__ = [
     "ProductBank",
     "RBFBank",
     "ShardedBank",
+    "SubsetBank",
     "uci_bank",
 ]

@@ -228,7 +228,7 @@ class GramBank(KernelBank):
         """
         which = checked_kernels(kernels, self.n_kernels)
         bank = GramBank.__new__(GramBank)
-        bank.n_points = self.n_points
+        bank.n_points, bank.exactness = self.n_points, self.exactness
         numbers = self._numbers[which]
         bank._choose(
             self._packed,
@@ -244,7 +244,7 @@ class GramBank(KernelBank):
 
     def noise(self, n_used: int) -> float:
         """Error of a sum of so many kernels, see `KernelBank.noise`; four are added up before they are added."""
-        return 0.5 * EPS * (n_used / 4 + 8)
+        return self.exactness + 0.5 * EPS * (n_used / 4 + 8)
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""

@@ -1,0 +1,411 @@
+"""Many RBF kernels, each on features of its own: bits of a mask and a rate are all that is kept of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from oracle_opt.arguments import floats, real, whole
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.base import (
+    Indices,
+    KernelBank,
+    checked_indices,
+    checked_kernels,
+    checked_out,
+    checked_vector,
+    most_of_memory,
+)
+from oracle_opt.oracles.kernels.cross import CrossKernels
+from oracle_opt.oracles.kernels.feature_masks import Masks, drawn_masks, given_masks, unpacked
+from oracle_opt.oracles.kernels.points import checked_points
+from oracle_opt.oracles.kernels.subset_numbers import (
+    PAIRS,
+    SINGLE,
+    exactness_of,
+    lower_pairs,
+    rates_of,
+    scratch_for,
+    unit_of,
+)
+from oracle_opt.oracles.kernels.subsets_build import add_weighted_pairs, products, weighted_sum
+from oracle_opt.words import shown
+
+# Numbers made at a time on the way to entries in double precision.
+NUMBERS = 1 << 21
+# Bytes that a subset of the kernels may take to be kept, in the two layouts of a `GramBank`.
+STORED_BYTES = 1 << 28
+# Kernels made at a time.
+KERNELS = 1 << 14
+
+
+class SubsetBank(KernelBank):
+    """Kernels ``scale * exp(-D / (2 s**2))``, D the squared distances on features of the kernel's own, s its width.
+
+    For a million kernels: one takes a bit for each column of X and 4 bytes for its width, 12 bytes with 60 columns;
+    nothing of size ``p * n`` or ``n**2`` is kept. Distances are added up from tables of the sums over all subsets of
+    each 8 features, made for a block of pairs of points at a time [1]_; exponentials are taken in single precision.
+    `exactness`, `noise` and `form_error` are proven bounds on what that does to an entry, to a sum of kernels and to a
+    form, so that the cuts made of them hold for the kernels in exact arithmetic. `entries` and small subsets are
+    computed in double precision. For few sets of features with many widths each `RBFBank` is much faster.
+
+    Work on more than about a million entries is shared among threads, as many as OMP_NUM_THREADS or threadpoolctl
+    allow (one in a process made by fork); their number moves no bit of a result.
+
+    Parameters
+    ----------
+    X : array_like or sparse array of shape (n, columns)
+        The points, finite; kept dense. They are used as they are: standardize them first.
+    features : sequence of p array_like of int, or array_like of bool, shape (p, columns)
+        Columns a kernel looks at, at least one, none twice.
+    widths : float or array_like of shape (p,)
+        Widths s, positive, in units of X; kept to 7 digits: the kernels are those of `widths`. From about 1e-12 of the
+        largest difference of two entries in a column on.
+    scale : float, optional
+        Factor of all kernels. Default: 1 / n, for unit trace.
+
+    Attributes
+    ----------
+    n_kernels, n_points : int
+        p and n.
+    scale : float
+        As given.
+
+    Raises
+    ------
+    InvalidArgument
+        Points, features or widths that cannot be used.
+
+    References
+    ----------
+    .. [1] Arlazarov, Dinic, Kronrod, Faradzev (1970), "On economical construction of the transitive closure of a
+       directed graph", Soviet Mathematics Doklady 11: the method of four Russians.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt.oracles import SubsetBank
+    >>> bank = SubsetBank(np.array([[0.0, 1.0], [1.0, 1.0]]), [[0, 1], [1]], [1.0, 2.0], scale=1.0)
+    >>> bank.n_kernels, bank.nbytes
+    (2, 10)
+    >>> bank.entries([0], [1]).round(3).tolist()
+    [[[0.607, 1.0]]]
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike | sparse.spmatrix | sparse.sparray,
+        features: Sequence[ArrayLike] | NDArray[np.bool_],
+        widths: ArrayLike,
+        *,
+        scale: float | None = None,
+    ) -> None:
+        points = _dense_points(X, "X")
+        masks = given_masks(features, points.shape[1])
+        p = masks.shape[0]
+        s = floats("widths", widths)
+        if s.ndim == 0:
+            s = np.full(p, s)
+        if s.shape != (p,):
+            raise InvalidArgument(f"`widths` must be one number per kernel, {p}, got shape {s.shape}")
+        self._take(points, masks, rates_of(s, unit_of(points)), scale)
+
+    @classmethod
+    def random(
+        cls,
+        X: ArrayLike | sparse.spmatrix | sparse.sparray,
+        n_kernels: int,
+        *,
+        largest: int | None = None,
+        widths: tuple[float, float] = (0.3, 2.0),
+        seed: int = 0,
+        scale: float | None = None,
+    ) -> SubsetBank:
+        """Draw kernels on random subsets of the features that are not constant.
+
+        Parameters
+        ----------
+        X : array_like or sparse array of shape (n, columns)
+            The points.
+        n_kernels : int
+            p.
+        largest : int, optional
+            Features of a kernel: their number is drawn evenly from 1 to this one. Default: half of those that are not
+            constant, rounded up.
+        widths : tuple of float
+            A width is drawn evenly between these multiples of the root of the mean squared distance of two points on
+            the kernel's features.
+        seed : int
+            Seed. More kernels of the same seed begin with those of fewer, up to a multiple of 16,384.
+        scale : float, optional
+            As for the class.
+
+        Returns
+        -------
+        SubsetBank
+            The bank.
+        """
+        points = _dense_points(X, "X")
+        p, seed = whole("n_kernels", n_kernels), whole("seed", seed, 0)
+        varied = np.flatnonzero(points.max(axis=0) > points.min(axis=0))
+        if varied.size == 0:
+            raise InvalidArgument("`X` must have a column that is not constant, got none")
+        largest = (varied.size + 1) // 2 if largest is None else whole("largest", largest)
+        if largest > varied.size:
+            raise InvalidArgument(
+                f"`largest` must be at most {varied.size}, the number of columns that vary, got {largest}"
+            )
+        low, high = (real(f"widths[{i}]", one, above=0.0) for i, one in enumerate(_two(widths)))
+        if low > high:
+            raise InvalidArgument(f"`widths` must be two positive numbers in order, got {widths!r}")
+        unit = unit_of(points)
+        squares = 2.0 * (points / unit).var(axis=0)
+        masks, rates = np.empty((p, -(-points.shape[1] // 8)), np.uint8), np.empty(p, np.float32)
+        for number, start in enumerate(range(0, p, KERNELS)):
+            # Each time as many as ever, so that a kernel does not depend on p.
+            part, rng = slice(start, min(start + KERNELS, p)), np.random.default_rng([seed, number])
+            chosen = drawn_masks(KERNELS, varied, largest, points.shape[1], rng)
+            s = rng.uniform(low, high, KERNELS) * np.sqrt(chosen @ squares) * unit
+            count = part.stop - part.start
+            masks[part] = np.packbits(chosen[:count], axis=1, bitorder="little")
+            rates[part] = rates_of(s[:count], unit)
+        return cls._made(points, masks, rates, scale)
+
+    @classmethod
+    def _made(cls, points: Matrix, masks: Masks, rates: NDArray[np.float32], scale: float | None) -> SubsetBank:
+        """Return a bank of what is known to be good."""
+        bank = cls.__new__(cls)
+        bank._take(points, masks, rates, scale)
+        return bank
+
+    def _take(self, points: Matrix, masks: Masks, rates: NDArray[np.float32], scale: float | None) -> None:
+        self.n_points, self._n_columns = points.shape
+        self.n_kernels = masks.shape[0]
+        self.scale = 1.0 / self.n_points if scale is None else real("scale", scale, above=0.0)
+        self._masks, self._rates = masks, rates
+        self._unit = unit_of(points)
+        # Points as columns, in units of a power of two in which no squared difference overflows; without zeros of
+        # negative sign, which would count in the digest.
+        self._points = np.ascontiguousarray(points.T / self._unit) + 0.0
+        self.exactness = exactness_of(masks.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the kernels take, without the points."""
+        return self._masks.nbytes + self._rates.nbytes
+
+    @property
+    def widths(self) -> Vector:
+        """Widths of the kernels, a new ndarray of shape (p,)."""
+        return self._unit / np.sqrt(2.0 * log(2.0) * self._rates.astype(float))
+
+    def features(self, kernel: int) -> Indices:
+        """Columns of X that a kernel looks at, ndarray of int, in ascending order."""
+        which = checked_indices([kernel], self.n_kernels, "kernel")
+        return np.flatnonzero(unpacked(self._masks[which], self._n_columns)[0])
+
+    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
+        """Weighted sum of the kernels, see `KernelBank.combine`; it is refused if it does not fit into memory."""
+        d = checked_vector(weights, self.n_kernels, "weights")
+        n, most = self.n_points, most_of_memory()
+        if most is not None and 8 * n * n > most:
+            raise InvalidArgument(
+                f"the combined kernel of {n} points would take {8 * n * n} bytes, more than 70 % of the memory; "
+                "take fewer points"
+            )
+        K = checked_out(out, n)
+        for a, b in lower_pairs(n):
+            K[a, b] = K[b, a] = self._weighted(self._points, a, b, d)
+        np.fill_diagonal(K, self.scale * d.sum())
+        return K
+
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum, see `KernelBank.block`."""
+        d = checked_vector(weights, self.n_kernels, "weights")
+        which = checked_indices(rows, self.n_points, "rows")
+        return self._rectangle(self._points, which, checked_indices(columns, self.n_points, "columns"), d)
+
+    def quadratic_forms(self, v: ArrayLike) -> Vector:
+        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
+        x = checked_vector(v, self.n_points, "v")
+        support = np.flatnonzero(x)
+        forms = np.zeros(self.n_kernels)
+        if support.size == 0:
+            return forms
+        size = float(np.abs(x).max())
+        points, w = np.ascontiguousarray(self._points[:, support]), x[support] / size
+        for a, b in lower_pairs(support.size):
+            scratch = scratch_for(a.size * self.n_kernels)
+            add_weighted_pairs(points, a, b, 2.0 * w[a] * w[b], self._masks, self._rates, forms, scratch)
+        forms += float(w @ w)
+        forms *= size * size * self.scale
+        return forms
+
+    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
+        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
+        x = checked_vector(v, self.n_points, "v")
+        which = checked_indices(rows, self.n_points, "rows")
+        support = np.flatnonzero(x)
+        size = float(np.abs(x).max()) if support.size else 1.0
+        left, right = (np.ascontiguousarray(self._points[:, some]) for some in (which, support))
+        found = np.empty((which.size, self.n_kernels))
+        scratch = scratch_for(found.size * support.size)
+        products(left, right, x[support] / size, self._masks, self._rates, found, scratch)
+        found *= size * self.scale
+        return found
+
+    def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Some entries of every kernel in double precision, see `KernelBank.entries`."""
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        found = np.empty((which.size, others.size, self.n_kernels))
+        rows_at_once = max(NUMBERS // max(others.size * self._n_columns, 1), 1)
+        for first in range(0, self.n_kernels, KERNELS):
+            kernels = slice(first, first + KERNELS)
+            features = unpacked(self._masks[kernels], self._n_columns).astype(float).T
+            for start in range(0, which.size, rows_at_once):
+                part = slice(start, start + rows_at_once)
+                differences = self._points.T[which[part], None] - self._points.T[others]
+                # A product with zeros and ones is a sum of squares, without the cancellation of differences of norms.
+                D = (differences * differences).reshape(-1, self._n_columns) @ features
+                D *= -self._rates[kernels].astype(float)
+                np.exp2(D, out=D)
+                D *= self.scale
+                found[part, :, kernels] = D.reshape(-1, others.size, D.shape[1])
+        return found
+
+    def diagonal(self) -> Matrix:
+        """Diagonals of the kernels, ndarray of shape (n, p) that is read only: one number seen many times."""
+        return np.broadcast_to(np.float64(self.scale), (self.n_points, self.n_kernels))
+
+    @cached_property
+    def sizes(self) -> tuple[Vector, Vector]:
+        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
+        return np.full(self.n_kernels, self.scale), np.full(self.n_kernels, self.n_points * self.scale * (1 + EPS))
+
+    def noise(self, n_used: int) -> float:
+        """Error of an entry of a sum of so many kernels, see `KernelBank.noise`.
+
+        The weights are rounded to single precision, 4 terms are added up in it, and their sums in double precision.
+        """
+        return 1.001 * (self.exactness + 5.0 * SINGLE) + 0.5 * EPS * (n_used + 8)
+
+    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
+        """Error of ``u @ K_k @ v`` for all k, see `KernelBank.form_error`.
+
+        The weight of a pair is rounded to single precision, and so are its product with the entry and two sums of four
+        such terms; all other sums are made in double precision.
+        """
+        n, m = self.n_points, np.count_nonzero(u) * np.count_nonzero(v)
+        relative = 1.001 * (self.exactness + 4.0 * SINGLE) + 0.5 * EPS * (2 * n + m / 64 + 160)
+        sums = float(np.abs(u).sum()) * float(np.abs(v).sum())
+        # An error of an entry is relative to the diagonal, not to the entry: norm(u, 1) <= sqrt(n) * norm(u).
+        return relative * sums, relative * float(np.linalg.norm(u)) * float(np.linalg.norm(v))
+
+    def subset(self, kernels: ArrayLike) -> KernelBank:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`.
+
+        Few kernels, which take at most 256 MiB in a `GramBank`, are computed in double precision and kept in one; more
+        are a `SubsetBank`.
+        """
+        which = checked_kernels(kernels, self.n_kernels)
+        bank = type(self).__new__(type(self))
+        vars(bank).update({name: value for name, value in vars(self).items() if name != "sizes"})
+        bank.n_kernels, bank._masks, bank._rates = which.size, self._masks[which], self._rates[which]
+        size = self.n_points * (self.n_points + 1) // 2
+        if 2 * 8 * which.size * size > STORED_BYTES:
+            return bank
+        packed = np.empty((which.size, size))
+        rows = max(NUMBERS // (self.n_points * which.size), 1)
+        for first in range(0, self.n_points, rows):
+            some = np.arange(first, min(first + rows, self.n_points))
+            found = bank.entries(some, np.arange(some[-1] + 1))
+            for i in some.tolist():
+                packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = found[i - first, : i + 1].T
+        stored = GramBank.from_packed(packed, np.ones(which.size), _CrossOfBank(bank))
+        # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
+        stored.exactness = EPS * (8.0 + 0.5 * self._n_columns)
+        return stored
+
+    def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels between new points and those of the bank.
+
+        Parameters
+        ----------
+        new : array_like or sparse array of shape (m, columns)
+            The new points.
+        weights : array_like of shape (p,)
+            Weights of the kernels.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            The sum.
+        """
+        d = checked_vector(weights, self.n_kernels, "weights")
+        points = _dense_points(new, "new")
+        if points.shape[1] != self._n_columns:
+            raise InvalidArgument(f"`new` must have {self._n_columns} columns, got shape {points.shape}")
+        left = np.ascontiguousarray(points.T / self._unit)
+        return self._rectangle(left, np.arange(points.shape[0]), np.arange(self.n_points), d)
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell these kernels from others."""
+        return digest("subsets", self._points, self._unit, self.scale, self._masks, self._rates)
+
+    def _rectangle(self, left: Matrix, rows: Indices, columns: Indices, d: Vector) -> Matrix:
+        """Weighted sum of the kernels between some of the left points and some of the bank, shape (r, c)."""
+        found = np.empty((rows.size, columns.size))
+        at_once = max(PAIRS // max(columns.size, 1), 1)
+        for start in range(0, rows.size, at_once):
+            part = rows[start : start + at_once].astype(np.intc)
+            a, b = np.repeat(part, columns.size), np.tile(columns.astype(np.intc), part.size)
+            found[start : start + at_once] = self._weighted(left, a, b, d).reshape(part.size, columns.size)
+        return found
+
+    def _weighted(self, left: Matrix, a: NDArray[np.intc], b: NDArray[np.intc], d: Vector) -> Vector:
+        """Weighted sum of the kernels at pairs of a left point and one of the bank."""
+        used, found = np.flatnonzero(d), np.zeros(a.size)
+        if used.size == 0:
+            return found
+        size = float(np.abs(d).max())
+        masks, rates = self._masks, self._rates
+        if used.size < d.size:
+            masks, rates = masks[used], rates[used]
+        weights = (d[used] / size).astype(np.float32)
+        weighted_sum(left, self._points, a, b, masks, rates, weights, found, scratch_for(a.size * used.size))
+        found *= size * self.scale
+        return found
+
+
+class _CrossOfBank(CrossKernels):
+    """Kernels of a bank between new points and its own."""
+
+    def __init__(self, bank: SubsetBank) -> None:
+        self.bank = bank
+
+    def cross(self, new: Any, which: Indices, weights: Vector) -> Matrix:
+        """Weighted sum of some kernels, shape (m, n)."""
+        every = np.zeros(self.bank.n_kernels)
+        every[which] = weights
+        return self.bank.cross(new, every)
+
+
+def _dense_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -> Matrix:
+    points = checked_points(X, name)
+    dense: Matrix = points.toarray() if sparse.issparse(points) else points
+    return dense
+
+
+def _two(widths: Any) -> tuple[Any, Any]:
+    if not isinstance(widths, Sequence | np.ndarray) or isinstance(widths, str) or len(widths) != 2:
+        raise InvalidArgument(f"`widths` must be two positive numbers in order, got {shown(widths)}")
+    return widths[0], widths[1]
