@@ -41,8 +41,9 @@ from oracle_opt.words import shown
 
 # Numbers made at a time on the way to entries in double precision.
 NUMBERS = 1 << 21
-# Bytes that a subset of the kernels may take to be kept, in the two layouts of a `GramBank`.
-STORED_BYTES = 1 << 28
+# Bytes that a subset of the kernels may take to be kept, in the two layouts of a `GramBank`; and it may have one of so
+# many kernels, so that a bank cut into a few parts is not stored in all of them.
+STORED_BYTES, STORED_SHARE = 1 << 28, 16
 # Kernels made at a time.
 KERNELS = 1 << 14
 
@@ -313,15 +314,15 @@ class SubsetBank(KernelBank):
     def subset(self, kernels: ArrayLike) -> KernelBank:
         """Return some of the kernels as a bank of their own, see `KernelBank.subset`.
 
-        Few kernels, which take at most 256 MiB in a `GramBank`, are computed in double precision and kept in one; more
-        are a `SubsetBank`.
+        Few kernels, at most a sixteenth of all and 256 MiB in a `GramBank`, are computed in double precision and kept
+        in one; more are a `SubsetBank`.
         """
         which = checked_kernels(kernels, self.n_kernels)
         bank = type(self).__new__(type(self))
         vars(bank).update({name: value for name, value in vars(self).items() if name != "sizes"})
         bank.n_kernels, bank._masks, bank._rates = which.size, self._masks[which], self._rates[which]
         size = self.n_points * (self.n_points + 1) // 2
-        if 2 * 8 * which.size * size > STORED_BYTES:
+        if STORED_SHARE * which.size > self.n_kernels or 2 * 8 * which.size * size > STORED_BYTES:
             return bank
         packed = np.empty((which.size, size))
         rows = max(NUMBERS // (self.n_points * which.size), 1)
