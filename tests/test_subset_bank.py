@@ -1,5 +1,6 @@
 """Kernels on subsets of the features, in single precision: within proven bounds of the same in extended precision."""
 
+import importlib
 import pickle
 
 import numpy as np
@@ -9,15 +10,12 @@ from scipy import sparse
 from oracle_opt import InvalidArgument, minimize
 from oracle_opt.generators import NewtonBundle
 from oracle_opt.oracles import GramBank, MKLOracle, SubsetBank, solve_lp_mkl
-from oracle_opt.oracles._processor import AVX2
-from oracle_opt.oracles.kernels import _subsets, subset_bank, subset_numbers
+from oracle_opt.oracles._processor import AVX2, AVX512
+from oracle_opt.oracles.kernels import subset_bank, subset_numbers
 from oracle_opt.oracles.kernels.subset_numbers import OF_POWER, SINGLE
 
-BUILDS = [_subsets]
-if AVX2:
-    from oracle_opt.oracles.kernels import _subsets_avx2
-
-    BUILDS.append(_subsets_avx2)
+NAMES = ["_subsets", *(["_subsets_avx2"] if AVX2 else []), *(["_subsets_avx512"] if AVX512 else [])]
+BUILDS = [importlib.import_module(f"oracle_opt.oracles.kernels.{name}") for name in NAMES]
 
 N = 41
 
@@ -126,7 +124,7 @@ def test_many_kernels_on_many_columns():
     np.testing.assert_allclose(bank.combine(weights), full, rtol=0, atol=bank.noise(700) * full.max())
 
 
-@pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("build", BUILDS, ids=NAMES)
 def test_powers_of_two_on_all_numbers(build):
     """All single numbers from -1 to -2**-25; below -1 what is left after rounding counts, and that is among these."""
     worst = 0.0
@@ -142,7 +140,7 @@ def test_powers_of_two_on_all_numbers(build):
     assert SINGLE < worst <= OF_POWER
 
 
-@pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("build", BUILDS, ids=NAMES)
 def test_powers_of_two_elsewhere(build):
     rng = np.random.default_rng(0)
     t = -rng.uniform(1.0, 125.0, 100_000).astype(np.float32)
@@ -160,6 +158,14 @@ def test_powers_of_two_elsewhere(build):
     build.powers_of_two(t, power)
     np.testing.assert_allclose(power, np.exp2(t.astype(float)), rtol=OF_POWER, atol=2.0**-126)
     assert power[1001] == 1.0
+
+
+@pytest.mark.parametrize("build", BUILDS, ids=NAMES)
+def test_all_builds(build, monkeypatch):
+    for name in ("add_weighted_pairs", "products", "weighted_sum"):
+        monkeypatch.setattr(subset_bank, name, getattr(build, name))
+    for n_columns in (20, 64, 70):
+        check(SubsetBank.random(points(n_columns), 90), points(n_columns))
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
