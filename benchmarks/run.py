@@ -1,4 +1,4 @@
-"""Run the benchmarks and write what they print into docs/performance.md and docs/problems.md.
+"""Run the benchmarks and write what they print into docs/performance.md, docs/problems.md and docs/scaling.md.
 
     python benchmarks/run.py [--only NAME ...]   rewrites their sections
     python benchmarks/run.py --quick             a small part of each, printed and not kept
@@ -25,7 +25,12 @@ from _shared import ROOT, commit, words
 from oracle_opt.files import atomic_text
 
 PROBLEMS = ROOT / "docs" / "problems.md"
-PAGES = {"problems": PROBLEMS, "problems_lagrangian": PROBLEMS}  # the other sections are on the page of performance
+SCALING = ROOT / "docs" / "scaling.md"
+PAGES = {
+    "problems": PROBLEMS,
+    "problems_lagrangian": PROBLEMS,
+    "workers": SCALING,
+}  # the other sections are on the page of performance
 PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
 SCRIPTS = (
@@ -39,6 +44,7 @@ SCRIPTS = (
     "on_the_fly",
     "gmkl",
     "mixed_norm",
+    "workers",
     "end_to_end",
     "problems",
     "problems_lagrangian",

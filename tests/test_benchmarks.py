@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = "\n".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("performance.md", "problems.md"))
+PAGE = "\n".join(
+    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("performance.md", "problems.md", "scaling.md")
+)
 
 
 @pytest.fixture

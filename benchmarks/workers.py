@@ -1,0 +1,183 @@
+"""What an executor costs a call: processor time of this process, bytes down and up, and a killed worker.
+
+    python benchmarks/workers.py [--quick]
+
+Small tasks: four of a bank of 40 kernels on 50 points, so that nearly all is overhead. Bytes are those of the pickled
+arguments and answers of all tasks of a call, once the workers have the bank; derived ones are of the arrays alone.
+"""
+
+import os
+import pickle
+import signal
+import threading
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
+from statistics import median
+
+import numpy as np
+from _shared import parser, table, timed
+
+from oracle_opt.executors import Workers
+from oracle_opt.oracles import RBFBank, ShardedBank
+
+
+class Counting(Executor):
+    """Does each task in this process, and counts the bytes that one elsewhere would be sent."""
+
+    def __init__(self):
+        self.down, self.up = [], []
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Do a task at once."""
+        self.down.append(len(pickle.dumps((fn, args, kwargs))))
+        future = Future()
+        future.set_result(fn(*args, **kwargs))
+        self.up.append(len(pickle.dumps(future.result())))
+        return future
+
+
+def rbf(n_points, n_kernels, n_features=20, seed=0):
+    """Kernels on random features of drawn points."""
+    rng = np.random.default_rng(seed)
+    subsets = [rng.permutation(n_features)[: rng.integers(2, n_features)] for _ in range(n_kernels)]
+    return RBFBank(rng.normal(size=(n_points, n_features)), subsets, [[4.0]] * n_kernels)
+
+
+def dual(n_points, n_support, seed=1):
+    """Dual variables with so many support vectors."""
+    rng, v = np.random.default_rng(seed), np.zeros(n_points)
+    v[rng.permutation(n_points)[:n_support]] = rng.normal(size=n_support)
+    return v
+
+
+@contextmanager
+def dask(n_workers):
+    """A cluster of worker processes, and its client; None if Dask is not installed."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        yield None
+        return
+    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as client:
+        yield client
+
+
+def overhead(client, rounds):
+    """Times of a call of four small tasks."""
+    bank, v, rows = rbf(50, 40), dual(50, 30), []
+    with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        executors = {"none": None, "`ThreadPoolExecutor(2)`": threads, "`ProcessPoolExecutor(2)`, spawn": processes}
+        if client is not None:
+            executors["Dask, 2 processes"] = client.get_executor(pure=False)
+        for name, executor in executors.items():
+            call = partial(ShardedBank(bank, executor, parts=4).quadratic_forms, v)
+            first = timed(call)[0]
+            times = [timed(call)[0] for _ in range(rounds)]
+            wall, cpu = (median(getattr(t, clock) for t in times) for clock in ("wall", "cpu"))
+            best = min(t.wall for t in times)
+            rows.append([name, f"{1e3 * first.wall:.0f}", f"{1e3 * cpu:.2f}", f"{1e3 * wall:.2f}", f"{1e3 * best:.2f}"])
+    headings = ["executor", "first call, wall ms", "a call: processor ms here", "wall ms, median", "least"]
+    table(headings, rows)
+
+
+def numbers(made, count):
+    """As many numbers as a task of many kernels brings back."""
+    return np.full(count, 0.5)
+
+
+def nothing():
+    """A recipe of nothing."""
+
+
+def volume(client, quick):
+    """Times of bringing back a number for each of many kernels, in 8 tasks."""
+    rows = []
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        executors = {"`ProcessPoolExecutor(2)`, spawn": processes}
+        if client is not None:
+            executors["Dask, 2 processes"] = client.get_executor(pure=False)
+        for name, executor in executors.items():
+            workers = Workers(nothing, executor, "nothing", "")
+            for count in (10**5, 10**6, 10**7)[: 2 if quick else 3]:
+                tasks = [(count // 8,)] * 8
+                workers.run(numbers, tasks)
+                times = [timed(lambda: np.concatenate(workers.run(numbers, tasks)))[0] for _ in range(3)]  # noqa: B023
+                cells = [name, f"{count:,}", f"{8e-6 * count:g}"]
+                rows.append(
+                    [*cells, *(f"{1e3 * min(getattr(t, clock) for t in times):.0f}" for clock in ("cpu", "wall"))]
+                )
+    table(["executor", "kernels", "MB up", "processor ms here", "wall ms"], rows)
+
+
+def bytes_of_calls(quick):
+    """Bytes of the calls of banks and programs, derived and counted."""
+    rows = []
+    for n, p, n_support, parts in [(208, 2000, 120, 8), (2000, 50, 400, 8)][: 1 if quick else 2]:
+        bank, problem = rbf(n, p), f"{n} points, {p} kernels"
+        for name, call, changed, answered in (
+            ("`quadratic_forms`", ShardedBank.quadratic_forms, n_support, None),
+            ("`row_products`, all points", all_rows, 20, 8 * n * p),
+        ):
+            executor = Counting()
+            sharded = ShardedBank(bank, executor, parts=parts)
+            call(sharded, dual(n, changed))
+            # the entries that are not 0 with their places, or all entries; and the places of the rows of each task
+            down = parts * min(16 * changed, 8 * n)
+            if answered is None:
+                down += 0 if sharded.by_kernels else 8 * changed
+                answered = 8 * p if sharded.by_kernels else 8 * p * parts
+            else:
+                down += 8 * n
+            cells = [problem, f"{name}, {changed} entries not 0", down, sum(executor.down), answered, sum(executor.up)]
+            rows.append([*cells, 8 * n * n])
+    answers = "bytes up: derived", "counted"
+    table(["problem", "call, in 8 tasks", "bytes down: derived", "counted", *answers, "a kernel has"], rows)
+
+
+def all_rows(bank, v):
+    """Products of all kernels with a vector."""
+    return bank.row_products(np.arange(bank.n_points), v)
+
+
+def killed(client, tasks):
+    """What a killed worker costs: whether the bits are the same, and the seconds."""
+    bank, v = rbf(200, 400), dual(200, 120)
+    executor = client.get_executor(pure=False)
+    sharded = ShardedBank(bank, executor, parts=tasks)
+    expected = sharded.quadratic_forms(v)
+    without = timed(lambda: sharded.quadratic_forms(v))[0]
+    victim = next(iter(client.run(os.getpid).values()))
+    timer = threading.Timer(0.3 * without.wall, os.kill, (victim, signal.SIGKILL))
+    timer.start()
+    during, found = timed(lambda: sharded.quadratic_forms(v))
+    timer.join()
+    after, again = timed(lambda: sharded.quadratic_forms(v))
+    rows = [["before", f"{without.wall:.2f}", "yes"]]
+    rows += [["a worker killed by SIGKILL in the middle", f"{during.wall:.2f}", same(found, expected)]]
+    rows += [["the next one", f"{after.wall:.2f}", same(again, expected)]]
+    table([f"call of {tasks} tasks", "wall s", "the same bits"], rows)
+
+
+def same(one, other):
+    """Whether two arrays are equal to the last bit, in words."""
+    return "yes" if one.tobytes() == other.tobytes() else "NO"
+
+
+def main():
+    """Print the tables."""
+    quick = parser(__doc__).parse_args().quick
+    with dask(2) as client:
+        overhead(client, 10 if quick else 100)
+        volume(client, quick)
+        bytes_of_calls(quick)
+        if client is None:
+            print("Left out: Dask, as `distributed` is not installed.")
+        else:
+            killed(client, 8)
+
+
+if __name__ == "__main__":
+    main()
