@@ -83,9 +83,9 @@ def overhead(client, rounds):
     table(headings, rows)
 
 
-def numbers(made, count):
+def numbers(made, value, count):
     """As many numbers as a task of many kernels brings back."""
-    return np.full(count, 0.5)
+    return np.full(count, value)
 
 
 def nothing():
@@ -103,8 +103,8 @@ def volume(client, quick):
             workers = Workers(nothing, executor, "nothing", "")
             for count in (10**5, 10**6, 10**7)[: 2 if quick else 3]:
                 tasks = [(count // 8,)] * 8
-                workers.run(numbers, tasks)
-                times = [timed(lambda: np.concatenate(workers.run(numbers, tasks)))[0] for _ in range(3)]  # noqa: B023
+                workers.run(numbers, 0.5, tasks)
+                times = [timed(lambda: np.concatenate(workers.run(numbers, 0.5, tasks)))[0] for _ in range(3)]  # noqa: B023
                 cells = [name, f"{count:,}", f"{8e-6 * count:g}"]
                 rows.append(
                     [*cells, *(f"{1e3 * min(getattr(t, clock) for t in times):.0f}" for clock in ("cpu", "wall"))]
@@ -124,13 +124,10 @@ def bytes_of_calls(quick):
             executor = Counting()
             sharded = ShardedBank(bank, executor, parts=parts)
             call(sharded, dual(n, changed))
-            # the entries that are not 0 with their places, or all entries; and the places of the rows of each task
+            # the entries that are not 0 with their places, or all entries
             down = parts * min(16 * changed, 8 * n)
             if answered is None:
-                down += 0 if sharded.by_kernels else 8 * changed
                 answered = 8 * p if sharded.by_kernels else 8 * p * parts
-            else:
-                down += 8 * n
             cells = [problem, f"{name}, {changed} entries not 0", down, sum(executor.down), answered, sum(executor.up)]
             rows.append([*cells, 8 * n * n])
     answers = "bytes up: derived", "counted"

@@ -31,7 +31,8 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 AN_EXECUTOR = "an Executor such as ProcessPoolExecutor(), or client.get_executor(pure=False) of a Dask client"
-KEPT = 2  # recipes whose results a worker process keeps; the one not used for longest is given up for a new one
+KEPT = 2  # results of recipes, and large shared things, that a worker process keeps: those used last
+SMALL = 1 << 16  # bytes up to which every task is sent what all of them share
 
 
 def checked_executor(executor: Executor | None) -> Executor | None:
@@ -73,6 +74,8 @@ class Workers(Generic[T]):
         in_threads = executor is None or isinstance(executor, ThreadPoolExecutor)
         self._key = uuid4().hex if in_threads else sendable(name, build, instead)
         self._ticket = 0
+        self._seen: set[str] = set()  # processes that have answered
+        self._last = ""  # key of what tasks shared last
         _here[self._key] = self
 
     @property
@@ -83,8 +86,8 @@ class Workers(Generic[T]):
                 self._made = self._build()
         return self._made
 
-    def run(self, function: Callable[..., A], arguments: Sequence[tuple[Any, ...]]) -> list[A]:
-        """Do ``function(what build made, *one)`` for each one of `arguments`; return the answers in this order.
+    def run(self, function: Callable[..., A], shared: object, arguments: Sequence[tuple[Any, ...]]) -> list[A]:
+        """Do ``function(what build made, shared, *one)`` for each one of `arguments`; return the answers in this order.
 
         Linear algebra has one thread in every task, so that no sum depends on who does it.
 
@@ -92,8 +95,10 @@ class Workers(Generic[T]):
         ----------
         function : callable
             Of a module, so that workers find it by its name.
+        shared : object
+            What all these tasks need, such as a vector, and do not change. If it is large, a process is sent it once.
         arguments : sequence of tuple
-            They can be pickled.
+            They can be pickled, and are small.
 
         Raises
         ------
@@ -104,47 +109,66 @@ class Workers(Generic[T]):
         """
         if self.executor is None:
             with one_thread():
-                return [function(self.made, *one) for one in arguments]
+                return [function(self.made, shared, *one) for one in arguments]
+        parcel, content = self._packed(shared)
         answers: list[Any] = [None] * len(arguments)
-        waiting, given = list(range(len(arguments))), 0
+        waiting, given = list(range(len(arguments))), 0 if parcel.key == self._last else max(len(self._seen), 1)
+        self._last = parcel.key
         recipe: bytes | None = None
         while waiting:
-            # The first tasks in the queue carry the recipe, so that whoever takes one has it for the tasks behind.
-            sent = [(i, recipe if at < given else None) for at, i in enumerate(waiting)]
+            # The first tasks in the queue carry what is large, so that whoever takes one has it for the tasks behind.
+            tasks = [
+                (
+                    _Parcel(self._key, recipe),
+                    _Parcel(parcel.key, content) if content else parcel,
+                    function,
+                    arguments[i],
+                )
+                if at < given
+                else (_Parcel(self._key), parcel, function, arguments[i])
+                for at, i in enumerate(waiting)
+            ]
             without = []
-            for (i, _), answer in zip(sent, self._answers(self.executor, function, arguments, sent), strict=True):
+            for i, (worker, answer) in zip(waiting, self._answers(self.executor, tasks), strict=True):
+                self._seen.add(worker)
                 if isinstance(answer, _Missing):
-                    without.append((i, answer.worker))
+                    without.append((i, worker, answer.recipe))
                 else:
                     answers[i] = self._opened(answer, i, len(arguments))
-            waiting = [i for i, _ in without]
-            given = len({worker for _, worker in without})  # each of them needs it once
-            if waiting and recipe is None:
+            waiting = [i for i, _, _ in without]
+            given = len({worker for _, worker, _ in without})  # each of them needs it once
+            if recipe is None and any(of_recipe for _, _, of_recipe in without):
                 import cloudpickle  # only here: the import takes time
 
                 recipe = cloudpickle.dumps(self._build)
         return answers
 
-    def _answers(
-        self,
-        executor: Executor,
-        function: Callable[..., Any],
-        arguments: Sequence[tuple[Any, ...]],
-        sent: Sequence[tuple[int, bytes | None]],
-    ) -> list[Any]:
-        """Answers as they come back, in the order of `sent`; where one fails, or Ctrl-C comes, no other one begins."""
+    def _packed(self, shared: object) -> tuple[_Parcel, bytes | None]:
+        """How tasks are told what they share, and what it is for those who do not have it; None if it is in the former.
+
+        Threads of this process are given it as it is.
+        """
+        if isinstance(self.executor, ThreadPoolExecutor):
+            return _Parcel("", value=shared), None
+        content = pickle.dumps(shared, protocol=5)
+        if len(content) <= SMALL:
+            return _Parcel("", value=shared), None
+        return _Parcel(blake2b(content, digest_size=16).hexdigest()), content
+
+    def _answers(self, executor: Executor, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Answers as they come back, in the order of the tasks; after a failure or Ctrl-C no other task begins."""
         futures: list[Future[Any]] = []
         try:
-            for i, recipe in sent:
+            for task in tasks:
                 # The ticket makes each submission one of its own: an executor may know the answers of equal ones.
                 self._ticket += 1
-                futures.append(executor.submit(_do, self._key, recipe, self._ticket, function, arguments[i]))
+                futures.append(executor.submit(_do, self._ticket, *task))
             return [future.result() for future in futures]
         except BaseException as problem:
             for future in futures:
                 future.cancel()
             if isinstance(problem, Exception | CancelledError):
-                raise _failure(problem, len(futures) < len(sent)) from problem
+                raise _failure(problem, len(futures) < len(tasks)) from problem
             raise
 
     @staticmethod
@@ -188,14 +212,24 @@ def _words(problem: BaseException) -> str:
 
 _here: weakref.WeakValueDictionary[str, Workers[Any]] = weakref.WeakValueDictionary()
 _kept: OrderedDict[str, Any] = OrderedDict()
+_shared: OrderedDict[str, Any] = OrderedDict()
 _making, _counting = threading.RLock(), threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class _Parcel:
+    """Something that may be large: its key, with its pickle for those who do not have it; or small, as it is."""
+
+    key: str
+    content: bytes | None = None
+    value: Any = None
 
 
 @dataclass(frozen=True)
 class _Missing:
-    """Answer of a worker that has no recipe."""
+    """Answer of a worker that lacks the recipe, or what the tasks share."""
 
-    worker: str
+    recipe: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,31 +240,47 @@ class _Raised:
     where: str
 
 
-def _do(key: str, recipe: bytes | None, ticket: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _do(
+    ticket: int, recipe: _Parcel, shared: _Parcel, function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[str, Any]:
+    """Name of the process, and what the task answers."""
+    worker = f"{platform.node()} {os.getpid()}"
     try:
         try:
-            made = _made(key, recipe)
+            value = shared.value if not shared.key else _opened_once(shared, _shared, KEPT, pickle.loads)
         except KeyError:
-            return _Missing(f"{platform.node()} {os.getpid()}")
+            return worker, _Missing(False)
+        try:
+            made = _made(recipe)
+        except KeyError:
+            return worker, _Missing(True)
         with one_thread():
-            return function(made, *arguments)
+            return worker, function(made, value, *arguments)
     except Exception as problem:
-        return _Raised(problem, traceback.format_exc())
+        return worker, _Raised(problem, traceback.format_exc())
 
 
-def _made(key: str, recipe: bytes | None) -> Any:
-    """What the tasks of this key need, made if need be; a KeyError if it is not here and there is no recipe."""
-    with _making:  # of several tasks in threads of one process, one makes it
-        if (at_hand := _here.get(key)) is not None:
-            return at_hand.made
-        if key not in _kept:
-            if recipe is None:
-                raise KeyError(key)
-            while len(_kept) >= KEPT:
-                _kept.popitem(last=False)
-            _kept[key] = pickle.loads(recipe)()
-        _kept.move_to_end(key)
-        return _kept[key]
+def _made(recipe: _Parcel) -> Any:
+    """What the tasks need, made if need be; a KeyError if it is not here and there is no recipe."""
+    at_hand = _here.get(recipe.key)
+    return _opened_once(recipe, _kept, KEPT, _built) if at_hand is None else at_hand.made
+
+
+def _built(content: bytes) -> Any:
+    return pickle.loads(content)()
+
+
+def _opened_once(parcel: _Parcel, kept: OrderedDict[str, Any], most: int, opened: Callable[[bytes], Any]) -> Any:
+    """What is in a parcel, kept for the next tasks; a KeyError if it is not here and has not come along."""
+    with _making:  # of several tasks in threads of one process, one opens it
+        if parcel.key not in kept:
+            if parcel.content is None:
+                raise KeyError(parcel.key)
+            while len(kept) >= most:
+                kept.popitem(last=False)
+            kept[parcel.key] = opened(parcel.content)
+        kept.move_to_end(parcel.key)
+        return kept[parcel.key]
 
 
 _limits: dict[str, Any] = {}

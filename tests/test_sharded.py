@@ -17,6 +17,7 @@ from worker_parts import (
     LimitedBank,
     LockedBank,
     Recipe,
+    Relay,
     StackBank,
     WrongBank,
     limit_memory,
@@ -198,6 +199,29 @@ def test_nothing_of_the_size_of_a_kernel_is_sent() -> None:
     assert sum(executor.up) <= 8 * n * p + 1000 * parts
 
 
+def test_a_long_vector_is_sent_to_a_process_once(pools, monkeypatch) -> None:
+    monkeypatch.setattr("oracle_opt.executors.SMALL", 1000)
+    bank, v = rbf(400, 20), np.random.default_rng(0).normal(size=400)
+    for pool, most in (("one", 1), ("three", 3)):
+        relay = Relay(pools[pool])
+        sharded, alone = ShardedBank(bank, relay, parts=6), ShardedBank(bank, parts=6)
+        assert sharded.quadratic_forms(v).tobytes() == alone.quadratic_forms(v).tobytes()
+        for changed in (v, 2.0 * v, v, 3.0 * v):
+            del relay.down[:]
+            for start in (0, 200):
+                rows = np.arange(start, start + 200)
+                assert sharded.row_products(rows, changed).tobytes() == alone.row_products(rows, changed).tobytes()
+            # each process, and those tasks that bring it in vain as their process has it: 12 tasks in all
+            assert sum(size > 8 * 400 for size in relay.down) <= (1, 2, 4, 8)[most]
+            assert min(relay.down) < 1000
+    relay = Relay(pools["one"])
+    sharded = ShardedBank(bank, relay, parts=6)
+    sharded.quadratic_forms(v)
+    del relay.down[:]
+    sharded.quadratic_forms(5.0 * v)
+    assert sorted(size > 8 * 400 for size in relay.down) == [False] * 5 + [True]
+
+
 def test_the_bytes_of_parts_of_kernels() -> None:
     executor = Counting()
     ShardedBank(stack(p=400, n=10), executor, parts=5).quadratic_forms(np.arange(10.0))
@@ -313,5 +337,5 @@ def test_ctrl_c_takes_back_the_tasks_that_wait(tmp_path) -> None:
         timer = threading.Timer(0.15, signal.raise_signal, (signal.SIGINT,))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            workers.run(slow, [(number, tmp_path) for number in range(20)])
+            workers.run(slow, tmp_path, [(number,) for number in range(20)])
     assert len(list(tmp_path.iterdir())) <= 3

@@ -176,8 +176,7 @@ class BendersOracle(Oracle):
         if self.parts is None:
             self._bases = self._stage.serve(x, range(n_scenarios), self._program, self._bases, gathered)
             return gathered.cut()
-        tasks = [(x, *part) for part in successive(n_scenarios, self.parts)]
-        for share in self._workers.run(SecondStage.share, tasks):
+        for share in self._workers.run(SecondStage.share, x, successive(n_scenarios, self.parts)):
             gathered.add_share(share)
         del gathered.feasibility[MOST_CUTS:]
         return gathered.cut()

@@ -76,15 +76,14 @@ class ShardsRecipe:
 
 def forms_by_kernels(workers: Workers[Shards], v: Vector) -> Vector:
     """Quadratic forms of all kernels, each part of them by a task."""
-    tasks = [(part, _sent(v)) for part in range(workers.made.n_parts)]
-    return np.concatenate(workers.run(_forms_of_kernels, tasks))
+    tasks = [(part,) for part in range(workers.made.n_parts)]
+    return np.concatenate(workers.run(_forms_of_kernels, _sent(v), tasks))
 
 
 def forms_by_points(workers: Workers[Shards], kernels: Indices | None, v: Vector, parts: int) -> Vector:
     """Quadratic forms of some kernels, None is all, added up over tasks, each of which has some of the points."""
-    support, sent = np.flatnonzero(v), _sent(v)
-    tasks = [(kernels, support[first:last], sent) for first, last in successive(support.size, parts)]
-    shares = workers.run(_forms_of_points, tasks)
+    tasks = [(kernels, *part) for part in successive(int(np.count_nonzero(v)), parts)]
+    shares = workers.run(_forms_of_points, _sent(v), tasks)
     if not shares:
         return np.zeros(workers.made.bank.n_kernels if kernels is None else kernels.size)
     total: Vector = np.add.reduce(shares, axis=0)
@@ -93,20 +92,26 @@ def forms_by_points(workers: Workers[Shards], kernels: Indices | None, v: Vector
 
 def products_by_kernels(workers: Workers[Shards], rows: Indices, v: Vector) -> Matrix:
     """Rows of the products of all kernels with a vector, each part of the kernels by a task."""
-    tasks = [(part, rows, _sent(v)) for part in range(workers.made.n_parts)]
-    return np.hstack(workers.run(_products_of_kernels, tasks))
+    tasks = [(part, rows) for part in range(workers.made.n_parts)]
+    return np.hstack(workers.run(_products_of_kernels, _sent(v), tasks))
 
 
 def products_by_points(
     workers: Workers[Shards], kernels: Indices | None, rows: Indices, v: Vector, parts: int
 ) -> Matrix:
     """Rows of the products of some kernels, None is all, with a vector, some of the rows by each task."""
-    sent = _sent(v)
-    tasks = [(kernels, rows[first:last], sent) for first, last in successive(rows.size, parts)]
-    shares = workers.run(_products_of_points, tasks)
+    tasks = [(kernels, _range_if_it_is(rows[first:last])) for first, last in successive(rows.size, parts)]
+    shares = workers.run(_products_of_points, _sent(v), tasks)
     if not shares:
         return np.zeros((0, workers.made.bank.n_kernels if kernels is None else kernels.size))
     return np.vstack(shares)
+
+
+def _range_if_it_is(rows: Indices) -> Indices | range:
+    """Rows that follow each other in a few bytes."""
+    first, last = int(rows[0]), int(rows[-1]) + 1
+    successive_ones = last - first == rows.size and bool((np.diff(rows) == 1).all())
+    return range(first, last) if successive_ones else rows
 
 
 def _sent(v: Vector) -> Sent:
@@ -124,20 +129,21 @@ def _received(sent: Sent) -> Vector:
     return v
 
 
-def _forms_of_kernels(shards: Shards, part: int, sent: Sent) -> Vector:
+def _forms_of_kernels(shards: Shards, sent: Sent, part: int) -> Vector:
     return shards.subset(part).quadratic_forms(_received(sent))
 
 
-def _forms_of_points(shards: Shards, kernels: Indices | None, rows: Indices, sent: Sent) -> Vector:
-    """Share of these rows in the quadratic forms of some kernels: ``sum of v_i (K_k v)_i`` over them."""
+def _forms_of_points(shards: Shards, sent: Sent, kernels: Indices | None, first: int, last: int) -> Vector:
+    """Share of some support vectors in the forms of some kernels: ``sum of v_i (K_k v)_i`` over them."""
     v = _received(sent)
+    rows = np.flatnonzero(v)[first:last]
     share: Vector = v[rows] @ shards.chosen(kernels).row_products(rows, v)
     return share
 
 
-def _products_of_kernels(shards: Shards, part: int, rows: Indices, sent: Sent) -> Matrix:
+def _products_of_kernels(shards: Shards, sent: Sent, part: int, rows: Indices) -> Matrix:
     return shards.subset(part).row_products(rows, _received(sent))
 
 
-def _products_of_points(shards: Shards, kernels: Indices | None, rows: Indices, sent: Sent) -> Matrix:
-    return shards.chosen(kernels).row_products(rows, _received(sent))
+def _products_of_points(shards: Shards, sent: Sent, kernels: Indices | None, rows: Indices | range) -> Matrix:
+    return shards.chosen(kernels).row_products(np.asarray(rows), _received(sent))

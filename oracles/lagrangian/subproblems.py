@@ -44,7 +44,7 @@ class Subproblems(Generic[T]):
         """What ``function(data, u, first, last)`` answers for problems `first` to `last` - 1, part by part."""
         if self._workers.executor is None:
             return [function(self.data, u, 0, self._count)]
-        return self._workers.run(function, [(u, *part) for part in self._parts])
+        return self._workers.run(function, u, self._parts)
 
 
 class _Data(Generic[T]):
