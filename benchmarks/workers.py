@@ -19,8 +19,9 @@ from statistics import median
 import numpy as np
 from _shared import parser, table, timed
 
+from oracle_opt import Query
 from oracle_opt.executors import Workers
-from oracle_opt.oracles import RBFBank, ShardedBank
+from oracle_opt.oracles import BendersOracle, RandomBlock, RBFBank, ShardedBank, TwoStageProblem
 
 
 class Counting(Executor):
@@ -134,6 +135,36 @@ def bytes_of_calls(quick):
     table(["problem", "call, in 8 tasks", "bytes down: derived", "counted", *answers, "a kernel has"], rows)
 
 
+def transport(n_scenarios, costs_vary, m=15, k=25):
+    """Capacity at m places, shipped to k customers of random demand, perhaps at random costs; shortage is paid for."""
+    rng = np.random.default_rng(0)
+    c, costs = rng.uniform(1, 2, m), np.r_[rng.uniform(1, 10, m * k), np.full(k, 100.0)]
+    W, T = np.zeros((m + k, m * k + k)), np.zeros((m + k, m))
+    for i in range(m):
+        W[i, i * k : (i + 1) * k], T[i, i] = 1.0, -1.0
+    W[m:] = np.hstack([np.eye(k)] * (m + 1))
+    lower, upper = np.r_[np.full(m, -np.inf), np.zeros(k)], np.r_[np.zeros(m), np.full(k, np.inf)]
+    varied = {"rows": np.arange(m, m + k), "rhs": rng.uniform(1, 5, (n_scenarios, k))}
+    if costs_vary:
+        varied |= {"cost_columns": np.arange(20), "cost": costs[:20] * rng.uniform(0.8, 1.2, (n_scenarios, 20))}
+    block = RandomBlock(np.full(n_scenarios, 1.0 / n_scenarios), **varied)
+    return TwoStageProblem(c, costs, T, W, lower, upper, [block], x_upper=50.0)
+
+
+def scenarios(quick):
+    """Processor time of a query of all scenarios: with bases kept from query to query, and in tasks without."""
+    rows, count = [], 100 if quick else 1000
+    points = np.random.default_rng(1).uniform(4.0, 8.0, (4, 15))
+    for varies in ("demands", "demands and costs"):
+        problem, cells = transport(count, "costs" in varies), []
+        for parts in (None, 8, 32):
+            oracle = BendersOracle(problem, parts=parts)
+            times = [timed(partial(oracle.query, Query(x)))[0].cpu for x in points]
+            cells.append(f"{1e3 * median(times):.0f}")
+        rows.append([f"transport 15 x 25, {count} scenarios", varies, *cells])
+    table(["program", "random", "processor ms a query: `parts=None`", "8 parts", "32 parts"], rows)
+
+
 def all_rows(bank, v):
     """Products of all kernels with a vector."""
     return bank.row_products(np.arange(bank.n_points), v)
@@ -141,7 +172,7 @@ def all_rows(bank, v):
 
 def killed(client, tasks):
     """What a killed worker costs: whether the bits are the same, and the seconds."""
-    bank, v = rbf(200, 400), dual(200, 120)
+    bank, v = rbf(1000, 400), dual(1000, 900)
     executor = client.get_executor(pure=False)
     sharded = ShardedBank(bank, executor, parts=tasks)
     expected = sharded.quadratic_forms(v)
@@ -170,6 +201,7 @@ def main():
         overhead(client, 10 if quick else 100)
         volume(client, quick)
         bytes_of_calls(quick)
+        scenarios(quick)
         if client is None:
             print("Left out: Dask, as `distributed` is not installed.")
         else:
