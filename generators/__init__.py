@@ -1,5 +1,6 @@
 """Query-point generators: one file, one class per method; and the rule that chooses one."""
 
+from oracle_opt.generators.active_set import ActiveSet
 from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.choose import choose_generator, explain_choice
 from oracle_opt.generators.ellipsoid import Ellipsoid
@@ -22,6 +23,7 @@ from oracle_opt.generators.subgradient import Subgradient
 __all__ = [
     "LBFGS",
     "SPG",
+    "ActiveSet",
     "AnalyticCenter",
     "Ellipsoid",
     "FaceBundle",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 
+Support = NDArray[np.intp] | slice
+
+MANY = 10_000  # variables from which on points with few nonzero entries are multiplied entry by entry
 REMEMBERED = 8  # objective cuts, the best one among them, and as many feasibility cuts
 OBJECTIVE = 1e-7  # share of the largest term that rounding and honest tolerances may come to
 FEASIBILITY = 1e-6
@@ -18,7 +22,7 @@ class AnswerMemory:
     If all are right, every objective cut is at most the value stated, plus its error, at the point of every other, and
     every feasibility cut is satisfied, up to its error, by the points of all objective cuts.
     So a pair is tested both ways, with three
-    small matrices times a vector.
+    small matrices times a vector. Of many variables those count alone that are not 0 at a point.
 
     Parameters
     ----------
@@ -29,6 +33,8 @@ class AnswerMemory:
     def __init__(self, dimension: int) -> None:
         # empty places claim -inf and state an error of inf, so that they contradict nothing
         self._points, self._slopes, self._normals = np.zeros((3, REMEMBERED, dimension))
+        none = np.zeros(0, dtype=np.intp)
+        self._supports: list[Support] = [none if dimension >= MANY else slice(None)] * REMEMBERED
         self._uppers = np.full(REMEMBERED, np.inf)
         self._values = np.full(REMEMBERED, -np.inf)
         self._constants, self._depths = np.full((2, REMEMBERED), -np.inf)
@@ -43,25 +49,33 @@ class AnswerMemory:
     def _of_objective(self, cut: ObjectiveCut, number: int) -> str:
         z, upper, constant = cut.point, cut.upper, cut.constant
         words = self._excluded(z, number)
-        claims = self._points.dot(cut.subgradient) + (constant - self._uppers)
+        used = self._used()
+        points, support = self._points[:, used], _support(z)
+        claims = points.dot(cut.subgradient[used]) + (constant - self._uppers)
         if claims[claims.argmax()] > OBJECTIVE:
             words = words or self._exceeded(claims, cut, number)
         for one in cut.further:
-            claims = self._points.dot(one.subgradient) + (one.constant - self._uppers)
+            claims = points.dot(one.subgradient[used]) + (one.constant - self._uppers)
             words = words or self._exceeded(claims, one, number)
-        claims = self._slopes.dot(z) + (self._constants - upper)
+        claims = self._slopes[:, support].dot(z[support]) + (self._constants - upper)
         if claims[claims.argmax()] > OBJECTIVE:
             words = words or self._exceeding(claims, z, upper, number)
         i = self._next
         if upper <= self._uppers[self._best]:
             self._best = i
-        self._points[i], self._slopes[i] = z, cut.subgradient
+        self._points[i, self._supports[i]] = 0.0
+        self._points[i, support], self._slopes[i], self._supports[i] = z[support], cut.subgradient, support
         self._uppers[i], self._constants[i], self._answers[i] = upper, constant, number
         self._values[i] = cut.value
         self._next = (i + 1) % REMEMBERED
         if self._next == self._best:  # the best one stays; otherwise the oldest is replaced
             self._next = (self._next + 1) % REMEMBERED
         return words
+
+    def _used(self) -> Support:
+        """The variables that are not 0 at some point remembered."""
+        some = [support for support in self._supports if not isinstance(support, slice)]
+        return np.unique(np.concatenate(some)) if len(some) == REMEMBERED else slice(None)
 
     def _of_excluder(self, cut: FeasibilityCut, number: int) -> str:
         words, known = "", np.flatnonzero(self._uppers < np.inf)
@@ -108,6 +122,14 @@ class AnswerMemory:
             if min(excess, float(claims[i])) > OBJECTIVE * max(abs(value), abs(upper), terms):
                 return _exceeded_words(self._answers[i], number, excess, upper)
         return ""
+
+
+def _support(z: Vector) -> Support:
+    """The variables that are not 0, if these are few of many; else all."""
+    if z.size < MANY:
+        return slice(None)
+    support = np.flatnonzero(z)
+    return support if 8 * support.size <= z.size else slice(None)
 
 
 def _beyond(excess: float, normal: Vector, depth: float, point: Vector) -> bool:

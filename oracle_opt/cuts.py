@@ -47,9 +47,9 @@ class Query:
         return replace(self, point=self.point.copy())
 
     def repeats(self, previous: Query) -> bool:
-        """Whether this asks what was asked before: the point and all wishes are the same."""
+        """Whether this asks what was asked before: the kind of query, the point and all wishes are the same."""
         wishes = (self.accuracy, self.wishes) == (previous.accuracy, previous.wishes)
-        return wishes and bool((self.point == previous.point).all())
+        return type(self) is type(previous) and wishes and bool((self.point == previous.point).all())
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,6 +136,7 @@ CASES = {
     # generators
     "choose_generator": Case(G.choose_generator, {"oracle": ORACLE}),
     "explain_choice": Case(G.explain_choice, {"oracle": ORACLE}),
+    "ActiveSet": Case(G.ActiveSet, {"generator": G.LevelSet()}, {"generator": "generator"}),
     "AnalyticCenter": Case(
         G.AnalyticCenter,
         takes={

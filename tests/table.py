@@ -28,6 +28,7 @@ from oracle_opt import (
 from oracle_opt.generators import (
     LBFGS,
     SPG,
+    ActiveSet,
     AnalyticCenter,
     Ellipsoid,
     FaceBundle,
@@ -60,6 +61,7 @@ class Entry:
     needs: tuple[str | type[Domain], ...] = ()
     takes_feasibility_cuts: bool = True
     needs_answer: type[Answer] | None = None
+    needs_faces: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -70,6 +72,8 @@ class Entry:
             return "it takes no feasibility cuts, and this oracle gives them"
         if self.needs_answer is not None and self.needs_answer not in oracle.gives:
             return f"it needs {self.needs_answer.words}, and this oracle gives none"
+        if self.needs_faces and not isinstance(oracle.domain, ProductOfSimplices | NonnegativeOrthant):
+            return "it needs a domain with faces: simplices or nonnegative variables"
         words, *served = self.needs or ("", Domain)
         return None if isinstance(oracle.domain, tuple(served)) else f"it needs {words}"
 
@@ -108,6 +112,21 @@ SIMPLICES = ("a domain made of simplices", ProductOfSimplices)
 
 
 GENERATORS = [
+    Entry(
+        "active-set",
+        lambda: ActiveSet(NewtonBundle(), start=2, most=2),
+        EXACT,
+        needs=ONE_SIMPLEX,
+        takes_feasibility_cuts=False,
+        needs_faces=True,
+    ),
+    Entry(
+        "active-set of levels",
+        lambda: ActiveSet(LevelSet(), start=1, most=1),
+        EXACT,
+        takes_feasibility_cuts=False,
+        needs_faces=True,
+    ),
     Entry("analytic-center", AnalyticCenter, INTERIOR, needs=LINEAR),
     Entry(
         "analytic-center objective cuts",

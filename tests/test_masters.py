@@ -10,7 +10,7 @@ import pytest
 import scipy.optimize
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, Status, minimize
-from oracle_opt.domains.active_set import nonnegative_quadratic
+from oracle_opt.domains.nonnegative_quadratic import nonnegative_quadratic
 from oracle_opt.domains.projection import Projection, project_on_cuts
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 from oracle_opt.generators.masters import level_projection

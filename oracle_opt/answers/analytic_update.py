@@ -48,3 +48,8 @@ class AnalyticUpdate(Answer):
             raise InvalidCut(
                 f"`point` of an AnalyticUpdate must be a finite array of shape {cut.point.shape}, got {point!r}"
             )
+
+    def on_face(self, coordinates: NDArray[np.intp]) -> AnalyticUpdate | None:
+        """The update of these variables, if it leaves the others at 0."""
+        point = self.point[coordinates]
+        return AnalyticUpdate(point) if np.count_nonzero(point) == np.count_nonzero(self.point) else None

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.words import shown
@@ -77,6 +78,19 @@ class Answer(ABC):
         InvalidCut
             Its arrays are not those of an answer at the point of the cut: of another shape, or not finite.
         """
+
+    def on_face(self, coordinates: NDArray[np.intp]) -> Answer | None:
+        """Return the same answer about f where all other variables are 0, in these variables; `None`, the default.
+
+        Asked by methods that work on some variables at a time, `ActiveSet` say: a kind that does not answer is lost to
+        them.
+
+        Parameters
+        ----------
+        coordinates : ndarray of int, shape (k,)
+            In increasing order; the point of the cut is 0 elsewhere.
+        """
+        return None
 
     def owned(self) -> Self:
         """Return the same answer with arrays of its own, which nobody else can change."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.answers.answer import Answer
-from oracle_opt.answers.exact_slopes import check_coordinates
+from oracle_opt.answers.exact_slopes import check_coordinates, places
 from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidCut
 
@@ -56,3 +56,12 @@ class Curvature(Answer):
         fits = type(factor) is np.ndarray and factor.ndim == 2 and factor.shape[1] == n
         if not (fits and factor.dtype.kind == "f" and isfinite(float(np.vdot(factor, factor)))):
             raise InvalidCut(f"`factor` of a Curvature must be a finite array of shape (r, {n}), got {factor!r}")
+
+    def on_face(self, coordinates: NDArray[np.intp]) -> Curvature | None:
+        """Its columns of these variables; `None` if it is not told of all of them."""
+        if self.coordinates is None:
+            return Curvature(self.factor[:, coordinates])
+        if np.array_equal(self.coordinates, coordinates):
+            return Curvature(self.factor)
+        where = places(coordinates, self.coordinates)
+        return None if where is None else Curvature(self.factor[:, where])

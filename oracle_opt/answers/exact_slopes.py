@@ -46,6 +46,11 @@ class ExactSlopes(Answer):
         """Refuse what are not coordinates of the cut's point, in increasing order."""
         check_coordinates(self.coordinates, cut.point.size, "ExactSlopes")
 
+    def on_face(self, coordinates: NDArray[np.intp]) -> ExactSlopes | None:
+        """Those of these variables on which slopes are exact; `None` if they are on all."""
+        exact = np.flatnonzero(np.isin(coordinates, self.coordinates, assume_unique=True))
+        return None if exact.size == coordinates.size else ExactSlopes(exact)
+
 
 def check_coordinates(coordinates: NDArray[np.intp], dimension: int, whose: str) -> None:
     """Raise `InvalidCut` unless these are coordinates of a point of so many, in increasing order."""
@@ -55,3 +60,10 @@ def check_coordinates(coordinates: NDArray[np.intp], dimension: int, whose: str)
             f"`coordinates` of {whose} must be whole numbers from 0 to {dimension - 1} in increasing order, "
             f"got {coordinates!r}"
         )
+
+
+def places(some: NDArray[np.intp], among: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """Where numbers stand among others, both in increasing order; `None` if not all of them do."""
+    where = np.searchsorted(among, some)
+    found = where.size == 0 or (where[-1] < among.size and np.array_equal(among[where], some))
+    return where if found else None

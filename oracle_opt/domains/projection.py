@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain, LinearConstraints
-from oracle_opt.domains.active_set import nonnegative_quadratic
+from oracle_opt.domains.nonnegative_quadratic import nonnegative_quadratic
 
 RIDGE = 1e-15  # relative to the largest row: near-parallel cuts make the Hessian singular up to rounding
 

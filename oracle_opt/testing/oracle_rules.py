@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt._journal_entries import Entry, decode, encode
 from oracle_opt.answers.answer import Answer
+from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
@@ -17,6 +18,7 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.cut_rules import check_pairs
 from oracle_opt.testing.oracle_exam import WRITTEN, Answered, OracleExam
+from oracle_opt.testing.partial_rules import check_partial
 from oracle_opt.testing.samples import points_of
 from oracle_opt.testing.state_rules import check_kept, check_order, check_pickled, check_repeated, check_resumed
 
@@ -42,6 +44,7 @@ def check_oracle(
     cuts hold at all points that got a value; that the query point is left alone, and arrays given out are not changed
     later; that after `reset` the same queries have the same answers, to the last bit, and after `resume(cut)` the next
     ones up to rounding; that answers in another order agree up to their errors; that what the cuts carry is declared;
+    that slopes which are told to be exact on some coordinates alone, for a `PartialQuery`, are too high nowhere;
     `identity`.
 
     Parameters
@@ -95,6 +98,7 @@ def check_oracle(
     check_order(exam, answers)
     check_resumed(exam, answers)
     _check_wishes(exam)
+    check_partial(exam, step, seed)
     if pickles:
         check_pickled(exam, answers)
     oracle.reset()
@@ -165,7 +169,7 @@ def _check_accuracies(exam: OracleExam, answers: list[Answered]) -> None:
 def _check_wishes(exam: OracleExam) -> None:
     """Wishes may be ignored, but must not be refused; what is declared is given somewhere, and can be journaled."""
     wishes = frozenset(kind for kind in exam.oracle.gives if issubclass(kind, Answer))
-    missing = set(wishes)
+    missing = set(wishes) - {ExactSlopes}  # which a query of its own asks for
     for k, z in enumerate(exam.points):
         if k > 1 and not missing:
             return

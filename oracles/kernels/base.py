@@ -30,11 +30,14 @@ class KernelBank(ABC):
     exactness : float
         By how much an entry may differ from that of the kernel, or from one call to the next, over the root of the
         product of the two diagonal entries.
+    nonnegative : bool
+        Whether all entries of all kernels are known to be at least 0.
     """
 
     n_kernels: int
     n_points: int
     exactness: float = 0.0
+    nonnegative: bool = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_kernels={self.n_kernels}, n_points={self.n_points})"

@@ -28,6 +28,7 @@ class ChosenKernels(KernelBank):
     def __init__(self, bank: KernelBank, kernels: Indices) -> None:
         self.bank, self.kernels = bank, kernels
         self.n_kernels, self.n_points, self.exactness = kernels.size, bank.n_points, bank.exactness
+        self.nonnegative = bank.nonnegative
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""

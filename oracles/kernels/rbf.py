@@ -93,6 +93,8 @@ class RBFBank(KernelBank):
     [[[0.607, 0.882, 1.0]]]
     """
 
+    nonnegative = True
+
     def __init__(
         self,
         X: ArrayLike | sparse.spmatrix | sparse.sparray,

@@ -76,6 +76,26 @@ def error_above(value: float, upper: float) -> float:
     return float(max(upper - value + 2.0 * EPS * max(abs(upper), abs(value)), 0.0))
 
 
+def least_over_simplex(constant: float, largest: float, scalable: bool) -> float:
+    """Least value over the simplex of what b proves, or that of a better multiple m b, m <= 1, rounded down.
+
+    Some feasible x has ``constant <= L(x)`` and ``S_k(x) <= largest``. L is concave and ``L(0) == 0``, so where m x is
+    feasible it proves ``m constant - m**2 / 2 largest``; the best m is ``constant / largest``, or an end of [0, 1].
+
+    Parameters
+    ----------
+    constant, largest : float
+        The constant and the largest F of `proven`.
+    scalable : bool
+        Whether smaller multiples are feasible: they are if b has to add up to 0.
+    """
+    if scalable and constant <= 0.0:
+        return 0.0
+    if scalable and constant < largest:
+        return 0.5 * constant * (constant / largest) * (1.0 - 2.0 * EPS)
+    return minorant_at(np.ones(1), constant, np.array([largest]))
+
+
 @dataclass(frozen=True, eq=False)
 class ProductsProof:
     """What products ``K_k @ b`` prove of dual variables b at weights of the kernels: see `proof_of_products`.

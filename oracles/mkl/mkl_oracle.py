@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
+from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalModel
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.face_model import FaceData, FaceModel
-from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
+from oracle_opt.oracles.mkl.few_kernels import FewKernels
+from oracle_opt.oracles.mkl.minorant import error_above, least_over_simplex, minorant_at, proven
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
+from oracle_opt.partial_query import PartialQuery
 
 # Quadratic forms are updated so many times in a row at most; see the class.
 MOST_UPDATES = 16
+# Answers that are made by the machine on all kernels.
+WHOLE = frozenset({Curvature, LocalModel})
 
 
 class MKLOracle(SVMOracle):
@@ -33,8 +41,8 @@ class MKLOracle(SVMOracle):
 
     A query solves one machine on the combined kernel, from where the last one ended. For any feasible b, optimal or
     not, the function of w inside the maximum lies below f: that is the cut, and a loose solve costs only `error`, its
-    duality gap. Its least value over the simplex, ``L(b) - 1/2 max_k S_k``, is the cut's lower bound: the dual
-    objective of l1-MKL at b.
+    duality gap. Its least value over the simplex, ``L(b) - 1/2 max_k S_k``, or that of a better multiple of b, is the
+    cut's lower bound: the dual objective of l1-MKL.
 
     Asked for it, a cut carries the `Curvature` of f, a factor of its Hessian, |free support vectors| x p. It belongs to
     the free set at the b that was found, so a loose solve gives a rough one; where that set changes f has no second
@@ -123,7 +131,7 @@ class MKLOracle(SVMOracle):
     -1.0 [-1. -2.] -2.0
     """
 
-    gives = frozenset({Curvature, LocalModel})
+    gives = frozenset({Curvature, ExactSlopes, LocalModel})
     bank: KernelBank
 
     def __init__(
@@ -140,6 +148,26 @@ class MKLOracle(SVMOracle):
         self.bank = checked_bank(bank)
         super().__init__(bank, y, loss, C, accuracy, max_steps, memory_budget, MOST_UPDATES)
         self.domain = Simplex(bank.n_kernels)
+        self._few = FewKernels(bank, self.memory_budget)
+
+    def reset(self) -> None:
+        """Forget the last solution."""
+        super().reset()
+        self._few.reset()
+
+    def resume(self, cut: Cut) -> None:
+        """Take the solution of a cut as the next starting point."""
+        assert isinstance(cut, ObjectiveCut)
+        few, b = self._few, np.array(cut.extras["signed_dual"], dtype=float)
+        told = cut.answer(ExactSlopes)
+        if told is not None:
+            few.use(told.coordinates, self._machine_on, None)[0].resume(cut.extras)
+            return
+        if few.machine is not None and few.are_all_of(cut.point) and not any(type(one) in WHOLE for one in cut.answers):
+            few.machine.signed = b
+        else:
+            super().resume(cut)
+        few.remember(b, -2.0 * cut.subgradient)
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the support vector machine on the combined kernel.
@@ -148,7 +176,8 @@ class MKLOracle(SVMOracle):
         ----------
         query : Query
             A point of the simplex; its `accuracy`, if any, is the relative gap asked of the machine; its `wishes`,
-            whether the `Curvature` of f and a `LocalModel` are wanted.
+            whether the `Curvature` of f and a `LocalModel` are wanted. To a `PartialQuery` the forms of other kernels
+            are not computed but bounded from the last ones, see `FewKernels`; it gets no local model.
 
         Returns
         -------
@@ -156,8 +185,8 @@ class MKLOracle(SVMOracle):
             Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `quadratic_forms`, S,
             shape (p,); `forms_error`, how wrong rounding may have made them, over the largest diagonal entry of each
             kernel and over its trace; `n_updates` of S since it was summed in full; `n_steps` of the machine. Without a
-            combined kernel `n_sets`, the working sets of the machine, in place of the two before. Value, subgradient,
-            error and lower bound hold in exact arithmetic.
+            combined kernel `n_sets`, the working sets of the machine, in place of the two before. For a `PartialQuery`
+            S is that of its coordinates. Value, subgradient, error and lower bound hold in exact arithmetic.
 
         Raises
         ------
@@ -165,21 +194,35 @@ class MKLOracle(SVMOracle):
             The point is not in the simplex.
         """
         point = self._checked_point(query.point)
-        svm = self._machine.solve(point, query.accuracy)
-        S, error = self._machine.forms(svm.signed_dual)
-        constant, F = proven(self.bank, self._dual, svm.signed_dual, svm.imbalance, S, error)
+        if isinstance(query, PartialQuery) and query.coordinates.size < self.bank.n_kernels:
+            return self._of_few(query, point)
+        few = self._few.machine if self._few.are_all_of(point) and not query.wishes & WHOLE else None
+        told: dict[str, Any] = {}
+        if few is None:
+            svm = self._machine.solve(point, query.accuracy)
+            b = svm.signed_dual
+            S, error = self._machine.forms(b)
+            told = self._machine.extras()
+        else:  # no kernel has a weight but those in use, whose machine is at hand
+            svm = few.solve(point[self._few.kernels], query.accuracy)
+            b = svm.signed_dual
+            S, error = self.bank.quadratic_forms(b), self.bank.form_error(b, b)
+        constant, F = proven(self.bank, self._dual, b, svm.imbalance, S, error)
+        self._few.remember(b, F)
         value = minorant_at(point, constant, F)
-        answers: tuple[Answer, ...] = self._curvature(point, svm.signed_dual) if Curvature in query.wishes else ()
-        extras = {**self._extras(svm), "quadratic_forms": S, **self._machine.extras()}
+        answers: tuple[Answer, ...] = ()
+        extras = {**self._extras(svm), "quadratic_forms": S, **told}
+        if Curvature in query.wishes:
+            answers += self._curvature(self._machine, point, b)
         if LocalModel in query.wishes:
-            answers += (self._local_model(svm.signed_dual, S, error),)
+            answers += (self._local_model(b, S, error),)
             extras["forms_error"] = np.array(error)
         return ObjectiveCut(
             point=point,
             value=value,
             subgradient=-0.5 * F,
             error=error_above(value, svm.primal_objective),
-            lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
+            lower_bound=self._least(constant, F),
             answers=answers,
             extras=extras,
         )
@@ -192,11 +235,40 @@ class MKLOracle(SVMOracle):
         others = tuple(one for one in cut.answers if type(one) is not LocalModel)
         return replace(cut, answers=(*others, self._local_model(b, S, (float(error[0]), float(error[1])))))
 
-    def _curvature(self, point: Vector, b: Vector) -> tuple[Curvature, ...]:
-        """Second derivatives at the point whose machine has the solution b, if f has them there."""
+    def _of_few(self, query: PartialQuery, point: Vector) -> ObjectiveCut:
+        """Solve on the kernels of a partial query alone; forms of the others are at most so large."""
+        kernels = query.coordinates
+        if np.count_nonzero(point[kernels]) < np.count_nonzero(point):
+            raise InvalidArgument("`coordinates` of a PartialQuery must hold all nonzero coordinates of its point")
+        machine, bank = self._few.use(kernels, self._machine_on, self._machine.signed)
+        weights = point[kernels]
+        svm = machine.solve(weights, query.accuracy)
+        b = svm.signed_dual
+        S, error = machine.forms(b)
+        constant, of_few = proven(bank, self._dual, b, svm.imbalance, S, error)
+        F = self._few.bounds(b, svm.imbalance)
+        F[kernels] = of_few
+        value = minorant_at(weights, constant, of_few)
+        wished = self._curvature(machine, weights, b) if Curvature in query.wishes else ()
+        return ObjectiveCut(
+            point=point,
+            value=value,
+            subgradient=-0.5 * F,
+            error=error_above(value, svm.primal_objective),
+            lower_bound=self._least(constant, F),
+            answers=(ExactSlopes(kernels), *(Curvature(one.factor, kernels) for one in wished)),
+            extras={**self._extras(svm), "quadratic_forms": S, **machine.extras()},
+        )
+
+    def _least(self, constant: float, F: Vector) -> float:
+        """The least value that dual variables of this constant and these forms prove."""
+        return least_over_simplex(constant, float(F.max()), self._dual.total == 0.0)
+
+    def _curvature(self, machine: SVMMachine, weights: Vector, b: Vector) -> tuple[Curvature, ...]:
+        """Second derivatives at the weights at which the machine has the solution b, if f has them there."""
         free = self._dual.free(b)
-        block = self._machine.block(point, free)
-        factor = None if block is None else curvature_factor(block, self._machine.rows(free, b))
+        block = machine.block(weights, free)
+        factor = None if block is None else curvature_factor(block, machine.rows(free, b))
         return () if factor is None else (Curvature(factor),)
 
     def _local_model(self, b: Vector, S: Vector, error: tuple[float, float]) -> LocalModel:

@@ -71,11 +71,8 @@ class SVMOracle(Oracle):
         self.accuracy = real("accuracy", accuracy, least=0.0)
         self.max_steps = whole("max_steps", max_steps, 0)
         self.memory_budget = whole("memory_budget", memory_budget)
-        self._machine: SVMMachine
-        if isinstance(bank, ProductBank) or 8 * bank.n_points**2 <= self.memory_budget:
-            self._machine = DenseMachine(bank, self._dual, self.accuracy, self.max_steps, most_updates)
-        else:
-            self._machine = MatrixFreeMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
+        self._most_updates = most_updates
+        self._machine = self._machine_on(bank)
 
     def reset(self) -> None:
         """Forget the last solution."""
@@ -118,6 +115,12 @@ class SVMOracle(Oracle):
         problem = f"kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
         words = self._machine.identity()
         return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}{words}"
+
+    def _machine_on(self, bank: KernelBank | ProductBank) -> SVMMachine:
+        """A machine of this loss and these options on a bank: this oracle's, or some of its kernels."""
+        if isinstance(bank, ProductBank) or 8 * bank.n_points**2 <= self.memory_budget:
+            return DenseMachine(bank, self._dual, self.accuracy, self.max_steps, self._most_updates)
+        return MatrixFreeMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
 
     def _extras(self, svm: SVMSolution) -> dict[str, Any]:
         """What every cut tells of its support vector machine."""

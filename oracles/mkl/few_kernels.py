@@ -1,0 +1,135 @@
+"""Some of many kernels: a machine on these alone, and what the quadratic forms of the others are at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.kernels import GramBank, KernelBank
+from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices
+from oracle_opt.oracles.kernels.cross import GivenCrossKernels
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
+
+# Share of the memory budget that all entries of the few kernels may take.
+STORED = 0.25
+
+
+class FewKernels:
+    """The kernels that are in use, and the quadratic forms of all kernels when they were asked for last.
+
+    Let ``S_k(b) = b @ K_k @ b``. Its root is a seminorm, so with b' of known forms and ``D = b - b'``
+
+        S_k(b) <= (sqrt(S_k(b')) + sqrt(D @ K_k @ D))**2.
+
+    The second root is at most ``norm(D, 1)`` times the root of the largest diagonal entry, and at most ``norm(D)`` times
+    that of the trace. If no entry is negative, those of D that are positive and those that are negative count against
+    each other: with ``t = sum(D)`` it is at most ``sqrt((norm(D, 1)**2 + t**2) / 2)`` times the root of the largest
+    diagonal entry. docs/theory.md has the proofs.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        All kernels.
+    memory_budget : int
+        Bytes of which a quarter is for the entries of the kernels in use.
+
+    Attributes
+    ----------
+    kernels : ndarray of int or None
+        Which are in use, in increasing order; None, as the others, before the first.
+    bank : KernelBank or None
+        These alone.
+    machine : SVMMachine or None
+        Solves on it.
+    """
+
+    def __init__(self, bank: KernelBank, memory_budget: int) -> None:
+        self._bank, self._memory = bank, STORED * memory_budget
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the kernels in use and the forms."""
+        self.kernels: Indices | None = None
+        self.bank: KernelBank | None = None
+        self.machine: SVMMachine | None = None
+        self._b: Vector | float = 0.0
+        self._roots: Vector | float = 0.0
+
+    def use(
+        self, kernels: Indices, make: Callable[[KernelBank], SVMMachine], start: Vector | None
+    ) -> tuple[SVMMachine, KernelBank]:
+        """Return the machine on these kernels, and a bank of them: those of the last time, or new ones.
+
+        Parameters
+        ----------
+        kernels : ndarray of int
+            In increasing order, at least one.
+        make : callable
+            From a bank to a machine on it.
+        start : ndarray of shape (n,) or None
+            Signed dual variables from which a new machine starts, unless there was one before.
+        """
+        if self.machine is None or self.kernels is None or not np.array_equal(self.kernels, kernels):
+            start = start if self.machine is None else self.machine.signed
+            self.machine = self.bank = None  # which need not be kept while new ones are stored
+            self.bank = stored(self._bank.subset(kernels), self._memory)
+            self.kernels, self.machine = kernels.copy(), make(self.bank)
+            self.machine.signed = start
+        assert self.bank is not None
+        return self.machine, self.bank
+
+    def are_all_of(self, weights: Vector) -> bool:
+        """Whether no other kernel has a weight."""
+        return self.kernels is not None and np.count_nonzero(weights[self.kernels]) == np.count_nonzero(weights)
+
+    def remember(self, b: Vector, F: Vector) -> None:
+        """Take up forms of all kernels at b, or more than these: F, ndarray of shape (p,)."""
+        self._b, self._roots = b, np.sqrt(np.maximum(F, 0.0))
+
+    def bounds(self, b: Vector, imbalance: float) -> Vector:
+        """At least the forms of all kernels at whatever differs from b as `proven` says: ndarray of shape (p,)."""
+        D = b - self._b
+        size = float(np.abs(D).sum())
+        one, two = size, float(np.linalg.norm(D))
+        if self._bank.nonnegative:
+            one = float(np.hypot(size, abs(float(D.sum())) + EPS * D.size * size)) * np.sqrt(0.5)
+        of_largest, of_trace = self._roots_of_sizes
+        rounding = 1.0 + EPS * (D.size + 16)
+        F = np.empty(self._bank.n_kernels)
+        np.add(np.minimum(rounding * one * of_largest, rounding * two * of_trace), self._roots, out=F)
+        F *= F
+        F *= 1.0 + 16.0 * EPS
+        if imbalance:
+            F += (1.0 + 16.0 * EPS) * imbalance * (2.0 * float(np.abs(b).sum()) + imbalance) * of_largest**2
+        return F
+
+    @cached_property
+    def _roots_of_sizes(self) -> tuple[Vector | float, Vector | float]:
+        """Roots of the largest diagonal entries and of the traces, rounded up; one number where all are the same."""
+        exact = 1.0 + 2.0 * self._bank.exactness + 8.0 * EPS
+        largest, trace = (np.sqrt(exact * size) for size in self._bank.sizes)
+        return (
+            largest if np.ptp(largest) else float(largest[0]),
+            trace if np.ptp(trace) else float(trace[0]),
+        )
+
+
+def stored(bank: KernelBank, most_bytes: float) -> KernelBank:
+    """Return a bank of the same kernels with all entries kept, or itself if that takes more bytes."""
+    n, p = bank.n_points, bank.n_kernels
+    size = n * (n + 1) // 2
+    if isinstance(bank, GramBank) or 16 * p * size > most_bytes:
+        return bank
+    packed = np.empty((p, size))
+    at_once = max(ENTRIES_AT_ONCE // (n * p), 1)
+    for start in range(0, n, at_once):
+        rows = range(start, min(start + at_once, n))
+        entries = bank.entries(np.array(rows), np.arange(rows.stop))
+        for i in rows:
+            packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = entries[i - start, : i + 1].T
+    kept = GramBank.from_packed(packed, np.ones(p), GivenCrossKernels(p, n))
+    kept.exactness = bank.exactness
+    return kept
