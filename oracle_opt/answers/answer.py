@@ -30,6 +30,8 @@ class Answer(ABC):
     optional : bool
         Whether a generator may ignore answers of this kind. An oracle that gives a kind which is not optional serves
         those generators alone that take it.
+    wished : bool
+        Whether the `wishes` of a query ask for it; else a kind of query of its own does.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Answer(ABC):
 
     words: ClassVar[str]
     optional: ClassVar[bool] = True
+    wished: ClassVar[bool] = True
 
     @abstractmethod
     def arrays(self) -> Mapping[str, NDArray[Any]]:

@@ -30,6 +30,7 @@ class ExactSlopes(Answer):
     """
 
     words = "slopes that are exact on some coordinates alone"
+    wished = False
 
     coordinates: NDArray[np.intp]
 

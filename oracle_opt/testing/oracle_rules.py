@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from oracle_opt._journal_entries import Entry, decode, encode
 from oracle_opt.answers.answer import Answer
-from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
@@ -169,7 +168,7 @@ def _check_accuracies(exam: OracleExam, answers: list[Answered]) -> None:
 def _check_wishes(exam: OracleExam) -> None:
     """Wishes may be ignored, but must not be refused; what is declared is given somewhere, and can be journaled."""
     wishes = frozenset(kind for kind in exam.oracle.gives if issubclass(kind, Answer))
-    missing = set(wishes) - {ExactSlopes}  # which a query of its own asks for
+    missing = {kind for kind in wishes if kind.wished}
     for k, z in enumerate(exam.points):
         if k > 1 and not missing:
             return

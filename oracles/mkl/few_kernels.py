@@ -24,10 +24,10 @@ class FewKernels:
 
         S_k(b) <= (sqrt(S_k(b')) + sqrt(D @ K_k @ D))**2.
 
-    The second root is at most ``norm(D, 1)`` times the root of the largest diagonal entry, and at most ``norm(D)`` times
-    that of the trace. If no entry is negative, those of D that are positive and those that are negative count against
-    each other: with ``t = sum(D)`` it is at most ``sqrt((norm(D, 1)**2 + t**2) / 2)`` times the root of the largest
-    diagonal entry. docs/theory.md has the proofs.
+    The second root is at most ``norm(D, 1)`` times the root of the largest diagonal entry, and at most ``norm(D)``
+    times that of the trace. If no kernel has a negative entry, positive and negative entries of D count against each
+    other: with ``t = sum(D)`` it is at most ``sqrt((norm(D, 1)**2 + t**2) / 2)`` times the root of the largest diagonal
+    entry. docs/theory.md has the proofs.
 
     Parameters
     ----------

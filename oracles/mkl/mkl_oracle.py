@@ -126,8 +126,8 @@ class MKLOracle(SVMOracle):
     ... ):
     ...     cut = oracle.query(query)
     ...     print(round(cut.value, 6), cut.subgradient.round(6), round(cut.lower_bound, 6) + 0.0)
-    1.0 [-1. -2.] 0.0
-    0.25 [-0.25 -0.5 ] 0.0
+    1.0 [-1. -2.] 0.5
+    0.25 [-0.25 -0.5 ] 0.125
     -1.0 [-1. -2.] -2.0
     """
 
