@@ -29,6 +29,7 @@ class BankInThisProcess(KernelBank):
     def __init__(self, bank: KernelBank) -> None:
         self.bank = bank
         self.n_kernels, self.n_points, self.exactness = bank.n_kernels, bank.n_points, bank.exactness
+        self.nonnegative = bank.nonnegative
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, in this process, see `KernelBank.combine`."""
