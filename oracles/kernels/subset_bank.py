@@ -101,6 +101,8 @@ class SubsetBank(KernelBank):
     [[[0.607, 1.0]]]
     """
 
+    nonnegative = True
+
     def __init__(
         self,
         X: ArrayLike | sparse.spmatrix | sparse.sparray,
