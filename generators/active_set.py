@@ -177,7 +177,7 @@ class ActiveSet(QueryPointGenerator):
                 self._minorant, self._lower = self._model.minorant, max(self._lower, self._model.lower)
         if self._begun and not self._looking:
             self._calls += 1
-            self._tell_inner(on_face(cut, self._active))
+            self._tell_inner(cut if self._is_whole() else on_face(cut, self._active))
             self._opening = min(self._opening, best.upper - self._face_lower) if self._calls == 1 else self._opening
             self._weight = self._inner.weight()
             if self._is_whole():
