@@ -149,7 +149,8 @@ def test_builds_agree(build) -> None:
         for loops in (LOOPS["_rbf"], LOOPS[build]):
             out = np.zeros((41, 70))
             loops.add_combined(A, B, rates, of, single, polynomial, out, 1)
-            entries = loops.single_entries(A, B, of, single, polynomial, 1)
+            entries = np.empty((3, 41, 70)).transpose(1, 2, 0)
+            loops.write_entries(A, B, of, single, polynomial, 1.0, entries, 1)
             down = loops.products(A, B, w, of, single, polynomial, 1)
             across = loops.products_across(B, A, w, of, single, polynomial, 1)
             forms = loops.forms(B, w, of, single, polynomial, 1)

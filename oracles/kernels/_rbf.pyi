@@ -26,8 +26,15 @@ def add_combined(
     out: Matrix,
     threads: int,
 ) -> None: ...
-def single_entries(
-    lanes: Side, others: Side, rates: Vector, single: bool, polynomial: bool, threads: int
-) -> NDArray[np.float64]: ...
+def write_entries(
+    lanes: Side,
+    others: Side,
+    rates: Vector,
+    single: bool,
+    polynomial: bool,
+    scale: float,
+    out: NDArray[np.float64],
+    threads: int,
+) -> None: ...
 def exp2_of(t: Numbers, out: Numbers) -> None: ...
 def barycentric(places: Vector, nodes: Vector, factors: Vector, out: Matrix) -> None: ...

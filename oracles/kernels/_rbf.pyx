@@ -417,12 +417,13 @@ cdef void combined_panel(
         clear_slots(lanes, lane, width, slots)
 
 
-# out[j][l][k] = K_k(j, l) for one panel of lanes and all j and k.
+# out[j][l][k] = scale K_k(j, l) for one panel of lanes and all j and k.
 cdef void entries_of_panel(
     const Side* lanes, const Side* others, const Family* family, int* slots, dist* panel, Py_ssize_t lane,
-    double* out, Py_ssize_t row, Py_ssize_t column, kind sample,
+    double scale, double* out, const Py_ssize_t* strides, kind sample,
 ) noexcept nogil:
-    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l
+    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l, column = strides[1]
+    cdef double* row
     cdef dist[LANES * OTHERS] D
     cdef kind[LANES * OTHERS] E
     panel_of(lanes, lane, width, slots, panel)
@@ -433,8 +434,13 @@ cdef void entries_of_panel(
         for k in range(family.size):
             entries_of(family, k, D, count * LANES, E)
             for j in range(count):
-                for l in range(width):
-                    out[(first + j) * row + (lane + l) * column + k] = E[j * LANES + l]
+                row = out + (first + j) * strides[0] + lane * column + k * strides[2]
+                if column == 1:
+                    for l in range(width):
+                        row[l] = scale * E[j * LANES + l]
+                else:
+                    for l in range(width):
+                        row[l * column] = scale * E[j * LANES + l]
     if lanes.sparse:
         clear_slots(lanes, lane, width, slots)
 
@@ -612,39 +618,43 @@ cdef void some_combined(
         combined_panel[double, double](a, b, family, slots, panel, lane, weights, out, stride, 0)
 
 
-def single_entries(lanes, others, const double[::1] rates, bint single, bint polynomial, int threads):
-    """Entries of the kernels, ndarray of shape (others, lanes, kernels).
+def write_entries(
+    lanes, others, const double[::1] rates, bint single, bint polynomial, double scale, out, int threads,
+):
+    """Write entries of the kernels to an array of shape (others, lanes, kernels), however it lies in memory.
 
-    NumPy: for each k, out[:, :, k] = K_k(others, lanes)
+    NumPy: for each k, out[:, :, k] = scale * K_k(others, lanes)
     """
     cdef Side a = side_of(lanes), b = side_of(others)
     cdef Family family = family_of(rates, single, polynomial)
-    cdef Py_ssize_t panels = (a.count + LANES - 1) // LANES, t
-    found = np.empty((b.count, a.count, rates.shape[0]))
-    if found.size == 0:
-        return found
-    cdef double[:, :, ::1] out = found
+    cdef Py_ssize_t panels = (a.count + LANES - 1) // LANES, t, i
+    cdef Py_ssize_t[3] strides
+    if a.count == 0 or b.count == 0:
+        return
+    cdef double[:, :, :] target = out
     cdef double[:, ::1] work = np.empty((threads, panel_size(&a)))
     cdef int[:, ::1] slots = np.zeros((threads, a.d if a.sparse else 1), np.intc)
     assert same_kind(&a, &b)
+    assert target.shape[0] == b.count and target.shape[1] == a.count and target.shape[2] == family.size
+    for i in range(3):
+        strides[i] = target.strides[i] // <Py_ssize_t> sizeof(double)
     for t in prange(panels, nogil=True, num_threads=threads, schedule="static"):
         some_entries(
-            &a, &b, &family, &slots[omp_get_thread_num(), 0], &work[omp_get_thread_num(), 0], t * LANES, &out[0, 0, 0],
-            a.count * family.size, family.size,
+            &a, &b, &family, &slots[omp_get_thread_num(), 0], &work[omp_get_thread_num(), 0], t * LANES, scale,
+            &target[0, 0, 0], strides,
         )
-    return found
 
 
 cdef void some_entries(
-    const Side* a, const Side* b, const Family* family, int* slots, double* panel, Py_ssize_t lane, double* out,
-    Py_ssize_t row, Py_ssize_t column,
+    const Side* a, const Side* b, const Family* family, int* slots, double* panel, Py_ssize_t lane, double scale,
+    double* out, const Py_ssize_t* strides,
 ) noexcept nogil:
     if a.single:
-        entries_of_panel[float, float](a, b, family, slots, <float*> panel, lane, out, row, column, 0)
+        entries_of_panel[float, float](a, b, family, slots, <float*> panel, lane, scale, out, strides, 0)
     elif family.single:
-        entries_of_panel[double, float](a, b, family, slots, panel, lane, out, row, column, 0)
+        entries_of_panel[double, float](a, b, family, slots, panel, lane, scale, out, strides, 0)
     else:
-        entries_of_panel[double, double](a, b, family, slots, panel, lane, out, row, column, 0)
+        entries_of_panel[double, double](a, b, family, slots, panel, lane, scale, out, strides, 0)
 
 
 def exp2_of(const dist[::1] t, dist[::1] out):

@@ -123,6 +123,7 @@ class FamilyPoints:
         self._own: Points | None = chosen[first] if sparse.issparse(points) else None
         self._first = None if self.differ else first
         self._every = features.size == shared.rows.shape[1] and bool((features == np.arange(features.size)).all())
+        self._few = 4 * features.size <= shared.rows.shape[1]
         self.most_entries, self.largest_norm = features.size, 0.0
         if self.sparse:
             assert self._own is not None
@@ -141,8 +142,10 @@ class FamilyPoints:
             own = self._own[which]
             return _csr_side(own, self._norms[which]) if self.sparse else np.ascontiguousarray(own)
         rows = self.shared.rows
-        chosen = rows[which if self._first is None else self._first[which]]
-        return self._cut(chosen, precise)
+        chosen = which if self._first is None else self._first[which]
+        if self._few and not isinstance(chosen, slice):
+            return np.ascontiguousarray(rows[chosen[:, None], self.features], dtype=float if precise else None)
+        return self._cut(rows[chosen], precise)
 
     def new_side(self, points: Points, precise: bool) -> Side:
         """Points that `SharedPoints.placed` returned, likewise."""

@@ -10,7 +10,7 @@ from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, Side, side_size
 from oracle_opt.oracles.kernels.packed_build import thread_count
 from oracle_opt.oracles.kernels.points import Points
-from oracle_opt.oracles.kernels.rbf_build import add_combined, forms, products, products_across, single_entries
+from oracle_opt.oracles.kernels.rbf_build import add_combined, forms, products, products_across, write_entries
 
 # Entries a thread reads while it computes one, about.
 READS = 4
@@ -41,16 +41,13 @@ class FamilySums:
         """Points that are not of the bank, for the loops."""
         return self.points.new_side(new, self.precise)
 
-    def entries(self, rows: Indices, columns: Indices, speeds: Vector) -> NDArray[np.float64]:
-        """The kernels of two lists of points, shape (r, c, w)."""
-        index = self.points.index
-        return self.between(index[rows], index[columns], speeds)
-
-    def between(self, rows: Indices | slice, columns: Indices | slice, speeds: Vector) -> NDArray[np.float64]:
-        """The kernels of two lists of points that differ, shape (r, c, w)."""
+    def entries(
+        self, rows: Indices | slice, columns: Indices | slice, speeds: Vector, scale: float, out: NDArray[np.float64]
+    ) -> None:
+        """Write `scale` times the kernels of two lists of points that differ to an array of shape (r, c, w)."""
         left, right = self.side(rows), self.side(columns)
         threads = self._threads(side_size(left) * side_size(right), speeds)
-        return single_entries(right, left, speeds, self.single, self.polynomial, threads)
+        write_entries(right, left, speeds, self.single, self.polynomial, scale, out, threads)
 
     def products(self, rows: Indices, v: Vector, speeds: Vector, block: int) -> Matrix:
         """Entries of every kernel times one vector, shape (r, w); rows in blocks of so many numbers."""

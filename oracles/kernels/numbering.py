@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.oracles.kernels.base import Indices
 
@@ -69,3 +71,21 @@ def joined(parts: Sequence[slice | Indices]) -> slice | Indices:
     if len(slices) == len(parts) and all(a.stop == b.start for a, b in pairwise(slices)):
         return slice(slices[0].start, slices[-1].stop)
     return np.concatenate([np.arange(part.start, part.stop) if isinstance(part, slice) else part for part in parts])
+
+
+def entries_array(rows: int, columns: int, n_kernels: int, n_parts: int) -> NDArray[np.float64]:
+    """Return an array of shape (r, c, p) for entries: kernel by kernel in memory if the parts have few kernels each."""
+    if 4 * n_parts < n_kernels:
+        return np.empty((rows, columns, n_kernels))
+    return np.empty((n_kernels, rows, columns)).transpose(1, 2, 0)
+
+
+@contextmanager
+def kernels_of(found: NDArray[np.float64], part: slice | Indices) -> Iterator[NDArray[np.float64]]:
+    """Yield where to write the entries of some kernels, an array of shape (r, c, number of them)."""
+    if isinstance(part, slice):
+        yield found[:, :, part]
+        return
+    out = np.empty((part.size, *found.shape[:2]))
+    yield out.transpose(1, 2, 0)
+    found.transpose(2, 0, 1)[part] = out

@@ -23,7 +23,7 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
 )
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
-from oracle_opt.oracles.kernels.numbering import Numbering, joined
+from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, joined, kernels_of
 from oracle_opt.oracles.kernels.points import Points, checked_points
 from oracle_opt.oracles.kernels.rbf_family import RBFFamily
 from oracle_opt.oracles.kernels.rbf_tables import RBFTables
@@ -202,8 +202,10 @@ class RBFBank(KernelBank):
         d = self.scale * checked_vector(weights, self.n_kernels, "weights")
         which = checked_indices(rows, self.n_points, "rows")
         others = checked_indices(columns, self.n_points, "columns")
-        found = np.zeros((which.size, others.size))
-        self._add(which, others, d, found, lower=False)
+        found, same = np.zeros((which.size, others.size)), np.array_equal(which, others)
+        self._add(which, others, d, found, lower=same)
+        if same:
+            mirror(found)
         return found
 
     def subset(self, kernels: ArrayLike) -> RBFBank:
@@ -244,10 +246,10 @@ class RBFBank(KernelBank):
         """Some entries of every kernel, see `KernelBank.entries`."""
         which = checked_indices(rows, self.n_points, "rows")
         others = checked_indices(columns, self.n_points, "columns")
-        found = np.empty((which.size, others.size, self.n_kernels))
+        found = entries_array(which.size, others.size, self.n_kernels, len(self._families))
         for family, part in self._others:
-            found[:, :, part] = family.entries(which, others)
-            found[:, :, part] *= self.scale
+            with kernels_of(found, part) as out:
+                family.entries(which, others, self.scale, out)
         if self._tables is not None:
             found[:, :, self._in_tables] = self._tables.entries(which, others)
         return found

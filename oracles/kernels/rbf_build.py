@@ -12,7 +12,7 @@ if TYPE_CHECKING or not AVX2:
         forms,
         products,
         products_across,
-        single_entries,
+        write_entries,
     )
 elif AVX512:
     from oracle_opt.oracles.kernels._rbf_avx512 import (
@@ -22,7 +22,7 @@ elif AVX512:
         forms,
         products,
         products_across,
-        single_entries,
+        write_entries,
     )
 else:
     from oracle_opt.oracles.kernels._rbf_avx2 import (
@@ -32,7 +32,7 @@ else:
         forms,
         products,
         products_across,
-        single_entries,
+        write_entries,
     )
 
 __all__ = [
@@ -42,5 +42,5 @@ __all__ = [
     "forms",
     "products",
     "products_across",
-    "single_entries",
+    "write_entries",
 ]

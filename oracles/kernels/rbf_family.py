@@ -71,9 +71,9 @@ class RBFFamily:
         """Some of the kernels on the same points."""
         return RBFFamily(self.points, self.widths[kernels], self.single)
 
-    def entries(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
-        """The kernels of two lists of points, ndarray of shape (r, c, w)."""
-        return self.sums.entries(rows, columns, self._speeds(self.rates))
+    def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
+        """Write `scale` times the kernels of two lists of points to an array of shape (r, c, w)."""
+        self.sums.entries(self.index[rows], self.index[columns], self._speeds(self.rates), scale, out)
 
     def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
         """Speeds as the compiled loops want them, and weights, of a weighted sum of the kernels."""
@@ -99,8 +99,10 @@ class RBFFamily:
         """All entries of the kernels, if the points that differ are few: shape (number of pairs, w)."""
         if self.n_distinct > FEW_POINTS or self.rates.size >= MANY_WIDTHS:
             return None
-        every = slice(None)
-        return self.sums.between(every, every, self._speeds(self.rates)).reshape(-1, self.rates.size)
+        every, u = slice(None), self.n_distinct
+        found = np.empty((u, u, self.rates.size))
+        self.sums.entries(every, every, self._speeds(self.rates), 1.0, found)
+        return found.reshape(u * u, -1)
 
     def _speeds(self, rates: Vector) -> Vector:
         """What squared distances of the points as they are kept are multiplied by, powers of 2 being taken."""
