@@ -11,7 +11,6 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.family_points import FamilyPoints
 from oracle_opt.oracles.kernels.family_sums import FamilySums
-from oracle_opt.oracles.kernels.points import Points
 from oracle_opt.oracles.kernels.width_interpolation import WidthInterpolation
 
 # Widths from which no tables of kernels are kept.
@@ -89,10 +88,6 @@ class RBFFamily:
         at_nodes = self.sums.forms(v, self._speeds(self.nodes))
         forms: Vector = self._interpolation.to_rates(at_nodes[None])[0]
         return forms
-
-    def add_new(self, new: Points, weights: Vector, out: Matrix) -> None:
-        """Add a weighted sum of the kernels between new points and these to an array of shape (m, n)."""
-        self.sums.add_new(new, *self.at_nodes(weights), out)
 
     @cached_property
     def table(self) -> Matrix | None:

@@ -11,7 +11,8 @@ from scipy import sparse
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices, checked_indices
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.on_the_fly import checked_features
 from oracle_opt.oracles.kernels.points import Points, of_features, sampled_distances
 
 
@@ -53,14 +54,6 @@ def quantile_widths(
         least, largest = np.quantile(distances, quantiles)
         widths.append(np.geomspace(least, largest, count))
     return subsets, widths
-
-
-def checked_features(features: ArrayLike, n_columns: int) -> Indices:
-    """Return the features of a family, or raise `InvalidArgument` unless they are columns."""
-    which = checked_indices(features, n_columns, "features")
-    if which.size == 0:
-        raise InvalidArgument("`features` must have a column in each entry, got an empty one")
-    return which
 
 
 def checked_widths(widths: ArrayLike) -> Vector:

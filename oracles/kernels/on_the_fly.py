@@ -1,0 +1,234 @@
+"""What banks share whose kernels are computed from the points whenever they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from oracle_opt.arguments import whole
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import (
+    Indices,
+    KernelBank,
+    check_square_fits,
+    checked_indices,
+    checked_kernels,
+    checked_out,
+    checked_vector,
+)
+from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
+from oracle_opt.oracles.kernels.family_sums import FamilySums
+from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, kernels_of
+from oracle_opt.oracles.kernels.points import checked_points
+from oracle_opt.oracles.kernels.tiled_sum import SumTerm, TableTerm, Term, add_terms, mirror, parts
+from oracle_opt.words import shown
+
+# Points of a block of a sum that are copied at a time.
+POINTS_AT_ONCE = 2048
+
+
+class Family(Protocol):
+    """Kernels of one kind on the same features, before any scaling: w of them."""
+
+    points: FamilyPoints
+    sums: FamilySums
+    exactness: float
+
+    @property
+    def table(self) -> Matrix | None:
+        """All entries, shape (number of pairs of points that differ, w), where they are kept."""
+
+    def chosen(self, kernels: Indices) -> Family:
+        """Some of the kernels, on the same points."""
+
+    def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
+        """Write `scale` times the kernels of two lists of points to an array of shape (r, c, w)."""
+
+    def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
+        """What the compiled loops are told of a weighted sum: kernels and weights."""
+
+    def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
+        """Entries of every kernel times one vector, shape (r, w)."""
+
+    def forms(self, v: Vector) -> Vector:
+        """Quadratic forms of every kernel, shape (w,)."""
+
+
+F = TypeVar("F", bound=Family)
+
+
+class OnTheFlyBank(KernelBank, Generic[F]):
+    """A bank of families of kernels, each a function of the distances or products of points on some features."""
+
+    _families: Sequence[F]
+    _numbering: Numbering
+    # One factor of all kernels, or one for each: shape (p,).
+    _scales: float | Vector
+
+    def _placed(
+        self,
+        X: ArrayLike | sparse.spmatrix | sparse.sparray,
+        given: tuple[str, Sequence[ArrayLike], str, Sequence[ArrayLike]],
+        single: bool,
+        block_bytes: int,
+    ) -> list[FamilyPoints]:
+        """Take the points up, and return what each family sees of them; families on the same features share it."""
+        points = checked_points(X, "X")
+        self.n_points, self._n_columns = points.shape
+        for name, value in (given[:2], given[2:]):
+            if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+                raise InvalidArgument(f"`{name}` must be a sequence, one entry per family, got {shown(value)}")
+        sizes = len(given[1]), len(given[3])
+        if sizes[0] == 0 or sizes[0] != sizes[1]:
+            raise InvalidArgument(
+                f"`{given[0]}` and `{given[2]}` must have one entry per family, got {sizes[0]} and {sizes[1]}"
+            )
+        subsets = [checked_features(f, self._n_columns) for f in given[1]]
+        self._block = max(whole("block_bytes", block_bytes) // 8, 1)
+        self._shared = SharedPoints(points, single)
+        by_column = points.tocsc() if sparse.issparse(points) else points
+        misplaced = self._shared.misplaced(points, subsets).tolist()
+        seen: dict[bytes, FamilyPoints] = {}
+        for f, off in zip(subsets, misplaced, strict=True):
+            if f.tobytes() not in seen:
+                seen[f.tobytes()] = FamilyPoints(self._shared, by_column, f, off)
+        return [seen[f.tobytes()] for f in subsets]
+
+    def _take(self, families: Sequence[F], numbering: Numbering, scales: float | Vector) -> None:
+        """Become the bank of these families."""
+        self._families, self._numbering, self._scales = families, numbering, scales
+        self.n_kernels = numbering.n_kernels
+        self.features = tuple(family.points.features for family in families)
+        self.exactness = max(family.exactness for family in families)
+
+    def _part_of(self, whole_bank: OnTheFlyBank[F], kernels: ArrayLike) -> None:
+        """Become some of the kernels of another bank; the points are shared."""
+        which = checked_kernels(kernels, whole_bank.n_kernels)
+        numbering, chosen = whole_bank._numbering.subset(which)
+        self.n_points, self._n_columns = whole_bank.n_points, whole_bank._n_columns
+        self._block, self._shared = whole_bank._block, whole_bank._shared
+        families: list[F] = [whole_bank._families[i].chosen(at) for i, at in chosen]  # type: ignore[misc]
+        scales = whole_bank._scales
+        self._take(families, numbering, scales if isinstance(scales, float) else scales[which])
+
+    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
+        """Weighted sum of the kernels, see `KernelBank.combine`; it is refused if it does not fit into memory."""
+        d = self._scales * checked_vector(weights, self.n_kernels, "weights")
+        check_square_fits(self.n_points)
+        K = checked_out(out, self.n_points)
+        K[:] = 0.0
+        self._add(np.arange(self.n_points), np.arange(self.n_points), d, K, lower=True)
+        mirror(K)
+        return K
+
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum, see `KernelBank.block`."""
+        d = self._scales * checked_vector(weights, self.n_kernels, "weights")
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        found, same = np.zeros((which.size, others.size)), np.array_equal(which, others)
+        self._add(which, others, d, found, lower=same)
+        if same:
+            mirror(found)
+        return found
+
+    def quadratic_forms(self, v: ArrayLike) -> Vector:
+        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
+        x = checked_vector(v, self.n_points, "v")
+        forms = np.empty(self.n_kernels)
+        for family, part in self._one_by_one():
+            forms[part] = family.forms(x)
+        forms *= self._scales
+        return forms
+
+    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
+        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
+        x = checked_vector(v, self.n_points, "v")
+        which = checked_indices(rows, self.n_points, "rows")
+        products = np.empty((which.size, self.n_kernels))
+        for family, part in self._one_by_one():
+            products[:, part] = family.products(which, x, self._block)
+        products *= self._scales
+        return products
+
+    def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Some entries of every kernel, see `KernelBank.entries`."""
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        found = entries_array(which.size, others.size, self.n_kernels, len(self._families))
+        scale = self._scales if isinstance(self._scales, float) else 1.0
+        for family, part in self._one_by_one():
+            with kernels_of(found, part) as out:
+                family.entries(which, others, scale, out)
+        if not isinstance(self._scales, float):
+            found *= self._scales
+        return found
+
+    def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels between new points and those of the bank.
+
+        Parameters
+        ----------
+        new : array_like or sparse array of shape (m, columns)
+            The new points.
+        weights : array_like of shape (p,)
+            Weights of the kernels.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            The sum.
+        """
+        d = self._scales * checked_vector(weights, self.n_kernels, "weights")
+        points = checked_points(new, "new")
+        if points.shape[1] != self._n_columns:
+            raise InvalidArgument(f"`new` must have {self._n_columns} columns, got shape {points.shape}")
+        if sparse.issparse(self._shared.rows):
+            points = sparse.csr_array(points)
+        elif sparse.issparse(points):
+            points = points.toarray()
+        placed, total = self._shared.placed(points), np.zeros((points.shape[0], self.n_points))
+        for family, part in self._all():
+            if d[part].any():
+                family.sums.add_new(placed, *family.at_nodes(d[part]), total)
+        return total
+
+    def _all(self) -> Iterator[tuple[F, slice | Indices]]:
+        """The families, and which kernels are theirs."""
+        return zip(self._families, self._numbering.parts, strict=True)
+
+    def _one_by_one(self) -> Iterator[tuple[F, slice | Indices]]:
+        """Those that are asked one by one where all kernels are wanted."""
+        return self._all()
+
+    def _add(self, rows: Indices, columns: Indices, d: Vector, out: Matrix, lower: bool) -> None:
+        """Add a weighted sum, or what is on and below the diagonal of it; points are copied block by block."""
+        used = [(family, d[part]) for family, part in self._all() if d[part].any()]
+        wanted = [(family, *family.at_nodes(weights), weights) for family, weights in used]
+        size = max(min(self._block // self._n_columns, POINTS_AT_ONCE), 1)
+        for top in parts(rows.size, size):
+            for left in parts(columns.size, size):
+                if lower and left.start >= top.stop:
+                    continue
+                terms: list[Term] = []
+                for family, speeds, at_nodes, weights in wanted:
+                    a, b = family.points.index[rows[top]], family.points.index[columns[left]]
+                    if family.table is None:
+                        terms.append(SumTerm(family.sums, a, b, speeds, at_nodes))
+                    else:
+                        u = family.points.n_distinct
+                        terms.append(TableTerm((family.table @ weights).reshape(u, u), a, b))
+                add_terms(terms, out[top, left], top.start, left.start if lower else None)
+
+
+def checked_features(features: ArrayLike, n_columns: int) -> Indices:
+    """Return the features of a family, or raise `InvalidArgument` unless they are columns."""
+    which = checked_indices(features, n_columns, "features")
+    if which.size == 0:
+        raise InvalidArgument("`features` must have a column in each entry, got an empty one")
+    return which
