@@ -14,7 +14,18 @@ from oracle_opt.oracles.conic import (
     Zero,
 )
 from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
-from oracle_opt.oracles.kernels import GramBank, KernelBank, ProductBank, RBFBank, ShardedBank, SubsetBank, uci_bank
+from oracle_opt.oracles.kernels import (
+    GramBank,
+    JoinedBank,
+    KernelBank,
+    PolynomialBank,
+    ProductBank,
+    RBFBank,
+    ShardedBank,
+    SubsetBank,
+    uci_bank,
+    uci_bank_on_the_fly,
+)
 from oracle_opt.oracles.lagrangian import (
     FacilityLocationOracle,
     GeneralizedAssignmentOracle,
@@ -61,6 +72,7 @@ __all__ = [
     "GramBank",
     "HeldKarpOracle",
     "Infeasibility",
+    "JoinedBank",
     "KernelBank",
     "LagrangianOracle",
     "LpRegularizer",
@@ -72,6 +84,7 @@ __all__ = [
     "MulticommodityFlowOracle",
     "NewtonMKL",
     "Nonnegative",
+    "PolynomialBank",
     "PositiveSemidefinite",
     "Power",
     "PrimalSolution",
@@ -92,4 +105,5 @@ __all__ = [
     "solve_lp_mkl",
     "solve_mkl",
     "uci_bank",
+    "uci_bank_on_the_fly",
 ]

@@ -363,6 +363,13 @@ CASES = {
         {"X": RNG.normal(size=(8, 2)), "n_kernels": 5},
         {"largest": "none", "scale": "none number"},
     ),
+    "PolynomialBank": Case(
+        O.PolynomialBank,
+        {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "degrees": [[1, 2]]},
+        {"scale": "none number"},
+    ),
+    "JoinedBank": Case(O.JoinedBank, {"banks": [BANK, BANK]}, {"prepare": "none class function"}),
+    "uci_bank_on_the_fly": Case(O.uci_bank_on_the_fly, {"X": RNG.normal(size=(8, 2))}, skips=("dtype",)),
     "uci_bank": Case(O.uci_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)),
     # studies
     "Limits": Case(T.Limits, takes={"seconds": "none number"}),

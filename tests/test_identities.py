@@ -54,10 +54,12 @@ from oracle_opt.oracles import (
     ElasticNet,
     EntropyRegularizer,
     GramBank,
+    JoinedBank,
     KernelBank,
     LpRegularizer,
     MaxEigenvalueOracle,
     MKLOracle,
+    PolynomialBank,
     PositiveSemidefinite,
     Power,
     ProductBank,
@@ -67,6 +69,7 @@ from oracle_opt.oracles import (
     SubsetBank,
     TwoStageProblem,
     uci_bank,
+    uci_bank_on_the_fly,
 )
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
@@ -172,6 +175,37 @@ OTHERS = {
             "features": [[[0, 1, 2], [2]], [[0, 1], [1]]],
             "widths": [[1.0, 2.0001], [2.0, 1.0]],
             "scale": [1.0],
+        },
+        {},
+        lambda made: made.digest(),
+    ),
+    PolynomialBank: Case(
+        PolynomialBank,
+        {"X": POINTS, "features": [[0, 1, 2], [1]], "degrees": [[1, 2], [3]]},
+        {
+            "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
+            "features": [[[0, 1, 2], [2]], [[1, 0, 2], [1]]],
+            "degrees": [[[1, 3], [3]], [[1], [2, 3]]],
+            "scale": [1.0],
+        },
+        {"block_bytes": ROUNDS_ALONE},
+        lambda made: made.digest(),
+    ),
+    JoinedBank: Case(
+        JoinedBank,
+        {"banks": [GramBank(KERNELS[:2]), GramBank(KERNELS[1:])]},
+        {"banks": [[GramBank(KERNELS[:2]), GramBank(KERNELS[:2])], [GramBank(KERNELS[1:]), GramBank(KERNELS[:2])]]},
+        {"prepare": "is for new points alone"},
+        lambda made: made.digest(),
+    ),
+    uci_bank_on_the_fly: Case(
+        uci_bank_on_the_fly,
+        {"X": POINTS, "n_pairs": 7},
+        {
+            "X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)],
+            "dtype": [np.float32],
+            "n_pairs": [8],
+            "seed": [1],
         },
         {},
         lambda made: made.digest(),

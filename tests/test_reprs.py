@@ -114,6 +114,8 @@ INSTANCES = {
     "PrimalSolution": lambda: O.PrimalSolution(1.0, POINT, 0.0, np.eye(9), (POINT,) * 9),
     "ProductBank": lambda: O.ProductBank([np.abs(np.subtract.outer(v, v)) for v in RNG.normal(size=(65, 12))]),
     "RandomBlock": lambda: PROBLEM.blocks[0],
+    "PolynomialBank": lambda: O.PolynomialBank(RNG.normal(size=(12, 3)), [[0, 1, 2]] * 9, [[1, 2]] * 9),
+    "JoinedBank": lambda: O.JoinedBank([BANK] * 65),
     "RBFBank": lambda: O.RBFBank(RNG.normal(size=(12, 3)), [[0, 1, 2]] * 9, [[1.0, 2.0]] * 9),
     "SubsetBank": lambda: O.SubsetBank(RNG.normal(size=(12, 3)), [[0, 1, 2]] * 99, np.ones(99)),
     "RelaxedSolution": lambda: O.RelaxedSolution(1.0, POINT, POINT),

@@ -18,7 +18,7 @@ from oracle_opt import (
     Query,
     Simplex,
 )
-from oracle_opt.oracles import GramBank, RBFBank
+from oracle_opt.oracles import GramBank, JoinedBank, PolynomialBank, RBFBank
 
 N_POINTS = 23
 
@@ -27,9 +27,15 @@ def banks():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_POINTS, 4)).round(1)
     factors = rng.normal(size=(6, N_POINTS, N_POINTS))
-    yield "given", GramBank(factors @ factors.transpose(0, 2, 1))
+    given = GramBank(factors @ factors.transpose(0, 2, 1))
+    yield "given", given
     fly = [[0, 1, 2, 3], [2], [0, 3]], [np.geomspace(0.5, 4, 9), [1.0], [0.7, 2.0]]
     yield "fly", RBFBank(X, *fly)
+    power = PolynomialBank(X, [[0, 1, 2, 3], [2], [0, 3]], [[1, 2, 5], [1], [3, 2]])
+    yield "power", power
+    joined = JoinedBank([RBFBank(X, *fly), given, power, power.subset([4, 1])])
+    yield "joined", joined
+    yield "joined, of a subset", joined.subset(rng.permutation(joined.n_kernels)[:15])
     yield "fly, of a subset", RBFBank(X, *fly).subset([11, 3, 0, 9, 8, 1])
 
 

@@ -4,20 +4,26 @@ from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, uci_bank
+from oracle_opt.oracles.kernels.joined_bank import JoinedBank
+from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
 from oracle_opt.oracles.kernels.sharded import ShardedBank
 from oracle_opt.oracles.kernels.subset_bank import SubsetBank
+from oracle_opt.oracles.kernels.uci_on_the_fly import uci_bank_on_the_fly
 
 __all__ = [
     "CrossKernels",
     "GramBank",
+    "JoinedBank",
     "KernelBank",
     "KernelKind",
     "KernelSpec",
+    "PolynomialBank",
     "ProductBank",
     "RBFBank",
     "ShardedBank",
     "SubsetBank",
     "uci_bank",
+    "uci_bank_on_the_fly",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.points import Points, distinct, of_features, squared_norms
@@ -19,7 +19,7 @@ FEW_FEATURES = 4
 # Coordinates beyond which single precision is not used: squares of differences then stay finite.
 FAR = 1e15
 
-# Points whose roundings are looked at at a time.
+# Points that are copied at a time where all are looked at.
 POINTS_AT_ONCE = 4096
 
 # What the compiled loops read: rows of a matrix, or CSR arrays, squared norms and the number of columns.
@@ -27,17 +27,18 @@ Side = Any
 
 
 class SharedPoints:
-    """Points as all families of a bank read them: once in memory, in double or single precision.
+    """Points as all families of a bank read them: once in memory, in double precision.
 
-    Single precision is of ``(X - center) / 2**exponent``, entries at most 1 in size: kernels do not change if points
-    are moved, the factor is undone by the rates, and small numbers have smaller roundings than large ones.
+    Where entries are computed in single precision, they are kept as ``(X - center) / 2**exponent``, numbers of at most
+    1 in size (sparse points are not centered): kernels do not change if points are moved, the rates undo the factor,
+    and distances and rates then fit into single precision.
 
     Parameters
     ----------
     points : ndarray or CSR array of shape (n, columns)
-        Checked; sparse ones are kept in double precision.
+        Checked.
     single : bool
-        Whether dense points are kept in single precision.
+        Whether entries are computed in single precision.
 
     Attributes
     ----------
@@ -48,38 +49,34 @@ class SharedPoints:
     """
 
     def __init__(self, points: Points, single: bool) -> None:
-        self.single = single and not sparse.issparse(points)
+        self.single = single
         self.exponent, self.center = 0, np.zeros(points.shape[1])
-        if self.single:
-            self.center = points.mean(axis=0)
-            largest = max(float(np.abs(points - self.center).max()), np.finfo(float).tiny)
-            self.exponent = int(np.frexp(largest)[1])
+        if single:
+            if not sparse.issparse(points):
+                self.center = points.mean(axis=0)
+            largest = float(np.abs(points if sparse.issparse(points) else points - self.center).max())
+            self.exponent = int(np.frexp(max(largest, np.finfo(float).tiny))[1])
         self.rows = self.placed(points)
 
     def placed(self, points: Points) -> Points:
         """Points, shape (m, columns), as those of the bank are kept."""
         if sparse.issparse(points):
-            return points.tocsc()
-        if not self.single:
-            return np.ascontiguousarray(points)
-        moved = np.ldexp(points - self.center, -self.exponent)
-        return np.clip(moved, -FAR, FAR, out=moved).astype(np.float32)
+            by_column = points.tocsc()
+            by_column.data = np.ldexp(by_column.data, -self.exponent)
+            return by_column
+        return np.ldexp(points - self.center, -self.exponent) if self.single else np.ascontiguousarray(points)
 
-    def misplaced(self, points: Points, families: Sequence[Indices]) -> Vector:
-        """By how far a point is off at most as it is kept, on the features of each family, in units of X."""
-        if not self.single:
-            return np.zeros(len(families))
-        chosen = np.zeros((points.shape[1], len(families)))
+    def misplaced(self, families: Sequence[Indices]) -> Vector:
+        """By how far a point moves at most if it is rounded to single precision, on the features of each family."""
+        chosen = np.zeros((self.rows.shape[1], len(families)))
         for i, features in enumerate(families):
             np.add.at(chosen[:, i], features, 1.0)
         most = np.zeros(len(families))
-        for start in range(0, points.shape[0], POINTS_AT_ONCE):
-            part = slice(start, start + POINTS_AT_ONCE)
-            off = np.ldexp(points[part] - self.center, -self.exponent) - self.rows[part]
+        for start in range(0, self.rows.shape[0], POINTS_AT_ONCE):
+            rows = self.rows[start : start + POINTS_AT_ONCE]
+            off = rows - rows.astype(np.float32)
             np.maximum(most, ((off * off) @ chosen).max(axis=0), out=most)
-        # The difference is itself rounded in double: a number of at most 1 by EPS / 2.
-        count = chosen.sum(axis=0)
-        return np.asarray(np.ldexp(np.sqrt((1 + count * EPS) * most) + EPS * np.sqrt(count), self.exponent))
+        return np.asarray(np.sqrt((1.0 + EPS * (chosen.sum(axis=0) + 4.0)) * most))
 
 
 class FamilyPoints:
@@ -94,7 +91,7 @@ class FamilyPoints:
     features : ndarray of int, shape (d,)
         The features.
     misplaced : float
-        By how far a point is off at most on them, as of `SharedPoints`.
+        By how far a point moves at most if it is rounded to single precision, as of `SharedPoints`.
 
     Attributes
     ----------
@@ -120,7 +117,10 @@ class FamilyPoints:
         self.n_distinct = int(first.size)
         self.differ = self.n_distinct == chosen.shape[0]
         # Sparse points are sliced by columns once; dense ones each time, from what all families share.
-        self._own: Points | None = chosen[first] if sparse.issparse(points) else None
+        self._own: Points | None = None
+        if sparse.issparse(points):
+            own = of_features(shared.rows, features)
+            self._own = own[first] if self.sparse else own[first].toarray()
         self._first = None if self.differ else first
         self._every = features.size == shared.rows.shape[1] and bool((features == np.arange(features.size)).all())
         self._few = 4 * features.size <= shared.rows.shape[1]
@@ -131,20 +131,25 @@ class FamilyPoints:
             self.largest_norm = float(self._norms.max())
             self.most_entries = int(np.diff(self._own.indptr).max())
 
-    @property
-    def single(self) -> bool:
-        """Whether the points are kept in single precision."""
-        return self.shared.single and not self.sparse
+    def norms(self) -> Vector:
+        """Squared norms of the points that differ, ndarray of shape (n_distinct,)."""
+        if self.sparse:
+            return self._norms
+        found = np.empty(self.n_distinct)
+        for start in range(0, self.n_distinct, POINTS_AT_ONCE):
+            rows = self.side(slice(start, start + POINTS_AT_ONCE), True)
+            found[start : start + POINTS_AT_ONCE] = squared_norms(rows)
+        return found
 
     def side(self, which: Indices | slice, precise: bool) -> Side:
-        """Some of the points that differ for the compiled loops; in double precision if `precise`."""
+        """Some of the points that differ for the compiled loops; rounded to single precision unless `precise`."""
         if self._own is not None:
             own = self._own[which]
-            return _csr_side(own, self._norms[which]) if self.sparse else np.ascontiguousarray(own)
+            return _csr_side(own, self._norms[which]) if self.sparse else _rounded(own, precise)
         rows = self.shared.rows
         chosen = which if self._first is None else self._first[which]
         if self._few and not isinstance(chosen, slice):
-            return np.ascontiguousarray(rows[chosen[:, None], self.features], dtype=float if precise else None)
+            return _rounded(rows[chosen[:, None], self.features], precise)
         return self._cut(rows[chosen], precise)
 
     def new_side(self, points: Points, precise: bool) -> Side:
@@ -152,11 +157,17 @@ class FamilyPoints:
         if self._own is None:
             return self._cut(points, precise)
         own = of_features(points, self.features)
-        return _csr_side(own, squared_norms(own)) if self.sparse else np.ascontiguousarray(own.toarray())
+        return _csr_side(own, squared_norms(own)) if self.sparse else _rounded(own.toarray(), precise)
 
-    def _cut(self, rows: NDArray[np.floating], precise: bool) -> Side:
-        chosen = rows if self._every else np.take(rows, self.features, axis=1)
-        return np.ascontiguousarray(chosen, dtype=float if precise else None)
+    def _cut(self, rows: Matrix, precise: bool) -> Side:
+        return _rounded(rows if self._every else np.take(rows, self.features, axis=1), precise)
+
+
+def _rounded(rows: Matrix, precise: bool) -> NDArray[np.floating]:
+    if precise:
+        return np.ascontiguousarray(rows)
+    # New points may be far away.
+    return np.clip(rows, -FAR, FAR).astype(np.float32)
 
 
 def side_part(side: Side, part: slice) -> Side:

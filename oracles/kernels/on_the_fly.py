@@ -92,9 +92,11 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         self._block = max(whole("block_bytes", block_bytes) // 8, 1)
         self._shared = SharedPoints(points, single)
         by_column = points.tocsc() if sparse.issparse(points) else points
-        misplaced = self._shared.misplaced(points, subsets).tolist()
+        misplaced = np.zeros(len(subsets))
+        if single and not sparse.issparse(points):
+            misplaced = self._shared.misplaced(subsets)
         seen: dict[bytes, FamilyPoints] = {}
-        for f, off in zip(subsets, misplaced, strict=True):
+        for f, off in zip(subsets, misplaced.tolist(), strict=True):
             if f.tobytes() not in seen:
                 seen[f.tobytes()] = FamilyPoints(self._shared, by_column, f, off)
         return [seen[f.tobytes()] for f in subsets]

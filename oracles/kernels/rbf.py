@@ -43,9 +43,9 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
     scale : float, optional
         Factor of all kernels. Default: 1 / n, for unit trace.
     dtype : float64 or float32
-        Precision in which entries are computed; sums over them are always made in float64. In float32, dense points are
-        kept in half the memory and sums take about half the time. Entries are then wrong by a few 1e-7 of the diagonal,
-        and `exactness`, a proven bound, says by how much at most: oracles lower their cuts by it.
+        Precision in which entries are computed; sums over them are always made in float64. In float32 they take about
+        half the time. Entries are then wrong by a few 1e-7 of the diagonal, and `exactness`, a proven bound, says by
+        how much at most: oracles lower their cuts by it.
     block_bytes : int
         Bytes of points that may be copied at a time.
 

@@ -19,10 +19,11 @@ MANY_WIDTHS = 8
 FEW_POINTS = 64
 # Error of an interpolated kernel, relative to its diagonal, in double and in single precision.
 EXACT, EXACT_SINGLE = 1e-14, 2.0**-27
-# Nodes from which distances are taken in double precision also where entries are not: they serve all nodes.
-MANY_NODES = 4
+# Nodes from which, and features up to which, distances are taken in double precision also where entries are not: they
+# serve all nodes, or take little time.
+MANY_NODES, FEW_FEATURES = 4, 8
 # Rates at least, whose logarithm is taken; and at most, in double and in single precision.
-FLAT, STEEP, STEEP_SINGLE = 1e-307, 1e300, 1e30
+FLAT, STEEP, STEEP_SINGLE = 5e-324, 1e300, 1e30
 LOG2_E = 1.0 / np.log(2.0)
 
 
@@ -45,11 +46,13 @@ class RBFFamily:
     def __init__(self, points: FamilyPoints, widths: Vector, single: bool) -> None:
         self.points, self.widths, self.single = points, widths, single
         with np.errstate(over="ignore", under="ignore", divide="ignore"):
-            self.rates = np.clip(0.5 / widths**2, FLAT, STEEP)
+            rates = 0.5 / widths**2
+        self.rates = np.clip(rates, FLAT, STEEP)
         self._interpolation = WidthInterpolation(self.rates, EXACT_SINGLE if single else EXACT)
-        precise = not single or self.nodes.size >= MANY_NODES
+        few = points.features.size <= FEW_FEATURES or points.sparse
+        precise = not single or few or self.nodes.size >= MANY_NODES
         self.sums = FamilySums(points, single, precise, polynomial=False)
-        self.exactness = min(self._error(precise), 1.0)
+        self.exactness = min(self._error(precise), 1.0) if rates.max() <= STEEP else 1.0
 
     @property
     def index(self) -> Indices:
@@ -101,7 +104,7 @@ class RBFFamily:
 
     def _speeds(self, rates: Vector) -> Vector:
         """What squared distances of the points as they are kept are multiplied by, powers of 2 being taken."""
-        steep = STEEP_SINGLE if self.points.single else STEEP
+        steep = STEEP_SINGLE if self.single else STEEP
         with np.errstate(over="ignore", under="ignore"):
             speeds: Vector = np.minimum(np.ldexp(rates * LOG2_E, 2 * self.points.shared.exponent), steep)
         return speeds
@@ -109,14 +112,19 @@ class RBFFamily:
     def _error(self, precise: bool) -> float:
         """How wrong an entry may be, relative to the diagonal; derived in docs/theory.md, "Kernels on the fly"."""
         u, d = (2.0**-24 if self.single else 0.5 * EPS), self.points.features.size
-        u_of_distance = 2.0**-24 if self.points.single and not precise else 0.5 * EPS
-        steepest = float(self.rates.max())
+        u_of_distance = 0.5 * EPS if precise else 2.0**-24
+        # As for points that are kept in other units, see `SharedPoints`.
+        exponent = self.points.shared.exponent
+        with np.errstate(over="ignore"):
+            steepest = float(np.ldexp(self.rates.max(), 2 * exponent))
         # The power of 2, relative; where it ends, absolute; rate, distance and their product rounded, 0.37 of it left.
         error = 2.5 * u + (2.0**-125 if self.single else 0.0) + 0.37 * 4.0 * u
         if self.points.sparse:
             error += EPS * (self.points.most_entries + 8.0) * 2.0 * steepest * self.points.largest_norm
         else:
             error += 0.37 * (d // 4 + 11.0) * u_of_distance
-        # The slope of exp(-rate z^2) in z is at most sqrt(2 rate / e) = 0.86 sqrt(rate); both points may be off.
-        error += 0.86 * np.sqrt(steepest) * 2.0 * self.points.misplaced
+        # The slope of exp(-rate z^2) in z is at most sqrt(2 rate / e) = 0.86 sqrt(rate); both points may be off: they
+        # are rounded to single precision, and by EPS / 2 of a number of at most 1 where they are centered in double.
+        off = (0.0 if precise else self.points.misplaced) + (EPS * np.sqrt(d) if self.points.shared.single else 0.0)
+        error += 0.86 * np.sqrt(steepest) * 2.0 * off
         return float(self._interpolation.growth * error + self._interpolation.error)

@@ -1,0 +1,184 @@
+"""Several banks on the same points as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import (
+    KernelBank,
+    checked_indices,
+    checked_kernels,
+    checked_out,
+    checked_vector,
+)
+from oracle_opt.oracles.kernels.numbering import Numbering
+from oracle_opt.words import shown
+
+
+class JoinedBank(KernelBank):
+    """The kernels of several banks on the same points, numbered one bank after the other.
+
+    Every operation is that of the banks: only those of which a kernel has a weight are asked for a sum.
+
+    Parameters
+    ----------
+    banks : sequence of KernelBank
+        At least one, all on the same points in the same order.
+    prepare : callable, optional
+        What is done to new points before they are handed to each bank's `cross`. Default: nothing.
+
+    Attributes
+    ----------
+    n_kernels, n_points : int
+        p and n.
+    banks : tuple of KernelBank
+        As given.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no bank, or their numbers of points differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt.oracles import PolynomialBank, RBFBank
+    >>> X = np.array([[0.0], [1.0]])
+    >>> bank = JoinedBank([RBFBank(X, [[0]], [[1.0, 2.0]]), PolynomialBank(X, [[0]], [[1]], scale=1.0)])
+    >>> bank.combine([0.0, 0.0, 1.0]).tolist()
+    [[1.0, 1.0], [1.0, 2.0]]
+    """
+
+    def __init__(self, banks: Sequence[KernelBank], *, prepare: Callable[[Any], Any] | None = None) -> None:
+        given = list(banks) if isinstance(banks, Sequence) else []
+        if not given or not all(isinstance(bank, KernelBank) for bank in given):
+            raise InvalidArgument(f"`banks` must be a sequence of banks, at least one, got {shown(banks)}")
+        if len({bank.n_points for bank in given}) > 1:
+            raise InvalidArgument(f"`banks` must be on the same points, got {[bank.n_points for bank in given]} points")
+        if prepare is not None and not callable(prepare):
+            raise InvalidArgument(f"`prepare` must be a function of new points or None, got {shown(prepare)}")
+        self._take(given, Numbering([bank.n_kernels for bank in given]), prepare)
+
+    def _take(self, banks: Sequence[KernelBank], numbering: Numbering, prepare: Callable[[Any], Any] | None) -> None:
+        self.banks, self._numbering, self._prepare = tuple(banks), numbering, prepare
+        self.n_points, self.n_kernels = banks[0].n_points, numbering.n_kernels
+        self.exactness = max(bank.exactness for bank in banks)
+
+    def __repr__(self) -> str:
+        return f"JoinedBank(n_kernels={self.n_kernels}, n_points={self.n_points}, {len(self.banks)} banks)"
+
+    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
+        """Weighted sum of the kernels, see `KernelBank.combine`."""
+        used = self._used(weights)
+        K = checked_out(out, self.n_points)
+        if not used:
+            K[:] = 0.0
+        for i, (bank, d) in enumerate(used):
+            if i == 0:
+                bank.combine(d, out=K)
+            else:
+                K += bank.combine(d)
+        return K
+
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum, see `KernelBank.block`."""
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        found = np.zeros((which.size, others.size))
+        for bank, d in self._used(weights):
+            found += bank.block(d, which, others)
+        return found
+
+    def quadratic_forms(self, v: ArrayLike) -> Vector:
+        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
+        x = checked_vector(v, self.n_points, "v")
+        return self._by_kernel([bank.quadratic_forms(x) for bank in self.banks])
+
+    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
+        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
+        which, x = checked_indices(rows, self.n_points, "rows"), checked_vector(v, self.n_points, "v")
+        return self._by_kernel([bank.row_products(which, x) for bank in self.banks])
+
+    def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Some entries of every kernel, see `KernelBank.entries`."""
+        which = checked_indices(rows, self.n_points, "rows")
+        others = checked_indices(columns, self.n_points, "columns")
+        return self._by_kernel([bank.entries(which, others) for bank in self.banks])
+
+    def diagonal(self) -> Matrix:
+        """Diagonals of the kernels, ndarray of shape (n, p)."""
+        return self._by_kernel([bank.diagonal() for bank in self.banks])
+
+    @cached_property
+    def sizes(self) -> tuple[Vector, Vector]:
+        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
+        largest, traces = zip(*(bank.sizes for bank in self.banks), strict=True)
+        return self._by_kernel(largest), self._by_kernel(traces)
+
+    def subset(self, kernels: ArrayLike) -> JoinedBank:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`: subsets of the banks, joined."""
+        numbering, chosen = self._numbering.subset(checked_kernels(kernels, self.n_kernels))
+        bank = type(self).__new__(type(self))
+        bank._take([self.banks[i].subset(at) for i, at in chosen], numbering, self._prepare)
+        return bank
+
+    def noise(self, n_used: int) -> float:
+        """Error of an entry of a sum of so many kernels: that of the worst bank, and of adding them up."""
+        return max(bank.noise(n_used) for bank in self.banks) + 0.5 * EPS * len(self.banks)
+
+    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
+        """Error of ``u @ K_k @ v`` for all k: that of the worst bank."""
+        by_largest, by_trace = zip(*(bank.form_error(u, v) for bank in self.banks), strict=True)
+        return max(by_largest), max(by_trace)
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels between new points and those of the bank.
+
+        Parameters
+        ----------
+        new : array_like
+            New points as every bank takes them, once `prepare` has seen them.
+        weights : array_like of shape (p,)
+            Weights of the kernels, not all zero.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            The sum.
+        """
+        used = self._used(weights)
+        points = new if self._prepare is None else self._prepare(new)
+        if not used:
+            raise InvalidArgument("`weights` must not be all zero")
+        total = used[0][0].cross(points, used[0][1])
+        for bank, d in used[1:]:
+            total = total + bank.cross(points, d)
+        return total
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell these kernels from others."""
+        return digest("joined", [bank.digest() for bank in self.banks], self._numbering.order)
+
+    def _used(self, weights: ArrayLike) -> list[tuple[KernelBank, Vector]]:
+        """Banks of which a kernel has a weight, and the weights of all of theirs."""
+        d = checked_vector(weights, self.n_kernels, "weights")
+        parts = [
+            (bank, np.ascontiguousarray(d[part])) for bank, part in zip(self.banks, self._numbering.parts, strict=True)
+        ]
+        return [(bank, of_bank) for bank, of_bank in parts if of_bank.any()]
+
+    def _by_kernel(self, of_banks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """What the banks say of their kernels, along the last axis, in the order of all kernels."""
+        if self._numbering.order is None:
+            return np.concatenate(of_banks, axis=-1)
+        found = np.empty((*of_banks[0].shape[:-1], self.n_kernels))
+        for part, of_bank in zip(self._numbering.parts, of_banks, strict=True):
+            found[..., part] = of_bank
+        return found

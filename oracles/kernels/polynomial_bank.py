@@ -1,0 +1,141 @@
+"""A family of polynomial kernels computed from the points whenever they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from oracle_opt.arguments import floats, real
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.numbering import Numbering
+from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
+from oracle_opt.oracles.kernels.polynomial_family import PolynomialFamily
+
+# The largest degree.
+MOST = 64
+
+
+class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
+    """Kernels ``scale * (1 + x @ y)**t`` of the points on some features, computed on the fly.
+
+    As `RBFBank`: nothing of size ``p * n**2`` is kept, and nothing of size ``n**2`` but what `combine` returns.
+
+    Parameters
+    ----------
+    X : array_like or sparse array of shape (n, columns)
+        The points, finite; CSR is best. They are used as they are: standardize them first.
+    features : sequence of array_like of int
+        Columns a family of kernels looks at, one entry per family.
+    degrees : sequence of array_like of int
+        Degrees t of each family, from 1 to 64. The kernels are ordered by family, then as their degrees.
+    scale : float, optional
+        Factor of all kernels. Default: one over its trace for each, for unit trace.
+    block_bytes : int
+        Bytes of points that may be copied at a time.
+
+    Attributes
+    ----------
+    n_kernels, n_points : int
+        p and n.
+    features : tuple of ndarray of int
+        As given.
+    degrees : tuple of ndarray of float
+        As given.
+    scales : ndarray of shape (p,)
+        Factors of the kernels.
+
+    Raises
+    ------
+    InvalidArgument
+        Points, features or degrees that cannot be used; kernels too large for floating-point numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bank = PolynomialBank(np.array([[0.0, 1.0], [1.0, 1.0]]), [[0, 1], [1]], [[1, 2], [1]], scale=1.0)
+    >>> bank.entries([0], [1]).tolist()
+    [[[2.0, 4.0, 2.0]]]
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike | sparse.spmatrix | sparse.sparray,
+        features: Sequence[ArrayLike],
+        degrees: Sequence[ArrayLike],
+        *,
+        scale: float | None = None,
+        block_bytes: int = 1 << 26,
+    ) -> None:
+        points = self._placed(X, ("features", features, "degrees", degrees), False, block_bytes)
+        checked = [_checked_degrees(t) for t in degrees]
+        families = [PolynomialFamily(of, t) for of, t in zip(points, checked, strict=True)]
+        factor = None if scale is None else real("scale", scale, above=0.0)
+        scales = np.ones(sum(t.size for t in checked))
+        self._take(families, Numbering([t.size for t in checked]), scales)
+        traces = self._unscaled[1]
+        if not np.isfinite(traces).all():
+            k = int(np.flatnonzero(~np.isfinite(traces))[0])
+            raise InvalidArgument(f"kernel {k} has entries beyond floating-point numbers; standardize `X` first")
+        self._scales = self.scales = 1.0 / traces if factor is None else np.full(traces.size, factor)
+
+    def _take(self, families: Sequence[PolynomialFamily], numbering: Numbering, scales: float | Vector) -> None:
+        super()._take(families, numbering, scales)
+        self.degrees = tuple(family.degrees for family in families)
+
+    def subset(self, kernels: ArrayLike) -> PolynomialBank:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
+
+        Its `features` and `degrees` are those of the families that have such kernels.
+        """
+        bank = type(self).__new__(type(self))
+        bank._part_of(self, kernels)
+        assert not isinstance(bank._scales, float)
+        bank.scales = bank._scales
+        return bank
+
+    def __repr__(self) -> str:
+        families = f"{len(self._families)} families"
+        return f"PolynomialBank(n_kernels={self.n_kernels}, n_points={self.n_points}, {families})"
+
+    def diagonal(self) -> Matrix:
+        """Diagonals of the kernels, ndarray of shape (n, p)."""
+        diagonal = np.empty((self.n_points, self.n_kernels))
+        for family, part in self._all():
+            diagonal[:, part] = family.diagonal()
+        diagonal *= self.scales
+        return diagonal
+
+    @cached_property
+    def sizes(self) -> tuple[Vector, Vector]:
+        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
+        largest, traces = self._unscaled
+        # A diagonal entry is as wrong as any other, and so is what is made of them.
+        up = self.scales * (1.0 + 2.0 * self.exactness + EPS * (self.n_points + 4))
+        return up * largest, up * traces
+
+    @cached_property
+    def _unscaled(self) -> tuple[Vector, Vector]:
+        largest, traces = np.empty(self.n_kernels), np.empty(self.n_kernels)
+        for family, part in self._all():
+            diagonal = family.diagonal()
+            with np.errstate(over="ignore"):
+                largest[part], traces[part] = diagonal.max(axis=0), diagonal.sum(axis=0)
+        return largest, traces
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell these kernels from others."""
+        shared = self._shared.rows, self._numbering.order
+        return digest("polynomial", self.n_points, self.scales, self.features, self.degrees, shared)
+
+
+def _checked_degrees(degrees: ArrayLike) -> Vector:
+    """Return the degrees of a family, or raise `InvalidArgument` unless they are whole numbers from 1 on."""
+    t = floats("degrees", degrees).reshape(-1)
+    if t.size == 0 or not ((t >= 1) & (t <= MOST) & (t == np.floor(t))).all():
+        raise InvalidArgument(f"`degrees` must be whole numbers from 1 to {MOST} in each entry, got {degrees!r}")
+    return t
