@@ -32,7 +32,7 @@ from oracle_opt.words import shown
 POINTS_AT_ONCE = 2048
 
 
-class Family(Protocol):
+class KernelFamily(Protocol):
     """Kernels of one kind on the same features, before any scaling: w of them."""
 
     points: FamilyPoints
@@ -43,7 +43,7 @@ class Family(Protocol):
     def table(self) -> Matrix | None:
         """All entries, shape (number of pairs of points that differ, w), where they are kept."""
 
-    def chosen(self, kernels: Indices) -> Family:
+    def chosen(self, kernels: Indices) -> KernelFamily:
         """Some of the kernels, on the same points."""
 
     def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
@@ -59,7 +59,7 @@ class Family(Protocol):
         """Quadratic forms of every kernel, shape (w,)."""
 
 
-F = TypeVar("F", bound=Family)
+F = TypeVar("F", bound=KernelFamily)
 
 
 class OnTheFlyBank(KernelBank, Generic[F]):

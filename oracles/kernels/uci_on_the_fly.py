@@ -89,7 +89,7 @@ def uci_bank_on_the_fly(
         raise InvalidArgument("`X` must have a column that is not constant, got none")
     center, spread = raw[:, columns].mean(axis=0), raw[:, columns].std(axis=0)
     standardize = Standardization(columns, center, spread, raw.shape[1])
-    Z, rng = standardize(raw), np.random.default_rng(seed)
+    Z, rng = standardize(raw), np.random.default_rng(whole("seed", seed, least=0))
     n_pairs = whole("n_pairs", n_pairs, least=1)
     features = [np.arange(columns.size), *np.arange(columns.size)[:, None]]
     widths = []
