@@ -8,30 +8,24 @@ a process when it says that it has none.
 
 from __future__ import annotations
 
-import os
 import pickle
-import platform
-import threading
-import traceback
-import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
+from math import inf
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
+from oracle_opt._deadline import seconds_left
+from oracle_opt._worker_tasks import Missing, Parcel, Raised, do_task, here, making, one_thread
 from oracle_opt.arguments import instance
-from oracle_opt.errors import ExecutorFailed, InvalidArgument
+from oracle_opt.errors import ExecutorFailed, InvalidArgument, OutOfTime
 
 T = TypeVar("T")
 A = TypeVar("A")
 
 AN_EXECUTOR = "an Executor such as ProcessPoolExecutor(), or client.get_executor(pure=False) of a Dask client"
-KEPT = 2  # results of recipes, and large shared things, that a worker process keeps: those used last
 SMALL = 1 << 16  # bytes up to which every task is sent what all of them share
 
 
@@ -76,12 +70,12 @@ class Workers(Generic[T]):
         self._ticket = 0
         self._seen: set[str] = set()  # processes that have answered
         self._last = ""  # key of what tasks shared last
-        _here[self._key] = self
+        here[self._key] = self
 
     @property
     def made(self) -> T:
         """What the tasks need, in this process."""
-        with _making:
+        with making:
             if self._made is None:
                 self._made = self._build()
         return self._made
@@ -119,19 +113,19 @@ class Workers(Generic[T]):
             # The first tasks in the queue carry what is large, so that whoever takes one has it for the tasks behind.
             tasks = [
                 (
-                    _Parcel(self._key, recipe),
-                    _Parcel(parcel.key, content) if content else parcel,
+                    Parcel(self._key, recipe),
+                    Parcel(parcel.key, content) if content else parcel,
                     function,
                     arguments[i],
                 )
                 if at < given
-                else (_Parcel(self._key), parcel, function, arguments[i])
+                else (Parcel(self._key), parcel, function, arguments[i])
                 for at, i in enumerate(waiting)
             ]
             without = []
             for i, (worker, answer) in zip(waiting, self._answers(self.executor, tasks), strict=True):
                 self._seen.add(worker)
-                if isinstance(answer, _Missing):
+                if isinstance(answer, Missing):
                     without.append((i, worker, answer.recipe))
                 else:
                     answers[i] = self._opened(answer, i, len(arguments))
@@ -143,30 +137,33 @@ class Workers(Generic[T]):
                 recipe = cloudpickle.dumps(self._build)
         return answers
 
-    def _packed(self, shared: object) -> tuple[_Parcel, bytes | None]:
+    def _packed(self, shared: object) -> tuple[Parcel, bytes | None]:
         """How tasks are told what they share, and what it is for those who do not have it; None if it is in the former.
 
         Threads of this process are given it as it is.
         """
         if isinstance(self.executor, ThreadPoolExecutor):
-            return _Parcel("", value=shared), None
+            return Parcel("", value=shared), None
         content = pickle.dumps(shared, protocol=5)
         if len(content) <= SMALL:
-            return _Parcel("", value=shared), None
-        return _Parcel(blake2b(content, digest_size=16).hexdigest()), content
+            return Parcel("", value=shared), None
+        return Parcel(blake2b(content, digest_size=16).hexdigest()), content
 
     def _answers(self, executor: Executor, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Answers as they come back, in the order of the tasks; after a failure or Ctrl-C no other task begins."""
         futures: list[Future[Any]] = []
         try:
             for task in tasks:
-                # The ticket makes each submission one of its own: an executor may know the answers of equal ones.
                 self._ticket += 1
-                futures.append(executor.submit(_do, self._ticket, *task))
-            return [future.result() for future in futures]
+                futures.append(executor.submit(do_task, self._ticket, *task))
+            return [future.result(_patience()) for future in futures]
         except BaseException as problem:
             for future in futures:
                 future.cancel()
+            if isinstance(problem, TimeoutError):
+                seconds_left()  # raises OutOfTime if that was it
+            if isinstance(problem, OutOfTime):
+                raise
             if isinstance(problem, Exception | CancelledError):
                 raise _failure(problem, len(futures) < len(tasks)) from problem
             raise
@@ -174,7 +171,7 @@ class Workers(Generic[T]):
     @staticmethod
     def _opened(answer: Any, task: int, n_tasks: int) -> Any:
         """What a task returned; what it raised is raised here."""
-        if not isinstance(answer, _Raised):
+        if not isinstance(answer, Raised):
             return answer
         if isinstance(answer.problem, MemoryError):
             raise ExecutorFailed(
@@ -184,6 +181,12 @@ class Workers(Generic[T]):
             ) from answer.problem
         answer.problem.add_note(f"in task {task + 1} of {n_tasks}, done by a worker of `executor`:\n{answer.where}")
         raise answer.problem
+
+
+def _patience() -> float | None:
+    """Seconds to wait for an answer: until the deadline of the driver, if there is one."""
+    left = seconds_left()
+    return None if left == inf else left
 
 
 def _failure(problem: BaseException, submitting: bool) -> ExecutorFailed:
@@ -206,105 +209,6 @@ def _failure(problem: BaseException, submitting: bool) -> ExecutorFailed:
 
 def _words(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}"
-
-
-# What follows is done by the workers.
-
-_here: weakref.WeakValueDictionary[str, Workers[Any]] = weakref.WeakValueDictionary()
-_kept: OrderedDict[str, Any] = OrderedDict()
-_shared: OrderedDict[str, Any] = OrderedDict()
-_making, _counting = threading.RLock(), threading.Lock()
-
-
-@dataclass(frozen=True, eq=False)
-class _Parcel:
-    """Something that may be large: its key, with its pickle for those who do not have it; or small, as it is."""
-
-    key: str
-    content: bytes | None = None
-    value: Any = None
-
-
-@dataclass(frozen=True)
-class _Missing:
-    """Answer of a worker that lacks the recipe, or what the tasks share."""
-
-    recipe: bool
-
-
-@dataclass(frozen=True, eq=False)
-class _Raised:
-    """Answer of a task that raised: told apart from what the executor itself raises."""
-
-    problem: Exception
-    where: str
-
-
-def _do(
-    ticket: int, recipe: _Parcel, shared: _Parcel, function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> tuple[str, Any]:
-    """Name of the process, and what the task answers."""
-    worker = f"{platform.node()} {os.getpid()}"
-    try:
-        try:
-            value = shared.value if not shared.key else _opened_once(shared, _shared, KEPT, pickle.loads)
-        except KeyError:
-            return worker, _Missing(False)
-        try:
-            made = _made(recipe)
-        except KeyError:
-            return worker, _Missing(True)
-        with one_thread():
-            return worker, function(made, value, *arguments)
-    except Exception as problem:
-        return worker, _Raised(problem, traceback.format_exc())
-
-
-def _made(recipe: _Parcel) -> Any:
-    """What the tasks need, made if need be; a KeyError if it is not here and there is no recipe."""
-    at_hand = _here.get(recipe.key)
-    return _opened_once(recipe, _kept, KEPT, _built) if at_hand is None else at_hand.made
-
-
-def _built(content: bytes) -> Any:
-    return pickle.loads(content)()
-
-
-def _opened_once(parcel: _Parcel, kept: OrderedDict[str, Any], most: int, opened: Callable[[bytes], Any]) -> Any:
-    """What is in a parcel, kept for the next tasks; a KeyError if it is not here and has not come along."""
-    with _making:  # of several tasks in threads of one process, one opens it
-        if parcel.key not in kept:
-            if parcel.content is None:
-                raise KeyError(parcel.key)
-            while len(kept) >= most:
-                kept.popitem(last=False)
-            kept[parcel.key] = opened(parcel.content)
-        kept.move_to_end(parcel.key)
-        return kept[parcel.key]
-
-
-_limits: dict[str, Any] = {}
-_limited = 0
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let linear algebra have one thread, until the last of those who ask for it in this process leaves."""
-    global _limited
-    with _counting:
-        if _limited == 0:
-            from threadpoolctl import ThreadpoolController  # only here: the import takes time
-
-            controller = _limits.get("controller") or ThreadpoolController()
-            _limits["controller"], _limits["limit"] = controller, controller.limit(limits=1)
-        _limited += 1
-    try:
-        yield
-    finally:
-        with _counting:
-            _limited -= 1
-            if _limited == 0:
-                _limits.pop("limit").restore_original_limits()
 
 
 class _Hashed:

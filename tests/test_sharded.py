@@ -7,6 +7,7 @@ import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -21,12 +22,16 @@ from worker_parts import (
     StackBank,
     WrongBank,
     limit_memory,
+    makes_nothing,
+    nothing,
+    raises,
     rbf,
     slow,
     stack,
 )
 
-from oracle_opt import ExecutorFailed, InvalidArgument, Status, minimize
+from oracle_opt import ExecutorFailed, InvalidArgument, OutOfTime, Status, minimize
+from oracle_opt._deadline import Deadline
 from oracle_opt.executors import Workers
 from oracle_opt.generators import NewtonBundle
 from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, ShardedBank
@@ -331,9 +336,31 @@ def test_what_a_task_raises_is_raised_here(pools) -> None:
     assert "worker_parts.py" in raised.value.__notes__[0]
 
 
+@pytest.mark.parametrize(
+    ("build", "kind", "error", "words"),
+    [
+        (nothing, "key", KeyError, "a key of its own"),
+        (nothing, "two", RuntimeError, "TwoWordProblem: two words"),
+        (makes_nothing, "key", KeyError, "no such file"),
+    ],
+)
+def test_problems_of_any_kind_come_back(pools, build, kind, error, words) -> None:
+    with pytest.raises(error, match=words):
+        Workers(build, pools["one"], "build", "").run(raises, kind, [(0,), (1,)])
+    assert pools["one"].submit(abs, -1).result() == 1
+
+
+def test_the_deadline_of_the_driver_ends_the_wait(tmp_path) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        workers = Workers(nothing, executor, "build", "")
+        with pytest.raises(OutOfTime), Deadline(perf_counter() + 0.1):
+            workers.run(slow, tmp_path, [(number,) for number in range(20)])
+    assert len(list(tmp_path.iterdir())) <= 3
+
+
 def test_ctrl_c_takes_back_the_tasks_that_wait(tmp_path) -> None:
     with ThreadPoolExecutor(1) as executor:
-        workers = Workers(lambda: None, executor, "build", "")
+        workers = Workers(nothing, executor, "build", "")
         timer = threading.Timer(0.15, signal.raise_signal, (signal.SIGINT,))
         timer.start()
         with pytest.raises(KeyboardInterrupt):

@@ -103,6 +103,29 @@ class WrongBank(StackBank):
         raise ArithmeticError("the third kernel is wrong")
 
 
+class TwoWordProblem(Exception):
+    """One that cannot be made again of its message."""
+
+    def __init__(self, first, second) -> None:
+        super().__init__(f"{first} {second}")
+
+
+def raises(made, kind, number):
+    """A task that raises."""
+    if kind == "key":
+        raise KeyError("a key of its own")
+    raise TwoWordProblem("two", "words")
+
+
+def makes_nothing():
+    """A recipe that raises."""
+    raise KeyError("no such file")
+
+
+def nothing():
+    """A recipe of nothing."""
+
+
 class LockedBank(StackBank):
     """It cannot be pickled."""
 
