@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from statistics import median
+from time import process_time
 
+import cloudpickle
 import numpy as np
 from _shared import parser, table, timed
 
 from oracle_opt import Query
 from oracle_opt.executors import Workers
-from oracle_opt.oracles import BendersOracle, RandomBlock, RBFBank, ShardedBank, TwoStageProblem
+from oracle_opt.oracles import BendersOracle, RandomBlock, RBFBank, ShardedBank, SubsetBank, TwoStageProblem
 
 
 class Counting(Executor):
@@ -111,6 +113,28 @@ def volume(client, quick):
                     [*cells, *(f"{1e3 * min(getattr(t, clock) for t in times):.0f}" for clock in ("cpu", "wall"))]
                 )
     table(["executor", "kernels", "MB up", "processor ms here", "wall ms"], rows)
+
+
+def subsets(n_kernels):
+    """Kernels on random halves of 60 features of 208 drawn points, the shape of Sonar."""
+    return SubsetBank.random(np.random.default_rng(0).normal(size=(208, 60)), n_kernels)
+
+
+def million(client, quick):
+    """Kernels on subsets of the features, priced alone and by two processes that made the bank by themselves."""
+    p, v = 10_000 if quick else 1_000_000, dual(208, 150)
+    recipe, executor = partial(subsets, p), client.get_executor(pure=False)
+    alone = ShardedBank.from_recipe(recipe, parts=8)
+    one, expected = timed(lambda: alone.quadratic_forms(v))
+    sharded = ShardedBank.from_recipe(recipe, executor, parts=8)
+    sharded.quadratic_forms(v)
+    before = sum(client.run(process_time).values())
+    shared, found = timed(lambda: sharded.quadratic_forms(v))
+    theirs = sum(client.run(process_time).values()) - before
+    sizes = len(cloudpickle.dumps(recipe)), len(pickle.dumps(alone.bank))
+    cells = [f"{p:,}", f"{one.cpu:.2f}", f"{theirs:.2f}", f"{1e3 * shared.cpu:.0f}", same(found, expected)]
+    headings = ["kernels", "alone: processor s", "two workers of Dask: theirs, s", "here, ms", "the same bits"]
+    table([*headings, "bytes of the recipe", "of the bank"], [[*cells, *sizes]])
 
 
 def bytes_of_calls(quick):
@@ -205,6 +229,7 @@ def main():
         if client is None:
             print("Left out: Dask, as `distributed` is not installed.")
         else:
+            million(client, quick)
             killed(client, 8)
 
 

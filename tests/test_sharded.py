@@ -34,7 +34,7 @@ from oracle_opt import ExecutorFailed, InvalidArgument, OutOfTime, Status, minim
 from oracle_opt._deadline import Deadline
 from oracle_opt.executors import Workers
 from oracle_opt.generators import NewtonBundle
-from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, ShardedBank
+from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, ShardedBank, SubsetBank
 
 STACK, FEW = stack(), stack(p=5, n=40, seed=1)  # cut by kernels, and by points
 BANKS = {
@@ -44,6 +44,7 @@ BANKS = {
     "one part": (STACK, 1),
     "rbf": (rbf(), 4),
     "given": (GramBank(STACK.kernels), 2),
+    "subsets": (SubsetBank.random(np.random.default_rng(5).normal(size=(30, 6)), 300), 3),
 }
 
 
@@ -81,7 +82,7 @@ def test_numbers_are_those_of_the_kernels(name) -> None:
             size = np.abs(kernels).max() * (np.abs(v).sum() + 1e-300)
             found = sharded.row_products(which, v)
             assert found.shape == (which.size, bank.n_kernels)
-            assert np.abs(found - products).max(initial=0.0) <= 1e-13 * size
+            assert np.abs(found - products).max(initial=0.0) <= (1e-13 + 2 * sharded.exactness) * size
     d = np.random.default_rng(0).random(bank.n_kernels)
     assert np.array_equal(sharded.combine(d), bank.combine(d))
     assert np.array_equal(sharded.block(d, [1, 2], [0]), bank.block(d, [1, 2], [0]))
@@ -115,6 +116,7 @@ def test_some_of_the_kernels(name, worth, monkeypatch) -> None:
     rows, d = np.array([2, 9, 2, 5]), np.array([1.0, 0.0, 2.0])
     for v in vectors(bank.n_points).values():
         scale = np.abs(known.entries(rows, rows)).max() * (np.abs(v).sum() ** 2 + 1e-300)
+        scale *= 1.0 + 2e12 * bank.exactness
         assert np.abs(chosen.quadratic_forms(v) - known.quadratic_forms(v)).max() <= 1e-12 * scale
         for which in (rows, rows[:0]):
             expected = known.row_products(which, v)
@@ -182,6 +184,29 @@ def test_a_run_is_the_same_bit_for_bit_and_its_journal_goes_on_elsewhere(pools, 
     assert again.success
     assert again.n_calls > 3
     assert MKLOracle(ShardedBank(bank), y, C=10.0).identity() == MKLOracle(bank, y, C=10.0).identity()
+
+
+def test_a_run_without_a_matrix_is_the_same_bit_for_bit(pools, monkeypatch) -> None:
+    monkeypatch.setattr("oracle_opt.oracles.kernels.sharded_subset.WORTH_SENDING", 1 << 14)
+    n = 700
+    bank, y = rbf(n, 12), np.where(np.random.default_rng(0).random(n) < 0.4, -1.0, 1.0)
+
+    def run(executor):
+        oracle = MKLOracle(ShardedBank(bank, executor, parts=4), y, C=1.0, memory_budget=3_500_000)
+        return minimize(oracle, NewtonBundle(), rtol=1e-5)
+
+    counting = Counting()
+    alone, many, counted = run(None), run(pools["three"]), run(counting)
+    assert alone.success
+    assert "n_sets" in alone.cut.extras  # solved on working sets
+    assert alone.point.tobytes() == many.point.tobytes() == counted.point.tobytes()
+    assert (alone.lower_bound, alone.upper_bound) == (many.lower_bound, many.upper_bound)
+    assert max(counting.down) <= 8 * n + 1000
+    assert max(counting.up) <= 8 * n * 12 / 4 + 1000  # changes of the rows of a part
+    known = minimize(MKLOracle(bank, y, C=1.0), NewtonBundle(), rtol=1e-5)
+    assert "n_sets" not in known.cut.extras
+    assert known.lower_bound <= alone.upper_bound
+    assert alone.lower_bound <= known.upper_bound
 
 
 def test_nothing_of_the_size_of_a_kernel_is_sent() -> None:
