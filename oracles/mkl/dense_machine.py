@@ -11,6 +11,7 @@ import numpy as np
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.mkl.rounded_kernel import COARSE, for_exact_kernel, is_classification
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.box_dual import BoxDual
@@ -74,13 +75,17 @@ class DenseMachine(SVMMachine):
 
     def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
         """Solve on the combined kernel, see `SVMMachine.solve`."""
+        noise = self.bank.noise(int(np.count_nonzero(weights))) if isinstance(self.bank, KernelBank) else 0.0
+        coarse = noise > COARSE and is_classification(self.dual)
         svm = self.dual.solve(
             self._combined(weights),
             start=self.signed,
             accuracy=self.accuracy if accuracy is None else accuracy,
             max_steps=self.max_steps,
-            noise=self.bank.noise(int(np.count_nonzero(weights))) if isinstance(self.bank, KernelBank) else 0.0,
+            noise=0.0 if coarse else noise,
         )
+        if coarse:
+            svm = for_exact_kernel(svm, self.dual, noise * (1.0 + 1e-6) * float(self._sum().sizes[0] @ weights))
         self.signed = svm.signed_dual
         return svm
 

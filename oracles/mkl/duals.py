@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
@@ -39,17 +40,19 @@ class WeightDerivative:
         result: Vector = self.diagonal * x + (self.factor * float(self.direction @ x)) * self.direction
         return result
 
-    def between(self, R: Matrix) -> Matrix:
-        """``R @ derivative @ R.T``, for R of shape (r, p); the diagonal has to be nonnegative."""
-        image, root = R @ self.direction, np.sqrt(self.diagonal)
-        result: Matrix = self.factor * np.outer(image, image)
+    def between(self, R: NDArray[np.floating]) -> Matrix:
+        """``R @ derivative @ R.T``, for R of shape (r, p), summed in float64; the diagonal has to be nonnegative."""
+        image, root = np.zeros(R.shape[0]), np.sqrt(self.diagonal)
+        result: Matrix = np.zeros((R.shape[0], R.shape[0]))
         for part in column_blocks(R):
             scaled = R[:, part] * root[part]
             result += scaled @ scaled.T
+            image += R[:, part] @ self.direction[part]
+        result += self.factor * np.outer(image, image)
         return result
 
 
-def column_blocks(R: Matrix) -> Iterator[slice]:
+def column_blocks(R: NDArray[np.floating]) -> Iterator[slice]:
     """Slices of the columns of R, of at most BLOCK entries, but one column at least."""
     size = max(BLOCK // max(R.shape[0], 1), 1)
     for start in range(0, R.shape[1], size):
@@ -96,7 +99,7 @@ class SmoothDual(ABC):
         """Derivative of `weights` at S."""
 
     def start(self) -> Vector:
-        """Weights that prefer no kernel, shape (p,): ones."""
+        """Weights that prefer no kernel, shape (p,). Default: ones."""
         return np.ones(self.n_kernels)
 
     def best_multiple(self, linear: float, S: Vector, ridge: float = 0.0) -> float:
@@ -131,6 +134,10 @@ class SquaredLpNorm(SmoothDual):
         super().__init__(regularizer, n_kernels)
         self.p, self.lam = regularizer.p, regularizer.weight
         self.q = self.p / (self.p - 1.0)
+
+    def start(self) -> Vector:
+        """Equal weights of norm 1: of a million weights of 1 the penalty alone would exceed all that comes after."""
+        return np.full(self.n_kernels, self.n_kernels ** (-1.0 / self.p))
 
     def weights(self, S: Vector) -> Vector:
         """``norm**(2 - q) * S**(q - 1) / (2 lam)``."""

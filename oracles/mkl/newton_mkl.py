@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from oracle_opt._deadline import seconds_left
@@ -24,6 +25,8 @@ ON_THE_WAY = 0.1
 ARMIJO, SHORTER, TRIES = 1e-4, 0.3, 25
 # Answers after which the fallback takes over, and the error of one, over the gap asked for, that ends it as well.
 PATIENCE, ROUGH = 40, 0.1
+# Entries of products of kernels that are kept in 8 bytes each, in 4 where there are more; and of those made at a time.
+MOST_ENTRIES, AT_ONCE = 1 << 25, 1 << 24
 # A quadratic form falls at most to this share in a step.
 LEAST_SHARE = 0.1
 
@@ -90,7 +93,7 @@ class NewtonMKL(MKLSolver):
         accuracy = 0.01 * self.rtol if problem.machine.frugal else min(1e-9, 0.01 * self.rtol)
         cut = yield Query(point, accuracy)
         yield Step.SERIOUS
-        if reason := seen.reason_to_end(cut):
+        if reason := seen.reason_to_end(problem, cut):
             return reason
         path = [problem.dual]
         while (easier := path[-1].easier(cut.extras["quadratic_forms"])) is not None:
@@ -100,7 +103,7 @@ class NewtonMKL(MKLSolver):
             theta = _best_multiple(problem, r, cut) * cut.extras["quadratic_forms"]
             cut = yield Query(_weights(r, theta), accuracy)
             yield Step.SERIOUS
-            if reason := seen.reason_to_end(cut):
+            if reason := seen.reason_to_end(problem, cut):
                 return reason
             best = -np.inf
             while True:
@@ -117,7 +120,7 @@ class NewtonMKL(MKLSolver):
                     cut = yield Query(_weights(r, trial), accuracy)
                     descends = _objective(problem, r, cut) <= objective + ARMIJO * length * slope
                     yield Step.SERIOUS if descends else Step.NULL
-                    if reason := seen.reason_to_end(cut):
+                    if reason := seen.reason_to_end(problem, cut):
                         return reason
                     if descends:
                         break
@@ -136,14 +139,21 @@ class _Seen:
     calls: int = 0
     best: ObjectiveCut | None = None
 
-    def reason_to_end(self, cut: ObjectiveCut) -> str:
+    def reason_to_end(self, problem: MKLProblem, cut: ObjectiveCut) -> str:
         """Take up an answer; say why the method should end, in no words if it should not."""
         self.calls += 1
         if self.best is None or cut.lower_bound > self.best.lower_bound:
             self.best = cut
-        if cut.error > ROUGH * self.rtol * abs(cut.upper):
+        if cut.error - _of_rounding(problem, cut) > ROUGH * self.rtol * abs(cut.upper):
             return "a support vector machine could not be solved well enough"
         return f"{PATIENCE} queries of Newton's method did not do" if self.calls >= PATIENCE else ""
+
+
+def _of_rounding(problem: MKLProblem, cut: ObjectiveCut) -> float:
+    """Error of a cut that the rounding of kernels accounts for, which no better solution takes away."""
+    v = cut.extras["signed_dual"]
+    of_sum = problem.bank.noise(int(np.count_nonzero(cut.point))) * float(np.abs(v).sum()) ** 2
+    return (problem.bank.form_error(v, v)[0] + of_sum) * float(problem.bank.sizes[0] @ cut.point)
 
 
 def _best_multiple(problem: MKLProblem, r: SmoothDual, cut: ObjectiveCut) -> float:
@@ -173,16 +183,36 @@ def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: Ob
     y: Vector = cut.extras["quadratic_forms"] - theta
     v = cut.extras["signed_dual"]
     free = problem.svm.free(v)
-    # R = Q U, U the products of the kernels with v: Q is the factor at the identity, and R replaces U piece by piece.
-    # The ridge of the loss is part of the kernel here.
+    # R = Q U, U the products of the kernels with v, and Q the factor at the identity. The ridge of the loss is part of
+    # the kernel here. U is the one array of that size: R W R' = Q (U W U') Q'.
     block = problem.machine.block(cut.point, free)
     Q: Matrix | None = None if block is None else curvature_factor(block, np.eye(free.size))
     if Q is None:
         return y
-    R = problem.machine.rows(free, v)
-    for part in column_blocks(R):
-        R[:, part] = Q @ R[:, part]
+    U = _products(problem, free, v)
     W = r.derivative(theta)
-    system = np.eye(free.size) + 2.0 * W.between(R)
-    delta: Vector = y - 2.0 * (cho_solve(cho_factor(system), R @ (W @ y)) @ R)
+    system = 2.0 * (Q @ W.between(U) @ Q.T)
+    system.flat[:: free.size + 1] += 1.0
+    step, delta = W @ y, y.copy()
+    image = np.zeros(free.size)
+    for part in column_blocks(U):
+        image += U[:, part] @ step[part]
+    solution = Q.T @ cho_solve(cho_factor(0.5 * (system + system.T)), Q @ image)
+    for part in column_blocks(U):
+        delta[part] -= 2.0 * (solution @ U[:, part])
     return delta
+
+
+def _products(problem: MKLProblem, free: NDArray[np.intp], v: Vector) -> NDArray[np.floating]:
+    """Entries `free` of all kernels times v, shape (r, p); some rows at a time, and rounded to 4 bytes if very many.
+
+    That moves the direction by as much, and not what is proven.
+    """
+    p = problem.bank.n_kernels
+    if free.size * p <= MOST_ENTRIES:
+        return problem.machine.rows(free, v)
+    U = np.empty((free.size, p), np.float32)
+    at_once = max(AT_ONCE // p, 1)
+    for start in range(0, free.size, at_once):
+        U[start : start + at_once] = problem.machine.rows(free[start : start + at_once], v)
+    return U

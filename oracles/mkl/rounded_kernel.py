@@ -1,0 +1,70 @@
+"""What a support vector machine solved on a rounded kernel proves of the one on the exact kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.svm import SVMSolution
+from oracle_opt.oracles.svm.box_dual import BoxDual
+
+# Rounding of a kernel, over its diagonal, from which its effect is bounded here; less is left to the solver.
+COARSE = 1e-10
+
+
+def is_classification(dual: BoxDual) -> bool:
+    """Whether the linear part of the objective is ``norm(b, 1)`` on the box, as of both hinge losses."""
+    one_side = np.where(dual.linear > 0, dual.lower, dual.upper) == 0
+    return bool(dual.total == dual.epsilon == dual.offset == 0 and (np.abs(dual.linear) == 1).all() and one_side.all())
+
+
+def for_exact_kernel(svm: SVMSolution, dual: BoxDual, error: float) -> SVMSolution:
+    """The solution with objectives and gap that hold for every kernel near the one that it was certified for.
+
+    The solver knows of a hyperplane what it loses at each point if all entries are as wrong as they can be, together
+    ``norm(C, 1) * error * norm(b, 1)``. Of the optimum less is needed. Let ``f(K)`` be the maximum over b of ``norm(b,
+    1) - 1/2 b @ K @ b``, the ridge being part of K, and b* attain it. As ``t b*`` is feasible for all t from 0 to 1,
+    ``b* @ K @ b* <= norm(b*, 1)``, so that ``norm(b*, 1) <= 2 f(K)``. If the kernel K' of the solution differs from K
+    by at most `error` in each entry,
+
+        f(K) <= f(K') + error / 2 * norm(b*, 1)**2 <= f(K') + 2 error f(K)**2,
+
+    where any upper bound on ``f(K)`` on the right gives a better one on the left: first that of the hyperplane.
+
+    Parameters
+    ----------
+    svm : SVMSolution
+        A solution on K'.
+    dual : BoxDual
+        Its dual, of which `is_classification` is true.
+    error : float
+        By how much entries of K and K' differ at most.
+
+    Returns
+    -------
+    SVMSolution
+        Its `primal_objective` is at least the optimum for K; `gap` at least that minus the dual objective of b.
+    """
+    size = float(np.abs(svm.signed_dual).sum()) * (1 + EPS * svm.signed_dual.size)
+    on_form, of_decision = 0.5 * error * size**2, error * size
+    primal = svm.primal_objective
+    upper = primal + on_form + _loss_added(dual, primal, of_decision)
+    for _ in range(8):
+        upper = min(upper, (primal + 2.0 * error * upper**2) * (1 + 4 * EPS))
+    added = (upper - primal + on_form) * (1 + 4 * EPS)
+    return replace(
+        svm, dual_objective=svm.dual_objective - on_form * (1 + 4 * EPS), primal_objective=upper, gap=svm.gap + added
+    )
+
+
+def _loss_added(dual: BoxDual, primal: float, off: float) -> float:
+    """By how much the loss of a hyperplane grows at most if all decision values are off by so much."""
+    if dual.ridge is None:
+        weights: Vector = np.maximum(dual.upper, -dual.lower)
+        return float(weights.sum()) * off * (1 + EPS * weights.size)
+    # C_i (z_i + off)**2 in place of C_i z_i**2, which add up to `primal` at most: the inequality of Cauchy and Schwarz.
+    total = float((0.5 / dual.ridge).sum())
+    return (2.0 * off * sqrt(total * max(primal, 0.0)) + total * off**2) * (1 + EPS * dual.ridge.size)
