@@ -117,7 +117,10 @@ class NewtonMKL(MKLSolver):
                 length = 1.0
                 for _ in range(TRIES):
                     trial = np.maximum(theta + length * delta, LEAST_SHARE * theta)
-                    cut = yield Query(_weights(r, trial), accuracy)
+                    weights = _weights(r, trial)
+                    if np.array_equal(weights, cut.point):
+                        return "Newton's method moves no bit of the weights"
+                    cut = yield Query(weights, accuracy)
                     descends = _objective(problem, r, cut) <= objective + ARMIJO * length * slope
                     yield Step.SERIOUS if descends else Step.NULL
                     if reason := seen.reason_to_end(problem, cut):
