@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Query, minimize
-from oracle_opt.generators import LevelSet
+from oracle_opt.generators import LevelSet, NewtonBundle
 from oracle_opt.oracles import MKLOracle, uci_bank
 from oracle_opt.oracles.kernels import _packed
 from oracle_opt.oracles.svm import solve_csvc
@@ -155,14 +155,14 @@ def sparse_points(bank):
     K, times = np.empty((bank.n_points,) * 2), []
     for count in (0, 1, 20, 76, min(300, bank.n_kernels)):
         point = np.zeros(bank.n_kernels)
-        point[np.random.default_rng(count).permutation(bank.n_kernels)[:count]] = 1.0
+        point[np.random.default_rng(count).permutation(bank.n_kernels)[:count]] = np.linspace(1, 2, count)
         times.append(median(milliseconds(lambda point=point: bank.combine(point, out=K))[0] for _ in range(9)))
     return times
 
 
 def on_threads(bank):
     """Threads allowed and used, and milliseconds on the wall of K of all kernels and S of all points."""
-    K, weights, v = np.empty((bank.n_points,) * 2), np.ones(bank.n_kernels), np.ones(bank.n_points)
+    K, weights, v = np.empty((bank.n_points,) * 2), np.linspace(1, 2, bank.n_kernels), np.ones(bank.n_points)
     for count in (1, 2):
         with threadpool_limits(count):
             calls = lambda: bank.combine(weights, out=K), lambda: bank.quadratic_forms(v)
@@ -202,6 +202,22 @@ print(halves, peak - before, bank.nbytes - halves, 2 * 8 * n * n, result.n_calls
 """
 
 
+def building(sequence, rounds=9):
+    """Processor milliseconds of building a bank and of filling a new array of its size, in turn, and the ratio."""
+    X, times = sequence.X, []
+    size = uci_bank(X)._packed.shape
+    for _ in range(rounds):
+        built, bank = milliseconds(lambda: uci_bank(X))
+        del bank
+        filled, array = milliseconds(lambda: np.full(size, 1.0))
+        del array
+        times.append((built, filled, built / filled))
+    bank = uci_bank(X)
+    minimize(MKLOracle(bank, sequence.y), NewtonBundle(), rtol=1e-6)
+    kept = bank.nbytes / bank._packed.nbytes - 1
+    return sequence.name, f"{8e-6 * size[0] * size[1]:.0f}", *medians(times), f"{100 * kept:.0f} %"
+
+
 def main():
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -209,8 +225,10 @@ def main():
     quick = parser.parse_args().quick
     read, queries, bounds, threads, weights = compiled(), [], [], [], []
     with threadpool_limits(1):
+        built = []
         for name in NAMES[1:3] if quick else NAMES:
             sequence = Sequence(name, quick)
+            built.append(building(sequence))
             for dtype in (np.float64, np.float32):
                 bank = uci_bank(sequence.X, dtype=dtype)
                 *parts, updated = answer(sequence, bank)
@@ -240,6 +258,12 @@ def main():
         "Milliseconds on the wall of K of all kernels and S of all points, by threads.",
         ("set", "allowed", "used", "K", "S"),
         threads,
+    )
+    table(
+        "Building a bank (`uci_bank`, all of it) against filling a new array of the size of its halves, processor "
+        "milliseconds, medians of nine in turn; and the share of the pairs that `NewtonBundle` to 1e-6 keeps.",
+        ("set", "MB", "build", "write", "build / write", "pairs kept"),
+        built,
     )
     table("Milliseconds of K by the number of non-zero weights.", ("set", "0", "1", "20", "76", "300 or all"), weights)
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)

@@ -15,7 +15,6 @@ MODULES = (
     "oracle_opt.oracles.mkl._lpmkl",
     "oracle_opt.oracles.kernels._packed",
     "oracle_opt.oracles.kernels._pair_rows",
-    "oracle_opt.oracles.kernels._feature_kernels",
 )
 
 
@@ -85,6 +84,6 @@ def test_environment_forces_the_plain_build(forced):
     if chosen == "False":
         assert not any(module.endswith(("_avx2", "_avx512")) for module in loaded)
     instructions = "" if forced or not AVX2 else "_avx512" if AVX512 else "_avx2"
-    for name in ("_rbf", "_subsets"):
+    for name in ("_rbf", "_subsets", "_feature_kernels"):
         on_the_fly = [m for m in loaded if f".{name}" in m and "_build" not in m]
         assert on_the_fly == [f"oracle_opt.oracles.kernels.{name}{instructions}"]

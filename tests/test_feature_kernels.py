@@ -1,10 +1,12 @@
 """The loops that write the kernels of `uci_bank`: exponentials against long double, widths against NumPy."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from oracle_opt.oracles import uci_bank
-from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles._processor import AVX2, AVX512
 from oracle_opt.oracles.kernels import _feature_kernels, features
 
 BUILDS = [_feature_kernels]
@@ -12,6 +14,10 @@ if AVX2:
     from oracle_opt.oracles.kernels import _feature_kernels_avx2
 
     BUILDS.append(_feature_kernels_avx2)
+if AVX512:
+    from oracle_opt.oracles.kernels import _feature_kernels_avx512
+
+    BUILDS.append(_feature_kernels_avx512)
 
 
 @pytest.fixture(params=BUILDS, ids=lambda build: build.__name__.rpartition(".")[2])
@@ -20,11 +26,10 @@ def build(request):
 
 
 def gaussians(build, squares, rate, scale=1.0):
-    """Gaussian of squared distances whose number is that of the pairs of some points."""
-    n = (int(np.sqrt(8 * squares.size + 1)) - 1) // 2
-    out = np.full((1, squares.size), np.nan)
-    twins = np.full(n, -1, np.int32)
-    build.fill_of_pairs(squares, np.ones_like(squares), np.array([rate]), np.array([scale]), twins, out)
+    """Gaussian of squared distances, and its sum with nothing."""
+    out, total = np.full((2, squares.size), np.nan), np.zeros(squares.size)
+    build.fill_of_pairs(squares, np.ones_like(squares), np.full(2, rate), np.array([scale, 1.0]), out, total, 1)
+    np.testing.assert_array_equal(total, out[0] + out[1])
     return out[0]
 
 
@@ -35,7 +40,7 @@ def test_exponentials_are_as_exact_as_promised(build, rate):
     squares = np.r_[
         0.0, 5e-324, 1e-300, near, np.nextafter(near, 50), rng.random(15000) * 3, rng.exponential(size=4560)
     ]
-    squares = np.r_[squares, 10.0 ** rng.uniform(-20, 300, 20100 - squares.size)]
+    squares = np.r_[squares, 10.0 ** rng.uniform(-20, 300, 1000)]
     exact = np.exp2(squares.astype(np.longdouble) * np.longdouble(rate))
     found = gaussians(build, squares, rate)
     assert np.abs(found - exact).max() <= 4 * 2.0**-53
@@ -78,40 +83,28 @@ def test_quantiles_of_differences(build, kind):
         np.testing.assert_allclose(of_squares, np.quantile(differences[differences > 0], [0.1, 0.9]), rtol=1e-14)
 
 
-def test_twins_are_the_last_equals_before(build):
-    x = np.array([[2.0, 1.0, 2.0, -0.0, 2.0, 0.0], [3.0, 2.0, 1.0, 0.0, -1.0, -2.0]])
-    twins = np.empty(x.shape, np.int32)
-    build.earlier_twins(x, np.argsort(x, axis=1, kind="stable"), twins)
-    assert twins.tolist() == [[-1, -1, 0, -1, 2, 3], [-1] * 6]
-
-
-@pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_features_are_written_as_by_numpy_on_any_threads(build, dtype, threads):
+@pytest.mark.parametrize("n", [1, 37, 150])  # less and more pairs than are written at a time
+def test_features_are_written_as_by_numpy_on_any_threads(build, dtype, n):
     rng = np.random.default_rng(3)
-    x = rng.normal(size=(4, 37))
-    x[1], x[2] = x[1].round(1), x[2].round()
-    n, size = 37, 37 * 38 // 2
-    twins = np.empty(x.shape, np.int32)
-    build.earlier_twins(x, np.argsort(x, axis=1, kind="stable"), twins)
+    x, size = rng.normal(size=(4, n)), n * (n + 1) // 2
     rates, scales = -rng.random((4, 2)) * 9, rng.random((4, 6))
-    halves, room = np.full((24, size), np.nan, dtype), np.empty((threads, 2, size))
-    build.fill_of_features(x, rates, scales, twins, halves, room, threads)
+    results = []
+    for threads in (1, 2, 5):
+        halves, total = np.full((24, size), np.nan, dtype), np.ones(size)
+        build.fill_of_features(x, rates, scales, halves, total, threads)
+        results.append((halves, total))
+    for again, summed in results[1:]:
+        np.testing.assert_array_equal(again, halves)
+        np.testing.assert_array_equal(summed, total)
+    np.testing.assert_allclose(total, 1 + halves.astype(float).sum(axis=0), rtol=1e-14, atol=1e-14)
     i, j = np.tril_indices(n)
     for f, group in enumerate(halves.reshape(4, 6, size)):
         kernels = [np.exp2(rate * (x[f][i] - x[f][j]) ** 2) for rate in rates[f]]
         kernels += [(1 + x[f][i] * x[f][j]) ** degree for degree in (1, 2, 3, 4)]
-        tolerance = 1e-14 if dtype is np.float64 else 1e-7
+        tolerance = 1e-13 if dtype is np.float64 else 1e-6
         for scale, kernel, half in zip(scales[f], kernels, group, strict=True):
             np.testing.assert_allclose(half, scale * kernel, rtol=tolerance, atol=tolerance)
-        # Without twins everything is computed, to the same bits.
-        again = np.empty((6, size), dtype)
-        none = np.full(n, -1, np.int32)
-        squares, bases = np.empty(size), np.empty(size)
-        build.pair_sums(x[f : f + 1], squares, bases)
-        np.testing.assert_allclose(squares, (x[f][i] - x[f][j]) ** 2, rtol=1e-15)
-        build.fill_of_pairs(squares, bases, rates[f], scales[f], none, again)
-        np.testing.assert_array_equal(again[:2], group[:2])
 
 
 def test_sums_over_features(build):
@@ -143,3 +136,16 @@ def test_sizes_are_those_of_the_diagonals_rounded_up(dtype):
         np.testing.assert_allclose(told, exact.astype(float), rtol=1e-13 if dtype is np.float64 else 2e-6)
     few = bank.subset([30, 2])
     np.testing.assert_array_equal(few.sizes[0], largest[[30, 2]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_known_sum_is_that_of_the_kernels(dtype):
+    X = np.random.default_rng(7).normal(size=(90, 5))
+    bank = uci_bank(X, dtype=dtype)
+    p = bank.n_kernels
+    every = bank.subset(np.arange(p))  # which does not know it
+    for weight in (1.0 / p, 3.0, 0.0):
+        known, summed = bank.combine(np.full(p, weight)), every.combine(np.full(p, weight))
+        np.testing.assert_allclose(known, summed, rtol=0, atol=2 * bank.noise(p) * weight * bank.sizes[0].sum())
+    again = pickle.loads(pickle.dumps(bank))
+    np.testing.assert_array_equal(again.combine(np.ones(p)), bank.combine(np.ones(p)))

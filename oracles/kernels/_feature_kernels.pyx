@@ -3,7 +3,8 @@
 
 A half is the vector with entry (i, j), j <= i, at ``i (i + 1) / 2 + j``. A group of kernels looks at the same features:
 first the Gaussians, ``exp(-D / (2 s^2))`` of squared distances D, then the powers ``(1 + P)^k``, k = 1, 2, .., of inner
-products P. Every entry is computed by itself, so the number of threads moves no bit of it.
+products P. Every entry is computed by itself, and the sum of all kernels is added up group by group, so the number of
+threads moves no bit.
 
 Exponentials are powers of two: ``exp(-D / (2 s^2)) = 2^t`` with ``t = -D log2(e) / (2 s^2)``, which is n + r with n whole
 and abs(r) <= 1/2; 2^r is a polynomial of degree 11, wrong by 2e-17 at most. An entry is at most 1, and what counts is
@@ -13,13 +14,9 @@ at most 3 u relative to itself. All that is below 4 u = 4.5e-16, and at D = 0 th
 count as -900: an entry of 1e-271 stands for 0.
 """
 
-from cython cimport floating
-from cython.parallel cimport prange, threadid
-from libc.stdint cimport int32_t
-from libc.string cimport memcpy
+from cython.parallel cimport prange
+from libc.math cimport sqrt
 
-# The loops over exponentials are compiled once more for processors with AVX-512: the same operations on each number,
-# hence the same bits as with AVX2, in half the time.
 cdef extern from *:
     """
     #include <stdint.h>
@@ -27,14 +24,8 @@ cdef extern from *:
 
     #define ROUNDER 6755399441055744.0  /* 1.5 * 2^52: adding it rounds to whole numbers, which are the low bits then */
 
-    #ifdef __GNUC__
-    #define ALWAYS_INLINE static inline __attribute__((always_inline))
-    #else
-    #define ALWAYS_INLINE static inline
-    #endif
-
     /* 2^t times what the coefficients were multiplied by, for t <= 0 */
-    ALWAYS_INLINE double two_to_the(double t, const double *c) {
+    static inline double two_to_the(double t, const double *c) {
         double moved, r, square, even, odd, power;
         uint64_t bits, whole;
         t = t < -900.0 ? -900.0 : t;
@@ -54,44 +45,15 @@ cdef extern from *:
         memcpy(&power, &bits, sizeof power);
         return power;
     }
-
-    #define GAUSSIANS(name, target, type) \\
-    target static void name(const double *D, double rate, const double *coefficients, type *out, Py_ssize_t count) { \\
-        double c[12]; \\
-        Py_ssize_t e; \\
-        memcpy(c, coefficients, sizeof c); \\
-        for (e = 0; e < count; e++) out[e] = (type) two_to_the(D[e] * rate, c); \\
-    }
-
-    GAUSSIANS(gaussians_double, , double)
-    GAUSSIANS(gaussians_float, , float)
-
-    #if defined(__GNUC__) && defined(__AVX2__) && defined(__FMA__)
-    #define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")))
-    GAUSSIANS(wide_gaussians_double, AVX512, double)
-    GAUSSIANS(wide_gaussians_float, AVX512, float)
-    static int runs_avx512(void) {
-        __builtin_cpu_init();
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
-            && __builtin_cpu_supports("avx512vl");
-    }
-    #else
-    #define wide_gaussians_double gaussians_double
-    #define wide_gaussians_float gaussians_float
-    static int runs_avx512(void) { return 0; }
-    #endif
     """
-    void gaussians_double(const double*, double, const double*, double*, Py_ssize_t) noexcept nogil
-    void gaussians_float(const double*, double, const double*, float*, Py_ssize_t) noexcept nogil
-    void wide_gaussians_double(const double*, double, const double*, double*, Py_ssize_t) noexcept nogil
-    void wide_gaussians_float(const double*, double, const double*, float*, Py_ssize_t) noexcept nogil
-    int runs_avx512()
+    double two_to_the(double t, const double* coefficients) noexcept nogil
+
+cdef enum:
+    TILE = 4096         # entries of a half that are written at a time: their terms stay in a cache
 
 ctypedef fused stored:
     float
     double
-
-cdef bint WIDE = runs_avx512()
 
 # Of 2^r on [-1/2, 1/2]: 1 + r q(r), q through (2^r - 1) / r at the 11 Chebyshev nodes.
 cdef double[12] TWO_TO_THE = [
@@ -101,89 +63,81 @@ cdef double[12] TWO_TO_THE = [
 ]
 
 
-cdef void gaussians(
-    const double* squares, double rate, const double* coefficients, stored* out, Py_ssize_t count,
+# Two Gaussians of these rates, also added to the sum; two at a time, as the sum is read and written each time.
+cdef void two_gaussians(
+    const double* squares, const double* rates, const double* scales, stored* out, stored* other, double* total,
+    Py_ssize_t count,
 ) noexcept nogil:
-    if stored is double:
-        if WIDE:
-            wide_gaussians_double(squares, rate, coefficients, out, count)
-        else:
-            gaussians_double(squares, rate, coefficients, out, count)
-    else:
-        if WIDE:
-            wide_gaussians_float(squares, rate, coefficients, out, count)
-        else:
-            gaussians_float(squares, rate, coefficients, out, count)
-
-
-cdef void powers(const double* bases, int degree, double scale, stored* out, Py_ssize_t count) noexcept nogil:
+    cdef double[12] first, second
+    cdef double rate0 = rates[0], rate1 = rates[1]
     cdef Py_ssize_t e
-    cdef double base, power
-    cdef int k
-    if degree == 1:
-        for e in range(count):
-            out[e] = <stored> (scale * bases[e])
-    elif degree == 2:
-        for e in range(count):
-            out[e] = <stored> (scale * (bases[e] * bases[e]))
-    elif degree == 3:
-        for e in range(count):
-            out[e] = <stored> (scale * (bases[e] * bases[e] * bases[e]))
-    else:
-        for e in range(count):
-            base = bases[e]
-            power = base
-            for k in range(1, degree):
-                power *= base
-            out[e] = <stored> (scale * power)
+    cdef stored one, two
+    for e in range(12):
+        first[e] = scales[0] * TWO_TO_THE[e]
+        second[e] = scales[1] * TWO_TO_THE[e]
+    for e in range(count):
+        one = <stored> two_to_the(rate0 * squares[e], first)
+        two = <stored> two_to_the(rate1 * squares[e], second)
+        out[e] = one
+        other[e] = two
+        total[e] += <double> one + <double> two
 
 
-# One kernel: a Gaussian of this rate, or the power of this degree. Of a row whose point equals an earlier one, its twin,
-# all entries but the last ones are those of the earlier row.
-cdef void fill_half(
-    const double* terms, double rate, int degree, double scale, const int32_t* twins, Py_ssize_t n, stored* half,
+# The next power of the bases, which replaces the last one and is also added to the sum.
+cdef void next_powers(
+    const double* bases, double* powers, double scale, stored* out, double* total, Py_ssize_t count,
 ) noexcept nogil:
-    cdef double[12] coefficients
-    cdef Py_ssize_t i, c, first, known, start = 0, size = n * (n + 1) // 2
-    for c in range(12):
-        coefficients[c] = scale * TWO_TO_THE[c]
-    for i in range(n + 1):
-        first = i * (i + 1) // 2
-        if i == n or twins[i] >= 0:
-            if degree:
-                powers(terms + start, degree, scale, half + start, first - start)
-            else:
-                gaussians(terms + start, rate, coefficients, half + start, first - start)
-            if i < n:
-                known = twins[i] + 1
-                memcpy(half + first, half + (known - 1) * known // 2, known * sizeof(stored))
-                start = first + known
+    cdef Py_ssize_t e
+    cdef stored value
+    for e in range(count):
+        powers[e] *= bases[e]
+        value = <stored> (scale * powers[e])
+        out[e] = value
+        total[e] += value
 
 
-# All kernels of a group.
-cdef void fill_group(
+# Some entries of all kernels of a group.
+cdef void fill_tile(
     const double* squares, const double* bases, const double* rates, Py_ssize_t n_rates, const double* scales,
-    const int32_t* twins, Py_ssize_t n, Py_ssize_t n_kernels, stored* halves,
+    Py_ssize_t n_kernels, stored* out, Py_ssize_t size, double* total, Py_ssize_t count,
 ) noexcept nogil:
-    cdef Py_ssize_t k, size = n * (n + 1) // 2
-    for k in range(n_kernels):
-        if k < n_rates:
-            fill_half(squares, rates[k], 0, scales[k], twins, n, halves + k * size)
-        else:
-            fill_half(bases, 0.0, <int> (k - n_rates + 1), scales[k], twins, n, halves + k * size)
+    cdef double[TILE] part, powers
+    cdef Py_ssize_t k, e
+    for e in range(count):
+        part[e] = 0.0
+        powers[e] = 1.0
+    for k in range(0, n_rates, 2):
+        two_gaussians(squares, rates + k, scales + k, out + k * size, out + (k + 1) * size, part, count)
+    for k in range(n_rates, n_kernels):
+        next_powers(bases, powers, scales[k], out + k * size, part, count)
+    for e in range(count):
+        total[e] += part[e]
 
 
-# Squared distances and 1 + products of one feature.
-cdef void pair_terms(const double* x, Py_ssize_t n, double* squares, double* bases) noexcept nogil:
-    cdef Py_ssize_t i, j, first
+# Some entries of all kernels of one feature.
+cdef void fill_feature(
+    const double* x, const double* rates, Py_ssize_t n_rates, const double* scales, Py_ssize_t n_kernels, stored* out,
+    Py_ssize_t size, double* total, Py_ssize_t start, Py_ssize_t stop,
+) noexcept nogil:
+    cdef double[TILE] squares, bases
+    cdef Py_ssize_t i, j, first, e = start, end
     cdef double value, difference
-    for i in range(n):
+    i = <Py_ssize_t> ((sqrt(8.0 * start + 1.0) - 1.0) / 2.0)
+    while i * (i + 1) // 2 > start:
+        i -= 1
+    while (i + 1) * (i + 2) // 2 <= start:
+        i += 1
+    while e < stop:
         first = i * (i + 1) // 2
+        end = min(first + i + 1, stop)
         value = x[i]
-        for j in range(i + 1):
+        for j in range(e - first, end - first):
             difference = value - x[j]
-            squares[first + j] = difference * difference
-            bases[first + j] = 1.0 + value * x[j]
+            squares[first - start + j] = difference * difference
+            bases[first - start + j] = 1.0 + value * x[j]
+        e = end
+        i += 1
+    fill_tile(squares, bases, rates, n_rates, scales, n_kernels, out + start, size, total + start, stop - start)
 
 
 def pair_sums(const double[:, ::1] features, double[::1] squares, double[::1] bases):
@@ -214,51 +168,40 @@ def pair_sums(const double[:, ::1] features, double[::1] squares, double[::1] ba
 
 def fill_of_pairs(
     const double[::1] squares, const double[::1] bases, const double[::1] rates, const double[::1] scales,
-    const int32_t[::1] twins, stored[:, ::1] halves,
+    stored[:, ::1] halves, double[::1] total, int threads,
 ):
-    """Write a group of kernels that are functions of given terms of the pairs of points.
+    """Write a group of kernels that are functions of given terms of the pairs of points, and add them to their sum.
+
+    The number of rates is even.
 
     NumPy: halves[k] = scales[k] * 2**(rates[k] * squares), then scales[k] * bases**1, scales[k] * bases**2, ..
+           total += halves.sum(axis=0)
     """
-    with nogil:
-        fill_group(
-            &squares[0], &bases[0], &rates[0], rates.shape[0], &scales[0], &twins[0], twins.shape[0], scales.shape[0],
-            &halves[0, 0],
+    cdef Py_ssize_t size = squares.shape[0], n_rates = rates.shape[0], n_kernels = scales.shape[0], tile, start
+    for tile in prange((size + TILE - 1) // TILE, nogil=True, num_threads=threads, schedule="static"):
+        start = tile * TILE
+        fill_tile(
+            &squares[start], &bases[start], &rates[0], n_rates, &scales[0], n_kernels, &halves[0, start], size,
+            &total[start], min(TILE, size - start),
         )
 
 
 def fill_of_features(
-    const double[:, ::1] features, const double[:, ::1] rates, const double[:, ::1] scales, const int32_t[:, ::1] twins,
-    stored[:, ::1] halves, double[:, :, ::1] room, int threads,
+    const double[:, ::1] features, const double[:, ::1] rates, const double[:, ::1] scales, stored[:, ::1] halves,
+    double[::1] total, int threads,
 ):
-    """Write the groups of kernels of single features; `room` is of shape (threads, 2, size of a half).
+    """Write the groups of kernels of single features, and add them to their sum.
 
     NumPy: for each feature, fill_of_pairs of its pairs
     """
-    cdef Py_ssize_t f, n = features.shape[1], per_group = scales.shape[1], t
-    for f in prange(features.shape[0], nogil=True, num_threads=threads, schedule="static"):
-        t = threadid()
-        pair_terms(&features[f, 0], n, &room[t, 0, 0], &room[t, 1, 0])
-        fill_group(
-            &room[t, 0, 0], &room[t, 1, 0], &rates[f, 0], rates.shape[1], &scales[f, 0], &twins[f, 0], n, per_group,
-            &halves[f * per_group, 0],
-        )
-
-
-def earlier_twins(const double[:, ::1] features, const Py_ssize_t[:, ::1] order, int32_t[:, ::1] twins):
-    """Write, for each point and feature, the last point before it of the same value, or -1; `order` sorts stably.
-
-    NumPy: for each feature and i, twins[i] = max(np.flatnonzero(x[:i] == x[i]), default=-1)
-    """
-    cdef Py_ssize_t f, a, i, before
-    with nogil:
-        for f in range(features.shape[0]):
-            before = order[f, 0]
-            twins[f, before] = -1
-            for a in range(1, features.shape[1]):
-                i = order[f, a]
-                twins[f, i] = <int32_t> before if features[f, i] == features[f, before] else -1
-                before = i
+    cdef Py_ssize_t f, tile, start, size = total.shape[0], per_group = scales.shape[1], n_rates = rates.shape[1]
+    for f in range(features.shape[0]):
+        for tile in prange((size + TILE - 1) // TILE, nogil=True, num_threads=threads, schedule="static"):
+            start = tile * TILE
+            fill_feature(
+                &features[f, 0], &rates[f, 0], n_rates, &scales[f, 0], per_group, &halves[f * per_group, 0], size,
+                &total[0], start, min(start + TILE, size),
+            )
 
 
 # Of the differences of pairs of sorted values: how many are at most `bound`, the largest of these and the least other.

@@ -2,11 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from oracle_opt.oracles._processor import AVX2
+from oracle_opt.oracles._processor import AVX2, AVX512
 
 if TYPE_CHECKING or not AVX2:
     from oracle_opt.oracles.kernels._feature_kernels import (
-        earlier_twins,
+        fill_of_features,
+        fill_of_pairs,
+        pair_sums,
+        quantiles_of_differences,
+    )
+elif AVX512:
+    from oracle_opt.oracles.kernels._feature_kernels_avx512 import (
         fill_of_features,
         fill_of_pairs,
         pair_sums,
@@ -14,11 +20,10 @@ if TYPE_CHECKING or not AVX2:
     )
 else:
     from oracle_opt.oracles.kernels._feature_kernels_avx2 import (
-        earlier_twins,
         fill_of_features,
         fill_of_pairs,
         pair_sums,
         quantiles_of_differences,
     )
 
-__all__ = ["earlier_twins", "fill_of_features", "fill_of_pairs", "pair_sums", "quantiles_of_differences"]
+__all__ = ["fill_of_features", "fill_of_pairs", "pair_sums", "quantiles_of_differences"]

@@ -14,7 +14,6 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank, empty_store
 from oracle_opt.oracles.kernels.feature_build import (
-    earlier_twins,
     fill_of_features,
     fill_of_pairs,
     pair_sums,
@@ -199,31 +198,28 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     center, spread = raw[:, columns].mean(axis=0), raw[:, columns].std(axis=0)
     Z = (raw[:, columns] - center) / spread
     packed = empty_store((N_WIDTHS + len(DEGREES)) * (Z.shape[1] + 1), Z.shape[0], dtype, memory_limit)
-    widths, scales, largest = _fill(Z, packed)
+    widths, scales, largest, total = _fill(Z, packed)
     source = FeatureKernels(Z, columns, center, spread, widths, raw.shape[1])
     # A diagonal entry is rounded half a dozen times.
     up = 1.0 + 8.0 * float(np.finfo(packed.dtype).eps)
     sizes = up * largest, np.full(scales.size, up * (1.0 + EPS * Z.shape[0]))
-    return GramBank.from_packed(packed, scales, source, memory_limit=memory_limit, sizes=sizes)
+    return GramBank.from_packed(packed, scales, source, memory_limit=memory_limit, sizes=sizes, total=total)
 
 
-def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector, Vector]:
+def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector, Vector, Vector]:
     """Write the halves of all kernels on standardized points.
 
-    Returned are widths, shape (d + 1, 10), scales, and the largest entries of the diagonals.
+    Returned are widths, shape (d + 1, 10), scales, the largest entries of the diagonals, and the sum of the halves. An
+    entry of the sum is made of 13 of each group and d + 1 groups, no more roundings than `GramBank.noise` allows.
     """
     n, d = Z.shape
     features = np.ascontiguousarray(Z.T)
     per_group, threads = N_WIDTHS + len(DEGREES), thread_count(packed.size)
-    room = np.empty((threads, 2, packed.shape[1]))
-    squares, bases = room[0]
+    squares, bases = np.empty((2, packed.shape[1]))
     pair_sums(features, squares, bases)
-    order = np.argsort(features, axis=1, kind="stable")
-    twins, ends = np.full((d + 1, n), -1, np.int32), np.empty((d + 1, 2))
-    earlier_twins(features, order, twins[1:])
+    ends = np.empty((d + 1, 2))
     ends[0] = _quantiles_of_distances(squares)
-    values = np.take_along_axis(features, order, axis=1)
-    quantiles_of_differences(values, LEAST_DIFFERENCE, np.array(QUANTILES), ends[1:])
+    quantiles_of_differences(np.sort(features, axis=1), LEAST_DIFFERENCE, np.array(QUANTILES), ends[1:])
     widths: Matrix = np.geomspace(ends[:, 0], ends[:, 1], N_WIDTHS, axis=1)
     # exp(-D / (2 s^2)) = 2^(rate D)
     rates = np.ascontiguousarray(-0.5 * np.log2(np.e) / widths**2)
@@ -234,9 +230,10 @@ def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector, Vect
         powers = norms**degree
         scales[:, N_WIDTHS + degree - 1] = 1.0 / powers.sum(axis=1)
         largest[:, N_WIDTHS + degree - 1] = powers.max(axis=1) / powers.sum(axis=1)
-    fill_of_pairs(squares, bases, rates[0], scales[0], twins[0], packed[:per_group])
-    fill_of_features(features, rates[1:], scales[1:], twins[1:], packed[per_group:], room, threads)
-    return widths, scales.reshape(-1), largest.reshape(-1)
+    total = np.zeros(packed.shape[1])
+    fill_of_pairs(squares, bases, rates[0], scales[0], packed[:per_group], total, threads)
+    fill_of_features(features, rates[1:], scales[1:], packed[per_group:], total, threads)
+    return widths, scales.reshape(-1), largest.reshape(-1), total
 
 
 def _quantiles_of_distances(squares: Vector) -> Vector:
