@@ -49,6 +49,7 @@ SCRIPTS = (
     "problems",
     "problems_lagrangian",
     "uci_calls",
+    "scale",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "ellalgo")

@@ -221,3 +221,16 @@ def test_seconds_of_a_run_are_parts_of_it(solver):
     assert 0 < result.oracle_seconds + result.generator_seconds <= elapsed
     assert result.oracle_seconds == pytest.approx(history.oracle_seconds.sum())
     assert result.generator_seconds == pytest.approx(history.generator_seconds.sum())
+
+
+def test_many_kernels_do_not_widen_the_gap_that_counts():
+    """The value at a start of ones grows with p, and a share of the decrease from there counts as closed."""
+    from oracle_opt.oracles import RBFBank
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 10))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=40) > 0, 1.0, -1.0)
+    bank = RBFBank.from_quantiles(X, 200_000, np.arange(10)[:, None])
+    result = solve_lp_mkl(bank, y, p=1.33, rtol=1e-3)
+    assert result.status is Status.CONVERGED
+    assert result.relative_gap <= 1e-3
