@@ -7,8 +7,8 @@ import pytest
 from worker_parts import KillingBank, LimitedBank, Recipe, limit_memory, rbf, stack
 
 from oracle_opt import ExecutorFailed, minimize
-from oracle_opt.generators import NewtonBundle
-from oracle_opt.oracles import MKLOracle, ShardedBank
+from oracle_opt.generators import ActiveSet, Kelley, NewtonBundle
+from oracle_opt.oracles import BendersOracle, MKLOracle, RandomBlock, ShardedBank, TwoStageProblem
 
 distributed = pytest.importorskip("distributed", reason="dask[distributed] is not installed")
 
@@ -59,6 +59,38 @@ def test_a_worker_killed_in_the_middle_of_a_task_costs_nothing_else(client, pure
     assert sharded.quadratic_forms(v).tobytes() == expected
     assert len(list(tmp_path.glob("kill *"))) == 1  # one was killed, and no task was tried in vain again
     assert sharded.quadratic_forms(v).tobytes() == expected
+
+
+def test_a_run_goes_on_when_a_worker_is_killed(client, tmp_path) -> None:
+    bank, y = stack(KillingBank, p=80, n=16), np.tile([1.0, -1.0], 8)
+    bank.flag = str(tmp_path / "kill")
+
+    def run(executor=None, callback=None):
+        oracle = MKLOracle(ShardedBank(bank, executor, parts=5), y, C=1.0)
+        return minimize(oracle, ActiveSet(NewtonBundle()), rtol=1e-3, callback=callback)
+
+    def arm(record):
+        if record.call == 1:
+            (tmp_path / "kill").touch()
+
+    alone, found = run(), run(client.get_executor(pure=False), arm)
+    assert len(list(tmp_path.glob("kill *"))) == 1
+    assert found.success
+    assert found.point.tobytes() == alone.point.tobytes()
+    assert (found.n_calls, found.lower_bound) == (alone.n_calls, alone.lower_bound)
+
+
+def test_scenarios_by_workers(client) -> None:
+    demand = RandomBlock(np.full(40, 0.025), rows=[1], rhs=np.linspace(2.0, 6.0, 40)[:, None])
+    shop = TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -np.inf, [0, 2], [demand], x_upper=10)
+
+    def run(executor):
+        return minimize(BendersOracle(shop, executor=executor, parts=4), Kelley())
+
+    alone, found = run(None), run(client.get_executor(pure=False))
+    assert found.success
+    assert found.point.tobytes() == alone.point.tobytes()
+    assert (found.n_calls, found.lower_bound) == (alone.n_calls, alone.lower_bound)
 
 
 def test_a_worker_without_the_memory_says_so(client) -> None:

@@ -33,8 +33,8 @@ from worker_parts import (
 from oracle_opt import ExecutorFailed, InvalidArgument, OutOfTime, Status, minimize
 from oracle_opt._deadline import Deadline
 from oracle_opt.executors import Workers
-from oracle_opt.generators import NewtonBundle
-from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, ShardedBank, SubsetBank
+from oracle_opt.generators import ActiveSet, NewtonBundle
+from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, RBFBank, ShardedBank, SubsetBank
 
 STACK, FEW = stack(), stack(p=5, n=40, seed=1)  # cut by kernels, and by points
 BANKS = {
@@ -207,6 +207,35 @@ def test_a_run_without_a_matrix_is_the_same_bit_for_bit(pools, monkeypatch) -> N
     assert "n_sets" not in known.cut.extras
     assert known.lower_bound <= alone.upper_bound
     assert alone.lower_bound <= known.upper_bound
+
+
+@pytest.mark.parametrize("kind", ["subsets", "widths"])
+def test_active_kernels_live_here_and_workers_price_the_others(kind, pools) -> None:
+    rng, n, p = np.random.default_rng(0), 120, 1500
+    X = rng.normal(size=(n, 6))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    bank = SubsetBank.random(X, p) if kind == "subsets" else RBFBank.from_quantiles(X, p)
+
+    def run(kernels):
+        return minimize(MKLOracle(kernels, y, C=10.0), ActiveSet(NewtonBundle()), rtol=1e-3)
+
+    counting, calls = Counting(), 5
+    alone, many, counted, whole = (
+        run(one)
+        for one in (
+            ShardedBank(bank, parts=calls),
+            ShardedBank(bank, pools["three"], parts=calls),
+            ShardedBank(bank, counting, parts=calls),
+            bank,
+        )
+    )
+    assert alone.success
+    assert alone.point.tobytes() == many.point.tobytes() == counted.point.tobytes()
+    assert (alone.lower_bound, alone.upper_bound) == (many.lower_bound, many.upper_bound)
+    assert len(counting.up) < calls * alone.n_calls  # some calls need no workers
+    assert max(counting.down + counting.up) <= 8 * (n + p / calls) + 1000
+    assert whole.lower_bound <= alone.upper_bound
+    assert alone.lower_bound <= whole.upper_bound
 
 
 def test_nothing_of_the_size_of_a_kernel_is_sent() -> None:
