@@ -86,7 +86,7 @@ class SetAscent:
         while True:
             seconds_left()
             gap, _ = self.pieces.gap(self.b, self.decision, self.slack(self.b))
-            bare, bias = self.pieces.gap(self.b, self.decision)
+            bare, _ = self.pieces.gap(self.b, self.decision)
             primal = self.dual.value(self.b) - 0.5 * float(self.b @ self.decision) + gap
             if gap <= accuracy * abs(primal):
                 return SVMStatus.CONVERGED
@@ -96,7 +96,7 @@ class SetAscent:
                 return SVMStatus.STEP_LIMIT
             if len(self._gains) == PATIENCE and sum(self._gains) <= PROGRESS * bare:
                 return SVMStatus.ROUNDING_FLOOR
-            if not self._one_set(bias - self.dual.offset):
+            if not self._one_set():
                 return SVMStatus.ROUNDING_FLOOR
             if self.n_sets > ALONE:
                 self._along_moves()
@@ -106,10 +106,10 @@ class SetAscent:
         self.decision += self.move(self.b, b)
         self.b[:] = b
 
-    def _one_set(self, bias: float) -> bool:
+    def _one_set(self) -> bool:
         """Solve one set; whether it raised the objective."""
         dual, b = self.dual, self.b
-        chosen, violation = self._chosen(bias)
+        chosen, violation = self._chosen()
         if violation <= 0.0:
             return False
         K, before = self.block(chosen), b[chosen]
@@ -182,24 +182,33 @@ class SetAscent:
             gain -= 0.5 * float(dual.ridge @ (delta * (2.0 * b + delta)))
         return gain
 
-    def _chosen(self, bias: float) -> tuple[Indices, float]:
-        """The next set, and the largest violation of the optimality conditions at this bias."""
-        pieces, n = self.pieces, self.b.size
-        x, free = pieces.split(self.b), self.dual.free(self.b)
+    def _chosen(self) -> tuple[Indices, float]:
+        """The next set, and the largest violation of the optimality conditions.
+
+        Half of the points besides the free ones can rise and half can fall, so that each finds others to move with.
+        """
+        pieces, n, free = self.pieces, self.b.size, self.dual.free(self.b)
+        x = pieces.split(self.b)
         g = pieces.gradient(x, self.decision)
-        rising, falling = np.where(x < pieces.upper, g, -np.inf), np.where(x > pieces.lower, g, np.inf)
-        pair = [int(rising.argmax()) % n, int(falling.argmin()) % n]
-        violation = float(rising.max() - falling.min())
-        # The free variables of a set that was solved have one gradient, from which all others are seen.
-        level = float(np.median(np.where(self.b > 0, g[:n], g[-n:])[free])) if free.size else bias
-        wrong = np.maximum(rising - level, level - falling).reshape(-1, n).max(axis=0)
-        n_wrong = int(np.count_nonzero(wrong > 0.0))
+        rising = np.where(x < pieces.upper, g, -np.inf).reshape(-1, n).max(axis=0)
+        falling = np.where(x > pieces.lower, g, np.inf).reshape(-1, n).min(axis=0)
+        top, bottom = float(rising.max()), float(falling.min())
+        pair = [int(rising.argmax()), int(falling.argmin())]
         room = min(max(SET_POINTS, int(ROOM * free.size)), self.most_points)
-        size = min(n, room, free.size + max(2 * n_wrong, SET_POINTS // 8))
+        if n <= room:
+            return np.arange(n), top - bottom
         kept = free
         if free.size > KEPT * room:  # sets cannot grow any more
-            kept = free[np.argsort(-wrong[free], kind="stable")[: room // 2]]
-        wrong[kept] = wrong[pair] = np.inf
-        if size == n:
-            return np.arange(n), violation
-        return np.sort(np.argpartition(-wrong, size - 1)[:size]), violation
+            wrong = np.maximum(rising - bottom, top - falling)[free]
+            kept = free[np.argsort(-wrong, kind="stable")[: room // 2]]
+        rising[kept], falling[kept] = -np.inf, np.inf
+        half = max((room - kept.size) // 2, 1)
+        up = np.argpartition(-rising, half - 1)[:half]
+        down = np.argpartition(falling, half - 1)[:half]
+        up, down = up[np.argsort(-rising[up])], down[np.argsort(falling[down])]
+        # as many of each as there are pairs that violate the conditions, twice, as others will
+        n_pairs = int(np.count_nonzero(rising[up] > falling[down]))
+        taken = max(2 * n_pairs, SET_POINTS // 16)
+        up, down = up[:taken], down[:taken]
+        up, down = up[rising[up] > -np.inf], down[falling[down] < np.inf]
+        return np.unique(np.concatenate([kept, up, down, pair])), top - bottom
