@@ -19,6 +19,7 @@ from oracle_opt.oracles import (
     MKLOracle,
     NewtonMKL,
     RBFBank,
+    solve_mkl,
     uci_bank,
 )
 from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent
@@ -295,7 +296,7 @@ def test_max_seconds_ends_a_long_query() -> None:
             return super().row_products(rows, v)
 
     bank = Slow(X, [np.arange(3)], [np.geomspace(0.3, 3.0, 6)])
-    bank.wait = perf_counter() + 0.2
+    Slow.wait = perf_counter() + 0.2
     oracle = MKLOracle(bank, LABELS, memory_budget=BUDGET)
     result = minimize(oracle, NewtonBundle(), max_seconds=0.1)
     assert result.status is Status.MAX_SECONDS
@@ -326,6 +327,13 @@ def test_lp_norms_without_a_combined_kernel(solver) -> None:
     assert results[0].upper_bound == pytest.approx(results[1].upper_bound, rel=2e-6)
     assert results[0].lower_bound <= results[1].upper_bound
     assert results[1].lower_bound <= results[0].upper_bound
+
+
+def test_newtons_method_says_that_kernels_are_not_exact_enough() -> None:
+    bank = RBFBank(X, [np.arange(3)], [np.geomspace(0.3, 3.0, 6)], dtype=np.float32)
+    result = solve_mkl(bank, LABELS, LpRegularizer(1.33), C=1e3, rtol=1e-7, solver=NewtonMKL())
+    assert result.status is Status.EXHAUSTED
+    assert "float64" in result.message
 
 
 def test_a_spoilt_newton_step_without_room_for_its_matrix() -> None:
