@@ -19,7 +19,6 @@ from oracle_opt.oracles import (
     MKLOracle,
     NewtonMKL,
     RBFBank,
-    solve_mkl,
     uci_bank,
 )
 from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent
@@ -327,13 +326,6 @@ def test_lp_norms_without_a_combined_kernel(solver) -> None:
     assert results[0].upper_bound == pytest.approx(results[1].upper_bound, rel=2e-6)
     assert results[0].lower_bound <= results[1].upper_bound
     assert results[1].lower_bound <= results[0].upper_bound
-
-
-def test_newtons_method_says_that_kernels_are_not_exact_enough() -> None:
-    bank = RBFBank(X, [np.arange(3)], [np.geomspace(0.3, 3.0, 6)], dtype=np.float32)
-    result = solve_mkl(bank, LABELS, LpRegularizer(1.33), C=1e3, rtol=1e-7, solver=NewtonMKL())
-    assert result.status is Status.EXHAUSTED
-    assert "float64" in result.message
 
 
 def test_a_spoilt_newton_step_without_room_for_its_matrix() -> None:
