@@ -269,24 +269,34 @@ cdef void panel_of(
         dense_panel(<const dist*> lanes.rows, lanes.d, lane, width, panel)
 
 
+# A tile in the precision of the entries: rounded once for all kernels, or as it is.
+cdef const kind* rounded_tile(const dist* D, Py_ssize_t count, kind* room) noexcept nogil:
+    cdef Py_ssize_t e
+    if dist is kind:
+        return D
+    for e in range(count):
+        room[e] = <kind> D[e]
+    return room
+
+
 # Entries of kernel k from a tile of distances or inner products.
-cdef void entries_of(const Family* family, Py_ssize_t k, const dist* D, Py_ssize_t count, kind* E) noexcept nogil:
-    cdef kind rate = <kind> -family.rates[k], base
+cdef void entries_of(const Family* family, Py_ssize_t k, const kind* D, Py_ssize_t count, kind* E) noexcept nogil:
+    cdef kind rate = <kind> -family.rates[k]
     cdef Py_ssize_t e
     cdef int t, degree
     if family.polynomial:
         degree = <int> family.rates[k]
         for e in range(count):
-            E[e] = 1 + <kind> D[e]
+            E[e] = 1 + D[e]
         for t in range(1, degree):
             for e in range(count):
-                E[e] *= 1 + <kind> D[e]
+                E[e] *= 1 + D[e]
     else:
         for e in range(count):
             if kind is float:
-                E[e] = exp2_single(rate * <kind> D[e])
+                E[e] = exp2_single(rate * D[e])
             else:
-                E[e] = exp2_double(rate * <kind> D[e])
+                E[e] = exp2_double(rate * D[e])
 
 
 # total[l] += sum_j weights[j] E[j][l], four rows at a time.
@@ -308,6 +318,8 @@ cdef void sum_down(
     kind* E,
 ) noexcept nogil:
     cdef dist[LANES * OTHERS] D
+    cdef kind[LANES * OTHERS] room
+    cdef const kind* S
     cdef double[OTHERS] w
     cdef Py_ssize_t tile, first, count, rounded, k
     for tile in range((stop - start + OTHERS - 1) // OTHERS):
@@ -317,8 +329,9 @@ cdef void sum_down(
         memset(w, 0, sizeof(w))
         memcpy(w, weights + first, count * sizeof(double))
         tile_of(lanes, others, family, slots, panel, lane, width, first, count, D)
+        S = rounded_tile(D, rounded * LANES, room)
         for k in range(family.size):
-            entries_of(family, k, D, rounded * LANES, E)
+            entries_of(family, k, S, rounded * LANES, E)
             add_down(E, w, rounded, totals + k * LANES)
 
 
@@ -368,7 +381,8 @@ cdef void across_panel(
 ) noexcept nogil:
     cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l
     cdef dist[LANES * OTHERS] D
-    cdef kind[LANES * OTHERS] E
+    cdef kind[LANES * OTHERS] E, room
+    cdef const kind* S
     cdef double[LANES] w
     cdef double total
     memset(w, 0, sizeof(w))
@@ -378,8 +392,9 @@ cdef void across_panel(
         first = tile * OTHERS
         count = min(OTHERS, others.count - first)
         tile_of(lanes, others, family, slots, panel, lane, width, first, count, D)
+        S = rounded_tile(D, count * LANES, room)
         for k in range(family.size):
-            entries_of(family, k, D, count * LANES, E)
+            entries_of(family, k, S, count * LANES, E)
             for j in range(count):
                 total = 0.0
                 for l in range(LANES):
@@ -396,7 +411,8 @@ cdef void combined_panel(
 ) noexcept nogil:
     cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l, e
     cdef dist[LANES * OTHERS] D
-    cdef kind[LANES * OTHERS] E
+    cdef kind[LANES * OTHERS] E, room
+    cdef const kind* S
     cdef double[LANES * OTHERS] total
     cdef double weight
     panel_of(lanes, lane, width, slots, panel)
@@ -404,9 +420,10 @@ cdef void combined_panel(
         first = tile * OTHERS
         count = min(OTHERS, others.count - first)
         tile_of(lanes, others, family, slots, panel, lane, width, first, count, D)
+        S = rounded_tile(D, count * LANES, room)
         memset(total, 0, sizeof(total))
         for k in range(family.size):
-            entries_of(family, k, D, count * LANES, E)
+            entries_of(family, k, S, count * LANES, E)
             weight = weights[k]
             for e in range(count * LANES):
                 total[e] += weight * E[e]
@@ -425,14 +442,16 @@ cdef void entries_of_panel(
     cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l, column = strides[1]
     cdef double* row
     cdef dist[LANES * OTHERS] D
-    cdef kind[LANES * OTHERS] E
+    cdef kind[LANES * OTHERS] E, room
+    cdef const kind* S
     panel_of(lanes, lane, width, slots, panel)
     for tile in range((others.count + OTHERS - 1) // OTHERS):
         first = tile * OTHERS
         count = min(OTHERS, others.count - first)
         tile_of(lanes, others, family, slots, panel, lane, width, first, count, D)
+        S = rounded_tile(D, count * LANES, room)
         for k in range(family.size):
-            entries_of(family, k, D, count * LANES, E)
+            entries_of(family, k, S, count * LANES, E)
             for j in range(count):
                 row = out + (first + j) * strides[0] + lane * column + k * strides[2]
                 if column == 1:

@@ -70,6 +70,7 @@ class JoinedBank(KernelBank):
         self.banks, self._numbering, self._prepare = tuple(banks), numbering, prepare
         self.n_points, self.n_kernels = banks[0].n_points, numbering.n_kernels
         self.exactness = max(bank.exactness for bank in banks)
+        self.nonnegative = all(bank.nonnegative for bank in banks)
 
     def __repr__(self) -> str:
         return f"JoinedBank(n_kernels={self.n_kernels}, n_points={self.n_points}, {len(self.banks)} banks)"
