@@ -42,6 +42,7 @@ SCRIPTS = (
     "masters",
     "lp_mkl",
     "on_the_fly",
+    "entries_on_the_fly",
     "gmkl",
     "mixed_norm",
     "workers",
