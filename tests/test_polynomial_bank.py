@@ -101,8 +101,8 @@ def test_kernels_of_the_literature_on_the_fly(dtype) -> None:
     results += [solve_lp_mkl(of, y, 10.0, rtol=1e-4) for of in (bank, stored)]
     for ours, theirs in (results[:2], results[2:]):
         assert ours.status is theirs.status is Status.CONVERGED
-        # Both are bounds for all kernels that differ by what is stated.
-        slack = 1.0 + 1e-12 + 100 * bank.exactness
+        # Both bound the optimum of the exact kernels, the single precision of one of them being counted.
+        slack = 1.0 + 1e-12
         assert max(ours.lower_bound, theirs.lower_bound) <= min(ours.upper_bound, theirs.upper_bound) * slack
 
 
