@@ -32,7 +32,7 @@ SOLVED = 0.03  # all variables are looked at once the gap on the active ones is 
 HOPELESS = 1e-4  # a smaller share of the gap will not help: the cuts are no proof, one by one
 PATIENCE = 50  # ... or after so many calls
 RELEVANT = 0.1  # share of the gap that new variables have to promise together, unless nothing else is left to do
-WORTH = 0.1  # share of the largest promise that a new variable has to make
+WORTH = 0.03  # share of the largest promise that a new variable has to make
 SLACK = 10.0  # variables at 0 stay active if their slope is within so many gaps of the best one's
 ROOM = 1 << 27  # bytes that the model of all variables may take, and as many the cuts that a new start is told ...
 FEWEST, MOST = 10, 100  # ... which are so many at least and at most
@@ -70,9 +70,9 @@ class ActiveSet(QueryPointGenerator):
 
     Notes
     -----
-    *Which become active.* Of those that promise at least a tenth of what the best one does, the ones that promise more
-    than their neighbors: where variables stand in an order, as kernels by their width, neighbors promise nearly the
-    same, and one of them is enough.
+    *Which become active.* Of those that promise at least 3 hundredths of what the best one does, the ones that promise
+    more than their neighbors: where variables stand in an order, as kernels by their width, neighbors promise nearly
+    the same, and one of them is enough.
 
     *When to look.* The bound of one cut is looser than that of the inner method's model, so the face has to be solved
     to a smaller gap than that on all variables: to 3 hundredths. If nothing outside promises a tenth of that gap then,
