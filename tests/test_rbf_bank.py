@@ -111,7 +111,8 @@ def test_many_points_on_the_fly_are_not_combined():
 
     X = np.random.default_rng(0).normal(size=(1001, 2))
     bank = Uncombined(X, [[0], [1]], [[1.0], [1.0]])
-    assert solve_lp_mkl(bank, np.where(X[:, 0] > 0, 1.0, -1.0), rtol=1e-3).success
+    budget = 8 * 1001**2 - 1
+    assert solve_lp_mkl(bank, np.where(X[:, 0] > 0, 1.0, -1.0), rtol=1e-3, memory_budget=budget).success
 
 
 @pytest.mark.parametrize("regularizer", [LpRegularizer(1.5), EntropyRegularizer(1.0, 0.1)])

@@ -12,20 +12,16 @@ from oracle_opt.arguments import instance, real
 from oracle_opt.driver import minimize
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import Record
-from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
 from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
 from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
-from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
-from oracle_opt.oracles.mkl.svm_oracle import checked_bank
+from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, checked_bank
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.result import Result
 
-# Points up to which kernels on the fly are combined for all points.
-FEW_POINTS = 1_000
 # Limit on the steps of one SVM, times the points; several times what well-conditioned ones need.
 STEPS_A_POINT = 50
 # Relative gap of the SVM that is solved for an upper bound.
@@ -43,6 +39,7 @@ def solve_lp_mkl(
     solver: MKLSolver | None = None,
     max_calls: int = 1000,
     max_seconds: float | None = None,
+    memory_budget: int = MEMORY_BUDGET,
 ) -> Result:
     """Classification with the squared lp-norm of the kernel weights.
 
@@ -68,6 +65,8 @@ def solve_lp_mkl(
         Default: that of `solve_mkl`. `SMOMKL()` is the method of the paper.
     max_calls, max_seconds
         As for `minimize`.
+    memory_budget : int
+        As for `MKLOracle`.
 
     Returns
     -------
@@ -96,7 +95,15 @@ def solve_lp_mkl(
         raise InvalidArgument(f"`p` must be above 1, got {p!r}; for p = 1 minimize MKLOracle, l1-MKL on the simplex")
     regularizer, loss = LpRegularizer(p, real("lam", lam, above=0.0)), Hinge(C)
     return solve_mkl(
-        bank, y, regularizer, loss=loss, rtol=rtol, solver=solver, max_calls=max_calls, max_seconds=max_seconds
+        bank,
+        y,
+        regularizer,
+        loss=loss,
+        rtol=rtol,
+        solver=solver,
+        max_calls=max_calls,
+        max_seconds=max_seconds,
+        memory_budget=memory_budget,
     )
 
 
@@ -117,6 +124,7 @@ def solve_mkl(
     journal_check: bool = True,
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
+    memory_budget: int = MEMORY_BUDGET,
 ) -> Result:
     """MKL with any loss and a smooth regularizer: `minimize` on `GMKLOracle` by a method made for it.
 
@@ -137,11 +145,13 @@ def solve_mkl(
     C : float or array_like of shape (n,), optional
         Short for ``loss=Hinge(C)``.
     rtol, atol, max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress
-        As for `minimize`. A journal's check asks for the SVM at the last recorded weights, which takes the combined
-        kernel of all points: where that does not fit into memory, pass ``journal_check=False``.
+        As for `minimize`.
+    memory_budget : int
+        As for `MKLOracle`.
     solver : MKLSolver, optional
-        Default: `NewtonMKL()` on a `GramBank` or on at most 1000 points, as it combines the kernels of all points in
-        each query; `SMOMKL()` else. What it says of the gap wanted, its `rtol`, is set to that of this run.
+        Default: `NewtonMKL()`, whose SVMs need no combined kernel where that does not fit into the budget; without its
+        fallback if `SMOMKL` does not know the regularizer. What it says of the gap wanted, its `rtol`, is set to that
+        of this run.
 
     Returns
     -------
@@ -169,7 +179,9 @@ def solve_mkl(
     True
     """
     limit = STEPS_A_POINT * checked_bank(bank).n_points
-    oracle = GMKLOracle(bank, y, regularizer, loss=loss, C=C, accuracy=SVM_ACCURACY, max_steps=limit)
+    oracle = GMKLOracle(
+        bank, y, regularizer, loss=loss, C=C, accuracy=SVM_ACCURACY, max_steps=limit, memory_budget=memory_budget
+    )
     problem = oracle.domain.problem
     if problem is None:
         raise InvalidArgument(
@@ -178,7 +190,7 @@ def solve_mkl(
             "on the simplex"
         )
     if solver is None:
-        solver = NewtonMKL() if isinstance(bank, GramBank) or bank.n_points <= FEW_POINTS else SMOMKL()
+        solver = NewtonMKL()
         if solver.refusal_of(problem):  # the user's own regularizer has no penalty that SMOMKL knows
             solver = NewtonMKL(fallback=None)
     generator = copy(instance("solver", solver, MKLSolver, "an MKLSolver object such as SMOMKL()"))
