@@ -50,7 +50,7 @@ class FaceBundle(NewtonBundle):
         Share of the gap, default 0.5.
     rounds : int
         How often the local model is enlarged between two calls, default 2; 0: never. More of them leave fewer calls.
-    switch, memory, level, max_cuts
+    switch, memory, level, max_cuts, most_memory
         As for `NewtonBundle`.
 
     Notes
@@ -95,8 +95,9 @@ class FaceBundle(NewtonBundle):
         memory: int = 3,
         level: float = 0.8,
         max_cuts: int = 1000,
+        most_memory: int = 10,
     ) -> None:
-        super().__init__(switch, memory, level, max_cuts)
+        super().__init__(switch, memory, level, max_cuts, most_memory)
         self.promise = real("promise", promise, above=0.0, below=1.0)
         self.rounds = whole("rounds", rounds, 0)
 

@@ -22,9 +22,11 @@ from oracle_opt.generators.masters.interior_point import minimize_epigraph
 from oracle_opt.generators.masters.level_projection import LevelProjection
 
 # A Newton step whose value was predicted to this share of the gap is followed by one with the best point's curvature
-# alone; one that leaves more than SLOW of the gap is slow, and after PATIENCE slow ones in a row comes a level step.
-TRUSTED = 0.1
-SLOW = 0.9
+# alone. If that is off by more than MISLED of the gap, the share is divided by 4; else doubled, up to this again.
+TRUSTED, MISLED = 0.1, 0.3
+# A Newton step that leaves more than POOR of the gap makes the mean longer by one Hessian, another makes it shorter. One
+# that leaves more than SLOW is slow, and after PATIENCE slow ones in a row comes a level step.
+POOR, SLOW = 0.6, 0.9
 PATIENCE = 2
 # The share of the gap by which cuts of the summands may exceed the model at its minimizer.
 GIVE = 0.05
@@ -44,7 +46,9 @@ class NewtonBundle(QueryPointGenerator):
     switch : float
         Newton steps begin after a level step whose value this model predicted to this share of the gap, default 0.05.
     memory : int
-        Number of Hessians in the mean, default 3; 1 is the best point's alone.
+        Least number of Hessians in the mean, default 3; 1 is the best point's alone.
+    most_memory : int
+        Largest number, default 10: the mean grows while Newton steps leave much of the gap.
     level : float
         That of the level steps, default 0.8.
     max_cuts : int
@@ -54,14 +58,15 @@ class NewtonBundle(QueryPointGenerator):
     -----
     *Hand-over.* Each step records the value that the Newton model predicts at the query point; its error, relative to
     the gap, decides what follows. So adding a constant to the function, or scaling it, changes no step. After two
-    Newton steps in a row that each leave more than nine tenths of the gap, level steps follow until the model predicts
-    well again: curvature that is far too large, or wrong, delays the method and cannot stop it.
+    Newton steps in a row that each leave more than nine tenths of the gap, a level step follows: curvature that is far
+    too large, or wrong, delays the method and cannot stop it.
 
     *Mean curvature.* Where the function is only piecewise twice differentiable, the Hessian of one point is that of
     one piece: for an SVM it has the rank of the free support vectors and says nothing of the directions in which they
     change. The remainder of the linear model is an average of the Hessians along the segment, and the mean over the
-    best point and the last others stands for it. Once a Newton step was predicted to a tenth of the gap, the best
-    point's Hessian alone is taken, which makes the end fast. A best point without curvature leaves the others.
+    best point and the last others stands for it. It becomes longer where Newton steps leave more than six tenths of the
+    gap, as kernels of low rank make them do. Once a Newton step was predicted to a tenth of the gap, the best point's
+    Hessian alone is taken, which makes the end fast. A best point without curvature leaves the others.
 
     *Bound.* The model with curvature is no minorant and proves nothing: it only says where to ask. The lower bound is
     the minimum of a convex combination of cuts, whatever the oracle says of its curvature.
@@ -80,9 +85,17 @@ class NewtonBundle(QueryPointGenerator):
     needs_convexity = True
     takes = frozenset({Curvature})
 
-    def __init__(self, switch: float = 0.05, memory: int = 3, level: float = 0.8, max_cuts: int = 1000) -> None:
+    def __init__(
+        self,
+        switch: float = 0.05,
+        memory: int = 3,
+        level: float = 0.8,
+        max_cuts: int = 1000,
+        most_memory: int = 10,
+    ) -> None:
         self.switch = real("switch", switch, above=0.0, below=1.0)
         self.memory = whole("memory", memory)
+        self.most_memory = whole("most_memory", most_memory)
         self.level = real("level", level, above=0.0, below=1.0)
         self.max_cuts = whole("max_cuts", max_cuts)
 
@@ -101,8 +114,8 @@ class NewtonBundle(QueryPointGenerator):
         self._point = point
         self._curved: list[ObjectiveCut] = []  # the latest cuts with curvature, newest first
         self._predicted: float | None = None
-        self._phase = self._is_newton = False
-        self._slow = 0
+        self._phase = self._is_newton = self._is_alone = self._is_pause = False
+        self._slow, self._length, self._trusted = 0, self.memory, TRUSTED
 
     def ask(self) -> Query:
         """Return the level or Newton point, with the wish for curvature."""
@@ -122,27 +135,36 @@ class NewtonBundle(QueryPointGenerator):
     def _remember(self, cut: ObjectiveCut) -> None:
         """Keep the cut among the latest with curvature, if it has one in all variables."""
         if _whole_curvature(cut) is not None:
-            self._curved = [cut, *self._curved[: self.memory - 1]]
+            self._curved = [cut, *self._curved[: self._length]]  # one more than now, as the mean may grow
 
     def _error(self, cut: ObjectiveCut) -> float:
         """How far the value is from that predicted."""
         return np.inf if self._predicted is None else abs(cut.upper - self._predicted)
 
     def _judge(self, error: float, before: float) -> None:
-        """Decide whether Newton steps follow; `before` is the gap before the cut."""
+        """Decide whether Newton steps follow and of how many Hessians; `before` is the gap before the cut."""
         gap = self._model.gap
-        if self._is_newton:
-            self._slow = self._slow + 1 if gap > SLOW * before else 0
-            self._phase = self._slow < PATIENCE
+        if not self._is_newton:
+            self._slow, self._phase = 0, self._is_pause or error <= self.switch * gap
+            self._is_pause = False
+            return
+        if self._is_alone:
+            self._trusted = self._trusted / 4 if error > MISLED * gap else min(TRUSTED, 2 * self._trusted)
+        if gap > POOR * before:
+            self._length = min(self._length + 1, max(self.memory, self.most_memory))
         else:
-            self._slow, self._phase = 0, error <= self.switch * gap
+            self._length = max(self._length - 1, self.memory)
+        self._slow = self._slow + 1 if gap > SLOW * before else 0
+        self._phase = self._slow < PATIENCE
+        self._is_pause = not self._phase
 
     def _step(self, cut: ObjectiveCut, error: float, levels: LevelProjection) -> None:
         """Find the next query point, and what the second-order model says there."""
         model = self._model
         best, gap = model.pool.best, model.gap
         assert best is not None
-        root = self._root(best, alone=self._is_newton and error <= TRUSTED * gap)
+        self._is_alone = self._is_newton and error <= self._trusted * gap
+        root = self._root(best, alone=self._is_alone)
         newton = None
         if self._phase and root is not None and gap > 0:
             for _ in range(TANGENTS):
@@ -171,7 +193,7 @@ class NewtonBundle(QueryPointGenerator):
         curved = [cut for cut in self._curved if cut is not best]
         if _whole_curvature(best) is not None:
             curved = [best, *curved]
-        told = [_whole_curvature(cut) for cut in curved[: 1 if alone else self.memory]]
+        told = [_whole_curvature(cut) for cut in curved[: 1 if alone else self._length]]
         factors = [factor for factor in told if factor is not None]
         return np.vstack(factors) / np.sqrt(len(factors)) if factors else None
 
