@@ -40,6 +40,7 @@ SCRIPTS = (
     "mkl_query",
     "small_problems",
     "masters",
+    "face_model",
     "lp_mkl",
     "on_the_fly",
     "entries_on_the_fly",

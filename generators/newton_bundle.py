@@ -24,8 +24,8 @@ from oracle_opt.generators.masters.level_projection import LevelProjection
 # A Newton step whose value was predicted to this share of the gap is followed by one with the best point's curvature
 # alone. If that is off by more than MISLED of the gap, the share is divided by 4; else doubled, up to this again.
 TRUSTED, MISLED = 0.1, 0.3
-# A Newton step that leaves more than POOR of the gap makes the mean longer by one Hessian, another makes it shorter. One
-# that leaves more than SLOW is slow, and after PATIENCE slow ones in a row comes a level step.
+# A Newton step that leaves more than POOR of the gap makes the mean longer by one Hessian, any other shorter. One that
+# leaves more than SLOW is slow, and after PATIENCE slow ones in a row comes a level step.
 POOR, SLOW = 0.6, 0.9
 PATIENCE = 2
 # The share of the gap by which cuts of the summands may exceed the model at its minimizer.

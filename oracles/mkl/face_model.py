@@ -23,7 +23,8 @@ from oracle_opt.oracles.svm.box_dual import BoxDual
 MOST_BYTES = 1 << 28
 LEAST_VIOLATORS = 10
 NO_VIOLATOR = 1e-9  # an excess so small, as a share of the mean, is none
-FEW_POINTS, ROWS = 4000, 1000  # up to so many the combined kernel is made; of more so many rows at a time
+NEGLECTED = 0.1  # weights of the minimizer that matter less than this times the accuracy are 0
+FEW_POINTS, ROWS = 4000, 1000  # up to so many the combined kernel may be made; of more so many rows at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class FaceData:
 
     def decision_values(self, w: Vector, b: Vector) -> Vector:
         """``sum_k w_k K_k @ b``, ndarray of shape (n,)."""
-        if b.size <= FEW_POINTS:
+        if b.size <= FEW_POINTS and 2 * np.count_nonzero(b) >= b.size:
             combined: Vector = self.bank.combine(w) @ b
             return combined
         used, starts = np.flatnonzero(w), range(0, b.size, ROWS)
@@ -130,9 +131,12 @@ class FaceModel(LocalFunction):
         if solved is None:
             return None
         d, weights, steps = solved
-        w = np.zeros(self.data.bank.n_kernels)
-        w[coordinates] = np.where(weights > 1e-9 * weights.max(), weights, 0.0)
-        w /= w.sum()
+        w, order = np.zeros(self.data.bank.n_kernels), np.argsort(weights)
+        # an interior point has no zeros: those that make less than this of the value go
+        largest = float((problem.forms + d @ (2.0 * problem.products + (kernels @ d).T)).max())
+        small = np.cumsum(weights[order]) * 0.5 * largest <= NEGLECTED * accuracy
+        weights[order[small[:-1].nonzero()]] = 0.0
+        w[coordinates] = weights / weights.sum()
         b = self.whole(old + d)
         return _FaceMinimum(w, self.cut(w, b), steps, b)
 
