@@ -10,7 +10,8 @@
    whether the calls spared are worth it.
 
 Seconds are the processor's, in the oracle's calls and beside them. Runs end at a relative gap of 1e-6; inner steps
-are those of `history.inner_steps`. About four minutes; `--quick`: one split of two sets, one problem of each other kind.
+are those of `history.inner_steps`. About four minutes; `--quick`: one split of two sets, one of
+each other kind.
 """
 
 from time import process_time
