@@ -12,8 +12,9 @@ from oracle_opt import generators as shipped
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 
 N = 6
-# All classes but the one that is nothing without a solver of another library.
-METHODS = [name for name in shipped.__all__ if isinstance(getattr(shipped, name), type) and name != "ForeignSolver"]
+# All classes but those that are nothing without another solver; `ActiveSet` refuses boxes.
+OF_OTHERS = ("ActiveSet", "ForeignSolver")
+METHODS = [name for name in shipped.__all__ if isinstance(getattr(shipped, name), type) and name not in OF_OTHERS]
 GENERATORS: list[QueryPointGenerator] = [
     one
     for one in (

@@ -59,8 +59,8 @@ class Limits:
     calls : int
         Oracle calls.
     seconds : float, optional
-        Seconds of the run, those of the oracle and the generator and of bounds; looked at between calls and inside the
-        generator, never inside the oracle. Runs that it ends depend on the machine.
+        Seconds of the run, those of the oracle and the generator and of bounds; looked at between calls, inside the
+        generator, and in oracles whose queries may take long. Runs that it ends depend on the machine.
 
     Raises
     ------
