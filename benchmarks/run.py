@@ -51,6 +51,7 @@ SCRIPTS = (
     "problems",
     "problems_lagrangian",
     "uci_calls",
+    "features",
     "scale",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")

@@ -152,3 +152,17 @@ def test_the_figure_of_growth(scale, tmp_path):
     curves = [("p", "sonar", (1000, 10_000), [0.1, 0.3]), ("n", "a9a", (1000, 4000), [0.2, 0.9])]
     scale["_scale_rows"].draw(curves, tmp_path / "scale.png")
     assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_features_are_held_to_the_exact_problem(monkeypatch, capsys):
+    """The quick run: no answer from features beats the exact optimum, and each is certified for its own problem."""
+    monkeypatch.syspath_prepend(FOLDER)
+    monkeypatch.setattr("sys.argv", ["features.py", "--quick"])
+    runpy.run_path(str(FOLDER / "features.py"))["main"]()
+    rows = cells_of(capsys.readouterr().out.splitlines())
+    assert [row["method"] for row in rows] == ["exact", "Nystroem", "Fourier"]
+    for row in rows:
+        assert 0 <= float(row["own gap"]) <= 1e-3
+        assert float(row["primal above"]) >= -1e-3
+        assert float(row["dual below"]) >= -1e-3
+        assert 0 <= float(row["true gap"]) < 0.05
