@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import log
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arguments import floats, real, whole
+from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import (
     Indices,
     KernelBank,
@@ -24,9 +22,10 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
     most_of_memory,
 )
-from oracle_opt.oracles.kernels.cross import CrossKernels
-from oracle_opt.oracles.kernels.feature_masks import Masks, drawn_masks, given_masks, unpacked
+from oracle_opt.oracles.kernels.drawn_subsets import drawn_subsets
+from oracle_opt.oracles.kernels.feature_masks import Masks, given_masks, unpacked
 from oracle_opt.oracles.kernels.points import checked_points
+from oracle_opt.oracles.kernels.stored_kernels import stored_kernels
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,
     SINGLE,
@@ -37,7 +36,6 @@ from oracle_opt.oracles.kernels.subset_numbers import (
     unit_of,
 )
 from oracle_opt.oracles.kernels.subsets_build import add_weighted_pairs, products, weighted_sum
-from oracle_opt.words import shown
 
 # Numbers made at a time on the way to entries in double precision.
 NUMBERS = 1 << 21
@@ -157,36 +155,8 @@ class SubsetBank(KernelBank):
             The bank.
         """
         points = _dense_points(X, "X")
-        p, seed = whole("n_kernels", n_kernels), whole("seed", seed, 0)
-        varied = np.flatnonzero(points.max(axis=0) > points.min(axis=0))
-        if varied.size == 0:
-            raise InvalidArgument("`X` must have a column that is not constant, got none")
-        largest = (varied.size + 1) // 2 if largest is None else whole("largest", largest)
-        if largest > varied.size:
-            raise InvalidArgument(
-                f"`largest` must be at most {varied.size}, the number of columns that vary, got {largest}"
-            )
-        low, high = (real(f"widths[{i}]", one, above=0.0) for i, one in enumerate(_two(widths)))
-        if low > high:
-            raise InvalidArgument(f"`widths` must be two positive numbers in order, got {widths!r}")
-        unit = unit_of(points)
-        squares = 2.0 * (points / unit).var(axis=0)
-        masks, rates = np.empty((p, -(-points.shape[1] // 8)), np.uint8), np.empty(p, np.float32)
-        for number, start in enumerate(range(0, p, KERNELS)):
-            # Each time as many as ever, so that a kernel does not depend on p.
-            part, rng = slice(start, min(start + KERNELS, p)), np.random.default_rng([seed, number])
-            chosen = drawn_masks(KERNELS, varied, largest, points.shape[1], rng)
-            s = rng.uniform(low, high, KERNELS) * np.sqrt(chosen @ squares) * unit
-            count = part.stop - part.start
-            masks[part] = np.packbits(chosen[:count], axis=1, bitorder="little")
-            rates[part] = rates_of(s[:count], unit)
-        return cls._made(points, masks, rates, scale)
-
-    @classmethod
-    def _made(cls, points: Matrix, masks: Masks, rates: NDArray[np.float32], scale: float | None) -> SubsetBank:
-        """Return a bank of what is known to be good."""
         bank = cls.__new__(cls)
-        bank._take(points, masks, rates, scale)
+        bank._take(points, *drawn_subsets(points, n_kernels, largest, widths, seed), scale)
         return bank
 
     def _take(self, points: Matrix, masks: Masks, rates: NDArray[np.float32], scale: float | None) -> None:
@@ -326,17 +296,8 @@ class SubsetBank(KernelBank):
         size = self.n_points * (self.n_points + 1) // 2
         if STORED_SHARE * which.size > self.n_kernels or 2 * 8 * which.size * size > STORED_BYTES:
             return bank
-        packed = np.empty((which.size, size))
-        rows = max(NUMBERS // (self.n_points * which.size), 1)
-        for first in range(0, self.n_points, rows):
-            some = np.arange(first, min(first + rows, self.n_points))
-            found = bank.entries(some, np.arange(some[-1] + 1))
-            for i in some.tolist():
-                packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = found[i - first, : i + 1].T
-        stored = GramBank.from_packed(packed, np.ones(which.size), _CrossOfBank(bank))
         # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
-        stored.exactness = EPS * (8.0 + 0.5 * self._n_columns)
-        return stored
+        return stored_kernels(bank, EPS * (8.0 + 0.5 * self._n_columns))
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.
@@ -389,26 +350,7 @@ class SubsetBank(KernelBank):
         return found
 
 
-class _CrossOfBank(CrossKernels):
-    """Kernels of a bank between new points and its own."""
-
-    def __init__(self, bank: SubsetBank) -> None:
-        self.bank = bank
-
-    def cross(self, new: Any, which: Indices, weights: Vector) -> Matrix:
-        """Weighted sum of some kernels, shape (m, n)."""
-        every = np.zeros(self.bank.n_kernels)
-        every[which] = weights
-        return self.bank.cross(new, every)
-
-
 def _dense_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -> Matrix:
     points = checked_points(X, name)
     dense: Matrix = points.toarray() if sparse.issparse(points) else points
     return dense
-
-
-def _two(widths: Any) -> tuple[Any, Any]:
-    if not isinstance(widths, Sequence | np.ndarray) or isinstance(widths, str) or len(widths) != 2:
-        raise InvalidArgument(f"`widths` must be two positive numbers in order, got {shown(widths)}")
-    return widths[0], widths[1]

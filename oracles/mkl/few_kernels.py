@@ -9,8 +9,8 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.kernels import GramBank, KernelBank
-from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices
-from oracle_opt.oracles.kernels.cross import GivenCrossKernels
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.stored_kernels import stored_kernels
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 
 # Share of the memory budget that all entries of the few kernels may take.
@@ -119,17 +119,7 @@ class FewKernels:
 
 def stored(bank: KernelBank, most_bytes: float) -> KernelBank:
     """Return a bank of the same kernels with all entries kept, or itself if that takes more bytes."""
-    n, p = bank.n_points, bank.n_kernels
-    size = n * (n + 1) // 2
-    if isinstance(bank, GramBank) or 16 * p * size > most_bytes:
+    n = bank.n_points
+    if isinstance(bank, GramBank) or 8 * bank.n_kernels * n * (n + 1) > most_bytes:
         return bank
-    packed = np.empty((p, size))
-    at_once = max(ENTRIES_AT_ONCE // (n * p), 1)
-    for start in range(0, n, at_once):
-        rows = range(start, min(start + at_once, n))
-        entries = bank.entries(np.array(rows), np.arange(rows.stop))
-        for i in rows:
-            packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = entries[i - start, : i + 1].T
-    kept = GramBank.from_packed(packed, np.ones(p), GivenCrossKernels(p, n))
-    kept.exactness = bank.exactness
-    return kept
+    return stored_kernels(bank, bank.exactness)

@@ -1,0 +1,53 @@
+"""Kernels of any bank kept in memory: all their entries, computed once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KernelBank
+from oracle_opt.oracles.kernels.cross import CrossKernels
+
+
+def stored_kernels(bank: KernelBank, exactness: float) -> GramBank:
+    """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    exactness : float
+        How wrong the `entries` of the bank may be, see `KernelBank.exactness`.
+
+    Returns
+    -------
+    GramBank
+        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for.
+    """
+    n, p = bank.n_points, bank.n_kernels
+    packed = np.empty((p, n * (n + 1) // 2))
+    at_once = max(ENTRIES_AT_ONCE // (n * p), 1)
+    for start in range(0, n, at_once):
+        rows = np.arange(start, min(start + at_once, n))
+        entries = bank.entries(rows, np.arange(rows[-1] + 1))
+        for i in rows.tolist():
+            packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = entries[i - start, : i + 1].T
+    kept = GramBank.from_packed(packed, np.ones(p), _CrossOfBank(bank))
+    kept.exactness = exactness
+    return kept
+
+
+class _CrossOfBank(CrossKernels):
+    """Kernels of a bank between new points, as it takes them, and its own."""
+
+    def __init__(self, bank: KernelBank) -> None:
+        self.bank = bank
+
+    def cross(self, new: Any, which: Indices, weights: Vector) -> Matrix:
+        """Weighted sum of some kernels, shape (m, n)."""
+        every = np.zeros(self.bank.n_kernels)
+        every[which] = weights
+        return self.bank.cross(new, every)
