@@ -66,7 +66,7 @@ def test_factor_agrees_with_central_differences(C, seed):
 
 def test_one_layout_gives_the_same_factor():
     bank, oracle = problem()
-    _, lean = problem(memory_limit=bank.nbytes // 2)
+    _, lean = problem(memory_limit=bank.nbytes)
     query = Query(point(bank.n_kernels), wishes=frozenset({Curvature}))
     one, other = oracle.query(query).answer(Curvature).factor, lean.query(query).answer(Curvature).factor
     np.testing.assert_allclose(one.T @ one, other.T @ other, rtol=0, atol=1e-9 * np.abs(one.T @ one).max())

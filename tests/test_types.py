@@ -62,7 +62,7 @@ def test_compiled_module_is_declared(source):
             declared[node.name] = [argument.arg for argument in node.args.args]
         elif isinstance(node, ast.ClassDef):
             declared[node.name] = None
-        elif isinstance(node, ast.AnnAssign):
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) != "TypeAlias":
             declared[node.target.id] = None
     defined = {
         name

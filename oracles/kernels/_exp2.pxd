@@ -1,13 +1,13 @@
 # Powers of two of numbers that are not positive: what RBF kernels are made of.
 #
 # t is split into a whole number i, the nearest, and f = t - i, which is exact and at most 1/2 in size. 2^f = 1 + f q(f)
-# with q of degree 5 (float) or 10 (double), of least error relative to 2^f (float: 2.6e-9, that is 0.05 u, u = 2^-24 the
-# unit roundoff; interpolated at Chebyshev points in double: 0.2 u, u = 2^-53). Then i is added to the exponent.
+# with q of degree 5 (float) or 10 (double), of least error relative to 2^f (float: 2.6e-9, that is 0.05 u, u = 2^-24
+# the unit roundoff; interpolated at Chebyshev points in double: 0.2 u, u = 2^-53). Then i is added to the exponent.
 #
 # Error. Horner's rule errs by at most 1.4 u |q|, so f q, at most 0.30 (f < 0) or 0.42 (f > 0) in size, by 2.5 u of
 # itself, and the last sum by u: at most (2.5 * 0.293 + 0.2 + 0.707) / 0.707 < 2.4 u relative to 2^f. With or without
-# fused multiply-adds: they leave roundings out. t = 0 gives exactly 1. Below -125 (-1021) the result is 2^-125 (2^-1021),
-# and so for NaN. A test compares every float of [-126, 0].
+# fused multiply-adds: they leave roundings out. t = 0 gives exactly 1. Below -125 (-1021) the result is 2^-125
+# (2^-1021), and so for NaN. A test compares every float of [-126, 0].
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy

@@ -6,12 +6,12 @@ first the Gaussians, ``exp(-D / (2 s^2))`` of squared distances D, then the powe
 products P. Every entry is computed by itself, and the sum of all kernels is added up group by group, so the number of
 threads moves no bit.
 
-Exponentials are powers of two: ``exp(-D / (2 s^2)) = 2^t`` with ``t = -D log2(e) / (2 s^2)``, which is n + r with n whole
-and abs(r) <= 1/2; 2^r is a polynomial of degree 11, wrong by 2e-17 at most. An entry is at most 1, and what counts is
-its error as compared with 1, the entry of a point with itself. With u = 2^-53, t is wrong by at most 2 u abs(t), hence 2^t
-by ``2 u abs(t) log(2) 2^t <= 0.74 u``; r = t - n is exact; the polynomial, q(r) r + 1 with abs(q(r) r) <= 0.42, is wrong by
-at most 3 u relative to itself. All that is below 4 u = 4.5e-16, and at D = 0 the value is exactly 1. Exponents below -900
-count as -900: an entry of 1e-271 stands for 0.
+Exponentials are powers of two: ``exp(-D / (2 s^2)) = 2^t`` with ``t = -D log2(e) / (2 s^2)``, which is n + r with n
+whole and abs(r) <= 1/2; 2^r is a polynomial of degree 11, wrong by 2e-17 at most. An entry is at most 1, and what
+counts is its error as compared with 1, the entry of a point with itself. With u = 2^-53, t is wrong by at most 2 u
+abs(t), hence 2^t by ``2 u abs(t) log(2) 2^t <= 0.74 u``; r = t - n is exact; the polynomial, q(r) r + 1 with abs(q(r)
+r) <= 0.42, is wrong by at most 3 u relative to itself. All that is below 4 u = 4.5e-16, and at D = 0 the value is
+exactly 1. Exponents below -900 count as -900: an entry of 1e-271 stands for 0.
 """
 
 from cython.parallel cimport prange

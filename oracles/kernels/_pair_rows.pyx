@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The pair-major layout of a stack of p symmetric matrices: all entries of a pair of points next to each other.
 
-Rows of it, ``packed[kernels, entry]``, are copied from the halves when they are first asked for, and kept in that order:
-``pairs[places[entry]]``, where places are -1 of rows that are not kept. See `_packed` for halves, threads and rounding.
+Rows of it, ``packed[kernels, entry]``, are copied from the halves when they are first asked for, and kept in that
+order: ``pairs[places[entry]]``, where places are -1 of rows that are not kept. See `_packed` for halves, threads and
+rounding.
 """
 
 import numpy as np
@@ -64,7 +65,8 @@ def piece_count(Py_ssize_t count):
     return max(1, (count + per - 1) // per)
 
 
-# (K_k @ v)[i] for all k; the pairs (i, j), j in the support of v, are at these places, and weights are those of v there.
+# (K_k @ v)[i] for all k; the pairs (i, j), j in the support of v, are at these places, and weights are those of v
+# there.
 cdef void products_of_pairs(
     const stored* pairs, Py_ssize_t p, const Py_ssize_t* places, const double* weights, Py_ssize_t count, double* out,
 ) noexcept nogil:
@@ -84,7 +86,8 @@ def pair_products(
     const stored[:, ::1] pairs, const Py_ssize_t[:, ::1] places, const double[::1] weights, double[:, ::1] out,
     int threads,
 ):
-    """Compute entries of ``K_k @ v`` for all k from rows of the pair-major layout; weights are those of v on its support.
+    """Compute entries of ``K_k @ v`` for all k from rows of the pair-major layout; weights are those of v on its
+    support.
 
     NumPy: for each t, out[t] = weights @ pairs[places[t]]
     """

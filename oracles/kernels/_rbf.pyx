@@ -1,12 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Sums over RBF and polynomial kernels that are computed from the points while they are added up.
 
-Pairs of points are worked on in tiles: 32 points of one side, the lanes, whose features lie next to each other, and 32 of
-the other. A tile of squared distances (of inner products for polynomial kernels) is made in the first-level cache, then
-one tile of entries for each kernel, which goes into the sum at once. Nothing else of the kernels is ever in memory.
+Pairs of points are worked on in tiles: 32 points of one side, the lanes, whose features lie next to each other, and 32
+of the other. A tile of squared distances (of inner products for polynomial kernels) is made in the first-level cache,
+then one tile of entries for each kernel, which goes into the sum at once. Nothing else of the kernels is ever in
+memory.
 
-Distances of dense points are sums of squared differences, in float or double, added up in eights; those of sparse points
-are differences of norms and inner products, in double. Entries are float or double, sums over them always double.
+Distances of dense points are sums of squared differences, in float or double, added up in eights; those of sparse
+points are differences of norms and inner products, in double. Entries are float or double, sums over them always
+double.
 
 A task is one panel of 32 lanes, or a fixed number of them, and what tasks add to one number is added up in their order:
 the number of threads moves no bit of a result. NaN and infinity mean nothing here, the caller checks its data before.
@@ -89,16 +91,16 @@ cdef Side side_of(points) except *:
 
 # The features of some points, next to each other feature by feature; lanes that are left over are zero.
 cdef void dense_panel(const dist* rows, Py_ssize_t d, Py_ssize_t first, Py_ssize_t width, dist* panel) noexcept nogil:
-    cdef Py_ssize_t f, l
+    cdef Py_ssize_t f, q
     if width < LANES:
         memset(panel, 0, d * LANES * sizeof(dist))
     for f in range(d):
-        for l in range(width):
-            panel[f * LANES + l] = rows[(first + l) * d + f]
+        for q in range(width):
+            panel[f * LANES + q] = rows[(first + q) * d + f]
 
 
-# D[j][l] = |x_j - y_l|^2, four features of four points at a time; what is left over of the features one by one. Rows of D
-# up to a multiple of four are written: those beyond the count repeat the last point.
+# D[j][q] = |x_j - y_q|^2, four features of four points at a time; what is left over of the features one by one. Rows of
+# D up to a multiple of four are written: those beyond the count repeat the last point.
 cdef void dense_distances(
     const dist* panel, const dist* rows, Py_ssize_t d, Py_ssize_t first, Py_ssize_t count, dist* D,
 ) noexcept nogil:
@@ -109,17 +111,17 @@ cdef void dense_distances(
     cdef const dist *x2
     cdef const dist *x3
     cdef const dist *p
-    cdef Py_ssize_t j, f, l, last = count - 1
+    cdef Py_ssize_t j, f, q, last = count - 1
     for j in range(0, count, 4):
         x0 = rows + (first + j) * d
         x1 = rows + (first + min(j + 1, last)) * d
         x2 = rows + (first + min(j + 2, last)) * d
         x3 = rows + (first + min(j + 3, last)) * d
-        for l in range(LANES):
-            t0[l] = 0
-            t1[l] = 0
-            t2[l] = 0
-            t3[l] = 0
+        for q in range(LANES):
+            t0[q] = 0
+            t1[q] = 0
+            t2[q] = 0
+            t3[q] = 0
         f = 0
         while f + 4 <= d:
             p = panel + f * LANES
@@ -127,36 +129,36 @@ cdef void dense_distances(
             b0, b1, b2, b3 = x1[f], x1[f + 1], x1[f + 2], x1[f + 3]
             c0, c1, c2, c3 = x2[f], x2[f + 1], x2[f + 2], x2[f + 3]
             e0, e1, e2, e3 = x3[f], x3[f + 1], x3[f + 2], x3[f + 3]
-            for l in range(LANES):
-                s0 = (a0 - p[l]) * (a0 - p[l])
-                s1 = (b0 - p[l]) * (b0 - p[l])
-                s2 = (c0 - p[l]) * (c0 - p[l])
-                s3 = (e0 - p[l]) * (e0 - p[l])
-                s0 += (a1 - p[LANES + l]) * (a1 - p[LANES + l])
-                s1 += (b1 - p[LANES + l]) * (b1 - p[LANES + l])
-                s2 += (c1 - p[LANES + l]) * (c1 - p[LANES + l])
-                s3 += (e1 - p[LANES + l]) * (e1 - p[LANES + l])
-                s0 += (a2 - p[2 * LANES + l]) * (a2 - p[2 * LANES + l])
-                s1 += (b2 - p[2 * LANES + l]) * (b2 - p[2 * LANES + l])
-                s2 += (c2 - p[2 * LANES + l]) * (c2 - p[2 * LANES + l])
-                s3 += (e2 - p[2 * LANES + l]) * (e2 - p[2 * LANES + l])
-                s0 += (a3 - p[3 * LANES + l]) * (a3 - p[3 * LANES + l])
-                s1 += (b3 - p[3 * LANES + l]) * (b3 - p[3 * LANES + l])
-                s2 += (c3 - p[3 * LANES + l]) * (c3 - p[3 * LANES + l])
-                s3 += (e3 - p[3 * LANES + l]) * (e3 - p[3 * LANES + l])
-                t0[l] += s0
-                t1[l] += s1
-                t2[l] += s2
-                t3[l] += s3
+            for q in range(LANES):
+                s0 = (a0 - p[q]) * (a0 - p[q])
+                s1 = (b0 - p[q]) * (b0 - p[q])
+                s2 = (c0 - p[q]) * (c0 - p[q])
+                s3 = (e0 - p[q]) * (e0 - p[q])
+                s0 += (a1 - p[LANES + q]) * (a1 - p[LANES + q])
+                s1 += (b1 - p[LANES + q]) * (b1 - p[LANES + q])
+                s2 += (c1 - p[LANES + q]) * (c1 - p[LANES + q])
+                s3 += (e1 - p[LANES + q]) * (e1 - p[LANES + q])
+                s0 += (a2 - p[2 * LANES + q]) * (a2 - p[2 * LANES + q])
+                s1 += (b2 - p[2 * LANES + q]) * (b2 - p[2 * LANES + q])
+                s2 += (c2 - p[2 * LANES + q]) * (c2 - p[2 * LANES + q])
+                s3 += (e2 - p[2 * LANES + q]) * (e2 - p[2 * LANES + q])
+                s0 += (a3 - p[3 * LANES + q]) * (a3 - p[3 * LANES + q])
+                s1 += (b3 - p[3 * LANES + q]) * (b3 - p[3 * LANES + q])
+                s2 += (c3 - p[3 * LANES + q]) * (c3 - p[3 * LANES + q])
+                s3 += (e3 - p[3 * LANES + q]) * (e3 - p[3 * LANES + q])
+                t0[q] += s0
+                t1[q] += s1
+                t2[q] += s2
+                t3[q] += s3
             f += 4
         while f < d:
             p = panel + f * LANES
             a0, b0, c0, e0 = x0[f], x1[f], x2[f], x3[f]
-            for l in range(LANES):
-                t0[l] += (a0 - p[l]) * (a0 - p[l])
-                t1[l] += (b0 - p[l]) * (b0 - p[l])
-                t2[l] += (c0 - p[l]) * (c0 - p[l])
-                t3[l] += (e0 - p[l]) * (e0 - p[l])
+            for q in range(LANES):
+                t0[q] += (a0 - p[q]) * (a0 - p[q])
+                t1[q] += (b0 - p[q]) * (b0 - p[q])
+                t2[q] += (c0 - p[q]) * (c0 - p[q])
+                t3[q] += (e0 - p[q]) * (e0 - p[q])
             f += 1
         memcpy(D + j * LANES, t0, sizeof(t0))
         memcpy(D + (j + 1) * LANES, t1, sizeof(t1))
@@ -164,7 +166,7 @@ cdef void dense_distances(
         memcpy(D + (j + 3) * LANES, t3, sizeof(t3))
 
 
-# D[j][l] = <x_j, y_l>, likewise.
+# D[j][q] = <x_j, y_q>, likewise.
 cdef void dense_products(
     const dist* panel, const dist* rows, Py_ssize_t d, Py_ssize_t first, Py_ssize_t count, dist* D,
 ) noexcept nogil:
@@ -175,25 +177,25 @@ cdef void dense_products(
     cdef const dist *x2
     cdef const dist *x3
     cdef const dist *p
-    cdef Py_ssize_t j, f, l, last = count - 1
+    cdef Py_ssize_t j, f, q, last = count - 1
     for j in range(0, count, 4):
         x0 = rows + (first + j) * d
         x1 = rows + (first + min(j + 1, last)) * d
         x2 = rows + (first + min(j + 2, last)) * d
         x3 = rows + (first + min(j + 3, last)) * d
-        for l in range(LANES):
-            t0[l] = 0
-            t1[l] = 0
-            t2[l] = 0
-            t3[l] = 0
+        for q in range(LANES):
+            t0[q] = 0
+            t1[q] = 0
+            t2[q] = 0
+            t3[q] = 0
         for f in range(d):
             p = panel + f * LANES
             a, b, c, e = x0[f], x1[f], x2[f], x3[f]
-            for l in range(LANES):
-                t0[l] += a * p[l]
-                t1[l] += b * p[l]
-                t2[l] += c * p[l]
-                t3[l] += e * p[l]
+            for q in range(LANES):
+                t0[q] += a * p[q]
+                t1[q] += b * p[q]
+                t2[q] += c * p[q]
+                t3[q] += e * p[q]
         memcpy(D + j * LANES, t0, sizeof(t0))
         memcpy(D + (j + 1) * LANES, t1, sizeof(t1))
         memcpy(D + (j + 2) * LANES, t2, sizeof(t2))
@@ -202,15 +204,15 @@ cdef void dense_products(
 
 # The same of sparse points: slots[c] is where column c of the panel's points stands in the panel, 0 if none has it.
 cdef void sparse_panel(const Side* lanes, Py_ssize_t first, Py_ssize_t width, int* slots, double* panel) noexcept nogil:
-    cdef Py_ssize_t e, l, used = 0
+    cdef Py_ssize_t e, q, used = 0
     for e in range(lanes.starts[first], lanes.starts[first + width]):
         if slots[lanes.columns[e]] == 0:
             used += 1
             slots[lanes.columns[e]] = used
     memset(panel, 0, (used + 1) * LANES * sizeof(double))
-    for l in range(width):
-        for e in range(lanes.starts[first + l], lanes.starts[first + l + 1]):
-            panel[slots[lanes.columns[e]] * LANES + l] = lanes.data[e]
+    for q in range(width):
+        for e in range(lanes.starts[first + q], lanes.starts[first + q + 1]):
+            panel[slots[lanes.columns[e]] * LANES + q] = lanes.data[e]
 
 
 cdef void clear_slots(const Side* lanes, Py_ssize_t first, Py_ssize_t width, int* slots) noexcept nogil:
@@ -226,21 +228,21 @@ cdef void sparse_tile(
     cdef double[LANES] total
     cdef double b, norm
     cdef const double* p
-    cdef Py_ssize_t j, e, l
+    cdef Py_ssize_t j, e, q
     for j in range(count):
-        for l in range(LANES):
-            total[l] = 0.0
+        for q in range(LANES):
+            total[q] = 0.0
         for e in range(others.starts[first + j], others.starts[first + j + 1]):
             if slots[others.columns[e]]:
                 p = panel + slots[others.columns[e]] * LANES
                 b = others.data[e]
-                for l in range(LANES):
-                    total[l] += b * p[l]
+                for q in range(LANES):
+                    total[q] += b * p[q]
         if not polynomial:
             norm = others.norms[first + j]
-            for l in range(width):
-                b = norm + lanes.norms[lane + l] - 2.0 * total[l]
-                total[l] = b if b > 0.0 else 0.0
+            for q in range(width):
+                b = norm + lanes.norms[lane + q] - 2.0 * total[q]
+                total[q] = b if b > 0.0 else 0.0
         memcpy(D + j * LANES, total, sizeof(total))
 
 
@@ -283,12 +285,12 @@ cdef const kind* rounded_tile(const dist* D, Py_ssize_t count, kind* room) noexc
 cdef void entries_of(const Family* family, Py_ssize_t k, const kind* D, Py_ssize_t count, kind* E) noexcept nogil:
     cdef kind rate = <kind> -family.rates[k]
     cdef Py_ssize_t e
-    cdef int t, degree
+    cdef int _factor, degree
     if family.polynomial:
         degree = <int> family.rates[k]
         for e in range(count):
             E[e] = 1 + D[e]
-        for t in range(1, degree):
+        for _factor in range(1, degree):
             for e in range(count):
                 E[e] *= 1 + D[e]
     else:
@@ -299,19 +301,19 @@ cdef void entries_of(const Family* family, Py_ssize_t k, const kind* D, Py_ssize
                 E[e] = exp2_double(rate * D[e])
 
 
-# total[l] += sum_j weights[j] E[j][l], four rows at a time.
+# total[q] += sum_j weights[j] E[j][q], four rows at a time.
 cdef void add_down(const kind* E, const double* weights, Py_ssize_t count, double* total) noexcept nogil:
-    cdef Py_ssize_t j, l
+    cdef Py_ssize_t j, q
     cdef double w0, w1, w2, w3
     cdef const kind* row
     for j in range(0, count, 4):
         w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
         row = E + j * LANES
-        for l in range(LANES):
-            total[l] += (w0 * row[l] + w1 * row[LANES + l]) + (w2 * row[2 * LANES + l] + w3 * row[3 * LANES + l])
+        for q in range(LANES):
+            total[q] += (w0 * row[q] + w1 * row[LANES + q]) + (w2 * row[2 * LANES + q] + w3 * row[3 * LANES + q])
 
 
-# totals[k][l] += sum_j weights[j] K_k(j, l), j from start to stop.
+# totals[k][q] += sum_j weights[j] K_k(j, q), j from start to stop.
 cdef void sum_down(
     const Side* lanes, const Side* others, const Family* family, const int* slots, const dist* panel,
     Py_ssize_t lane, Py_ssize_t width, Py_ssize_t start, Py_ssize_t stop, const double* weights, double* totals,
@@ -339,14 +341,14 @@ cdef void products_of_panel(
     const Side* lanes, const Side* others, const Family* family, int* slots, dist* panel, double* totals,
     Py_ssize_t lane, const double* weights, double* out, kind sample,
 ) noexcept nogil:
-    cdef Py_ssize_t width = min(LANES, lanes.count - lane), k, l
+    cdef Py_ssize_t width = min(LANES, lanes.count - lane), k, q
     cdef kind[LANES * OTHERS] E
     memset(totals, 0, family.size * LANES * sizeof(double))
     panel_of(lanes, lane, width, slots, panel)
     sum_down(lanes, others, family, slots, panel, lane, width, 0, others.count, weights, totals, E)
-    for l in range(width):
+    for q in range(width):
         for k in range(family.size):
-            out[(lane + l) * family.size + k] = totals[k * LANES + l]
+            out[(lane + q) * family.size + k] = totals[k * LANES + q]
     if lanes.sparse:
         clear_slots(lanes, lane, width, slots)
 
@@ -356,7 +358,7 @@ cdef void forms_of_panel(
     const Side* points, const Family* family, int* slots, dist* panel, double* totals, Py_ssize_t lane,
     const double* weights, double* share, kind sample,
 ) noexcept nogil:
-    cdef Py_ssize_t width = min(LANES, points.count - lane), k, l
+    cdef Py_ssize_t width = min(LANES, points.count - lane), k, q
     cdef kind[LANES * OTHERS] E
     cdef double form
     memset(totals, 0, family.size * LANES * sizeof(double))
@@ -367,19 +369,19 @@ cdef void forms_of_panel(
     sum_down(points, points, family, slots, panel, lane, width, lane, lane + width, weights, totals, E)
     for k in range(family.size):
         form = 0.0
-        for l in range(width):
-            form += weights[lane + l] * totals[k * LANES + l]
+        for q in range(width):
+            form += weights[lane + q] * totals[k * LANES + q]
         share[k] = form
     if points.sparse:
         clear_slots(points, lane, width, slots)
 
 
-# What one panel of lanes adds to sum_l weights[l] K_k(j, l), for all j and k.
+# What one panel of lanes adds to sum_l weights[q] K_k(j, q), for all j and k.
 cdef void across_panel(
     const Side* lanes, const Side* others, const Family* family, int* slots, dist* panel, Py_ssize_t lane,
     const double* weights, double* share, kind sample,
 ) noexcept nogil:
-    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l
+    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, q
     cdef dist[LANES * OTHERS] D
     cdef kind[LANES * OTHERS] E, room
     cdef const kind* S
@@ -397,19 +399,19 @@ cdef void across_panel(
             entries_of(family, k, S, count * LANES, E)
             for j in range(count):
                 total = 0.0
-                for l in range(LANES):
-                    total += w[l] * E[j * LANES + l]
+                for q in range(LANES):
+                    total += w[q] * E[j * LANES + q]
                 share[(first + j) * family.size + k] += total
     if lanes.sparse:
         clear_slots(lanes, lane, width, slots)
 
 
-# out[j][l] += sum_k weights[k] K_k(j, l) for one panel of lanes and all j.
+# out[j][q] += sum_k weights[k] K_k(j, q) for one panel of lanes and all j.
 cdef void combined_panel(
     const Side* lanes, const Side* others, const Family* family, int* slots, dist* panel, Py_ssize_t lane,
     const double* weights, double* out, Py_ssize_t stride, kind sample,
 ) noexcept nogil:
-    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l, e
+    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, q, e
     cdef dist[LANES * OTHERS] D
     cdef kind[LANES * OTHERS] E, room
     cdef const kind* S
@@ -428,18 +430,18 @@ cdef void combined_panel(
             for e in range(count * LANES):
                 total[e] += weight * E[e]
         for j in range(count):
-            for l in range(width):
-                out[(first + j) * stride + lane + l] += total[j * LANES + l]
+            for q in range(width):
+                out[(first + j) * stride + lane + q] += total[j * LANES + q]
     if lanes.sparse:
         clear_slots(lanes, lane, width, slots)
 
 
-# out[j][l][k] = scale K_k(j, l) for one panel of lanes and all j and k.
+# out[j][q][k] = scale K_k(j, q) for one panel of lanes and all j and k.
 cdef void entries_of_panel(
     const Side* lanes, const Side* others, const Family* family, int* slots, dist* panel, Py_ssize_t lane,
     double scale, double* out, const Py_ssize_t* strides, kind sample,
 ) noexcept nogil:
-    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, l, column = strides[1]
+    cdef Py_ssize_t width = min(LANES, lanes.count - lane), tile, first, count, j, k, q, column = strides[1]
     cdef double* row
     cdef dist[LANES * OTHERS] D
     cdef kind[LANES * OTHERS] E, room
@@ -455,11 +457,11 @@ cdef void entries_of_panel(
             for j in range(count):
                 row = out + (first + j) * strides[0] + lane * column + k * strides[2]
                 if column == 1:
-                    for l in range(width):
-                        row[l] = scale * E[j * LANES + l]
+                    for q in range(width):
+                        row[q] = scale * E[j * LANES + q]
                 else:
-                    for l in range(width):
-                        row[l * column] = scale * E[j * LANES + l]
+                    for q in range(width):
+                        row[q * column] = scale * E[j * LANES + q]
     if lanes.sparse:
         clear_slots(lanes, lane, width, slots)
 
@@ -486,11 +488,13 @@ cdef bint same_kind(const Side* left, const Side* right) noexcept:
     return left.sparse == right.sparse and left.single == right.single and left.d == right.d
 
 
-def products(lanes, others, const double[::1] weights, const double[::1] rates, bint single, bint polynomial, int threads):
+def products(
+    lanes, others, const double[::1] weights, const double[::1] rates, bint single, bint polynomial, int threads,
+):
     """Sums of kernels between the lanes and the others over the others, ndarray of shape (lanes, kernels).
 
-    Points are a matrix, float32 or float64, or ``(indptr, indices, data, squared norms, columns)`` of CSR; both sides are
-    of the same kind. Rates are those of ``exp2(-rate * D)``, taken in float if `single`, or degrees of polynomials.
+    Points are a matrix, float32 or float64, or ``(indptr, indices, data, squared norms, columns)`` of CSR; both sides
+    are of the same kind. Rates are those of ``exp2(-rate * D)``, taken in float if `single`, or degrees of polynomials.
 
     NumPy: for each k, out[:, k] = K_k(lanes, others) @ weights
     """
@@ -533,7 +537,7 @@ def products_across(
     """
     cdef Side a = side_of(lanes), b = side_of(others)
     cdef Family family = family_of(rates, single, polynomial)
-    cdef Py_ssize_t panels = (a.count + LANES - 1) // LANES, t, i
+    cdef Py_ssize_t panels = (a.count + LANES - 1) // LANES, t
     if a.count == 0 or b.count == 0:
         return np.zeros((b.count, rates.shape[0]))
     pieces = np.zeros(((panels + PANELS - 1) // PANELS, b.count, rates.shape[0]))

@@ -28,9 +28,9 @@ cdef enum:
 SCRATCH = BYTES * SUMS * BLOCK + TILE * BLOCK
 
 
-# 2**t for t from -126 to 0, at most 1.75 * 2**-24 off relative to it; below -125.5 less than 2**-126 may be lost. Adding
-# 1.5 * 2**23 rounds t to a whole number i, which its last bits then hold; 2**(t - i) is a polynomial that was fitted for
-# the least relative error, and i is added to its exponent.
+# 2**t for t from -126 to 0, at most 1.75 * 2**-24 off relative to it; below -125.5 less than 2**-126 may be lost.
+# Adding 1.5 * 2**23 rounds t to a whole number i, which its last bits then hold; 2**(t - i) is a polynomial that was
+# fitted for the least relative error, and i is added to its exponent.
 cdef inline float power_of_two(float t) noexcept nogil:
     cdef float shifted = t + <float> 12582912.0
     cdef float rest = t - (shifted - <float> 12582912.0)
