@@ -265,6 +265,12 @@ def _sentences(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, 
         yield f"{size}; {wanted:.3g} was wanted." if gap > 2.0 * rounding else f"{size}, and all of it rounding."
         return
     yield f"{size}; {wanted:.3g} was wanted."
+    error = bounds.incumbent.error
+    if error > wanted:
+        yield (
+            f"The oracle states its value at the best point to {error:.3g} only: no more calls, but a more exact "
+            "oracle, such as one with numbers in double precision, closes such a gap."
+        )
     if status in (Status.STALLED, Status.EXHAUSTED) and gap > wanted:
         if gap <= 4.0 * rounding:
             yield f"Of the lower bound {rounding:.3g} was taken off for rounding: no run can prove much less."

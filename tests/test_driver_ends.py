@@ -355,3 +355,13 @@ def test_an_oracle_without_state_may_serve_a_run_within_a_run(stateless):
     else:
         with pytest.raises(Exception, match="`oracle`"):
             minimize(oracle, Kelley(), rtol=1e-6, callback=watch)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3, 0.1])
+def test_an_oracle_that_is_less_exact_than_what_is_wanted_is_named(error) -> None:
+    """The gap cannot fall below the error that the oracle states at the best point."""
+    oracle = FunctionOracle(lambda z: ObjectiveCut(z, float(z @ z), 2 * z, error=error), Box([-1, -1], [1, 2]))
+    result = minimize(oracle, Kelley(), rtol=0.0, atol=1e-2, max_calls=60)
+    assert result.success == (error < 1e-2)
+    assert ("a more exact oracle" in result.message) == (error > 1e-2)
+    assert f"to {error:.3g} only" in result.message or result.success
