@@ -190,6 +190,22 @@ def test_many_free_variables_do_not_zigzag(C, most) -> None:
     assert n_free > (15 if C == N else 40)
 
 
+@pytest.mark.parametrize("C", [4_000.0, 400_000.0])
+def test_four_thousand_points_do_not_zigzag(C, monkeypatch) -> None:
+    """C from n to 100 n: a thousand free variables, and no more than a few sets."""
+    monkeypatch.undo()  # sets of the size that users get
+    rng, n = np.random.default_rng(0), 4_000
+    X = rng.normal(size=(n, 12))
+    y = np.where(X[:, 0] * X[:, 1] + X[:, 2] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    bank = RBFBank(X, [rng.permutation(12)[:6] for _ in range(6)], [[2.0]] * 6)
+    oracle = MKLOracle(bank, y, C=C, memory_budget=100 << 20)
+    for w in (np.full(6, 1 / 6), np.array([0.3, 0.3, 0.2, 0.2, 0.0, 0.0])):
+        cut = oracle.query(Query(w, 1e-6))
+        assert cut.error <= 1e-6 * cut.upper
+        assert 0 < cut.extras["n_sets"] <= 12
+    assert oracle._dual.free(cut.extras["signed_dual"]).size > (100 if n == C else 500)
+
+
 def test_all_variables_free_and_few_in_a_set() -> None:
     bank, loss = BANKS["on the fly"], SquaredHinge(1e4)
     oracle = MKLOracle(bank, LABELS, loss, memory_budget=BUDGET)
