@@ -9,9 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from oracle_opt.arguments import floats
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank, empty_store
 from oracle_opt.oracles.kernels.feature_build import (
     fill_of_features,
@@ -20,6 +18,7 @@ from oracle_opt.oracles.kernels.feature_build import (
     quantiles_of_differences,
 )
 from oracle_opt.oracles.kernels.packed_build import thread_count
+from oracle_opt.oracles.kernels.standardization import Standardization
 
 N_WIDTHS = 10
 QUANTILES = (0.1, 0.9)
@@ -91,31 +90,14 @@ class FeatureKernels:
     ----------
     points : ndarray of shape (n, d)
         Standardized points of the bank.
-    columns : ndarray of shape (d,)
-        Columns of a raw point that are kept.
-    center, spread : ndarray of shape (d,)
-        What the kept columns are standardized by.
+    standardize : Standardization
+        From raw points to standardized ones.
     widths : ndarray of shape (d + 1, 10)
         Widths of the RBF kernels on all features and on each.
-    n_columns : int
-        Number of columns of a raw point.
     """
 
-    def __init__(
-        self,
-        points: Matrix,
-        columns: NDArray[np.intp],
-        center: Vector,
-        spread: Vector,
-        widths: Matrix,
-        n_columns: int,
-    ) -> None:
-        self.points = points
-        self.columns = columns
-        self.center = center
-        self.spread = spread
-        self.widths = widths
-        self.n_columns = n_columns
+    def __init__(self, points: Matrix, standardize: Standardization, widths: Matrix) -> None:
+        self.points, self.standardize, self.widths = points, standardize, widths
 
     @cached_property
     def specs(self) -> tuple[KernelSpec, ...]:
@@ -126,14 +108,6 @@ class FeatureKernels:
             specs += (KernelSpec(features, KernelKind.RBF, width) for width in widths)
             specs += (KernelSpec(features, KernelKind.POLYNOMIAL, float(degree)) for degree in DEGREES)
         return tuple(specs)
-
-    def standardize(self, new: ArrayLike) -> Matrix:
-        """Raw points, shape (m, number of columns), as the kernels see them, shape (m, d)."""
-        raw = floats("new", new, "points of real numbers, shape (m, columns)")
-        if raw.ndim != 2 or raw.shape[1] != self.n_columns or not np.isfinite(raw).all():
-            raise InvalidArgument(f"`new` must be finite points of shape (m, {self.n_columns}), got shape {raw.shape}")
-        standardized: Matrix = (raw[:, self.columns] - self.center) / self.spread
-        return standardized
 
     def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
         """Weighted sum of cross-kernels; kernels next to each other on the same features share their distances."""
@@ -189,17 +163,10 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     >>> bank.n_kernels
     39
     """
-    raw = floats("X", X, "points of real numbers, shape (n, columns)")
-    if raw.ndim != 2 or raw.size == 0 or not np.isfinite(raw).all():
-        raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
-    columns = np.flatnonzero(raw.max(axis=0) > raw.min(axis=0))
-    if columns.size == 0:
-        raise InvalidArgument("`X` must have a column that is not constant, got none")
-    center, spread = raw[:, columns].mean(axis=0), raw[:, columns].std(axis=0)
-    Z = (raw[:, columns] - center) / spread
+    standardize, Z = Standardization.of(X)
     packed = empty_store((N_WIDTHS + len(DEGREES)) * (Z.shape[1] + 1), Z.shape[0], dtype, memory_limit)
     widths, scales, largest, total = _fill(Z, packed)
-    source = FeatureKernels(Z, columns, center, spread, widths, raw.shape[1])
+    source = FeatureKernels(Z, standardize, widths)
     # A diagonal entry is rounded half a dozen times.
     up = 1.0 + 8.0 * float(np.finfo(packed.dtype).eps)
     sizes = up * largest, np.full(scales.size, up * (1.0 + EPS * Z.shape[0]))

@@ -24,7 +24,7 @@ from oracle_opt.oracles.kernels.base import (
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
 from oracle_opt.oracles.kernels.family_sums import FamilySums
 from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, kernels_of
-from oracle_opt.oracles.kernels.points import checked_points
+from oracle_opt.oracles.kernels.points import checked_new, checked_points
 from oracle_opt.oracles.kernels.tiled_sum import SumTerm, TableTerm, Term, add_terms, mirror, parts
 from oracle_opt.words import shown
 
@@ -187,9 +187,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
             The sum.
         """
         d = self._scales * checked_vector(weights, self.n_kernels, "weights")
-        points = checked_points(new, "new")
-        if points.shape[1] != self._n_columns:
-            raise InvalidArgument(f"`new` must have {self._n_columns} columns, got shape {points.shape}")
+        points = checked_new(new, self._n_columns)
         if sparse.issparse(self._shared.rows):
             points = sparse.csr_array(points)
         elif sparse.issparse(points):

@@ -45,6 +45,14 @@ def _canonical(X: sparse.spmatrix | sparse.sparray, name: str) -> sparse.csr_arr
     return points
 
 
+def checked_new(new: ArrayLike | sparse.spmatrix | sparse.sparray, n_columns: int) -> Points:
+    """Return new points as `checked_points` does, or raise `InvalidArgument` unless they have so many columns."""
+    points = checked_points(new, "new")
+    if points.shape[1] != n_columns:
+        raise InvalidArgument(f"`new` must have {n_columns} columns, got shape {points.shape}")
+    return points
+
+
 def of_features(by_column: Points, features: Indices) -> Points:
     """Some columns of an ndarray or CSC array, as a contiguous ndarray or CSR array."""
     chosen = by_column[:, features]

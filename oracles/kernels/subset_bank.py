@@ -24,7 +24,7 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.drawn_subsets import drawn_subsets
 from oracle_opt.oracles.kernels.feature_masks import Masks, given_masks, unpacked
-from oracle_opt.oracles.kernels.points import checked_points
+from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points
 from oracle_opt.oracles.kernels.stored_kernels import stored_kernels
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,
@@ -109,7 +109,7 @@ class SubsetBank(KernelBank):
         *,
         scale: float | None = None,
     ) -> None:
-        points = _dense_points(X, "X")
+        points = _dense(checked_points(X, "X"))
         masks = given_masks(features, points.shape[1])
         p = masks.shape[0]
         s = floats("widths", widths)
@@ -154,7 +154,7 @@ class SubsetBank(KernelBank):
         SubsetBank
             The bank.
         """
-        points = _dense_points(X, "X")
+        points = _dense(checked_points(X, "X"))
         bank = cls.__new__(cls)
         bank._take(points, *drawn_subsets(points, n_kernels, largest, widths, seed), scale)
         return bank
@@ -315,9 +315,7 @@ class SubsetBank(KernelBank):
             The sum.
         """
         d = checked_vector(weights, self.n_kernels, "weights")
-        points = _dense_points(new, "new")
-        if points.shape[1] != self._n_columns:
-            raise InvalidArgument(f"`new` must have {self._n_columns} columns, got shape {points.shape}")
+        points = _dense(checked_new(new, self._n_columns))
         left = np.ascontiguousarray(points.T / self._unit)
         return self._rectangle(left, np.arange(points.shape[0]), np.arange(self.n_points), d)
 
@@ -350,7 +348,6 @@ class SubsetBank(KernelBank):
         return found
 
 
-def _dense_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -> Matrix:
-    points = checked_points(X, name)
+def _dense(points: Points) -> Matrix:
     dense: Matrix = points.toarray() if sparse.issparse(points) else points
     return dense

@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from oracle_opt.arguments import floats, whole
-from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.arguments import whole
 from oracle_opt.oracles.kernels.features import DEGREES, N_WIDTHS
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.points import sampled_distances
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
-
-
-@dataclass(frozen=True, eq=False)
-class Standardization:
-    """Raw points as kernels see them.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (d,)
-        Columns of a raw point that are kept.
-    center, spread : ndarray of shape (d,)
-        What they are standardized by.
-    n_columns : int
-        Number of columns of a raw point.
-    """
-
-    columns: NDArray[np.intp]
-    center: Vector
-    spread: Vector
-    n_columns: int
-
-    def __call__(self, new: ArrayLike) -> Matrix:
-        """Standardized points, shape (m, d), or `InvalidArgument` if they do not have so many columns."""
-        raw = floats("new", new, "points of real numbers, shape (m, columns)")
-        if raw.ndim != 2 or raw.shape[1] != self.n_columns or not np.isfinite(raw).all():
-            raise InvalidArgument(f"`new` must be finite points of shape (m, {self.n_columns}), got shape {raw.shape}")
-        standardized: Matrix = (raw[:, self.columns] - self.center) / self.spread
-        return standardized
+from oracle_opt.oracles.kernels.standardization import Standardization
 
 
 def uci_bank_on_the_fly(
@@ -81,17 +50,10 @@ def uci_bank_on_the_fly(
     >>> bank.n_kernels
     39
     """
-    raw = floats("X", X, "points of real numbers, shape (n, columns)")
-    if raw.ndim != 2 or raw.size == 0 or not np.isfinite(raw).all():
-        raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
-    columns = np.flatnonzero(raw.max(axis=0) > raw.min(axis=0))
-    if columns.size == 0:
-        raise InvalidArgument("`X` must have a column that is not constant, got none")
-    center, spread = raw[:, columns].mean(axis=0), raw[:, columns].std(axis=0)
-    standardize = Standardization(columns, center, spread, raw.shape[1])
-    Z, rng = standardize(raw), np.random.default_rng(whole("seed", seed, least=0))
+    standardize, Z = Standardization.of(X)
+    rng = np.random.default_rng(whole("seed", seed, least=0))
     n_pairs = whole("n_pairs", n_pairs, least=1)
-    features = [np.arange(columns.size), *np.arange(columns.size)[:, None]]
+    features = [np.arange(Z.shape[1]), *np.arange(Z.shape[1])[:, None]]
     widths = []
     for of_family in features:
         least, largest = np.quantile(sampled_distances(Z[:, of_family], n_pairs, rng), (0.1, 0.9))
