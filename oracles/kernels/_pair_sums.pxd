@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# Sums over the kernels of a family, one panel of lanes after another: a tile of entries for each kernel, made of a tile of
-# distances or inner products, goes into the sum at once.
+# Sums over the kernels of a family, one panel of lanes after another: a tile of entries for each kernel, made of a tile
+# of distances or inner products, goes into the sum at once.
 
 from libc.string cimport memcpy, memset
 

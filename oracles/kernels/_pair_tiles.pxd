@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# Tiles of pairs of points: 32 points of one side, the lanes, whose features lie next to each other in a panel, and up to
-# 32 of the other; squared distances, or inner products for polynomial kernels, of all pairs.
+# Tiles of pairs of points: 32 points of one side, the lanes, whose features lie next to each other in a panel, and up
+# to 32 of the other; squared distances, or inner products for polynomial kernels, of all pairs.
 
 from libc.string cimport memcpy, memset
 
