@@ -23,6 +23,7 @@ from oracle_opt.oracles.kernels import (
     RBFBank,
     ShardedBank,
     SubsetBank,
+    simplemkl_bank,
     uci_bank,
     uci_bank_on_the_fly,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "Zero",
     "read_smps",
     "read_tsplib",
+    "simplemkl_bank",
     "solve_lp_mkl",
     "solve_mkl",
     "uci_bank",

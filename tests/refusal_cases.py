@@ -370,6 +370,9 @@ CASES = {
     ),
     "JoinedBank": Case(O.JoinedBank, {"banks": [BANK, BANK]}, {"prepare": "none class function"}),
     "uci_bank_on_the_fly": Case(O.uci_bank_on_the_fly, {"X": RNG.normal(size=(8, 2))}, skips=("dtype",)),
+    "simplemkl_bank": Case(
+        O.simplemkl_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)
+    ),
     "uci_bank": Case(O.uci_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)),
     # studies
     "Limits": Case(T.Limits, takes={"seconds": "none number"}),

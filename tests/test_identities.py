@@ -68,6 +68,7 @@ from oracle_opt.oracles import (
     ShardedBank,
     SubsetBank,
     TwoStageProblem,
+    simplemkl_bank,
     uci_bank,
     uci_bank_on_the_fly,
 )
@@ -124,6 +125,13 @@ OTHERS = {
             "dtype": [np.float32],
         },
         {"memory_limit": ROUNDS_ALONE, "check": "refuses or accepts"},
+        lambda made: made.digest(),
+    ),
+    simplemkl_bank: Case(
+        simplemkl_bank,
+        {"X": POINTS},
+        {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32]},
+        {"memory_limit": ROUNDS_ALONE},
         lambda made: made.digest(),
     ),
     uci_bank: Case(

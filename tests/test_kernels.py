@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles import GramBank, uci_bank
+from oracle_opt.oracles import GramBank, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels import KernelKind, KernelSpec
 from oracle_opt.oracles.kernels._packed import asymmetry
 
@@ -259,7 +259,7 @@ def test_bad_arguments(call, words):
         call(GramBank(stack()))
 
 
-def recipe(X):
+def recipe(X, widths=None):
     """The 13 (d + 1) kernels as the papers write them: the stack, unit trace."""
     X = X[:, np.ptp(X, axis=0) > 0]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -268,7 +268,7 @@ def recipe(X):
         A = Z[:, features]
         D = np.sqrt(((A[:, None] - A[None]) ** 2).sum(axis=2))
         upper = D[np.triu_indices(len(A), 1)]
-        for s in np.geomspace(*np.quantile(upper[upper > 0], [0.1, 0.9]), 10):
+        for s in np.geomspace(*np.quantile(upper[upper > 0], [0.1, 0.9]), 10) if widths is None else widths:
             kernels.append(np.exp(-(D**2) / (2 * s**2)))
         kernels += [(1 + A @ A.T) ** k for k in (1, 2, 3)]
     return np.array([K / np.trace(K) for K in kernels])
@@ -280,6 +280,20 @@ def test_uci_bank_is_the_recipe(dtype):
     assert bank.n_kernels == len(kernels) == 13 * (4 + 1)
     for k in range(bank.n_kernels):
         np.testing.assert_allclose(bank.combine(np.eye(65)[k]), kernels[k], rtol=0, atol=TOLERANCE[dtype])
+
+
+def test_simplemkl_bank_is_that_of_fixed_widths(dtype):
+    X, widths = points(), (0.5, 1, 2, 5, 7, 10, 12, 15, 17, 20)
+    bank, kernels = simplemkl_bank(X, dtype=dtype), recipe(X, widths)
+    for k in range(bank.n_kernels):
+        np.testing.assert_allclose(bank.combine(np.eye(65)[k]), kernels[k], rtol=0, atol=TOLERANCE[dtype])
+    new, weights = points(7, seed=3) * 2, sparse(65, 20)
+    np.testing.assert_allclose(bank.cross(X, weights), bank.combine(weights), atol=1e-6)
+    kept = np.flatnonzero(np.ptp(X, axis=0) > 0)
+    first = 13 + 4  # width 7 on the first feature alone
+    A, B = ((Z[:, kept[0]] - X[:, kept[0]].mean()) / X[:, kept[0]].std() for Z in (new, X))
+    known = np.exp(-((A[:, None] - B) ** 2) / 98) / len(X)
+    np.testing.assert_allclose(bank.cross(new, np.eye(65)[first]), known, rtol=1e-6)
 
 
 def test_uci_bank_on_its_own_points_and_on_others():

@@ -3,7 +3,7 @@
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.kernels.cross import CrossKernels
-from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, uci_bank
+from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.product import ProductBank
@@ -24,6 +24,7 @@ __all__ = [
     "RBFBank",
     "ShardedBank",
     "SubsetBank",
+    "simplemkl_bank",
     "uci_bank",
     "uci_bank_on_the_fly",
 ]

@@ -25,6 +25,7 @@ QUANTILES = (0.1, 0.9)
 DEGREES = (1, 2, 3)  # the compiled loops take them to be 1, 2, ..
 # Squares of smaller differences may be 0.
 LEAST_DIFFERENCE = 1e-153
+SIMPLEMKL_WIDTHS = (0.5, 1.0, 2.0, 5.0, 7.0, 10.0, 12.0, 15.0, 17.0, 20.0)
 
 
 class KernelKind(Enum):
@@ -151,10 +152,13 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     InvalidArgument
         X is not finite points of which at least two differ, or the memory does not do.
 
+    See Also
+    --------
+    simplemkl_bank : The same kernels of fixed widths.
+
     References
     ----------
-    .. [1] Rakotomamonjy, Bach, Canu, Grandvalet (2008), "SimpleMKL", JMLR 9, section 5.1.
-    .. [2] Wulff, Ong (2014), "Analytic center cutting plane method for multiple kernel learning", section 4.
+    .. [1] Wulff, Ong (2014), "Analytic center cutting plane method for multiple kernel learning", section 4.2.
 
     Examples
     --------
@@ -163,9 +167,62 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     >>> bank.n_kernels
     39
     """
+    return _bank(X, None, dtype, memory_limit)
+
+
+def simplemkl_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int | None = None) -> GramBank:
+    """Build the 13 (d + 1) kernels of SimpleMKL on the points X: those of `uci_bank` of fixed widths.
+
+    Constant columns are dropped and the others standardized. Then, first on all features together and next on each one
+    alone: ``exp(-D**2 / (2 s**2))`` of the distances D with s = 0.5, 1, 2, 5, 7, 10, 12, 15, 17, 20, and
+    ``(1 + x @ y)**k`` for k = 1, 2, 3. Each is scaled to unit trace. Columns, means, deviations and scales are learned
+    here, from X, and used again by the bank's `cross`.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, columns)
+        Raw points: the training part alone.
+    dtype, memory_limit
+        As for `GramBank`.
+
+    Returns
+    -------
+    GramBank
+        Its `cross` takes raw new points, shape (m, columns).
+
+    Raises
+    ------
+    InvalidArgument
+        X is not finite points of which at least two differ, or the memory does not do.
+
+    See Also
+    --------
+    uci_bank : Widths that follow the distances of the points.
+
+    Notes
+    -----
+    The paper has ten widths and does not print them; they stand in the scripts of its experiments, in the toolbox of
+    its authors.
+
+    References
+    ----------
+    .. [1] Rakotomamonjy, Bach, Canu, Grandvalet (2008), "SimpleMKL", JMLR 9, section 5.1, and its toolbox.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bank = simplemkl_bank(np.array([[0.0, 1.0], [1.0, 5.0], [3.0, 2.0]]))
+    >>> bank.n_kernels
+    39
+    """
+    return _bank(X, np.array(SIMPLEMKL_WIDTHS), dtype, memory_limit)
+
+
+def _bank(X: ArrayLike, fixed: Vector | None, dtype: DTypeLike, memory_limit: int | None) -> GramBank:
+    """Build the bank, of the widths given or of those by quantiles."""
     standardize, Z = Standardization.of(X)
     packed = empty_store((N_WIDTHS + len(DEGREES)) * (Z.shape[1] + 1), Z.shape[0], dtype, memory_limit)
-    widths, scales, largest, total = _fill(Z, packed)
+    widths, scales, largest, total = _fill(Z, packed, fixed)
     source = FeatureKernels(Z, standardize, widths)
     # A diagonal entry is rounded half a dozen times.
     up = 1.0 + 8.0 * float(np.finfo(packed.dtype).eps)
@@ -173,7 +230,7 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     return GramBank.from_packed(packed, scales, source, memory_limit=memory_limit, sizes=sizes, total=total)
 
 
-def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector, Vector, Vector]:
+def _fill(Z: Matrix, packed: NDArray[np.floating], fixed: Vector | None) -> tuple[Matrix, Vector, Vector, Vector]:
     """Write the halves of all kernels on standardized points.
 
     Returned are widths, shape (d + 1, 10), scales, the largest entries of the diagonals, and the sum of the halves. An
@@ -184,10 +241,7 @@ def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector, Vect
     per_group, threads = N_WIDTHS + len(DEGREES), thread_count(packed.size)
     squares, bases = np.empty((2, packed.shape[1]))
     pair_sums(features, squares, bases)
-    ends = np.empty((d + 1, 2))
-    ends[0] = _quantiles_of_distances(squares)
-    quantiles_of_differences(np.sort(features, axis=1), LEAST_DIFFERENCE, np.array(QUANTILES), ends[1:])
-    widths: Matrix = np.geomspace(ends[:, 0], ends[:, 1], N_WIDTHS, axis=1)
+    widths = _widths_of_quantiles(features, squares) if fixed is None else np.tile(fixed, (d + 1, 1))
     # exp(-D / (2 s^2)) = 2^(rate D)
     rates = np.ascontiguousarray(-0.5 * np.log2(np.e) / widths**2)
     scales = np.full((d + 1, per_group), 1.0 / n)
@@ -201,6 +255,15 @@ def _fill(Z: Matrix, packed: NDArray[np.floating]) -> tuple[Matrix, Vector, Vect
     fill_of_pairs(squares, bases, rates[0], scales[0], packed[:per_group], total, threads)
     fill_of_features(features, rates[1:], scales[1:], packed[per_group:], total, threads)
     return widths, scales.reshape(-1), largest.reshape(-1), total
+
+
+def _widths_of_quantiles(features: Matrix, squares: Vector) -> Matrix:
+    """Ten widths between the quantiles of the distances, of all features and of each: shape (d + 1, 10)."""
+    ends = np.empty((features.shape[0] + 1, 2))
+    ends[0] = _quantiles_of_distances(squares)
+    quantiles_of_differences(np.sort(features, axis=1), LEAST_DIFFERENCE, np.array(QUANTILES), ends[1:])
+    widths: Matrix = np.geomspace(ends[:, 0], ends[:, 1], N_WIDTHS, axis=1)
+    return widths
 
 
 def _quantiles_of_distances(squares: Vector) -> Vector:
