@@ -204,6 +204,9 @@ def reproduce(
         raise typer.Exit(INTERRUPTED) from None
     console.print(table_of_figures(report))
     console.print(f"The paper: {report.experiment.claim}.", highlight=False, soft_wrap=True)
+    for sentence in (report.outcome.caption, *report.outcome.findings):
+        if sentence:
+            console.print(sentence, highlight=False, markup=False, soft_wrap=True)
     for note in report.outcome.notes:
         console.print(f"- {note}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"Files: {', '.join(str(report.folder / n) for n in FILES)}", highlight=False, soft_wrap=True)

@@ -148,9 +148,10 @@ def test_sets_not_at_hand_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ORACLE_OPT_CACHE", str(tmp_path))
     said = []
     options = Options(tmp_path, say=said.append)
-    found, notes = sets_of({"Wpbc": "wpbc", "wdbc": "wdbc"}, options)  # wpbc is nowhere to be fetched from
-    assert [label for label, _ in found] == ["wdbc"]
-    assert notes == said == ["Wpbc was left out: the data set 'wpbc' is not here. Tried:"]
+    sets = sets_of({"Wpbc": "wpbc", "wdbc": "wdbc"}, options)  # wpbc is nowhere to be fetched from
+    assert [label for label, _ in sets.found] == ["wdbc"]
+    assert sets.notes == said == ["Wpbc was left out: the data set 'wpbc' is not here. Tried:"]
+    assert sets.absent == ("Wpbc",)
     with pytest.raises(DataUnavailable, match="none of the sets wpbc"):
         sets_of({"Wpbc": "wpbc"}, options)
 

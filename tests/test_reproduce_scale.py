@@ -10,6 +10,7 @@ from oracle_opt import minimize
 from oracle_opt.datasets import Dataset
 from oracle_opt.oracles import GMKLOracle, MKLOracle
 from oracle_opt.study.reproduce import EXPERIMENTS, Options, paper_scale
+from oracle_opt.study.reproduce.common import Sets
 from oracle_opt.study.reproduce.paper import Printed
 from oracle_opt.study.reproduce.peak_memory import forget_peak, peak
 from oracle_opt.study.reproduce.report import tables_of
@@ -75,7 +76,7 @@ def test_hours_stand_beside_the_papers_and_what_was_not_run_is_there(tmp_path, m
     made_up_studies(monkeypatch, paper_scale, lambda k, instance, generator, seed: {"processor_seconds": 36.0})
     part = Dataset("part", QUICK.X, QUICK.y, QUICK.feature_names, "", "")
     monkeypatch.setattr(
-        paper_scale, "sets_of", lambda names, options: ([(label, part) for label in names], ["a set is missing"])
+        paper_scale, "sets_of", lambda names, options: Sets([(label, part) for label in names], ["a set is missing"])
     )
     outcome = paper_scale.figure(Options(tmp_path))
     found = {(row.set, row.quantity): row for row in outcome.rows}

@@ -1,6 +1,7 @@
 """Experiments of the papers, run on the data at hand, beside the figures the papers print."""
 
-from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
+from oracle_opt.study.reproduce.experiment import Experiment
+from oracle_opt.study.reproduce.experiments import EXPERIMENTS
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Row
 from oracle_opt.study.reproduce.report import Report, reproduce, table_of_figures
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,26 @@ HARDWARE = (
 )
 
 
-def sets_of(names: Mapping[str, str], options: Options) -> tuple[list[tuple[str, Dataset]], list[str]]:
+@dataclass(frozen=True)
+class Sets:
+    """The sets of an experiment.
+
+    Attributes
+    ----------
+    found : list of (str, Dataset)
+        What the paper calls them, and those at hand.
+    notes : list of str
+        Which were left out, and why; of each call its own.
+    absent : tuple of str
+        What the paper calls those.
+    """
+
+    found: list[tuple[str, Dataset]]
+    notes: list[str]
+    absent: tuple[str, ...] = ()
+
+
+def sets_of(names: Mapping[str, str], options: Options) -> Sets:
     """Load the sets of an experiment.
 
     Parameters
@@ -37,28 +57,32 @@ def sets_of(names: Mapping[str, str], options: Options) -> tuple[list[tuple[str,
 
     Returns
     -------
-    sets : list of (str, Dataset)
-        Those at hand.
-    notes : list of str
-        Which were left out, and why.
+    Sets
+        Those at hand, and which are not.
+
+    Raises
+    ------
+    DataUnavailable
+        None is at hand.
     """
     if options.quick:
         whole = load("wdbc")
         X = np.asarray(whole.X)[:QUICK_POINTS, :QUICK_FEATURES]
         part = Dataset("wdbc", X, whole.y[:QUICK_POINTS], whole.feature_names[:QUICK_FEATURES], QUICK, whole.source)
-        return [("wdbc", part)], [QUICK]
-    found, notes = [], []
+        return Sets([("wdbc", part)], [QUICK])
+    found, notes, absent = [], [], []
     for label, name in names.items():
         try:
             found.append((label, load(name)))
         except DataUnavailable as problem:
             notes.append(f"{label} was left out: {str(problem).splitlines()[0]}")
+            absent.append(label)
             options.say(notes[-1])
     if not found:
         raise DataUnavailable(
             f"none of the sets {', '.join(names.values())} is here: set ORACLE_OPT_DATA to their folder"
         )
-    return found, notes
+    return Sets(found, notes, tuple(absent))
 
 
 def fold(y: Vector, number: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

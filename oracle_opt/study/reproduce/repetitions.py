@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from oracle_opt.study.analyses import Curves
 
 
+NOT_RUN = "not run"
+NOT_AT_HAND = "data not at hand"
+
+
 @dataclass(frozen=True)
 class Options:
     """How an experiment is run.
@@ -74,7 +78,9 @@ class Row:
     ours, deviation : float
         Mean and standard deviation over the splits that reached the end; NaN if none did.
     reached, runs : int
-        How many splits did, and all. No runs: the paper has this figure and we could not run it.
+        How many splits did, and all. No runs: the paper has this figure and we did not run it.
+    words : str
+        Why not, if there were no runs.
     """
 
     set: str
@@ -83,6 +89,7 @@ class Row:
     deviation: float
     reached: int
     runs: int
+    words: str = NOT_RUN
 
 
 @dataclass(frozen=True)
@@ -97,11 +104,21 @@ class Reproduced:
         What was cut, what differs from the paper and why.
     figure : Curves, optional
         The experiment's own figure. Default: ours against the paper's.
+    caption : str
+        What each column is, and the limits of a run: whole sentences, which stand above the tables.
+    findings : tuple of str
+        Whole sentences that quote our figures, made of the rows.
+    absent : tuple of str
+        Labels of the sets that are not at hand. What the paper prints of them gets a row that says so: the figures of a
+        set that is called so, or so with a space or a comma behind it.
     """
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     figure: Curves | None = None
+    caption: str = ""
+    findings: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,14 @@ import numpy as np
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_text
 from oracle_opt.study.reproduce.against_paper import against_paper
-from oracle_opt.study.reproduce.experiments import EXPERIMENTS, Experiment
+from oracle_opt.study.reproduce.experiment import Experiment
+from oracle_opt.study.reproduce.experiments import EXPERIMENTS
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed
-from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Row
+from oracle_opt.study.reproduce.repetitions import NOT_AT_HAND, NOT_RUN, Options, Reproduced, Row
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-NOT_RUN = "not run"
 HEADINGS = ("set", "quantity", "paper", "ours")
 
 
@@ -84,6 +84,7 @@ def reproduce(name: str, options: Options) -> Report:
     with threadpool_limits(1):
         outcome = experiment.run(options)
     printed = experiment.printed()
+    outcome = replace(outcome, rows=(*outcome.rows, *rows_not_at_hand(outcome, printed)))
     lines = tuple((row.set, row.quantity, _papers(row, printed), ours(row)) for row in outcome.rows)
     report = Report(name, experiment, outcome, lines, folder)
     atomic_text(folder / "table.csv", _csv(outcome.rows, printed))
@@ -97,7 +98,7 @@ def reproduce(name: str, options: Options) -> Report:
 def ours(row: Row) -> str:
     """Write our figure, and how many splits reached the end where not all did."""
     if not row.runs:
-        return NOT_RUN
+        return row.words
     share = f" ({row.reached}/{row.runs})" if row.reached < row.runs else ""
     if not row.reached:
         return f"{NOT_CONVERGED}{share}"
@@ -106,11 +107,26 @@ def ours(row: Row) -> str:
     return f"{mean}{share}" if row.runs == 1 else f"{mean} ± {row.deviation:.{places}f}{share}"
 
 
+def rows_not_at_hand(outcome: Reproduced, printed: Mapping[tuple[str, str], Printed]) -> list[Row]:
+    """Rows for what the paper prints of sets that are not at hand."""
+    known = {(row.set, row.quantity) for row in outcome.rows}
+    return [
+        Row(*key, np.nan, np.nan, 0, 0, NOT_AT_HAND)
+        for key in printed
+        if key not in known
+        and any(key[0] == label or key[0].startswith((f"{label} ", f"{label},")) for label in outcome.absent)
+    ]
+
+
 def markdown(report: Report) -> str:
-    """Write title, claim, table and notes as Markdown."""
-    head = f"**{report.name}** ({report.experiment.place}): {report.experiment.claim}.\n"
-    notes = [f"- {note}." for note in report.outcome.notes]
-    return "\n".join([head, tables_of(report.lines), *notes, ""])
+    """Write place, claim, caption, tables, findings and notes as Markdown."""
+    outcome, claim = report.outcome, report.experiment.claim
+    head = f"{report.experiment.place}. The paper: {claim}.\n\n```sh\noracle-opt reproduce {report.name}\n```\n"
+    caption = f"{outcome.caption}\n" if outcome.caption else ""
+    findings = [f"- {finding}" for finding in outcome.findings]
+    notes = [f"- {note[:1].upper()}{note[1:]}." for note in outcome.notes]
+    listed = [part for items in (findings, notes) if items for part in ("\n".join(items), "")]
+    return "\n".join([head, *([caption] if caption else []), tables_of(report.lines).rstrip("\n"), "", *listed])
 
 
 def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
@@ -127,7 +143,7 @@ def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
     for kind, cells in kinds.items():
         methods = list(dict.fromkeys(method for _, method in cells))
         printed = {method for (_, method), (paper, _) in cells.items() if paper}
-        run = {method for (_, method), (_, mine) in cells.items() if mine not in ("", NOT_RUN)}
+        run = {method for (_, method), (_, mine) in cells.items() if mine not in ("", NOT_RUN, NOT_AT_HAND)}
         both = {
             method: "ours" if method not in printed else "paper / ours" if method in run else "paper"
             for method in methods

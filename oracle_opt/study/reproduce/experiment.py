@@ -1,0 +1,40 @@
+"""A table or figure of a paper: where it stands, what it claims, and what runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from oracle_opt.study.reproduce.paper import Printed, printed_figures
+from oracle_opt.study.reproduce.repetitions import Options, Reproduced
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper.
+
+    Attributes
+    ----------
+    paper, table : str
+        Their names in the file of the papers' figures; where the paper only draws, a table with the same quantities.
+    place : str
+        Where it stands in the paper.
+    claim : str
+        What the paper says it shows.
+    run : callable
+        Makes an `Reproduced` of `Options`.
+    others : tuple of (str, str)
+        Further papers and tables it is compared with.
+    """
+
+    paper: str
+    table: str
+    place: str
+    claim: str
+    run: Callable[[Options], Reproduced]
+    others: tuple[tuple[str, str], ...] = ()
+
+    def printed(self) -> dict[tuple[str, str], Printed]:
+        """The figures it is compared with: (set, quantity) to `Printed`."""
+        tables = ((self.paper, self.table), *self.others)
+        return {key: figure for of_table in tables for key, figure in printed_figures(*of_table).items()}
