@@ -13,7 +13,7 @@ import pytest
 import oracle_opt
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/gallery/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r"<!-- source: [^\n]* -->\n\Z")
@@ -81,15 +81,6 @@ def test_quotations_are_the_source(page):
     tool = runpy.run_path(str(ROOT / "docs" / "update_quotes.py"))
     text = page.read_text()
     assert tool["with_quotes"](text) == text, "run: python docs/update_quotes.py"
-
-
-def test_tables_of_reproductions_are_exchanged():
-    tool = runpy.run_path(str(ROOT / "docs" / "update_reproduction.py"))
-    page = "### one\n\n| a |\n|---|\n| 1 |\n\n| b |\n|---|\n\nWords.\n\n### two\n\n| c |\n|---|\n| 3 |\n"
-    new = tool["with_tables"](page, "one", "**one**\n\n| a |\n|---|\n| 2 |\n\n- a note\n")
-    assert new == page.replace("| 1 |\n\n| b |\n|---|\n", "| 2 |\n")
-    with pytest.raises(SystemExit, match="three: no table"):
-        tool["with_tables"](page, "three", "| a |\n")
 
 
 def api_sections():

@@ -1,0 +1,51 @@
+"""Write what experiments gave into the pages on the papers: reproduction_pages.py FOLDER
+
+FOLDER is that of `oracle-opt reproduce NAME --out FOLDER`. In docs/reproduction/*.md a section is called as its
+experiment, and what stands between its two comment lines is the text of FOLDER/NAME/table.md, with the figure of those
+that repeat one. Sections of experiments that were not run there stay as they are.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+PAGES = Path(__file__).resolve().parents[1] / "docs" / "reproduction"
+FIRST, LAST = "<!-- figures: written by tools/reproduction_pages.py -->", "<!-- end of figures -->"
+SECTION = re.compile(rf"^### (?P<name>\S+)\n\n{re.escape(FIRST)}\n(?P<figures>.*?){re.escape(LAST)}\n", re.M | re.S)
+
+
+def with_figures(page: str, tables: dict[str, str]) -> str:
+    """Put the texts of experiments, by name, into a page."""
+
+    def section(old: re.Match[str]) -> str:
+        name = old["name"]
+        if name not in tables:
+            return old[0]
+        picture = f"![{name}]({name}.png)\n\n" if "figure" in name else ""
+        return f"### {name}\n\n{FIRST}\n\n{tables[name].strip()}\n\n{picture}{LAST}\n"
+
+    return SECTION.sub(section, page)
+
+
+def main() -> None:
+    """Rewrite the pages, and copy the figures."""
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    folder = Path(sys.argv[1])
+    tables = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/table.md")}
+    for page in sorted(PAGES.glob("*.md")):
+        old = page.read_text(encoding="utf-8")
+        names = {section["name"] for section in SECTION.finditer(old)} & tables.keys()
+        page.write_text(with_figures(old, tables), encoding="utf-8")
+        for name in sorted(names):
+            if "figure" in name:
+                shutil.copyfile(folder / name / "figure.png", PAGES / f"{name}.png")
+            print(f"updated {name}")
+            del tables[name]
+    for name in tables:
+        print(f"{name} has no section in {PAGES}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
