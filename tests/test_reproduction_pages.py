@@ -65,7 +65,7 @@ def test_figures_in_prose_are_found():
     assert quoted("It needs 1,000 SVMs, half of 2.5e-3, and twice -0.7 (20 splits).") == {
         *("1,000", "half", "2.5e-3", "twice", "-0.7", "20"),
     }
-    named = "Table 2, Tables 3 and 6, section 4.3.1, (11), `SPG(max_length=10)`, [page](x5.md), 2014, l1, Adult-9 and Figure 1c"
+    named = "Table 2, Tables 3 and 6, section 4.3.1, (11), `SPG(5)`, [page](x5.md), 2014, l1, Adult-9, Figure 1c"
     assert not quoted(named)
 
 
