@@ -236,7 +236,7 @@ def list_datasets() -> None:
     for column in table.columns[1:4]:
         column.justify = "right"
     for row in available():
-        classes = f"{row.n_positive} / {row.n - row.n_positive}"
+        classes = "" if row.n_positive is None else f"{row.n_positive} / {row.n - row.n_positive}"
         table.add_row(row.name, str(row.n), str(row.d), classes, row.place, row.description)
     _console(180).print(table, highlight=False)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
+import lzma
 import math
 import os
 import re
@@ -20,6 +22,7 @@ from oracle_opt.errors import InvalidArgument, InvalidData
 UNPACKED = "ORACLE_OPT_MAX_UNPACKED"
 _ALWAYS, _RATIO = 2**26, 200  # text packs to a tenth of its size, rarely to less than a hundredth
 _PIECE = 2**20
+_PACKERS = (("gzip", ".gz", b"\x1f\x8b"), ("bzip2", ".bz2", b"BZh9"), ("xz", ".xz", b"\xfd7zXZ\0"))
 _CONTROL = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f]")
 _FOREIGN = re.compile(r"[^0-9+\-.eE]")  # `float` alone would take 1_0, nan, inf, blanks and digits of all scripts
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
@@ -27,7 +30,7 @@ _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file; unpack it if its name ends in .gz or its content is gzip's.
+    """Read a file; unpack it if its name ends in .gz, .bz2 or .xz, or its content begins as one of these does.
 
     Parameters
     ----------
@@ -55,11 +58,16 @@ def read_bytes(path: Path) -> bytes:
         raise InvalidData(f"the file {path} does not exist") from problem
     except (OSError, ValueError) as problem:
         raise InvalidData(f"{path} cannot be read: {problem}") from problem
-    if path.suffix.lower() != ".gz" and content[:2] != b"\x1f\x8b":
-        return content
+    for packer, ending, beginning in _PACKERS:
+        if path.suffix.lower() == ending or content.startswith(beginning):
+            return _unpacked(path, content, packer)
+    return content
+
+
+def _unpacked(path: Path, content: bytes, packer: str) -> bytes:
     limit, pieces, size = _most_unpacked(len(content)), [], 0
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        with _opened(io.BytesIO(content), packer) as file:
             while piece := file.read(_PIECE):
                 size += len(piece)
                 if size > limit:
@@ -68,9 +76,15 @@ def read_bytes(path: Path) -> bytes:
                         f"environment variable {UNPACKED} to the bytes it may have"
                     )
                 pieces.append(piece)
-    except (OSError, EOFError, zlib.error) as problem:
-        raise InvalidData(f"{path} cannot be unpacked by gzip: {problem}") from problem
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as problem:
+        raise InvalidData(f"{path} cannot be unpacked by {packer}: {problem}") from problem
     return b"".join(pieces)
+
+
+def _opened(packed: io.BytesIO, packer: str) -> gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile:
+    if packer == "gzip":
+        return gzip.GzipFile(fileobj=packed)
+    return bz2.BZ2File(packed) if packer == "bzip2" else lzma.LZMAFile(packed)
 
 
 def _most_unpacked(packed: int) -> int:

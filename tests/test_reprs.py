@@ -135,6 +135,7 @@ INSTANCES = {
     "CutLine": lambda: LOCALIZATION.steps[-1].lines[-1],
     "Availability": lambda: D.available()[0],
     "Dataset": lambda: D.Dataset("own", POINT[:, None], np.sign(POINT), ("x",), "words", "here"),
+    "KernelData": lambda: D.KernelData("own", np.stack(KERNELS), (tuple(range(65)),), np.arange(12), "here"),
     "Power": lambda: O.Power(0.3),
     "LpRegularizer": lambda: O.LpRegularizer(1.5),
     "Nonnegative": lambda: O.Nonnegative(N),

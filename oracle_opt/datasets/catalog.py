@@ -2,55 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class OpenMLRecipe:
-    """How to make one of our sets of one of OpenML's.
-
-    Attributes
-    ----------
-    data_id : int
-        Pins set and version.
-    positive : frozenset of str
-        Labels that become 1; all others become -1.
-    rows_sha256 : str
-        Checksum of the rows at 6 significant digits, in sorted order: see `oracle_opt.datasets.openml.rows_checksum`.
-    codes : mapping
-        Numbers for words in feature columns; a missing value is looked up as ``"?"``.
-    """
-
-    data_id: int
-    positive: frozenset[str]
-    rows_sha256: str
-    codes: Mapping[str, float] | None = None
-
-
-@dataclass(frozen=True)
-class CatalogEntry:
-    """A set known by name.
-
-    Attributes
-    ----------
-    file, sha256 : str or None
-        Name of its file and the checksum of the file's bytes; None if scikit-learn ships the set.
-    n, d, n_positive : int
-        Points, features, points labeled 1.
-    description : str
-        What the labels mean; donor.
-    openml : OpenMLRecipe or None
-        None if OpenML has no copy known to hold the same points.
-    """
-
-    file: str | None
-    sha256: str | None
-    n: int
-    d: int
-    n_positive: int
-    description: str
-    openml: OpenMLRecipe | None = None
+from oracle_opt.datasets.by_shape import BY_SHAPE
+from oracle_opt.datasets.catalog_entry import CatalogEntry, OpenMLRecipe
 
 
 def names() -> tuple[str, ...]:
@@ -229,4 +182,5 @@ CATALOG: dict[str, CatalogEntry] = {
         *(49749, 300, 1479),
         "LIBSVM w8a (Platt's web pages), sparse",
     ),
+    **BY_SHAPE,
 }

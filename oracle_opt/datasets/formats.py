@@ -17,8 +17,9 @@ from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.errors import InvalidData
 from oracle_opt.reading import number, numbers, read_text, shown, whole, wrong
 
-CSV = (".csv", ".csv.gz")
-LIBSVM = tuple(ending + packed for ending in (".svm", ".libsvm", ".txt") for packed in ("", ".gz"))
+PACKED = ("", ".gz", ".bz2", ".xz")
+CSV = tuple(".csv" + packed for packed in PACKED)
+LIBSVM = tuple(ending + packed for ending in (".svm", ".libsvm", ".txt") for packed in PACKED)
 LABEL_NAMES = ("label", "class", "target", "y")
 MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None")
 # a LIBSVM file's largest index: that of the largest public sets for a small file, ten a byte for a large one
@@ -45,7 +46,7 @@ def read_file(path: Path, n_features: int | None = None) -> Dataset:
     Parameters
     ----------
     path : Path
-        `.csv`, or LIBSVM text as `.svm`, `.libsvm`, `.txt`; each also with `.gz` behind.
+        `.csv`, or LIBSVM text as `.svm`, `.libsvm`, `.txt`; each also with `.gz`, `.bz2` or `.xz` behind.
     n_features : int, optional
         Number of columns of a LIBSVM file; default is the largest index in it.
 
@@ -65,11 +66,11 @@ def read_file(path: Path, n_features: int | None = None) -> Dataset:
     if not is_data_file(name):
         ways = ", ".join(CSV + LIBSVM)
         raise InvalidData(f"{path}: cannot tell its format; end its name in one of {ways}")
+    return _read_csv(path) if name.endswith(CSV) else read_libsvm(path, n_features)
+
+
+def _read_csv(path: Path) -> Dataset:
     text = read_text(path)
-    return _read_csv(path, text) if name.endswith(CSV) else _read_libsvm(path, text, n_features)
-
-
-def _read_csv(path: Path, text: str) -> Dataset:
     rows, lines = _fields(path, text)
     if not rows:
         raise InvalidData(f"{path} is empty; expected a header line and rows of numbers")
@@ -123,10 +124,12 @@ def _not_a_number(path: Path, rows: list[list[str]], lines: list[int], names: li
     return wrong(path, lines[i], f"the value of column {shown(names[j])} {what}")
 
 
-def _read_libsvm(path: Path, text: str, n_features: int | None) -> Dataset:
+def read_libsvm(path: Path, n_features: int | None = None) -> Dataset:
+    """Read LIBSVM text, whatever the file's name; parameters, result and errors are those of `read_file`."""
     from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_file
 
+    text = read_text(path)
     most = max(_ALWAYS, _PER_BYTE * len(text)) if n_features is None else n_features
     # the compiled reader says no lines, and takes 1_0 and inf: it reads what cannot hold such words
     plain = re.sub(r"#.*", "", text) if "#" in text else text

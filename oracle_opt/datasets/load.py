@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from oracle_opt.datasets.catalog import CATALOG, CatalogEntry, names
+from oracle_opt.datasets.catalog import CATALOG, names
+from oracle_opt.datasets.catalog_entry import CatalogEntry
 from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.datasets.formats import is_data_file, read_file
 from oracle_opt.datasets.openml import check, fetch
+from oracle_opt.datasets.user_files import candidates, names_in_words, read_user_file
 from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData
 from oracle_opt.files import atomic_text
 
@@ -27,7 +29,9 @@ def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
 
     A known name is looked for in the folder the environment variable ORACLE_OPT_DATA names, then in the cache, then
     fetched from OpenML and put into the cache. Files found in either place must have the known SHA-256. `wdbc` and
-    `digits` come with scikit-learn and need no file.
+    `digits` come with scikit-learn and need no file. Some sets a user has to fetch: `covertype`, `kddcup04`,
+    `real_sim`, `rcv1`, `leukemia`, `breast_cancer`, `a2a` and `w7a`. Their files are looked for in the same two places,
+    also under the names their pages give them, and checked by their shape, as we know no checksum of theirs.
 
     The cache is the folder the environment variable ORACLE_OPT_CACHE names, by default `oracle_opt` in XDG_CACHE_HOME
     or ~/.cache.
@@ -35,9 +39,9 @@ def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
     Parameters
     ----------
     name : str or path-like
-        One of `names()`, or the path of a CSV or LIBSVM file (`.csv`, `.svm`, `.libsvm`, `.txt`, each also with `.gz`
-        behind). A CSV file has a header line; its label is the one column called label, class, target or y, else the
-        last. There are exactly two labels: the smaller becomes -1, the larger 1.
+        One of `names()`, or the path of a CSV or LIBSVM file (`.csv`, `.svm`, `.libsvm`, `.txt`, each also with `.gz`,
+        `.bz2` or `.xz` behind). A CSV file has a header line; its label is the one column called label, class, target
+        or y, else the last. There are exactly two labels: the smaller becomes -1, the larger 1.
     download : bool
         Whether OpenML may be asked; default True.
 
@@ -74,12 +78,15 @@ def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
 
 @dataclass(frozen=True)
 class Availability:
-    """Where a known set would come from: name, size, place, and whether it is there without a download."""
+    """Where a known set would come from: name, size, place, and whether it is there without a download.
+
+    The number of points labeled 1 is None where we do not know it.
+    """
 
     name: str
     n: int
     d: int
-    n_positive: int
+    n_positive: int | None
     description: str
     place: str
     here: bool
@@ -101,11 +108,23 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "oracle_opt"
 
 
+def folders() -> list[Path]:
+    """Return the folders where files of known sets are looked for, best first; they need not exist."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    return [*([Path(folder).expanduser()] if folder else []), cache_folder()]
+
+
+def what_to_do(wanted: str) -> str:
+    """Say into which folder a file has to be put, and which folders were looked into; the file comes first."""
+    first, *more = wanted.split("\n")
+    unset = "" if os.environ.get(FOLDER_VARIABLE) else ", which is not set"
+    lines = [f"put {first} into the folder that {FOLDER_VARIABLE} names{unset}", *more]
+    return "\n".join([*lines, *(f"  looked in: {folder}" for folder in folders())])
+
+
 def _candidates(entry: CatalogEntry) -> list[Path]:
     """Where the file of a set may be, best first."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    folders = [Path(folder).expanduser()] if folder else []
-    return [place / str(entry.file) for place in (*folders, cache_folder())]
+    return candidates(entry, folders()) if entry.stems else [folder / str(entry.file) for folder in folders()]
 
 
 def _fetched_file(name: str) -> Path:
@@ -122,6 +141,8 @@ def _place(name: str, entry: CatalogEntry) -> tuple[str, bool]:
 
 
 def _load_known(name: str, entry: CatalogEntry, download: bool) -> Dataset:
+    if entry.stems:
+        return _from_user_file(name, entry)
     if entry.file is None:
         return _from_sklearn(name, entry)
     for path in _candidates(entry):
@@ -143,6 +164,14 @@ def _load_known(name: str, entry: CatalogEntry, download: bool) -> Dataset:
             return dataset
         raise DataUnavailable(_nowhere(name, entry, "OpenML: not asked, as `download` is False"))
     raise DataUnavailable(_nowhere(name, entry, "OpenML: it has no copy known to hold the same points"))
+
+
+def _from_user_file(name: str, entry: CatalogEntry) -> Dataset:
+    for path in _candidates(entry):
+        if path.is_file():
+            return read_user_file(path, name, entry)
+    wanted = f"{entry.file} of {entry.origin}\n  names looked for: {names_in_words(entry)}"
+    raise DataUnavailable(f"the data set {name!r} is not here: {what_to_do(wanted)}")
 
 
 def _nowhere(name: str, entry: CatalogEntry, openml: str) -> str:

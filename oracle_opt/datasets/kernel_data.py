@@ -1,0 +1,179 @@
+"""Precomputed kernels with class labels, by name or from a file."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.datasets.kernel_files import FLOWER_FILES, Arrays, read_flowers, read_npz
+from oracle_opt.datasets.load import folders, what_to_do
+from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData
+
+_OWN = (
+    "{}.npz, which you make: arrays K and y of the images of http://www.vision.caltech.edu/Image_Datasets/Caltech101/,"
+)
+FILES = {  # name: file, and what to say of it where it is missing
+    "caltech5": ("caltech5.npz", _OWN.format("caltech5")),
+    "caltech101": ("caltech101.npz", _OWN.format("caltech101")),
+    "oxford_flowers": (
+        "oxford_flowers.npz",
+        f"{' and '.join(FLOWER_FILES)}, of https://www.robots.ox.ac.uk/~vgg/data/flowers/17/, or oxford_flowers.npz",
+    ),
+    "yale": ("yale_kernels.npz", "yale_kernels.npz with arrays K, 5 kernels of 165 faces, and y, their 15 persons,"),
+}
+WIDTHS = tuple(2.0**e for e in range(-4, 5))
+SYMMETRY = 1e-6  # relative; halves that differ by less are averaged
+
+
+@dataclass(frozen=True, eq=False)
+class KernelData:
+    """Kernel matrices of one set of points, in groups, with the classes of the points.
+
+    Attributes
+    ----------
+    name : str
+        Its name, or its file's name without folder and ending.
+    kernels : ndarray of shape (p, n, n)
+        Symmetric and finite, float64, neither scaled nor centered.
+    groups : tuple of tuples of int
+        The numbers of the kernels of each group, each of 0 .. p - 1 once: what `MixedNormOracle` takes.
+    y : ndarray of shape (n,)
+        Classes, numbers or words, at least two of them.
+    source : str
+        Where this copy was read.
+    """
+
+    name: str
+    kernels: NDArray[np.float64]
+    groups: tuple[tuple[int, ...], ...]
+    y: NDArray[np.generic]
+    source: str
+
+    @property
+    def classes(self) -> tuple[object, ...]:
+        """The classes, in sorted order."""
+        return tuple(np.unique(self.y).tolist())
+
+    def __repr__(self) -> str:
+        p, n, _ = self.kernels.shape
+        return (
+            f"KernelData({self.name!r}, n={n}, kernels={p}, groups={len(self.groups)}, classes={len(self.classes)}, "
+            f"source={self.source!r})"
+        )
+
+
+def load_kernels(name: str | os.PathLike[str]) -> KernelData:
+    """Load precomputed kernels with class labels.
+
+    A known name is looked for in the folder that the environment variable ORACLE_OPT_DATA names, then in the cache (see
+    `load`); nothing is downloaded.
+
+    Parameters
+    ----------
+    name : str or path-like
+        ``"caltech5"``, ``"caltech101"``, ``"oxford_flowers"`` or ``"yale"``, or the path of an `.npz` file. It holds
+
+        - `y` of shape (n,), the classes, and
+        - `K` of shape (p, n, n), or (groups, p, n, n) for groups of p kernels each; with the former an array `groups`
+          of shape (p,) may hold the number of each kernel's group, otherwise all are one group; or
+        - `D` of shape (groups, n, n), a distance matrix for each group. Of each, nine Gaussian kernels ``exp(-D / w)``
+          are made, w from 1/16 to 16 times the mean of D in powers of two. Nath et al. (2009) make nine of each
+          distance, too; their widths are not printed, these are ours.
+
+        The flowers are also taken from the two `.mat` files of distances that the page of the images distributes.
+
+    Returns
+    -------
+    KernelData
+        Kernels, groups and classes.
+
+    Raises
+    ------
+    InvalidArgument
+        The name is not known; the message has the nearest ones.
+    InvalidData
+        A file cannot be read, or does not hold kernels: a wrong shape, not symmetric, not finite.
+    DataUnavailable
+        The set is nowhere to be had; the message says which files were looked for, and where.
+    """
+    text = os.fspath(name)
+    if text in FILES:
+        return _known(text)
+    path = Path(text)
+    if path.is_file() or path.name != text or text.lower().endswith(".npz"):
+        return _made(path.stem, read_npz(path), str(path))
+    near = difflib.get_close_matches(text, FILES, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(FILES)}."
+    raise InvalidArgument(f"there are no kernels {text!r}: {hint} A file is given by its path, such as ./{text}.npz")
+
+
+def _known(name: str) -> KernelData:
+    file, wanted = FILES[name]
+    for folder in folders():
+        path = folder / file
+        if path.is_file():
+            return _made(name, read_npz(path), str(path))
+        parts = [folder / file for file in FLOWER_FILES]
+        if name == "oxford_flowers" and any(part.is_file() for part in parts):
+            return _made(name, read_flowers(parts), str(folder))
+    raise DataUnavailable(f"the kernels {name!r} are not here: {what_to_do(wanted)}")
+
+
+def _made(name: str, arrays: Arrays, source: str) -> KernelData:
+    """Check arrays of a file and put them into the one form."""
+    matrices, given, is_distance, y = arrays
+    what = "D" if is_distance else "K"
+    if (
+        matrices.ndim not in ((3,) if is_distance else (3, 4))
+        or matrices.shape[-1] != matrices.shape[-2]
+        or not matrices.size
+    ):
+        shapes = "(groups, n, n)" if is_distance else "(p, n, n) or (groups, p, n, n)"
+        raise InvalidData(f"{source}: {what} must have shape {shapes}, got {matrices.shape}")
+    n = matrices.shape[-1]
+    if y.shape != (n,):
+        raise InvalidData(f"{source}: y must hold a class for each of the {n} points of {what}, got shape {y.shape}")
+    if len(np.unique(y)) < 2:
+        raise InvalidData(f"{source}: y must hold at least two classes, got {np.unique(y).tolist()}")
+    kernels = np.ascontiguousarray(matrices, dtype=float).reshape(-1, n, n)
+    for k, matrix in enumerate(kernels):
+        if not np.isfinite(matrix).all():
+            raise InvalidData(f"{source}: matrix {k} of {what}, counted from 0, is not finite")
+        asymmetry = np.abs(matrix - matrix.T).max()
+        if asymmetry > SYMMETRY * np.abs(matrix).max():
+            raise InvalidData(f"{source}: matrix {k} of {what}, counted from 0, is not symmetric")
+        if asymmetry > 0:
+            kernels[k] = (matrix + matrix.T) / 2
+        if is_distance and (matrix.min() < 0 or matrix.mean() == 0):
+            raise InvalidData(
+                f"{source}: matrix {k} of D, counted from 0, holds no distances: {matrix.min():g} is the least"
+            )
+    if is_distance:
+        kernels = np.concatenate([_gaussians(matrix) for matrix in kernels])
+    return KernelData(name, kernels, _grouped(len(kernels), matrices, given, is_distance, source), y, source)
+
+
+def _gaussians(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    kernels: NDArray[np.float64] = np.exp(-distances / (np.array(WIDTHS)[:, None, None] * distances.mean()))
+    return kernels
+
+
+def _grouped(
+    p: int, matrices: NDArray[np.generic], given: NDArray[np.generic] | None, is_distance: bool, source: str
+) -> tuple[tuple[int, ...], ...]:
+    if given is not None:
+        if given.shape != (p,) or is_distance or matrices.ndim == 4:
+            raise InvalidData(
+                f"{source}: groups must have shape ({p},), for K of shape (p, n, n) alone; got shape {given.shape} for "
+                f"{'D' if is_distance else 'K'} of shape {matrices.shape}"
+            )
+        return tuple(tuple(np.flatnonzero(given == number).tolist()) for number in np.unique(given))
+    if matrices.ndim == 3 and not is_distance:
+        return (tuple(range(p)),)
+    size = p // len(matrices)
+    return tuple(tuple(range(start, start + size)) for start in range(0, p, size))
