@@ -8,7 +8,7 @@ import numpy as np
 
 from oracle_opt import Domain, ObjectiveCut, SequentialGenerator, SimplexBlocks
 from oracle_opt.arguments import real
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 
 
 class ReducedGradient(SequentialGenerator):
@@ -24,17 +24,29 @@ class ReducedGradient(SequentialGenerator):
     line_tolerance : float
         The line search stops when its bracket is shorter than this fraction of the step, default 1e-2.
 
+    Attributes
+    ----------
+    iterations : int
+        Directions followed since the run began: the iterations of Algorithm 1. Each takes many calls.
+
     Notes
     -----
     Algorithm 1 of the paper updates the direction at the boundary without the sign rule, so that a weight already
     zero can be pushed below zero (its line 9). Here the longest step keeps all weights nonnegative, the direction of
     a weight that arrived at zero is set to zero and that of mu is restored from the sum, and the line search runs
-    inside. Values are compared up to the errors the oracle states. A step that neither gains nor empties a weight ends
-    the run: the method has nothing left to ask, which happens where the function has a kink.
+    inside. Values are compared up to the errors the oracle states.
+
+    The paper takes the function to be differentiable. Where few kernels have a weight and their sum is singular, the
+    machine has several solutions and the function a kink, at which it may fall along no direction that one subgradient
+    gives; the paper's method ends there. This one takes the subgradient at the nearest point that the line search
+    asked, and follows the direction of the shortest convex combination of it and the last one; so again until the
+    function falls (null steps, Wolfe 1975). The run ends when a combination promises no more than the errors of the
+    values.
 
     References
     ----------
-    Rakotomamonjy, Bach, Canu & Grandvalet (2008), "SimpleMKL", Algorithm 1 and (12).
+    Rakotomamonjy, Bach, Canu & Grandvalet (2008), "SimpleMKL", Algorithm 1 and (12); Wolfe (1975), "A method of
+    conjugate subgradients for minimizing nondifferentiable functions".
     """
 
     def __init__(self, line_tolerance: float = 1e-2) -> None:
@@ -45,59 +57,80 @@ class ReducedGradient(SequentialGenerator):
         blocks = domain.simplices()
         return "it needs a domain that is one simplex" if blocks is None or len(blocks.sizes) > 1 else None
 
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Begin a run."""
+        self.iterations = 0
+        super().reset(domain, point)
+
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector, ObjectiveCut, None]:
         """Run Algorithm 1."""
         blocks = domain.simplices()
         assert blocks is not None  # `refusal` refuses all other domains
-        cut = yield point
-        self.center = cut
+        self.center = cut = yield point
+        slopes = blocks.slopes(cut.subgradient)
         while True:
             start, lead = cut, int(np.argmax(blocks.weights(cut.point)))
-            direction = _reduced_direction(cut, lead, blocks)
+            direction = _reduced_direction(cut, slopes, lead)
             if not direction.any():
                 return
-            # Follow the direction to the boundary while the function falls.
-            longest = 0.0
-            while direction.any():
-                weights = blocks.weights(cut.point)
-                longest, arriving = _to_boundary(weights, direction)
-                edge = weights + longest * direction
-                edge[arriving] = 0.0
-                trial = yield _scaled(edge, cut, blocks)
-                if trial.value >= cut.value + trial.error + cut.error and trial.value > cut.value:
-                    break
-                self.center = cut = trial
-                longest = 0.0
-                if arriving[lead]:  # nothing is left to take up the rest: a new lead is needed
-                    break
-                direction = np.where(arriving, 0.0, direction)
-                direction[lead] = 0.0
-                direction[lead] = -direction.sum()
-            if longest > 0:
-                cut = yield from self._golden_section(cut, direction, longest, blocks)
+            self.iterations += 1
+            # what the slopes promise to a step that moves all weight
+            farthest = 2.0 * blocks.weights(cut.point).sum() / np.abs(direction).sum()
+            promised = -float(slopes @ direction) * farthest
+            cut, nearest = yield from self._descend(cut, direction, lead, blocks)
             emptied = (cut.point > 0).sum() < (start.point > 0).sum()
-            if cut is start or not (cut.value < start.value or emptied):
+            if cut is not start and (cut.value < start.value or emptied):
+                slopes = blocks.slopes(cut.subgradient)
+            elif nearest is None or promised <= start.error + nearest.error + EPS * abs(start.value):
                 return
+            else:
+                cut = start
+                shorter = _shortest(cut, slopes, blocks.slopes(nearest.subgradient), lead)
+                if shorter is None:
+                    return
+                slopes = shorter
+
+    def _descend(
+        self, cut: ObjectiveCut, direction: Vector, lead: int, blocks: SimplexBlocks
+    ) -> Generator[Vector, ObjectiveCut, tuple[ObjectiveCut, ObjectiveCut | None]]:
+        """Follow the direction to the boundary while the function falls, then search; return as `_golden_section`."""
+        while direction.any():
+            weights = blocks.weights(cut.point)
+            longest, arriving = _to_boundary(weights, direction)
+            edge = weights + longest * direction
+            edge[arriving] = 0.0
+            trial = yield _scaled(edge, cut, blocks)
+            if trial.value >= cut.value + trial.error + cut.error and trial.value > cut.value:
+                return (yield from self._golden_section(cut, direction, longest, blocks))
+            self.center = cut = trial
+            if arriving[lead]:  # nothing is left to take up the rest: a new lead is needed
+                break
+            direction = np.where(arriving, 0.0, direction)
+            direction[lead] = 0.0
+            direction[lead] = -direction.sum()
+        return cut, None
 
     def _golden_section(
         self, cut: ObjectiveCut, direction: Vector, longest: float, blocks: SimplexBlocks
-    ) -> Generator[Vector, ObjectiveCut, ObjectiveCut]:
-        """Return the best cut found on ``weights + [0, longest] * direction``, from those of the cut's point."""
+    ) -> Generator[Vector, ObjectiveCut, tuple[ObjectiveCut, ObjectiveCut]]:
+        """Return the best cut on ``weights + [0, longest] * direction``, and the one asked nearest to its start."""
         ratio = 0.5 * (np.sqrt(5.0) - 1.0)
         low, high = 0.0, longest
         best, weights = cut, blocks.weights(cut.point)
         inner, outer = high - ratio * (high - low), low + ratio * (high - low)
-        at_inner = yield _scaled(weights + inner * direction, cut, blocks)
+        nearest = at_inner = yield _scaled(weights + inner * direction, cut, blocks)
         at_outer = yield _scaled(weights + outer * direction, cut, blocks)
         while True:
             for trial in (at_inner, at_outer):
                 if trial.value < best.value:
                     self.center = best = trial
+            if low == 0.0:
+                nearest = at_inner
             if high - low <= self.line_tolerance * longest and best is not cut:
-                return best
+                return best, nearest
             noise = at_inner.error + at_outer.error
             if high - low <= 1e-12 * longest or abs(at_inner.value - at_outer.value) <= noise:
-                return best
+                return best, nearest
             if at_inner.value <= at_outer.value:
                 high, outer, at_outer = outer, inner, at_inner
                 inner = high - ratio * (high - low)
@@ -117,14 +150,35 @@ def _scaled(weights: Vector, cut: ObjectiveCut, blocks: SimplexBlocks) -> Vector
     return blocks.point(weights * (blocks.weights(cut.point).sum() / weights.sum()))
 
 
-def _reduced_direction(cut: ObjectiveCut, lead: int, blocks: SimplexBlocks) -> Vector:
+def _reduced_direction(cut: ObjectiveCut, slopes: Vector, lead: int) -> Vector:
     """(12): minus the reduced gradient, zero where a zero weight would become negative; adds up to zero."""
-    slopes = blocks.slopes(cut.subgradient)
     reduced = slopes - slopes[lead]
     direction = np.where((cut.point <= 0) & (reduced > 0), 0.0, -reduced)
     direction[lead] = 0.0
     direction[lead] = -direction.sum()
     return direction
+
+
+def _shortest(cut: ObjectiveCut, slopes: Vector, others: Vector, lead: int) -> Vector | None:
+    """The combination of two slopes of the shortest direction, the lead's entry apart; `None` if it is the first.
+
+    The square of that length is convex in the share of the second; its derivative is brought to zero by bisection.
+    """
+    first, second = slopes - slopes[lead], others - others[lead]
+    zero = cut.point <= 0
+
+    def derivative(share: float) -> float:
+        reduced = first + share * (second - first)
+        return float(np.where(zero, np.minimum(reduced, 0.0), reduced) @ (second - first))
+
+    low, high = 0.0, 1.0
+    if derivative(low) >= 0:
+        return None
+    while high - low > 1e-15:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if derivative(middle) < 0 else (low, middle)
+    combined: Vector = (1.0 - high) * slopes + high * others
+    return combined
 
 
 def _to_boundary(weights: Vector, direction: Vector) -> tuple[float, Vector]:
