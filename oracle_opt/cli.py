@@ -175,7 +175,13 @@ def report(
 
 @main.command()
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as accpm-table1; a wrong one lists them all.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Such as accpm-table1.", show_default=False)
+    ] = None,
+    listing: Annotated[
+        bool,
+        typer.Option("--list", help="List every table, figure and algorithm of the papers with its NAME, or why not."),
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="A small part of one set, seconds, to see that it runs.")
     ] = False,
@@ -195,9 +201,16 @@ def reproduce(
     console = _console()
     try:
         with _refusals():
+            from oracle_opt.errors import InvalidArgument
             from oracle_opt.study.reproduce import Options, table_of_figures
             from oracle_opt.study.reproduce import reproduce as run_experiment
+            from oracle_opt.study.reproduce.coverage import coverage_table
 
+            if listing:
+                _console(220).print(coverage_table(), highlight=False)
+                return
+            if name is None:
+                raise InvalidArgument("name an experiment, such as accpm-table1; --list shows all of them")
             report = run_experiment(name, Options(out, quick, splits, seed, jobs, _say, True))
     except KeyboardInterrupt:
         _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")

@@ -2,7 +2,8 @@
 
 FOLDER is that of `oracle-opt reproduce NAME --out FOLDER`. In docs/reproduction/*.md a section is called as its
 experiment, and what stands between its two comment lines is the text of FOLDER/NAME/table.md, with the figure of those
-that repeat one. Sections of experiments that were not run there stay as they are.
+that repeat one. Sections of experiments that were not run there stay as they are. docs/reproduction.md gets the table
+of what runs, from oracle_opt/study/reproduce/coverage.csv; without FOLDER nothing else is written.
 """
 
 import re
@@ -10,7 +11,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from oracle_opt.study.reproduce.coverage import coverage_markdown
+
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "reproduction"
+COVERAGE, COVERAGE_END = "<!-- coverage: written by tools/reproduction_pages.py -->", "<!-- end of coverage -->"
 FIRST, LAST = "<!-- figures: written by tools/reproduction_pages.py -->", "<!-- end of figures -->"
 SECTION = re.compile(rf"^### (?P<name>\S+)\n\n{re.escape(FIRST)}\n(?P<figures>.*?){re.escape(LAST)}\n", re.M | re.S)
 
@@ -28,10 +32,33 @@ def with_figures(page: str, tables: dict[str, str]) -> str:
     return SECTION.sub(section, page)
 
 
+def with_coverage(page: str, places: dict[str, str]) -> str:
+    """Put the table of what runs into the first page; `places` are the pages of the experiments, by name."""
+
+    def link(name: str) -> str:
+        return f"[{name}](reproduction/{places[name]}.md#{name})" if name in places else name
+
+    head, first, rest = page.partition(COVERAGE)
+    _, last, tail = rest.partition(COVERAGE_END)
+    if not last:
+        raise SystemExit(f"there are no two lines {COVERAGE} and {COVERAGE_END}")
+    return f"{head}{first}\n\n{coverage_markdown(link)}\n{last}{tail}"
+
+
+def pages_of_experiments() -> dict[str, str]:
+    """Name of the page that has the section of an experiment."""
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    return {section["name"]: stem for stem, text in pages.items() for section in SECTION.finditer(text)}
+
+
 def main() -> None:
     """Rewrite the pages, and copy the figures."""
-    if len(sys.argv) != 2:
+    if len(sys.argv) > 2:
         raise SystemExit(__doc__)
+    overview = PAGES.with_suffix(".md")
+    overview.write_text(with_coverage(overview.read_text(encoding="utf-8"), pages_of_experiments()), encoding="utf-8")
+    if len(sys.argv) == 1:
+        return
     folder = Path(sys.argv[1])
     tables = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/table.md")}
     for page in sorted(PAGES.glob("*.md")):
