@@ -144,8 +144,9 @@ def main():
     print(
         "\nCalls until the best value is within 1e-6 max(1, |f*|) of the optimum / until the proven gap is that small "
         f'(mean milliseconds between two calls). "-": more than {MAX_CALLS} calls ({MAX_CALLS_ELLIPSOID} for the '
-        f"ellipsoid) or {MAX_SECONDS:.0f} s. ellalgo and OBOE prove nothing; OBOE 1.0 was measured once, on the same "
-        "data (commit bbfdb97, Proximal 1), all others in this run."
+        f"ellipsoid) or {MAX_SECONDS:.0f} s. ellalgo proves nothing, so it has the first count only. OBOE "
+        "computes a lower bound, too, but of it the first count alone was taken, once, on the same data (OBOE 1.0, "
+        "commit bbfdb97, Proximal 1); all others are of this run."
     )
 
 
