@@ -26,7 +26,7 @@ from oracle_opt.study.reproduce.stopping_rules import REACHED, UntilPlateau, Unt
 
 NAMES = (
     *("accpm-table1", "accpm-table2", "accpm-table3", "accpm-figure1", "accpm-figure2"),
-    *("spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9", "spg-figure-scale"),
+    *("spg-table1", "spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9", "spg-figure-scale"),
     *("smo-table1", "smo-figure1", "mixnorm-figure2", "qnpkl-table1", "qnpkl-table2"),
 )
 

@@ -11,8 +11,10 @@ from typer.testing import CliRunner
 
 from oracle_opt import Query
 from oracle_opt.cli import main
+from oracle_opt.datasets import Dataset
 from oracle_opt.oracles import GMKLOracle, LpRegularizer, ProductBank
-from oracle_opt.study.reproduce import EXPERIMENTS, coverage
+from oracle_opt.study.reproduce import EXPERIMENTS, Options, coverage, paper_spg_sets
+from oracle_opt.study.reproduce.common import Sets
 from oracle_opt.study.reproduce.coverage import PAPERS, STATUSES
 from oracle_opt.study.reproduce.paper import all_figures
 
@@ -143,3 +145,25 @@ def test_the_objective_of_a_product_is_not_convex():
     assert above_chord.max() > 1e-3 * values.max()
     assert not oracle.convex
     assert all(cut.lower_bound == -np.inf for cut in cuts)
+
+
+def test_statistics_of_the_sets_are_those_of_the_files(monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    found = [
+        (label, Dataset(label, rng.normal(size=shape), np.ones(shape[0]), (), "", ""))
+        for label, shape in {"Sonar": (208, 60), "Wpbc": (194, 34), "Liver": (100, 6), "Letter": (20000, 16)}.items()
+    ]
+    found[1][1].X[:, 7] = 2.0
+    monkeypatch.setattr(paper_spg_sets, "sets_of", lambda names, options: Sets(found, ["a note"], ("Leukemia",)))
+    outcome = paper_spg_sets.table1(Options(tmp_path))
+    ours = {(row.set, row.quantity): row.ours for row in outcome.rows}
+    assert [ours["Wpbc", what] for what in ("points", "features", "kernels, sum", "kernels, product")] == [
+        *(194, 34, 442, 33),
+    ]
+    assert ours["Sonar", "kernels, sum"] == 793
+    assert {what for name, what in ours if name == "Letter"} == {"points", "features"}
+    assert outcome.findings == (
+        "Of 4 sets at hand 2 have the numbers that the paper prints.",
+        "Other numbers have Wpbc, Liver.",
+    )
+    assert outcome.absent == ("Leukemia",)

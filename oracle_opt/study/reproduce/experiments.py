@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from oracle_opt.study.reproduce import paper_accpm, paper_mixnorm, paper_qnpkl, paper_scale, paper_smo, paper_spg
+from oracle_opt.study.reproduce import (
+    paper_accpm,
+    paper_mixnorm,
+    paper_qnpkl,
+    paper_scale,
+    paper_smo,
+    paper_spg,
+    paper_spg_sets,
+)
 from oracle_opt.study.reproduce.experiment import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     **paper_accpm.EXPERIMENTS,
+    **paper_spg_sets.EXPERIMENTS,
     **paper_spg.EXPERIMENTS,
     **paper_scale.EXPERIMENTS,
     **paper_smo.EXPERIMENTS,
