@@ -17,7 +17,8 @@ class ProjectedGradient(SequentialGenerator):
 
     Every trial is a point of the projection arc ``z(s) = project(z - s * g)``, taken if
     ``f(z(s)) <= f(z) + sufficient_decrease * g @ (z(s) - z)``, (5). The first step moves as far as the first cut's
-    minimizer over the domain lies, or by 1 on an unbounded domain; later ones start at twice the last.
+    minimizer over the domain lies, or by 1 on an unbounded domain; later ones start at twice the last, unless all searches
+    are to begin with the same length.
 
     Parameters
     ----------
@@ -26,6 +27,10 @@ class ProjectedGradient(SequentialGenerator):
     accuracy : float, optional
         Relative error asked of the oracle at every call; the paper needs 1e-6 from the start. Default: the oracle's
         own best.
+
+    first_length : float, optional
+        Length that every search begins with, as a multiple of the gradient: each search then starts anew, as that of
+        the program that the paper's authors published does, from 1. Default: twice the length of the last step.
 
     Notes
     -----
@@ -38,9 +43,12 @@ class ProjectedGradient(SequentialGenerator):
     gradient projection method", for the arc.
     """
 
-    def __init__(self, sufficient_decrease: float = 1e-4, accuracy: float | None = None) -> None:
+    def __init__(
+        self, sufficient_decrease: float = 1e-4, accuracy: float | None = None, first_length: float | None = None
+    ) -> None:
         self.sufficient_decrease = real("sufficient_decrease", sufficient_decrease, above=0.0, below=1.0)
         self.accuracy = None if accuracy is None else real("accuracy", accuracy, above=0.0)
+        self.first_length = None if first_length is None else real("first_length", first_length, above=0.0)
 
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query, ObjectiveCut, None]:
         """Descend."""
@@ -48,15 +56,20 @@ class ProjectedGradient(SequentialGenerator):
         norm = float(np.linalg.norm(cut.subgradient))
         if norm == 0:
             return
-        length = first_step(domain, cut) / norm
+        length = first_step(domain, cut) / norm if self.first_length is None else self.first_length
+        refused = cut.point
         while True:
             candidate = domain.project(cut.point - length * cut.subgradient)
             moved = candidate - cut.point
             if not moved.any():
                 return
+            if (candidate == refused).all():  # half the length is projected to the same point
+                length *= 0.5
+                continue
             trial = yield Query(candidate, self.accuracy)
             if trial.value <= cut.value + self.sufficient_decrease * float(cut.subgradient @ moved):
                 self.center = cut = trial
-                length *= 2.0
+                length = 2.0 * length if self.first_length is None else self.first_length
             else:
+                refused = candidate
                 length *= 0.5

@@ -10,6 +10,8 @@ from oracle_opt import Domain, ObjectiveCut, Query, SequentialGenerator
 from oracle_opt.arguments import flag, real
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import relative_gap
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.words import shown
 
 FINEST = 1e-12  # the least relative error that an oracle is asked for
 DROWNED = 10  # after so many steps in a row that only the stated errors let pass the method gives up
@@ -25,7 +27,7 @@ class SPG(SequentialGenerator):
     ----------
     max_length : float
         Largest step length, in units of the length that moves as far as the cut's minimizer over the domain lies, or,
-        on an unbounded domain, as the point is long. The paper clips to [1e-30, 10] in its own units.
+        on an unbounded domain, as the point is long. Not used with `length_limits`.
     sufficient_decrease : float
         gamma of the line search, (10).
     spectral : bool
@@ -37,9 +39,16 @@ class SPG(SequentialGenerator):
     entropic : bool, optional
         Measure lengths and project in the domain's entropic metric at the current point; default is to do so where
         the domain has one. The paper's method is ``entropic=False``.
+    length_limits : (float, float), optional
+        Clip (6) to these limits as it stands, in units of point over gradient; where the curvature is not positive the
+        length is the upper one. Those of the paper are ``(1e-30, 10.0)``. Default: `max_length`, in its units.
 
     Notes
     -----
+    *The paper's method* is ``SPG(tune_accuracy=True, entropic=False, length_limits=(1e-30, 10.0))``. Two lengths are
+    not printed: with `length_limits` the first is ``1 / max(abs(g))``, and without the spectral length each is 1,
+    where a search begins with (5).
+
     *eta* of (11), (12) starts at 0.85 and moves by 0.025 within [0.1, 1]: up where the accepted step gained at least
     half of what the slope foretold, down where it gained less than a tenth.
 
@@ -71,6 +80,7 @@ class SPG(SequentialGenerator):
         nonmonotone: bool = True,
         tune_accuracy: bool = False,
         entropic: bool | None = None,
+        length_limits: tuple[float, float] | None = None,
     ) -> None:
         self.max_length = real("max_length", max_length, above=0.0, infinite=True)
         self.sufficient_decrease = real("sufficient_decrease", sufficient_decrease, above=0.0, below=1.0)
@@ -78,6 +88,7 @@ class SPG(SequentialGenerator):
         self.nonmonotone = flag("nonmonotone", nonmonotone)
         self.tune_accuracy = flag("tune_accuracy", tune_accuracy)
         self.entropic = None if entropic is None else flag("entropic", entropic)
+        self.length_limits = None if length_limits is None else _limits(length_limits)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without entropy where it is asked for."""
@@ -93,7 +104,7 @@ class SPG(SequentialGenerator):
         lower, drowned = -np.inf, 0
         reference, total, eta = cut.value, 1.0, 0.85 if self.nonmonotone else 0.0
         metric = None if self.entropic is False else _metric(domain, cut.point)
-        length = _unit(domain, cut, metric)
+        length = self._first_length(domain, cut, metric)
         while True:
             direction = _project(domain, cut, length, metric) - cut.point  # (8)
             slope = float(cut.subgradient @ direction)
@@ -121,14 +132,29 @@ class SPG(SequentialGenerator):
                 eta = float(np.clip(eta + 0.025 * (int(gained >= 0.5) - int(gained < 0.1)), 0.1, 1.0))
             total, weight = eta * total + 1.0, eta * total  # (11)
             reference = (weight * reference + trial.value) / total  # (12)
-            longest = self.max_length * _unit(domain, trial, metric)
-            if self.spectral:
-                length = _spectral_length(cut, trial, metric, longest)
-            else:
-                length = min(2.0 * step * length, longest)
+            length = self._next_length(domain, cut, trial, metric, step * length)
             self.center = cut = trial
             if metric is not None:
                 metric = domain.entropic_metric(cut.point)
+
+    def _first_length(self, domain: Domain, cut: ObjectiveCut, metric: Vector | None) -> float:
+        """The length of the first step, which no spectral step precedes."""
+        if self.length_limits is None:
+            return _unit(domain, cut, metric)
+        steepest = float(np.abs(cut.subgradient).max())
+        length = 1.0 / steepest if self.spectral and steepest > 0 else 1.0
+        return float(np.clip(length, *self.length_limits))
+
+    def _next_length(
+        self, domain: Domain, old: ObjectiveCut, new: ObjectiveCut, metric: Vector | None, taken: float
+    ) -> float:
+        """(6) within the limits; without the spectral length, where the next search begins."""
+        if self.length_limits is None:
+            longest = self.max_length * _unit(domain, new, metric)
+            return _spectral_length(old, new, metric, 1e-30, longest) if self.spectral else min(2.0 * taken, longest)
+        if self.spectral:
+            return _spectral_length(old, new, metric, *self.length_limits)
+        return float(np.clip(1.0, *self.length_limits))
 
     def _search(
         self, cut: ObjectiveCut, direction: Vector, slope: float, reference: float, accuracy: float | None
@@ -169,12 +195,26 @@ def _unit(domain: Domain, cut: ObjectiveCut, metric: Vector | None) -> float:
     return (size if size > 0 else 1.0) / norm if norm > 0 else 1.0
 
 
-def _spectral_length(old: ObjectiveCut, new: ObjectiveCut, metric: Vector | None, longest: float) -> float:
+def _limits(length_limits: tuple[float, float]) -> tuple[float, float]:
+    """Two lengths, the first not longer than the second."""
+    try:
+        first, second = length_limits
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"`length_limits` must be two lengths such as (1e-30, 10.0), got {shown(length_limits)}"
+        ) from None
+    shortest = real("length_limits[0]", first, above=0.0)
+    return shortest, real("length_limits[1]", second, least=shortest, infinite=True)
+
+
+def _spectral_length(
+    old: ObjectiveCut, new: ObjectiveCut, metric: Vector | None, shortest: float, longest: float
+) -> float:
     """Barzilai and Borwein's ``|dz|^2 / (dz @ dg)``, (6); the longest where the curvature is not positive."""
     moved, turned = new.point - old.point, new.subgradient - old.subgradient
     curvature = float(moved @ turned)
     squared = float(moved @ moved) if metric is None else float(moved @ (metric * moved))
-    return float(np.clip(squared / curvature, 1e-30, longest)) if curvature > 0 else longest
+    return float(np.clip(squared / curvature, shortest, longest)) if curvature > 0 else longest
 
 
 def _tuned(accuracy: float, gap: float, domain: Domain, cut: ObjectiveCut) -> float:
