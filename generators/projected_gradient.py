@@ -17,8 +17,7 @@ class ProjectedGradient(SequentialGenerator):
 
     Every trial is a point of the projection arc ``z(s) = project(z - s * g)``, taken if
     ``f(z(s)) <= f(z) + sufficient_decrease * g @ (z(s) - z)``, (5). The first step moves as far as the first cut's
-    minimizer over the domain lies, or by 1 on an unbounded domain; later ones start at twice the last, unless all searches
-    are to begin with the same length.
+    minimizer over the domain lies, or by 1 on an unbounded domain; later ones start at twice the last, or all alike.
 
     Parameters
     ----------

@@ -113,6 +113,74 @@ def test_spectral_lengths_save_calls() -> None:
     assert calls[0] < calls[1]
 
 
+def saddle(z):
+    """Curved upwards along the first variable and downwards along the second."""
+    x, y = z
+    return 2 * x * x - 0.5 * y * y + y, np.array([4 * x, 1 - y])
+
+
+@pytest.mark.parametrize("limits", [(1e-30, 10.0), (0.1, 0.2), (0.4, 0.4)])
+@pytest.mark.parametrize("spectral", [True, False])
+@pytest.mark.parametrize("function", ["quadratic", "saddle"])
+def test_lengths_are_those_of_the_paper_clipped(limits, spectral, function) -> None:
+    """(6) and (8) by hand: each question is a share 1, 1/2, 1/4, ... of the step that the clipped length gives."""
+    oracle = Asked(bounded=False)
+    start = np.array([0.5, 1.9, 0.2, 1.0])
+    if function == "saddle":
+        oracle, start = FunctionOracle(saddle, NonnegativeOrthant(2, np.inf), convex=False), np.array([1.0, 1.5])
+    generator = SPG(spectral=spectral, entropic=False, length_limits=limits)
+    history = minimize(oracle, generator, start, max_calls=12, keep_cuts=True).history
+    center, share = history.cuts[0], 1.0
+    length = 1 / np.abs(center.subgradient).max() if spectral else 1.0
+    curvatures = []
+    for new, step in zip(history.cuts[1:], history.step[1:], strict=True):
+        full = np.maximum(center.point - np.clip(length, *limits) * center.subgradient, 0) - center.point
+        moved, turned = new.point - center.point, new.subgradient - center.subgradient
+        np.testing.assert_allclose(moved, share * full, rtol=1e-9, atol=1e-12)
+        share /= 2
+        if step == Step.SERIOUS.value:
+            curvatures.append(moved @ turned)
+            length = (moved @ moved / curvatures[-1] if curvatures[-1] > 0 else limits[1]) if spectral else 1.0
+            center, share = new, 1.0
+    assert len(curvatures) >= 2
+    assert function == "quadratic" or not spectral or min(curvatures) <= 0
+
+
+def test_length_limits_are_two_lengths_in_order() -> None:
+    for wrong in (3.0, (1.0,), (1.0, 2.0, 3.0), "ab", (2.0, 1.0), (0.0, 1.0), (1.0, np.nan)):
+        with pytest.raises(InvalidArgument, match="`length_limits"):
+            SPG(length_limits=wrong)
+    assert SPG(length_limits=(1, np.inf)).length_limits == (1.0, np.inf)
+
+
+def test_searches_of_projected_gradient_begin_with_the_length_given() -> None:
+    oracle = Asked(bounded=True)
+    start = np.full(4, 3.0)
+    result = minimize(oracle, ProjectedGradient(first_length=0.5), start, max_calls=40, keep_cuts=True)
+    cuts, steps = result.history.cuts, result.history.step
+    center, length, k = cuts[0], 0.5, 1
+    while k < len(cuts):
+        expected = np.maximum(center.point - length * center.subgradient, 0)
+        if np.array_equal(expected, cuts[k - 1].point):  # half the length is projected to the same point: not asked
+            length /= 2
+            continue
+        np.testing.assert_allclose(cuts[k].point, expected, rtol=1e-14, atol=1e-14)
+        taken = steps[k] == Step.SERIOUS.value
+        center, length = (cuts[k], 0.5) if taken else (center, length / 2)
+        k += 1
+    assert (steps == Step.SERIOUS.value).sum() > 3
+
+
+def test_projected_gradient_goes_on_where_lengths_are_projected_to_the_same_point() -> None:
+    def steep(z):
+        return float(np.exp(-z[0]) + z[0]) + (100.0 if z[0] == 0 else 0.0), np.array([1 - np.exp(-z[0])])
+
+    oracle = FunctionOracle(steep, NonnegativeOrthant(1, np.inf), convex=False)
+    result = minimize(oracle, ProjectedGradient(first_length=64.0), np.array([5.0]), max_calls=30)
+    assert result.status is not Status.STALLED
+    assert result.upper_bound < steep(np.array([5.0]))[0] - 0.5
+
+
 def test_projected_gradient_satisfies_armijos_rule() -> None:
     result = minimize(Asked(bounded=True), ProjectedGradient(), rtol=1e-8, max_calls=3000, keep_cuts=True)
     assert result.success

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reproduce_data import QUICK, figures, made_up_studies, svm_value
+from reproduce_data import QUICK, figures, made_up_studies
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from oracle_opt import Query, minimize
+from oracle_opt import minimize
 from oracle_opt.datasets import split_points
 from oracle_opt.oracles import SMOMKL, GMKLOracle, LpRegularizer, MKLOracle, NewtonMKL, solve_lp_mkl, uci_bank
 from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
-from oracle_opt.study.reproduce import Options, paper_accpm, paper_mixnorm, paper_smo, paper_spg
+from oracle_opt.study.reproduce import Options, paper_accpm, paper_mixnorm, paper_smo
 from oracle_opt.study.reproduce.common import rbf_bank, standardized
-from oracle_opt.study.reproduce.stopping_rules import UntilStationary
 
 
 @pytest.fixture
@@ -119,72 +118,6 @@ def test_correlations_are_those_of_gap_and_accuracy(quick, method):
         assert figures(outcome)["wdbc", "correlation, accpm"] == pytest.approx(known, abs=2e-3)
         np.testing.assert_allclose(outcome.figure.data["x"], gaps, rtol=1e-3)
         np.testing.assert_allclose(outcome.figure.data["y"], 100 * np.array(accuracies))
-
-
-# Jain, Vishwanathan and Varma
-EXPONENTS = ("1.1", "1.33", "2.0")
-
-
-@pytest.mark.parametrize(
-    ("table", "rows", "methods", "count", "kind"),
-    [
-        (paper_spg.table2, [f"wdbc p={p}" for p in EXPONENTS], paper_spg.TWO, False, "sum"),
-        (paper_spg.table4, ["wdbc"], paper_spg.FOUR, False, "simplex"),
-        (paper_spg.table5, [f"wdbc p={p}" for p in EXPONENTS], paper_spg.TWO, False, "product"),
-        (paper_spg.table7, ["wdbc", "wdbc, p=1.33"], paper_spg.PARTS, True, "sum"),
-        (paper_spg.table9, ["wdbc"], paper_spg.TWO, False, "product of l1"),
-    ],
-)
-def test_seconds_and_calls_of_spg_are_those_of_the_runs(quick, monkeypatch, table, rows, methods, count, kind):
-    def make(k, instance, generator, seed):
-        return {"processor_seconds": 2.0**k, "n_calls": 10 + k, "status": "MAX_CALLS" if k == 1 else "CONVERGED"}
-
-    studies = made_up_studies(monkeypatch, paper_spg, make)
-    found, k = figures(table(quick)), 0
-    (study,) = studies
-    assert (study.paper, study.rtol, study.max_calls) == ("spg", 1e-3, 1000)
-    assert list(study.generators) == list(methods)
-    for name, generator in study.generators.items():
-        if "product" in kind:
-            assert isinstance(generator, UntilStationary)
-            assert generator.gtol == 0.04
-            generator = generator.generator
-        assert generator is methods[name]
-    powers = {"wdbc": 1.0 if kind == "product of l1" else 1.1, "wdbc, p=1.33": 1.33}
-    train, _ = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(QUICK.X, QUICK.y)))
-    X, y = QUICK.X[train], QUICK.y[train]
-    for row, recipe in zip(rows, study.instances.values(), strict=True):
-        for name in methods:
-            wanted = {"seconds": 2.0**k, "SVMs": 10 + k}
-            for quantity in ("seconds", "SVMs") if count else ("seconds",):
-                known = wanted[quantity] if k != 1 else np.nan
-                assert found.pop((row, f"{quantity}, {name}")) == pytest.approx(known, nan_ok=True)
-            k += 1
-        # the problem that is run, by scikit-learn at the mean of the kernels
-        instance = recipe(0)
-        d = np.full(instance.oracle.domain.dimension, 1.0 / instance.oracle.domain.dimension)
-        p = float(row.split("p=")[1]) if "p=" in row else powers[row]
-        norm = (d**p).sum() ** (1 / p)
-        if "product" in kind:
-            np.testing.assert_array_equal(instance.start, d)
-            (Z,) = standardized(X)
-            squares = np.tensordot(d, (Z.T[:, :, None] - Z.T[:, None]) ** 2, 1)
-            known = svm_value(np.exp(-squares), y) + (norm if kind == "product of l1" else 0.5 * norm**2)
-        else:
-            assert instance.start is None
-            known = svm_value(uci_bank(X).combine(d), y) + (0.0 if kind == "simplex" else 0.5 * norm**2)
-        assert instance.oracle.query(Query(d)).value == pytest.approx(known, rel=1e-6)
-    assert not found
-
-
-def test_folds_and_their_seed(tmp_path, monkeypatch):
-    studies = made_up_studies(monkeypatch, paper_spg, lambda *key: {})
-    paper_spg.table4(Options(tmp_path, quick=True, splits=3, seed=2))
-    (recipe,) = studies[0].instances.values()
-    assert sorted(set(studies[0].runs["seed"])) == [0, 1, 2]
-    parts = list(StratifiedKFold(5, shuffle=True, random_state=2).split(QUICK.X, QUICK.y))
-    known = MKLOracle(uci_bank(QUICK.X[parts[1][0]]), QUICK.y[parts[1][0]], C=100.0)
-    assert recipe(1).oracle.identity() == known.identity()
 
 
 # Vishwanathan, Sun, Theera-Ampornpunt and Varma

@@ -61,7 +61,7 @@ class FlooredNorm(Regularizer):
         return self._norm.metric(d)
 
     def _powers(self, d: Vector) -> Vector:
-        """h."""
+        """Return h at each weight."""
         p, t = self.p, self.floor
         powers: Vector = np.where(d < t, p * t ** (p - 1.0) * d, d**p + (p - 1.0) * t**p)
         return powers

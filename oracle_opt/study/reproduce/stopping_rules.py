@@ -85,16 +85,19 @@ class UntilStationary(EndedByRule):
         Whose queries they are.
     gtol : float
         Norm of the projected gradient.
+    norm : float
+        2, or ``numpy.inf`` for the largest entry.
     """
 
-    def __init__(self, generator: QueryPointGenerator, gtol: float) -> None:
+    def __init__(self, generator: QueryPointGenerator, gtol: float, norm: float = 2.0) -> None:
         super().__init__(generator)
         self.gtol = real("gtol", gtol, above=0.0)
+        self.norm = real("norm", norm, least=1.0, infinite=True)
 
     def ends(self, cut: ObjectiveCut) -> bool:
         """Whether the projected gradient is small."""
         moved = self._domain.project(cut.point - cut.subgradient) - cut.point
-        return bool(np.linalg.norm(moved) <= self.gtol)
+        return bool(np.linalg.norm(moved, self.norm) <= self.gtol)
 
 
 class UntilPlateau(EndedByRule):
