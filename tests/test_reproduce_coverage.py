@@ -123,10 +123,16 @@ def test_without_a_name_it_says_what_to_do():
     assert "--list" in result.stderr
 
 
+def without_links(text):
+    """Markdown with the words of its links alone."""
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+
+
 def test_the_page_has_the_table():
     tool = runpy.run_path(str(ROOT / "tools" / "reproduction_pages.py"))
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert page == tool["with_coverage"](page, tool["pages_of_experiments"]()), "run tools/reproduction_pages.py"
+    new = tool["with_coverage"](page, tool["pages_of_experiments"]())
+    assert without_links(page) == without_links(new), "run tools/reproduction_pages.py"
     for line in LINES:
         assert f"| {line.item} | {line.what} |" in page
 

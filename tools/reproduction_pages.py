@@ -2,8 +2,8 @@
 
 FOLDER is that of `oracle-opt reproduce NAME --out FOLDER`. In docs/reproduction/*.md a section is called as its
 experiment, and what stands between its two comment lines is the text of FOLDER/NAME/table.md, with the figure of those
-that repeat one. Sections of experiments that were not run there stay as they are. docs/reproduction.md gets the table
-of what runs, from oracle_opt/study/reproduce/coverage.csv; without FOLDER nothing else is written.
+that repeat one. Sections of experiments that were not run there stay as they are. Without FOLDER, docs/reproduction.md
+gets the table of what runs, from oracle_opt/study/reproduce/coverage.csv, and nothing else is written.
 """
 
 import re
@@ -55,9 +55,10 @@ def main() -> None:
     """Rewrite the pages, and copy the figures."""
     if len(sys.argv) > 2:
         raise SystemExit(__doc__)
-    overview = PAGES.with_suffix(".md")
-    overview.write_text(with_coverage(overview.read_text(encoding="utf-8"), pages_of_experiments()), encoding="utf-8")
     if len(sys.argv) == 1:
+        overview = PAGES.with_suffix(".md")
+        page = with_coverage(overview.read_text(encoding="utf-8"), pages_of_experiments())
+        overview.write_text(page, encoding="utf-8")
         return
     folder = Path(sys.argv[1])
     tables = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("*/table.md")}
