@@ -18,6 +18,7 @@ from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proof_of_products, proven
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
+from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
@@ -56,7 +57,8 @@ class GMKLOracle(SVMOracle):
     radius : float
         States that some minimizer has all weights <= radius; cutting-plane methods need it finite. Default: unbounded.
     loss, C, accuracy, max_steps, memory_budget
-        As for `MKLOracle`. The kernel of a product is formed on all points, whatever the budget.
+        As for `MKLOracle`. Where the kernel of a product of points does not fit into the budget it is computed on the
+        fly; that of given distances, which take p / 2 as many bytes, is formed on all points whatever the budget.
 
     Attributes
     ----------
@@ -188,18 +190,23 @@ class GMKLOracle(SVMOracle):
     def _of_product(self, query: Query, d: Vector) -> ObjectiveCut:
         """Value and gradient of a product of kernels, which prove nothing."""
         assert isinstance(self.bank, ProductBank)
-        assert isinstance(self._machine, DenseMachine)
+        machine = self._machine
         regularized, slope = self._regularize(d)
-        svm = self._machine.solve(d, query.accuracy)
-        kernel = self._machine.take_kernel()
-        kernel.flat[:: kernel.shape[0] + 1] = 1.0  # without the ridge
+        svm = machine.solve(d, query.accuracy)
+        if isinstance(machine, ProductMachine):
+            forms = machine.distance_forms(svm.signed_dual)
+        else:
+            assert isinstance(machine, DenseMachine)
+            kernel = machine.take_kernel()
+            kernel.flat[:: kernel.shape[0] + 1] = 1.0  # without the ridge
+            forms = self.bank.distance_forms(svm.signed_dual, kernel)
         value = svm.dual_objective + regularized - ROUNDING * abs(regularized)
         return ObjectiveCut(
             point=np.array(query.point, dtype=float),
             value=value,
-            subgradient=slope + 0.5 * self.bank.distance_forms(svm.signed_dual, kernel),
+            subgradient=slope + 0.5 * forms,
             error=error_above(value, regularized + ROUNDING * abs(regularized) + svm.primal_objective),
-            extras=self._extras(svm),
+            extras={**self._extras(svm), **machine.extras()},
         )
 
     def _cut(

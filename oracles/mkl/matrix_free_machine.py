@@ -58,6 +58,8 @@ class MatrixFreeMachine(SVMMachine):
         Limit on the steps of one machine.
     memory_budget : int
         Bytes that M and the matrices of a working set may take.
+    beside : int
+        Bytes of it that something else takes.
 
     Raises
     ------
@@ -67,16 +69,22 @@ class MatrixFreeMachine(SVMMachine):
 
     frugal = True
 
-    def __init__(self, bank: KernelBank, dual: BoxDual, accuracy: float, max_steps: int, memory_budget: int) -> None:
+    def __init__(
+        self, bank: KernelBank, dual: BoxDual, accuracy: float, max_steps: int, memory_budget: int, beside: int = 0
+    ) -> None:
         n, p = bank.n_points, bank.n_kernels
         self.bank, self.dual = bank, dual
         self.accuracy, self.max_steps = accuracy, max_steps
         self._pieces = Pieces(dual)
-        state = 8 * p * (n + rows_at_once(bank)) + 8 * VECTORS * n
+        state = 8 * p * (n + rows_at_once(bank)) + 8 * VECTORS * n + beside
         least = state + 8 * MATRICES * min(n, LEAST_POINTS) ** 2
         if memory_budget < least:
             dense = 8 * n * n
-            ways = "the combined kernel" if dense <= least else f"the products of {p} kernels with the dual variables"
+            ways = (
+                "the combined kernel"
+                if dense <= least
+                else f"the products of {p} kernel{'s' * (p > 1)} with the dual variables"
+            )
             raise InvalidArgument(
                 f"`memory_budget` must be at least {min(dense, least)} bytes, for {ways} on {n} points, got "
                 f"{memory_budget}"

@@ -17,6 +17,7 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
+from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
 from oracle_opt.oracles.svm.box_dual import decision_values
@@ -118,8 +119,11 @@ class SVMOracle(Oracle):
 
     def _machine_on(self, bank: KernelBank | ProductBank) -> SVMMachine:
         """A machine of this loss and these options on a bank: this oracle's, or some of its kernels."""
-        if isinstance(bank, ProductBank) or 8 * bank.n_points**2 <= self.memory_budget:
+        given = isinstance(bank, ProductBank) and not bank.on_the_fly
+        if given or 8 * bank.n_points**2 <= self.memory_budget:
             return DenseMachine(bank, self._dual, self.accuracy, self.max_steps, self._most_updates)
+        if isinstance(bank, ProductBank):
+            return ProductMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
         return MatrixFreeMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
 
     def _extras(self, svm: SVMSolution) -> dict[str, Any]:

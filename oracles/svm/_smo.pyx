@@ -29,10 +29,13 @@ cdef enum:
     WORK_ROWS = 18
     TRIES = 12          # of Newton's method, each after steps to a tenth of the violation, or after twice as many
     MOST_ROUGH = 1000   # free variables for Newton's method before the violation is small
+    STEPS_WORK = 90     # work of a two-variable step over n, in units of a factorization's over the cube of its size
 
 cdef double LOOSE = 0.03            # violation, in units of the margin, at which Newton's method is tried first
 cdef double WORTH_NEWTON = 1e-4     # relative gap that two-variable steps mostly reach as fast: they may try first
 cdef double NEARLY = 1e-9           # relative gap below which further progress is not waited for as long
+
+cdef Py_ssize_t ENOUGH = <Py_ssize_t> 1 << 62     # steps after which Newton's method is not put off any more
 
 # How a solve ended; the order is that of box.SVMStatus.
 cdef enum:
@@ -77,7 +80,7 @@ def solve_signed(
         differ from total, number of steps, of Newton rounds, status code.
     """
     cdef Py_ssize_t n = K.shape[0], n_free, i, limit, most, taken, steps = 0, progress = 0, status = -1
-    cdef Py_ssize_t rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES
+    cdef Py_ssize_t n_before_newton = 0, rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES
     cdef double mean = 0.0, largest = 0.0, flat, target = tolerance, loose = LOOSE, relative, moved, known, share
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
     cdef bint near, misled = False
@@ -174,8 +177,12 @@ def solve_signed(
                 or steps - progress > (200 * n + 100_000 if relative > NEARLY else 20 * n + 1000)
             ):
                 # The gap or the violation is within rounding; or steps too small to move b; or no progress for long,
-                # of which less is hoped for where little is left.
-                status = ROUNDING_FLOOR
+                # of which less is hoped for where little is left. Newton's method may get further, as it makes few of the
+                # roundings that steps do.
+                if 0 < n_before_newton < ENOUGH and tries > 0:
+                    n_before_newton = ENOUGH
+                else:
+                    status = ROUNDING_FLOOR
             elif steps >= max_steps:
                 status = STEP_LIMIT
             elif proof.violation <= target:
@@ -205,7 +212,14 @@ def solve_signed(
             n_free = 0
             for i in range(n):
                 n_free += w[n + i] < b[i] < w[2 * n + i]
-            if near and tries > 0 and steps < max_steps and (taken < limit or n_free <= MOST_ROUGH):
+            # Many free variables: steps go on for as long as they have taken less work than one factorization.
+            share = <double> n_free * n_free * n_free / (STEPS_WORK * <double> n)
+            if near and tries > 0 and n_free > MOST_ROUGH and n_before_newton < share and target > 100.0 * proof.floor:
+                n_before_newton += taken
+                if taken < limit and loose > target:
+                    loose *= 0.1
+                    taken = -1      # nothing is stuck
+            elif near and tries > 0 and steps < max_steps and (taken < limit or n_free <= MOST_ROUGH):
                 memcpy(saved, &b[0], n * sizeof(double))
                 memcpy(saved + n, &g[0], n * sizeof(double))
                 memcpy(saved_pieces, w + n, 3 * n * sizeof(double))

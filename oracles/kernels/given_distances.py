@@ -1,0 +1,79 @@
+"""Distances of a product of kernels that are given, matrix by matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import squareform
+
+from oracle_opt.arguments import flag, floats
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
+
+
+class GivenDistances:
+    """Distances as condensed vectors, pair by pair of different points."""
+
+    def __init__(self, distances: Sequence[ArrayLike] | NDArray[np.floating], check: bool) -> None:
+        p = n_matrices("distances", distances)
+        first = floats("distances", distances[0], "matrices of real numbers").shape if p else ()
+        check = flag("check", check)
+        if len(first) != 2:
+            raise InvalidArgument(
+                f"`distances` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
+            )
+        n = first[0]
+        self.shape = (p, n)
+        self._store = np.empty((p, n * (n - 1) // 2))
+        for k in range(p):
+            name = f"distance {k} of `distances`"
+            D = checked_kernel(distances[k], name)
+            if D.shape != (n, n):
+                raise InvalidArgument(f"{name} must have shape {(n, n)} like distance 0, got {D.shape}")
+            if D.min() < 0:
+                where = tuple(int(i) for i in np.unravel_index(int(D.argmin()), D.shape))
+                raise InvalidArgument(f"{name} must be nonnegative, got {D.min():g} at {where}")
+            if D.diagonal().any():
+                raise InvalidArgument(f"{name} must be zero on its diagonal, got {D.diagonal().max():g}")
+            if check:
+                means = D.mean(axis=0)
+                check_positive_semidefinite(
+                    -0.5 * (D - means - means[:, None] + means.mean()), f"the centered -1/2 D of {name}"
+                )
+            self._store[k] = squareform(D, checks=False)
+
+    def total(self, d: Vector) -> Matrix:
+        """``sum(d_k D_k)``, ndarray of shape (n, n), a new one."""
+        sums: Matrix = squareform(d @ self._store)
+        return sums
+
+    def forms(self, support: Indices, M: Matrix) -> Vector:
+        """``sum over i, j of M_ij D_k,ij`` for a symmetric M on some of the points, ndarray of shape (p,)."""
+        weights = np.zeros((self.shape[1], self.shape[1]))
+        weights[np.ix_(support, support)] = M
+        forms: Vector = 2.0 * (self._store @ squareform(weights, checks=False))
+        return forms
+
+    def cross(self, new: Sequence[ArrayLike | None], d: Vector) -> Matrix:
+        """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
+        p, n = self.shape
+        if n_matrices("new", new) != p:
+            raise InvalidArgument(f"`new` must hold {p} cross-distances, got {len(new)}")
+        given = {k: floats(f"new[{k}]", D, "a matrix of real numbers") for k, D in enumerate(new) if D is not None}
+        shapes = {D.shape for D in given.values()}
+        if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[1] != n:
+            raise InvalidArgument(f"`new` must hold arrays of one shape (m, {n}), got the shapes {shapes or {shape}}")
+        total = np.zeros(shape)
+        for k in np.flatnonzero(d).tolist():
+            if k not in given:
+                raise InvalidArgument(f"distance {k} of `new` must be given, as its weight is {d[k]:g}; got None")
+            total += d[k] * given[k]
+        return total
+
+    def content(self) -> NDArray[np.float64]:
+        """Return all that tells these distances from others."""
+        return self._store
