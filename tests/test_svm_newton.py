@@ -144,3 +144,28 @@ def test_indefinite_kernel_ends_feasible():
 def test_no_newton_beyond_the_step_limit():
     X, y = problem()
     assert solve_csvc(rbf(X), y, 10.0, max_steps=5).n_newton == 0
+
+
+def many_free(width, n=1600):
+    """A machine nearly all of whose variables are free; the narrower the kernel, the better conditioned."""
+    X, y = problem(n=n, d=8)
+    return rbf(X, width), y
+
+
+def test_many_free_variables_need_no_factorization_where_steps_get_there():
+    K, y = many_free(0.7)
+    solution = solve_csvc(K, y, 100.0, accuracy=1e-6)
+    assert solution.status is SVMStatus.CONVERGED
+    assert ((solution.alpha > 0) & (solution.alpha < 100)).sum() > 1000
+    assert solution.n_newton == 0
+    assert solution.n_steps > 0
+    assert exact_gap(solution, K, y, 100.0) <= 1e-6 * solution.primal_objective
+
+
+@pytest.mark.parametrize("C", [1.0, 1e3])
+@pytest.mark.parametrize("width", [0.7, 1.0, 2.5])
+def test_what_rounding_denies_to_many_steps_newton_still_reaches(width, C):
+    K, y = many_free(width)
+    solution = solve_csvc(K, y, C, accuracy=1e-9)
+    assert solution.status is SVMStatus.CONVERGED
+    assert exact_gap(solution, K, y, C) <= 1e-9 * solution.primal_objective
