@@ -240,10 +240,11 @@ def list_generators() -> None:
 
 @main.command(name="datasets")
 def list_datasets() -> None:
-    """List the data sets known by name, and where each would come from."""
+    """List the data sets and precomputed kernels known by name, and where each would come from."""
     from rich.table import Table
 
     from oracle_opt.datasets import available
+    from oracle_opt.datasets.kernel_data import kernel_places
 
     table = Table("name", "points", "features", "+1 / -1", "from", "what it is", box=None, pad_edge=False)
     for column in table.columns[1:4]:
@@ -251,7 +252,13 @@ def list_datasets() -> None:
     for row in available():
         classes = "" if row.n_positive is None else f"{row.n_positive} / {row.n - row.n_positive}"
         table.add_row(row.name, str(row.n), str(row.d), classes, row.place, row.description)
-    _console(180).print(table, highlight=False)
+    kernels = Table("precomputed kernels", "from", box=None, pad_edge=False)
+    for name, place in kernel_places().items():
+        kernels.add_row(name, place)
+    console = _console(180)
+    console.print(table, highlight=False)
+    console.print()
+    console.print(kernels, highlight=False)
 
 
 @main.command(name="problems")

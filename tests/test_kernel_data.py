@@ -6,8 +6,10 @@ import pickle
 import numpy as np
 import pytest
 from scipy.io import savemat
+from typer.testing import CliRunner
 
 from oracle_opt import DataUnavailable, InvalidArgument, InvalidData, minimize
+from oracle_opt.cli import main
 from oracle_opt.datasets import kernel_files, load_kernels
 from oracle_opt.datasets.kernel_data import WIDTHS
 from oracle_opt.datasets.kernel_files import FLOWER_FILES
@@ -169,6 +171,15 @@ def test_damaged_files(tmp_path):
         load_kernels(path)
     with pytest.raises(InvalidData, match="does not exist"):
         load_kernels(tmp_path / "nothing.npz")
+
+
+def test_they_are_listed(folder):
+    np.savez(folder / "caltech5.npz", K=K, y=CLASSES)
+    lines = CliRunner().invoke(main, ["datasets"]).stdout.splitlines()
+    listed = {line.split()[0]: line for line in lines if line.strip()}
+    assert str(folder / "caltech5.npz") in "".join(lines)
+    assert f"needs {FLOWER_FILES[0]} and {FLOWER_FILES[1]}" in listed["oxford_flowers"]
+    assert "needs yale_kernels.npz" in listed["yale"]
 
 
 def test_names(folder, monkeypatch):

@@ -112,16 +112,35 @@ def load_kernels(name: str | os.PathLike[str]) -> KernelData:
     raise InvalidArgument(f"there are no kernels {text!r}: {hint} A file is given by its path, such as ./{text}.npz")
 
 
-def _known(name: str) -> KernelData:
-    file, wanted = FILES[name]
+def kernel_places() -> dict[str, str]:
+    """Name of every known set of kernels, to where `load_kernels` would take it from, or to the file it needs."""
+    places = {}
+    for name, (file, _) in FILES.items():
+        found = _found(name)
+        missing = " and ".join(FLOWER_FILES) if name == "oxford_flowers" else file
+        places[name] = f"needs {missing}" if found is None else ", ".join(map(str, found))
+    return places
+
+
+def _found(name: str) -> list[Path] | None:
+    """Files of a known set, in the first folder with any: an `.npz`, or those the flowers are distributed in."""
     for folder in folders():
-        path = folder / file
+        path = folder / FILES[name][0]
         if path.is_file():
-            return _made(name, read_npz(path), str(path))
+            return [path]
         parts = [folder / file for file in FLOWER_FILES]
         if name == "oxford_flowers" and any(part.is_file() for part in parts):
-            return _made(name, read_flowers(parts), str(folder))
-    raise DataUnavailable(f"the kernels {name!r} are not here: {what_to_do(wanted)}")
+            return parts
+    return None
+
+
+def _known(name: str) -> KernelData:
+    found = _found(name)
+    if found is None:
+        raise DataUnavailable(f"the kernels {name!r} are not here: {what_to_do(FILES[name][1])}")
+    if len(found) == 1:
+        return _made(name, read_npz(found[0]), str(found[0]))
+    return _made(name, read_flowers(found), str(found[0].parent))
 
 
 def _made(name: str, arrays: Arrays, source: str) -> KernelData:
