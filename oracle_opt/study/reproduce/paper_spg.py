@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-import numpy as np
-
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import SPG, Kelley, ProjectedGradient, ReducedGradient
-from oracle_opt.problems import Instance
-from oracle_opt.study.reproduce.common import FOLDS, HARDWARE, sets_of
 from oracle_opt.study.reproduce.experiment import Experiment
-from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs, run_study
-from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
+from oracle_opt.study.reproduce.repetitions import Options, Reproduced
 from oracle_opt.study.reproduce.spg_findings import compared, fewest
 from oracle_opt.study.reproduce.spg_problems import (
     ADULT_C,
@@ -27,7 +19,7 @@ from oracle_opt.study.reproduce.spg_problems import (
     sum_on_simplex,
     sum_under_l1,
 )
-from oracle_opt.study.reproduce.stopping_rules import UntilStationary
+from oracle_opt.study.reproduce.spg_runs import RTOL, Kind, Runs
 
 SETS = {
     "Australian": "australian",
@@ -43,8 +35,8 @@ OF_TABLE_4 |= {"Ionosphere": "ionosphere", "Sonar": "sonar"}
 OF_TABLE_7 = {name: data for name, data in SETS.items() if name != "Liver"}
 OF_TABLE_9 = {**SETS, "Leukemia": "leukemia"}
 ADULT = {"Adult-1": "a1a", "Adult-2": "a2a"}
-RTOL, GTOL = 1e-3, 0.04
-MAX_CALLS, OF_SIMPLEMKL, OF_ADULT = 2000, 5000, 300
+GTOL = 0.04
+SUM_CALLS, PRODUCT_CALLS, ADULT_CALLS = 2000, 1000, 300
 CLIP = (1e-30, 10.0)
 PGD = ProjectedGradient(accuracy=1e-6, first_length=1.0)
 PAPERS = SPG(tune_accuracy=True, entropic=False, length_limits=CLIP)
@@ -56,8 +48,7 @@ PARTS: dict[str, QueryPointGenerator] = {
     "PGD+N+S": SPG(entropic=False, length_limits=CLIP),
     "SPG()": SPG(),
 }
-SILP: dict[str, QueryPointGenerator] = {"SILP-MKL": Kelley()}
-SIMPLEMKL: dict[str, QueryPointGenerator] = {"SimpleMKL": ReducedGradient()}
+ON_SIMPLEX: dict[str, QueryPointGenerator] = {"SimpleMKL": ReducedGradient(), "SILP-MKL": Kelley()}
 
 METHODS = (
     "PGD is `ProjectedGradient(accuracy=1e-6, first_length=1.0)`: each search begins with length 1, as in the program "
@@ -75,113 +66,48 @@ PRODUCTS = (
     f"C = {OF_PRODUCTS:g}, until the largest entry of the projected gradient is at most {GTOL:g}, which is the weaker "
     "of the paper's two norms."
 )
-AT_MOST = f"At most {MAX_CALLS} SVMs a run; runs that need more are left out of the means, and counted in brackets."
-NOTES = (
-    HARDWARE,
-    "the paper does not print its C, the size of its random start, what its gap is relative to, and its limits of time",
-    "Breast-Cancer is a set of 683 points; wdbc, a row of its own, is another one of 569",
-)
+AT_MOST = "At most {} SVMs a run; runs that need more are left out of the means, and counted in brackets."
+OF_SUMS, OF_PRODUCT_RUNS = AT_MOST.format(SUM_CALLS), AT_MOST.format(PRODUCT_CALLS)
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of problem: a name, what makes its instances of a data set, the arguments, and how its runs end."""
-
-    name: str
-    make: Callable[..., Instance]
-    arguments: tuple[float, ...] = ()
-    gtol: float | None = None
-
-
-@dataclass
-class _Runs:
-    """What the runs of a table gave: figures, notes and sets that are not at hand."""
-
-    tally: Tally
-    notes: list[str]
-    absent: tuple[str, ...] = ()
-
-    def add(
-        self,
-        names: Mapping[str, str],
-        kinds: Mapping[str, _Kind],
-        methods: Mapping[str, QueryPointGenerator],
-        options: Options,
-        *,
-        count: bool = False,
-        folds: int = FOLDS,
-        max_calls: int = MAX_CALLS,
-        kept: str = "spg",
-    ) -> None:
-        """Seconds, and on request SVMs, of each method on each kind of problem, whose words are added to the set's."""
-        at_hand = sets_of(names, options)
-        (gtol,) = {kind.gtol for kind in kinds.values()}
-        results, failed = run_study(
-            options,
-            kept,
-            {
-                f"{label}, {kind.name}": Recipe(kind.make, dataset, (*kind.arguments, options.seed))
-                for label, dataset in at_hand.found
-                for kind in kinds.values()
-            },
-            {name: g if gtol is None else UntilStationary(g, gtol, np.inf) for name, g in methods.items()},
-            range(min(options.repeats(folds), folds)),
-            rtol=RTOL,
-            max_calls=max_calls,
-        )
-        quantities = {"seconds": "processor_seconds", "SVMs": "n_calls"} if count else {"seconds": "processor_seconds"}
-        for label, _ in at_hand.found:
-            for suffix, kind in kinds.items():
-                add_runs(self.tally, label + suffix, results, f"{label}, {kind.name}", quantities, methods)
-        self.notes += [note for note in (*at_hand.notes, *failed) if note not in self.notes]
-        self.absent += tuple(label for label in at_hand.absent if label not in self.absent)
-
-    def table(self, options: Options, caption: str, findings: list[str], *notes: str) -> Reproduced:
-        """What the experiment gives back."""
-        folds = f"training parts of {min(options.repeats(FOLDS), FOLDS)} of 5 stratified folds"
-        said = (*self.notes, folds, *notes, *NOTES)
-        return Reproduced(self.tally.rows(), said, caption=caption, findings=tuple(findings), absent=self.absent)
-
-
-def _sum(p: str, floored: bool = True) -> _Kind:
+def _sum(p: str, floored: bool = True) -> Kind:
     name = f"sum, p={p}" if floored else f"sum, p={p}, no floor"
-    return _Kind(name, sum_of_kernels, (float(p), floored))
+    return Kind(name, sum_of_kernels, (float(p), floored))
 
 
-def _product(p: str, power: float) -> _Kind:
-    return _Kind(f"product, p={p}, power={power:g}", product_of_kernels, (float(p), power), gtol=GTOL)
+def _product(p: str, power: float) -> Kind:
+    return Kind(f"product, p={p}, power={power:g}", product_of_kernels, (float(p), power), gtol=GTOL)
 
 
 def table2(options: Options) -> Reproduced:
     """Sums of kernels, p = 1.1, 1.33 and 2."""
     exponents = (" p=1.1", " p=1.33", " p=2.0")
-    runs = _Runs(Tally(), [])
+    runs = Runs()
     kinds = {part: _sum(part[3:]) for part in exponents}
-    runs.add(SETS, kinds, TWO, options)
-    runs.add(SETS, {" p=1.1, no floor": _sum("1.1", floored=False)}, TWO, options, folds=1)
+    runs.add(SETS, kinds, TWO, options, max_calls=SUM_CALLS, kept="spg")
+    no_floor = {" p=1.1, no floor": _sum("1.1", floored=False)}
+    runs.add(SETS, no_floor, TWO, options, folds=1, max_calls=SUM_CALLS, kept="spg")
     rows = runs.tally.rows()
     findings = [
         *(line for part in exponents for line in compared(rows, "table2", "PGD", "SPG-GMKL", f"At{part}", part)),
         *compared(rows, "table2", "PGD", "SPG-GMKL", "At p = 1.1 without the floor", ", no floor"),
     ]
     floor = "The rows without this floor are of the first fold alone."
-    return runs.table(options, f"{SUMS} {floor} {METHODS} {AT_MOST}", findings)
+    return runs.table(options, f"{SUMS} {floor} {METHODS} {OF_SUMS}", findings)
 
 
 def table4(options: Options) -> Reproduced:
     """Sums of kernels under l1, among the specialized methods."""
-    runs = _Runs(Tally(), [])
-    simplex = {"": _Kind("simplex", sum_on_simplex)}
-    runs.add(OF_TABLE_4, simplex, SIMPLEMKL, options, max_calls=OF_SIMPLEMKL, kept="spg-simplemkl")
-    runs.add(OF_TABLE_4, simplex, SILP, options)
-    runs.add(OF_TABLE_4, {"": _Kind("l1", sum_under_l1)}, TWO, options)
+    runs = Runs()
+    simplex = {"": Kind("simplex", sum_on_simplex)}
+    runs.add(OF_TABLE_4, simplex, ON_SIMPLEX, options, max_calls=SUM_CALLS, kept="spg")
+    runs.add(OF_TABLE_4, {"": Kind("l1", sum_under_l1)}, TWO, options, max_calls=SUM_CALLS, kept="spg")
     rows = runs.tally.rows()
     caption = (
         "PGD, SPG-GMKL and `SPG()` minimize over weights of at least 0 under 1/2 sum(d)**2, as the authors' program "
         "does; SILP-MKL (`Kelley()`) and SimpleMKL (`ReducedGradient()`) over the simplex, with C times the sum of the "
         "solution's weights, which gives both the same solution. Kernels of `simplemkl_bank`, a proven gap of "
-        f"{RTOL:g} relative to the objective, the C that validation chooses at p = {P_OF_L1:g}. {METHODS} {AT_MOST} "
-        f"SimpleMKL: at most {OF_SIMPLEMKL} SVMs."
+        f"{RTOL:g} relative to the objective, the C that validation chooses at p = {P_OF_L1:g}. {METHODS} {OF_SUMS}"
     )
     others = ("SimpleMKL", "SILP-MKL", "PGD")
     findings = [line for name in others for line in compared(rows, "table4", name, "SPG-GMKL", f"{name} and SPG-GMKL")]
@@ -191,21 +117,28 @@ def table4(options: Options) -> Reproduced:
 def table5(options: Options) -> Reproduced:
     """Products of kernels, p = 1.1, 1.33 and 2."""
     exponents = (" p=1.1", " p=1.33", " p=2.0")
-    runs = _Runs(Tally(), [])
-    runs.add(SETS, {part: _product(part[3:], 2.0) for part in exponents}, TWO, options)
+    runs = Runs()
+    runs.add(
+        SETS,
+        {part: _product(part[3:], 2.0) for part in exponents},
+        TWO,
+        options,
+        max_calls=PRODUCT_CALLS,
+        kept="spg-products",
+    )
     rows = runs.tally.rows()
     findings = [line for part in exponents for line in compared(rows, "table5", "PGD", "SPG-GMKL", f"At{part}", part)]
     floor = "The slope of the regularizer 1/2 norm(d, p)**2 is floored as in the sums."
-    return runs.table(options, f"{PRODUCTS} {floor} {METHODS} {AT_MOST}", findings)
+    return runs.table(options, f"{PRODUCTS} {floor} {METHODS} {OF_PRODUCT_RUNS}", findings)
 
 
 def table7(options: Options) -> Reproduced:
     """The parts of SPG-GMKL switched on one by one; p = 1.1, as the figures of PGD are those of table 2."""
-    runs = _Runs(Tally(), [])
-    runs.add(OF_TABLE_7, {"": _sum("1.1")}, PARTS, options, count=True)
+    runs = Runs()
+    runs.add(OF_TABLE_7, {"": _sum("1.1")}, PARTS, options, count=True, max_calls=SUM_CALLS, kept="spg")
     if not options.quick:
-        few = {"": _Kind("few kernels, p=1.1", sum_of_few_kernels, (1.1,))}
-        runs.add(ADULT, few, PARTS, options, count=True, folds=1, max_calls=OF_ADULT, kept="spg-adult")
+        few = {"": Kind("few kernels, p=1.1", sum_of_few_kernels, (1.1,))}
+        runs.add(ADULT, few, PARTS, options, count=True, folds=1, max_calls=ADULT_CALLS, kept="spg-adult")
     parts = (
         "p = 1.1: the table does not print its p, but its seconds of PGD are those of Table 2 there. N is the averaged "
         "search, S the spectral step: PGD+N is `SPG(spectral=False, ...)`, PGD+S `SPG(nonmonotone=False, ...)`, both "
@@ -213,17 +146,17 @@ def table7(options: Options) -> Reproduced:
     )
     adult = (
         f"Adult: all points, one run on {ADULT_KERNELS} RBF kernels, of which the paper names none, with C = "
-        f"{ADULT_C:g} and at most {OF_ADULT} SVMs."
+        f"{ADULT_C:g} and at most {ADULT_CALLS} SVMs."
     )
-    return runs.table(options, f"{SUMS} {parts} {METHODS} {AT_MOST} {adult}", fewest(runs.tally.rows()))
+    return runs.table(options, f"{SUMS} {parts} {METHODS} {OF_SUMS} {adult}", fewest(runs.tally.rows()))
 
 
 def table9(options: Options) -> Reproduced:
     """Products of kernels under l1."""
-    runs = _Runs(Tally(), [])
-    runs.add(OF_TABLE_9, {"": _product("1.0", 1.0)}, TWO, options)
+    runs = Runs()
+    runs.add(OF_TABLE_9, {"": _product("1.0", 1.0)}, TWO, options, max_calls=PRODUCT_CALLS, kept="spg-products")
     findings = compared(runs.tally.rows(), "table9", "PGD", "SPG-GMKL", "Under l1")
-    return runs.table(options, f"{PRODUCTS} The regularizer is sum(d). {METHODS} {AT_MOST}", findings)
+    return runs.table(options, f"{PRODUCTS} The regularizer is sum(d). {METHODS} {OF_PRODUCT_RUNS}", findings)
 
 
 JAIN = "Jain, Vishwanathan & Varma (2012)"
