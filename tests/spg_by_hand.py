@@ -1,4 +1,4 @@
-"""SPG-GMKL for a sum of kernels under the squared lp norm, from the text of the paper alone, on scikit-learn's SVM."""
+"""SPG-GMKL and PGD for a sum of kernels under the squared lp norm, from the paper alone, on scikit-learn's SVM."""
 
 from __future__ import annotations
 
@@ -63,3 +63,18 @@ def spg_gmkl(problem, start, rtol, most):
         length = float(np.clip(moved @ moved / curvature, 1e-30, 10)) if curvature > 0 else 10.0  # (6)
         now = trial
     return SimpleNamespace(value=now.W, gap=(now.W - now.dual) / now.W, solved=problem.solved)
+
+
+def pgd(problem, start, rtol, most, tolerance):
+    """Projected gradient descent with Armijo's rule (5): each search begins with length 1 and may go on to 1e-64."""
+    now, longest = problem(start, tolerance), 0
+    while now.W - now.dual > rtol * now.W and problem.solved < most:
+        length, first = 1.0, problem.solved
+        while problem.solved < most:
+            trial = problem(np.maximum(now.d - length * now.gradient, 0), tolerance)
+            if length < 1e-64 or now.W + 1e-4 * now.gradient @ (trial.d - now.d) >= trial.W:
+                break
+            length /= 2
+        longest = max(longest, problem.solved - first)
+        now = trial
+    return SimpleNamespace(value=now.W, gap=(now.W - now.dual) / now.W, solved=problem.solved, longest_search=longest)

@@ -50,20 +50,22 @@ def fewest(rows: Sequence[Row]) -> list[str]:
     printed = printed_figures("spg", "table7")
     counted = {key: float(figure.value) for key, figure in printed.items() if key[1].startswith("SVMs")}
     sets = list(dict.fromkeys(row.set for row in rows))
-    ours, whole = [], 0
-    for name in sets:
-        four = [found[name, f"SVMs, {method}"] for method in METHODS]
-        if all(row.reached == row.runs for row in four):
-            whole += 1
-            ours.append(four[-1].ours <= min(row.ours for row in four))
-    theirs = [
-        counted[name, "SVMs, PGD+N+S"] <= min(counted[name, f"SVMs, {method}"] for method in METHODS)
-        for name in dict.fromkeys(name for name, _ in counted)
+    best, theirs = dict.fromkeys(METHODS, 0), 0
+    whole = [
+        name
+        for name in sets
+        if all(found[name, f"SVMs, {m}"].reached == found[name, f"SVMs, {m}"].runs for m in METHODS)
     ]
+    for name in whole:
+        best[min(METHODS, key=lambda method: found[name, f"SVMs, {method}"].ours)] += 1
+    names = list(dict.fromkeys(name for name, _ in counted))
+    for name in names:
+        theirs += counted[name, "SVMs, PGD+N+S"] <= min(counted[name, f"SVMs, {method}"] for method in METHODS)
     together = [found[name, "SVMs, PGD+N+S"].ours for name in sets if found[name, "SVMs, PGD+N+S"].reached]
     sentences = [
-        f"All four got to the end on all runs of {whole} of {_sets(len(sets))}; on {sum(ours)} of these PGD+N+S needs "
-        f"the fewest SVMs (printed: on {sum(theirs)} of {len(theirs)})."
+        f"All four got to the end on all runs of {len(whole)} of {_sets(len(sets))}. The fewest SVMs there: "
+        + ", ".join(f"{method} on {count}" for method, count in best.items())
+        + f" (printed: PGD+N+S on {theirs} of {len(names)})."
     ]
     if together:
         low, high = min(together), max(together)
