@@ -8,6 +8,8 @@ from oracle_opt.study.reproduce import (
     paper_qnpkl,
     paper_scale,
     paper_smo,
+    paper_smo_extensions,
+    paper_smo_figure,
     paper_spg,
     paper_spg_sets,
 )
@@ -19,6 +21,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     **paper_spg.EXPERIMENTS,
     **paper_scale.EXPERIMENTS,
     **paper_smo.EXPERIMENTS,
+    **paper_smo_figure.EXPERIMENTS,
+    **paper_smo_extensions.EXPERIMENTS,
     **paper_mixnorm.EXPERIMENTS,
     **paper_qnpkl.EXPERIMENTS,
 }
