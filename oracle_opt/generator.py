@@ -121,6 +121,7 @@ class SequentialGenerator(QueryPointGenerator):
     """
 
     center: ObjectiveCut | None = None
+    _coroutine: Generator[Vector | Query | Step, Any, str | None] | None = None
 
     @abstractmethod
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Query | Step, ObjectiveCut, str | None]:
@@ -132,10 +133,15 @@ class SequentialGenerator(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start the coroutine."""
         self.center = None
-        self._coroutine: Generator[Vector | Query | Step, Any, str | None] = self.queries(domain, point)
+        self._coroutine = self.queries(domain, point)
         self._reason = f"{type(self).__name__} has finished"
         self._pending: Vector | Query | None = None
         self._start()
+
+    def finish(self) -> None:
+        """End the coroutine: what its variables hold, a cache of kernels say, is given back at once."""
+        if self._coroutine is not None:
+            self._coroutine.close()
 
     def _start(self) -> None:
         """Go on to the first query."""
@@ -158,6 +164,7 @@ class SequentialGenerator(QueryPointGenerator):
             raise InvalidArgument(
                 f"`cut` must answer the pending query of {type(self).__name__}: a coroutine cannot take up old cuts"
             )
+        assert self._coroutine is not None  # it has yielded a query
         before = self.center
         step = self._take(partial(self._coroutine.send, cut))
         return step or (Step.NULL if self.center is before else Step.SERIOUS)

@@ -1,5 +1,6 @@
 """MKL solved directly: SMO-MKL and Newton's method against certified optima, Clarabel and each other."""
 
+import gc
 from fractions import Fraction
 
 import cvxpy as cp
@@ -155,6 +156,17 @@ def test_the_result_holds_what_it_says(solver):
     assert result.n_calls == len(result.history)
     assert result.oracle_seconds > 0
     assert result.generator_seconds > 0
+
+
+def test_the_columns_are_given_back_when_a_run_ends():
+    bank, _, y, _ = random_problem(3)
+    gc.collect()
+    gc.disable()
+    try:
+        solve_lp_mkl(bank, y, solver=SMOMKL())
+        assert not [thing for thing in gc.get_objects() if type(thing).__name__ in ("WorkingSets", "ColumnCache")]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon"])

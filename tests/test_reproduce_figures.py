@@ -10,9 +10,8 @@ from sklearn.svm import SVC
 
 from oracle_opt import minimize
 from oracle_opt.datasets import split_points
-from oracle_opt.oracles import SMOMKL, GMKLOracle, LpRegularizer, MKLOracle, NewtonMKL, solve_lp_mkl, uci_bank
-from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
-from oracle_opt.study.reproduce import Options, paper_accpm, paper_mixnorm, paper_smo
+from oracle_opt.oracles import MKLOracle, uci_bank
+from oracle_opt.study.reproduce import Options, paper_accpm, paper_mixnorm
 from oracle_opt.study.reproduce.common import rbf_bank, standardized
 
 
@@ -120,83 +119,6 @@ def test_correlations_are_those_of_gap_and_accuracy(quick, method):
         np.testing.assert_allclose(outcome.figure.data["y"], 100 * np.array(accuracies))
 
 
-# Vishwanathan, Sun, Theera-Ampornpunt and Varma
-
-
-def test_figures_of_smo_are_those_of_solve_lp_mkl(quick, monkeypatch):
-    """The accuracy by scikit-learn from the weights that the same method learns by itself."""
-    monkeypatch.setattr(paper_smo, "EXPONENTS", ("1.10", "2.00"))
-    found = figures(paper_smo.table1(quick))
-    train, test = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(QUICK.X, QUICK.y)))
-    bank, y = uci_bank(QUICK.X[train]), QUICK.y[train]
-    for p in ("1.10", "2.00"):
-        result = solve_lp_mkl(bank, y, p=float(p), rtol=1e-3, solver=SMOMKL())
-        row = f"wdbc p={p}"
-        assert found.pop((row, "seconds, SMO-MKL")) > 0
-        assert found.pop((row, "seconds, NewtonMKL")) > 0
-        assert found.pop((row, "kernels, SMO-MKL")) == sum(w > 1e-3 * max(result.point) for w in result.point)
-        svm = SVC(C=100.0, kernel="precomputed", tol=1e-9).fit(bank.combine(result.point), y)
-        predicted = svm.predict(bank.cross(QUICK.X[test], result.point))
-        known = 100 * np.mean(predicted == QUICK.y[test])
-        assert 50 < known < 100
-        assert found.pop((row, "accuracy %, SMO-MKL")) == pytest.approx(known)
-    assert not found
-
-
-def test_runs_of_smo_are_those_of_the_problem_itself(quick, monkeypatch):
-    studies = made_up_studies(monkeypatch, paper_smo, lambda *key: {"accuracy": 0.5, "n_kernels": 3.0})
-    paper_smo.table1(quick)
-    (study,) = studies
-    assert (study.paper, study.rtol, study.max_calls) == ("smo", 1e-3, 1000)
-    assert len(study.instances) == 7
-    train, _ = next(iter(StratifiedKFold(5, shuffle=True, random_state=0).split(QUICK.X, QUICK.y)))
-    instance = study.instances["wdbc p=1.33"](0)
-    for name, solver in (("SMO-MKL", SMOMKL()), ("NewtonMKL", NewtonMKL())):
-        # the problem of `solve_lp_mkl`, from weights of 1 as all of the paper's experiments
-        bank = uci_bank(QUICK.X[train])
-        steps = STEPS_A_POINT * bank.n_points
-        oracle = GMKLOracle(bank, QUICK.y[train], LpRegularizer(1.33), C=100.0, accuracy=SVM_ACCURACY, max_steps=steps)
-        known = minimize(oracle, solver, np.ones(bank.n_kernels), rtol=1e-3)
-        run = minimize(instance.oracle, study.generators[name], instance.start, rtol=1e-3, max_calls=1000)
-        assert run.n_calls == known.n_calls
-        np.testing.assert_array_equal(run.point, known.point)
-
-
-def test_seconds_and_exponents_of_smos_figure(quick, monkeypatch):
-    def make(k, instance, generator, seed):
-        size, p = float(instance.split()[1]), float(instance.split("p=")[1])
-        failed = {"status": "MAX_CALLS"} if (size, p, generator) == (20, 2.0, "NewtonMKL") else {}
-        return {"processor_seconds": p * size ** (2.0 if generator == "SMO-MKL" else 1.5)} | failed
-
-    studies = made_up_studies(monkeypatch, paper_smo, make)
-    outcome = paper_smo.figure1(quick)
-    found = figures(outcome)
-    for p in ("1.33", "2"):
-        for name, power in (("SMO-MKL", 2.0), ("NewtonMKL", 1.5)):
-            curve = outcome.figure.data[outcome.figure.data["name"] == f"{name}, p = {p}"]
-            assert curve["x"].tolist() == [20, 40]
-            np.testing.assert_allclose(curve["y"], float(p) * curve["x"] ** power)
-            for size in (20, 40):
-                known = np.nan if (size, p, name) == (20, "2", "NewtonMKL") else float(p) * size**power
-                key = f"wdbc, {size} kernels, p={p}", f"seconds, {name}"
-                assert found.pop(key) == pytest.approx(known, nan_ok=True)
-            assert found.pop((f"wdbc, p={p}", f"exponent of kernels, {name}")) == pytest.approx(power)
-    assert not found
-    (study,) = studies
-    for size in (20, 40):
-        bank = study.instances[f"wdbc, {size} kernels, p=2"](0).oracle.bank
-        assert (bank.n_kernels, bank.n_points) == (size, 120)
-
-
-def test_points_of_smos_figure_are_the_first_of_a_permutation():
-    instance = paper_smo._of_points(QUICK, 50, "2", 3, 0)
-    rows = np.random.default_rng(3).permutation(120)[:50]
-    np.testing.assert_array_equal(instance.oracle.y, QUICK.y[rows])
-    (Z,) = standardized(QUICK.X[rows])
-    d = np.ones(50)
-    np.testing.assert_array_equal(instance.start, d)
-    known = paper_smo.RBFBank.from_quantiles(Z, 50).combine(d)
-    np.testing.assert_allclose(instance.oracle.bank.combine(d), known)
 
 
 # Nath and others

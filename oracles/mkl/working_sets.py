@@ -58,10 +58,11 @@ class WorkingSets:
         self.size = size
         self.slots = min(max(cache_bytes // (8 * size * bank.n_kernels), 2), size)
         self.diagonal = bank.diagonal()
-        self.points = np.arange(bank.n_points)
+        points = self.points = np.arange(bank.n_points)
         self.cache: ColumnCache | None = None
         if size == bank.n_points:
-            self.cache = self._cache(size, lambda i: bank.entries([i], self.points)[0])
+            # The function must not hold this object: the columns would wait for the collector of cycles.
+            self.cache = self._cache(size, lambda i: bank.entries([i], points)[0])
         self.free = self.points[:0]
 
     def take(self, decision: Vector, target: float, limit: int) -> tuple[int, bool]:

@@ -122,32 +122,26 @@ def figure1(options: Options) -> Reproduced:
 
 CAPTION = (
     f"SMO-MKL is `SMOMKL(rtol={RTOL:g})` on `GMKLOracle` with `LpRegularizer(p)` and C = 100, to a proven relative gap "
-    "of "
-    f"{RTOL:g} or {MAX_CALLS} calls, on kernels computed on the fly by `RBFBank.from_quantiles`: RBF kernels of unit "
-    "trace "
-    "on all features, then on each alone, of widths between quantiles of their distances. Made beforehand: the same "
-    "kernels in a `GramBank` of float32, twice where the memory that is free allows it and else once; what does not "
-    "fit "
-    f"once is left out, and its cell says what it needs. Random halves: {N_KERNELS} kernels, each on half of the "
-    "features. "
-    f"NewtonMKL is `NewtonMKL(rtol={RTOL:g})`, this library's default. Sonar has all 208 points, Adult and Web have "
-    f"{N_KERNELS} kernels. GiB: largest resident memory of the process from the making of the kernels on, Python and "
-    "data included."
+    f"of {RTOL:g} or {MAX_CALLS} calls, on kernels computed on the fly by `RBFBank.from_quantiles`: RBF kernels of "
+    "unit "
+    "trace on all features, then on each alone, of widths between quantiles of their distances. Made beforehand: the "
+    "same kernels in a `GramBank` of float32, twice where the memory that is free allows it and else once; what does "
+    f"not fit once is left out, and its cell says what it needs. Random halves: {N_KERNELS} kernels, each on half of "
+    f"the features. NewtonMKL is `NewtonMKL(rtol={RTOL:g})`, this library's default. Sonar has all 208 points, Adult "
+    f"and Web have {N_KERNELS} kernels. GiB: largest resident memory of the process from the making of the kernels on, "
+    "Python and data included."
 )
 NOTES = (
     "not printed: the gap at which SMO-MKL ends, the widths of the kernels on Sonar and which 50 kernels those of "
-    "Adult "
-    "and Web are; of ours there 1 is on all features and 49 on single binary ones, which take two values and are "
-    "looked "
-    "up, where halves of the features have distances of their own",
+    "Adult and Web are; of ours there 1 is on all features and 49 on single binary ones, which take two values and "
+    "are looked up, where halves of the features have distances of their own",
     'the paper says besides: "SMO-MKL appears to be scaling linearly with the number of kernels and we converge in '
     "less "
     'than half an hour on all hundred thousand kernels for both p = 2 and p = 1.33", "using pre-computed kernels then '
     "we "
     'converge in approximately seven minutes", "Shogun took six hundred seconds to combine just ten thousand kernels '
     'computed on the fly"; on Adult SMO-MKL is roughly 1.5 times faster than Shogun at p = 1.33 and 5 times at p = 2 '
-    "up to "
-    "about six thousand points, and Shogun gave no result from sixteen thousand on. Shogun was not run here",
+    "up to about six thousand points, and Shogun gave no result from sixteen thousand on. Shogun was not run here",
     "choosing and making the kernels is not in the seconds",
     "NewtonMKL keeps one combined kernel of all points and is run on Sonar alone",
     HARDWARE,
@@ -210,10 +204,9 @@ EXPERIMENTS = {
         "smo",
         "figure1",
         f"{VISHWANATHAN}, Figure 1, section 6",
-        "SMO-MKL scales linearly with the number of kernels and combines a hundred thousand on Sonar in less than half "
-        "an hour computed on the fly, and in approximately seven minutes made beforehand; it trains on all points of "
-        "Adult "
-        "and, in less than half an hour at p = 1.33, of Web",
+        "SMO-MKL scales linearly with the number of kernels and combines a hundred thousand on Sonar in less than "
+        "half an hour computed on the fly, and in approximately seven minutes made beforehand; it trains on all "
+        "points of Adult and, in less than half an hour at p = 1.33, of Web",
         figure1,
     )
 }

@@ -25,9 +25,9 @@ def printed_numbers(printed: Mapping[tuple[str, str], Printed]) -> dict[tuple[st
 
 
 def spread(values: Iterable[float]) -> str:
-    """Write the least and the largest of some numbers, "0.91 to 1.2", or the one that both are."""
+    """Write the least and the largest of some numbers, "0.914 to 1.2", or the one that both are."""
     found = list(values)
-    low, high = (f"{value:.2g}" if value < 100 else f"{value:.0f}" for value in (min(found), max(found)))
+    low, high = (f"{value:.3g}" if value < 1000 else f"{value:.0f}" for value in (min(found), max(found)))
     return low if low == high else f"{low} to {high}"
 
 
@@ -63,7 +63,7 @@ def of_kernels(ours: Figures, paper: Figures, names: Sequence[str], columns: Seq
     for row, quotient in quotients[nearest].items():
         by_exponent.setdefault(row.split("p=")[1], []).append(quotient)
     parts = "; ".join(f"p = {p}: {spread(found)}" for p, found in by_exponent.items())
-    sentences.append(f"Numbers of kernels of {nearest} over those printed, on the sets: {parts}.")
+    sentences.append(f"Column {nearest}, its numbers of kernels over those printed, on the sets: {parts}.")
     return sentences
 
 
@@ -82,8 +82,7 @@ def of_accuracy(ours: Figures, printed: Mapping[tuple[str, str], Printed], names
     farthest = max(rows, key=apart.__getitem__)
     return [
         f"The accuracies are within one printed standard deviation of the printed ones {on_rows(inside, len(rows))}; "
-        "they "
-        f"are farthest apart, {apart[farthest]:.1f} points, on {farthest}."
+        f"they are farthest apart, {apart[farthest]:.1f} points, on {farthest}."
     ]
 
 
@@ -96,7 +95,7 @@ def of_seconds(ours: Figures, paper: Figures, names: Sequence[str]) -> list[str]
     for words, figures in (("Here", ours), ("In print", paper)):
         by_set: dict[str, dict[str, float]] = {}
         for row in names:
-            if (row, mine) in figures:
+            if figures.get((row, mine)):
                 by_set.setdefault(row.split(" p=")[0], {})[row.split("p=")[1]] = figures[row, mine]
         if by_set:
             slowest = spread(max(found.values()) / min(found.values()) for found in by_set.values())
@@ -109,7 +108,7 @@ def of_seconds(ours: Figures, paper: Figures, names: Sequence[str]) -> list[str]
     shogun = ratios(names, paper, paper, "seconds, Shogun", mine)
     if shogun:
         counts = ", ".join(
-            f"more than {k} times {on_rows(sum(v > k for v in shogun.values()), 28)}" for k in (4, 10, 20)
+            f"more than {k} times {on_rows(sum(v > k for v in shogun.values()), len(shogun))}" for k in (4, 10, 20)
         )
         sentences.append(f"As printed Shogun takes {spread(shogun.values())} times the seconds of SMO-MKL, {counts}.")
     return sentences
@@ -117,13 +116,18 @@ def of_seconds(ours: Figures, paper: Figures, names: Sequence[str]) -> list[str]
 
 def of_gaps(ours: Figures, names: Sequence[str], loose: str) -> list[str]:
     """Compare runs to two gaps."""
-    kernels = [ours[row, f"kernels, {loose}"] / ours[row, "kernels, SMO-MKL"] for row in names]
-    points = [abs(ours[row, f"accuracy %, {loose}"] - ours[row, "accuracy %, SMO-MKL"]) for row in names]
-    seconds = ratios(names, ours, ours, f"seconds, {loose}", "seconds, SMO-MKL")
+    kernels, seconds = (
+        ratios(names, ours, ours, f"{kind}, {loose}", f"{kind}, SMO-MKL") for kind in ("kernels", "seconds")
+    )
+    kind = "accuracy %"
+    keys = [((row, f"{kind}, {loose}"), (row, f"{kind}, SMO-MKL")) for row in names]
+    points = [abs(ours[a] - ours[b]) for a, b in keys if a in ours and b in ours]
+    if not (kernels and seconds and points):
+        return []
     return [
-        f"Ended at the {loose} in place of the small one SMO-MKL counts {spread(kernels)} times as many kernels, its "
-        f"accuracies differ by at most {max(points):.1f} points, and it takes {spread(seconds.values())} times the "
-        "seconds."
+        f"Ended at the {loose} in place of the small one SMO-MKL counts {spread(kernels.values())} times as many "
+        f"kernels, its accuracies differ by at most {max(points):.1f} points, and it takes {spread(seconds.values())} "
+        "times the seconds."
     ]
 
 
