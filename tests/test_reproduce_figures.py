@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from reproduce_data import QUICK, figures, made_up_studies
-from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from oracle_opt import minimize
@@ -117,8 +116,6 @@ def test_correlations_are_those_of_gap_and_accuracy(quick, method):
         assert figures(outcome)["wdbc", "correlation, accpm"] == pytest.approx(known, abs=2e-3)
         np.testing.assert_allclose(outcome.figure.data["x"], gaps, rtol=1e-3)
         np.testing.assert_allclose(outcome.figure.data["y"], 100 * np.array(accuracies))
-
-
 
 
 # Nath and others
