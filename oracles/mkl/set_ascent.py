@@ -19,8 +19,9 @@ SET_POINTS = 1_500
 ROOM = 1.5
 # Share of a set up to which all free variables are taken; else half of the set are those that violate most.
 KEPT = 0.8
-# Relative gap and, over that of all points, violation to which a set is solved.
-SET_ACCURACY, SET_SHARE = 1e-9, 0.01
+# Relative gap to which a set is solved, at least and over the one that is wanted of all points; violation, over that of
+# all points.
+SET_ACCURACY, OF_WANTED, SET_SHARE = 1e-9, 0.1, 0.01
 # Share of the gap that is not owed to rounding at which the rest is not worth a set.
 ROUNDING_SHARE = 0.1
 # So many sets that together raise the objective by less than this share of the gap are no progress.
@@ -78,11 +79,13 @@ class SetAscent:
         self.slack, self.b, self.decision = slack, b, decision
         self.most_points, self.max_steps = most_points, max_steps
         self.n_sets = self.n_steps = self.n_newton = 0
+        self._set_accuracy = SET_ACCURACY
         self._gains: deque[float] = deque(maxlen=PATIENCE)
         self._moves: deque[tuple[Vector, Vector]] = deque(maxlen=MOVES)
 
     def run(self, accuracy: float) -> SVMStatus:
         """Solve sets until the relative gap is small enough, or nothing but rounding, or they do not lessen it."""
+        self._set_accuracy = max(SET_ACCURACY, OF_WANTED * accuracy)
         while True:
             seconds_left()
             gap, _ = self.pieces.gap(self.b, self.decision, self.slack(self.b))
@@ -125,7 +128,7 @@ class SetAscent:
         svm = part.solve(
             part.add_ridge(K),
             start=before,
-            accuracy=SET_ACCURACY,
+            accuracy=self._set_accuracy,
             tolerance=SET_SHARE * violation,
             max_steps=self.max_steps - self.n_steps,
         )
