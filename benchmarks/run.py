@@ -30,6 +30,7 @@ PAGES = {
     "problems": PROBLEMS,
     "problems_lagrangian": PROBLEMS,
     "workers": SCALING,
+    "products": SCALING,
 }  # the other sections are on the page of performance
 PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
@@ -51,6 +52,7 @@ SCRIPTS = (
     "problems",
     "problems_lagrangian",
     "uci_calls",
+    "products",
     "features",
     "scale",
 )
