@@ -26,8 +26,8 @@ def shown(value: object) -> str:
     --------
     >>> import numpy as np
     >>> from oracle_opt.words import shown
-    >>> shown(np.zeros((4, 2))), shown(np.array([0.5, 1.0])), shown({"bias": 1.0})
-    ('array(4, 2)', '[0.5, 1]', '{bias}')
+    >>> shown(np.zeros((4, 2))), shown(np.array([0.5, 1.0])), shown(np.array(0.5)), shown({"bias": 1.0})
+    ('array(4, 2)', '[0.5, 1]', '0.5', '{bias}')
     """
     if isinstance(value, type):
         words = f"the class {value.__name__}"
@@ -37,6 +37,8 @@ def shown(value: object) -> str:
         words = value.name
     elif isinstance(value, float | np.floating):
         words = f"{float(value):.10g}"
+    elif isinstance(value, np.ndarray) and value.ndim == 0:
+        words = shown(value.item())
     elif isinstance(value, np.ndarray) and (value.ndim != 1 or value.size > 3 or value.dtype.kind not in "fiub"):
         words = f"array{value.shape}".replace(",)", ")")
     elif isinstance(value, np.ndarray):

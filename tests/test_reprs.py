@@ -258,6 +258,7 @@ def test_the_names_of_scipy_mean_the_same():
         (np.ones((5, 2)), "array(5, 2)"),
         (np.array([1.0, np.inf]), "[1, inf]"),
         (np.array(["a", "b"]), "array(2)"),
+        (np.array(0.5), "0.5"),
         (sparse.eye_array(9), "sparse(9, 9)"),
         ((1.0,), "(1,)"),
         ([1.0, None], "[1, None]"),

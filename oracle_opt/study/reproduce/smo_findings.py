@@ -41,8 +41,18 @@ def on_rows(count: int, total: int) -> str:
     return f"on {count} of {total} rows"
 
 
-def of_kernels(ours: Figures, paper: Figures, names: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Compare the numbers of kernels by several thresholds with the printed ones."""
+def of_kernels(ours: Figures, paper: Figures, names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """Compare the numbers of kernels by several thresholds with the printed ones.
+
+    Parameters
+    ----------
+    ours, paper : mapping
+        (set, quantity) to a figure.
+    names : sequence of str
+        Rows.
+    columns : mapping
+        Columns of kernels to the thresholds they count by, in words.
+    """
     quotients = {column: ratios(names, ours, paper, f"kernels, {column}", "kernels, SMO-MKL") for column in columns}
     quotients = {column: found for column, found in quotients.items() if found}
     if not quotients:
@@ -50,21 +60,20 @@ def of_kernels(ours: Figures, paper: Figures, names: Sequence[str], columns: Seq
     distance = {column: float(np.mean([abs(np.log(q)) for q in found.values()])) for column, found in quotients.items()}
     order = sorted(quotients, key=distance.__getitem__)
     told = [
-        f"{column}, {100 * distance[column]:.1f} %, "
-        f"{on_rows(_near(quotients[column].values()), len(quotients[column]))}"
+        f"{columns[column]} {100 * distance[column]:.1f} %, {_near(quotients[column].values())} of "
+        f"{len(quotients[column])} rows"
         for column in order
-    ]
-    sentences = [
-        "The thresholds by how far the numbers of kernels are from the printed ones on average (of the logarithms of "
-        f"their ratios), and where {100 * NEAR:g} % or less: {'; '.join(told)}."
     ]
     nearest = order[0]
     by_exponent: dict[str, list[float]] = {}
     for row, quotient in quotients[nearest].items():
         by_exponent.setdefault(row.split("p=")[1], []).append(quotient)
     parts = "; ".join(f"p = {p}: {spread(found)}" for p, found in by_exponent.items())
-    sentences.append(f"Column {nearest}, its numbers of kernels over those printed, on the sets: {parts}.")
-    return sentences
+    return [
+        "How far the numbers of kernels are from the printed ones, by threshold (mean distance of their logarithms; "
+        f"rows with at most {100 * NEAR:g} %): {'; '.join(told)}.",
+        f"Kernels {columns[nearest]} over those printed, on the sets: {parts}.",
+    ]
 
 
 def _near(quotients: Iterable[float]) -> int:
