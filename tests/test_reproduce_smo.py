@@ -111,7 +111,7 @@ def test_shoguns_columns_are_the_papers(tmp_path, monkeypatch):
     found = " ".join(report.outcome.findings)
     # the printed 9.4, 24.4, 44.2, 71.0, 82.4, 83.2, 85.2, whose mean distance in logarithms from 18.8 is least
     away = [abs(np.log(18.8 / value)) for value in (9.4, 24.4, 44.2, 71.0, 82.4, 83.2, 85.2)]
-    assert f"above 0.01 {100 * np.mean(away):.1f} %, 0 of 7 rows" in found
+    assert f"above 0.01: {100 * np.mean(away):.1f} %, 0 of 7 rows" in found
     assert "farthest apart, 17.0 points, on Liver p=1.66" in found
     assert "SMO-MKL's seconds printed over ours: 5.3 to 6.7" in found
     assert "In print the slowest p takes 1.26 times the seconds of the fastest: Liver 1.10" in found
@@ -334,7 +334,7 @@ def test_ranges_ratios_and_thresholds_in_words():
     paper = {("a p=1", "kernels, SMO-MKL"): 20.0, ("b p=1", "kernels, SMO-MKL"): 30.0}
     first, second = smo_findings.of_kernels(ours, paper, ["a p=1", "b p=1"], {"x": "above 1", "y": "above 2"})
     # x is half on a and equal on b; y is 2.5 % away on a, and not known on b
-    assert first.endswith("above 2 2.5 %, 1 of 1 rows; above 1 34.7 %, 1 of 2 rows.")
+    assert first.endswith("above 2: 2.5 %, 1 of 1 rows; above 1: 34.7 %, 1 of 2 rows.")
     assert second == "Kernels above 2 over those printed, on the sets: p = 1: 0.975."
     assert smo_findings.of_kernels({}, paper, ["a p=1"], {"x": "above 1"}) == []
     printed = {("a p=1", "accuracy %, SMO-MKL"): Printed("80.0", "2.0", "6")}

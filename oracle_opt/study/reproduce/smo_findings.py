@@ -60,7 +60,7 @@ def of_kernels(ours: Figures, paper: Figures, names: Sequence[str], columns: Map
     distance = {column: float(np.mean([abs(np.log(q)) for q in found.values()])) for column, found in quotients.items()}
     order = sorted(quotients, key=distance.__getitem__)
     told = [
-        f"{columns[column]} {100 * distance[column]:.1f} %, {_near(quotients[column].values())} of "
+        f"{columns[column]}: {100 * distance[column]:.1f} %, {_near(quotients[column].values())} of "
         f"{len(quotients[column])} rows"
         for column in order
     ]
