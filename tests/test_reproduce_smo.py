@@ -192,7 +192,7 @@ def test_points_of_smos_figure_are_the_first_of_a_permutation():
     assert len({tuple(sorted(features.tolist())) for features in halves.features}) == 6  # pairs of four features
 
 
-@pytest.mark.parametrize(("free", "stores"), [(None, 2), (10**12, 2), (10**9, 1)])
+@pytest.mark.parametrize(("free", "stores"), [(None, 2), (10**12, 2), (19 * 10**8, 1), (10**9, 1)])
 def test_kernels_made_beforehand_are_those_computed_on_the_fly(monkeypatch, free, stores):
     (Z,) = standardized(QUICK.X[:30])
     bank = RBFBank.from_quantiles(Z, 50)

@@ -16,8 +16,8 @@ GIB = 2**30
 def made_beforehand(bank: RBFBank) -> GramBank:
     """Make the kernels of a bank in memory, as float32.
 
-    They are kept twice, kernel by kernel and pair by pair of points, as `GramBank` does, if that fits into the memory
-    that is free; columns of all kernels are then faster to read. If not, kernel by kernel alone.
+    They are kept twice, kernel by kernel and pair by pair of points, as `GramBank` does, if that fits into half of the
+    memory that is free; columns of all kernels are then faster to read. If not, kernel by kernel alone.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def made_beforehand(bank: RBFBank) -> GramBank:
     free = free_memory()
     if free is not None and store + besides > free:
         raise MemoryError(f"needs {(store + besides) / GIB:.1f} GiB, and {free / GIB:.1f} GiB are free")
-    twice = free is None or 2 * store + besides <= free
+    twice = free is None or 2 * store + besides <= free // 2
     halves = np.empty((p, n * (n + 1) // 2), np.float32)
     start = 0
     for i in range(n):

@@ -125,7 +125,7 @@ CAPTION = (
     f"of {RTOL:g} or {MAX_CALLS} calls, on kernels computed on the fly by `RBFBank.from_quantiles`: RBF kernels of "
     "unit "
     "trace on all features, then on each alone, of widths between quantiles of their distances. Made beforehand: the "
-    "same kernels in a `GramBank` of float32, twice where the memory that is free allows it and else once; what does "
+    "same kernels in a `GramBank` of float32, twice where half of the free memory allows it and else once; what does "
     f"not fit once is left out, and its cell says what it needs. Random halves: {N_KERNELS} kernels, each on half of "
     f"the features. NewtonMKL is `NewtonMKL(rtol={RTOL:g})`, this library's default. Sonar has all 208 points, Adult "
     f"and Web have {N_KERNELS} kernels. GiB: largest resident memory of the process from the making of the kernels on, "
