@@ -25,7 +25,8 @@ from oracle_opt.study.reproduce.report import ours, tables_of
 from oracle_opt.study.reproduce.stopping_rules import REACHED, UntilPlateau, UntilStationary
 
 NAMES = (
-    *("accpm-table1", "accpm-table2", "accpm-table3", "accpm-figure1", "accpm-figure2"),
+    *("accpm-table1", "accpm-table2", "accpm-table3", "accpm-table4"),
+    *("accpm-figure1", "accpm-figure2", "accpm-figure3", "accpm-kernels", "accpm-forms"),
     *("spg-table1", "spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9", "spg-figure-scale"),
     *("smo-table1", "smo-figure1", "smo-kl", "smo-regression", "smo-novelty"),
     *("mixnorm-figure2", "qnpkl-table1", "qnpkl-table2"),

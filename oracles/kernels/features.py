@@ -167,7 +167,7 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     >>> bank.n_kernels
     39
     """
-    return _bank(X, None, dtype, memory_limit)
+    return bank_of_widths(X, None, dtype, memory_limit)
 
 
 def simplemkl_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int | None = None) -> GramBank:
@@ -215,11 +215,13 @@ def simplemkl_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit:
     >>> bank.n_kernels
     39
     """
-    return _bank(X, np.array(SIMPLEMKL_WIDTHS), dtype, memory_limit)
+    return bank_of_widths(X, np.array(SIMPLEMKL_WIDTHS), dtype, memory_limit)
 
 
-def _bank(X: ArrayLike, fixed: Vector | None, dtype: DTypeLike, memory_limit: int | None) -> GramBank:
-    """Build the bank, of the widths given or of those by quantiles."""
+def bank_of_widths(
+    X: ArrayLike, fixed: Vector | None, dtype: DTypeLike = np.float64, memory_limit: int | None = None
+) -> GramBank:
+    """Build the bank, of the ten widths given, the same for all features, or of those by quantiles."""
     standardize, Z = Standardization.of(X)
     packed = empty_store((N_WIDTHS + len(DEGREES)) * (Z.shape[1] + 1), Z.shape[0], dtype, memory_limit)
     widths, scales, largest, total = _fill(Z, packed, fixed)

@@ -1,4 +1,4 @@
-"""Descents that end by a rule of their paper: where nothing is proven, a study cannot end a run by its gap."""
+"""Runs that end by a rule of their paper: by another gap than a study proves, or where nothing is proven."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from copy import copy
 import numpy as np
 
 from oracle_opt.answers.answer import Answer
-from oracle_opt.arguments import instance, real
+from oracle_opt.arguments import instance, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, Kind, Minorant, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted
 from oracle_opt.generator import QueryPointGenerator, Step
+from oracle_opt.generators import ReducedGradient
 
 REACHED = "the rule that ends the run holds"
+LIMIT = "the limit on iterations was reached"
 
 
 class EndedByRule(QueryPointGenerator):
@@ -127,3 +129,78 @@ class UntilPlateau(EndedByRule):
         small = np.isfinite(self._best) and self._best - cut.value <= self.share * abs(self._best)
         self._best = cut.value
         return bool(small)
+
+
+def single_cut_gap(cut: ObjectiveCut) -> float:
+    """Gap between a query point and the cut found there alone, over the simplex: (17) - (18) of Wulff & Ong (2014).
+
+    (18) is taken with the factor 1/2 of their (7), and the gap relative to (17).
+    """
+    return (cut.upper - cut.constant - float(cut.subgradient.min())) / abs(cut.upper)
+
+
+class UntilSingleCut(EndedByRule):
+    """Ends where the last cut alone proves the relative gap, on the simplex; see `single_cut_gap`.
+
+    Parameters
+    ----------
+    generator : QueryPointGenerator
+        Whose queries they are.
+    gap : float
+        Relative.
+    """
+
+    def __init__(self, generator: QueryPointGenerator, gap: float) -> None:
+        super().__init__(generator)
+        self.gap = real("gap", gap, above=0.0)
+
+    def ends(self, cut: ObjectiveCut) -> bool:
+        """Whether the gap is small."""
+        return single_cut_gap(cut) <= self.gap
+
+
+class IterationsUntilSingleCut(EndedByRule):
+    """The same of SimpleMKL's method, which looks at the gap at the end of an iteration, and counts these.
+
+    Its `inner_steps` are the iterations it has completed.
+
+    Parameters
+    ----------
+    generator : ReducedGradient
+        Whose queries they are.
+    gap : float
+        Relative.
+    most : int
+        Limit on the iterations.
+    """
+
+    generator: ReducedGradient
+    _running: ReducedGradient
+
+    def __init__(self, generator: ReducedGradient, gap: float, most: int) -> None:
+        super().__init__(instance("generator", generator, ReducedGradient, "a ReducedGradient"))
+        self.gap = real("gap", gap, above=0.0)
+        self.most = whole("most", most)
+
+    def reset(self, domain: Domain, point: Vector) -> None:
+        """Begin a run, without an iteration."""
+        super().reset(domain, point)
+        self._begun = 0
+
+    def ask(self) -> Vector | Query:
+        """Ask what the other does, unless the rule holds or the limit is reached."""
+        if not self._reached and self.inner_steps() >= self.most:
+            raise Exhausted(LIMIT)
+        return super().ask()
+
+    def ends(self, cut: ObjectiveCut) -> bool:
+        """Whether an iteration has ended at a point of small gap."""
+        center = self._running.center
+        if self._running.iterations == self._begun or center is None:
+            return False
+        self._begun = self._running.iterations
+        return single_cut_gap(center) <= self.gap
+
+    def inner_steps(self) -> int:
+        """Iterations completed."""
+        return max(0, self._running.iterations - 1)
