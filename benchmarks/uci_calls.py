@@ -4,7 +4,7 @@
 
 20 random splits, 70 % train, 13 (d + 1) kernels, C = 100, at most 500 calls. Three comparisons of the library's study:
 to a relative gap of 5e-3 with the default generators, where the cutting planes among them (`BOTH_GAPS`) go on until
-the single-cut gap of the paper is there, too; and to 1e-6 with `PRECISE`. Finished runs are kept in the folder, by
+the gap by the best single cut is there, too; and to 1e-6 with `PRECISE`. Finished runs are kept in the folder, by
 default one a commit under benchmarks/runs: the same command continues with what is missing. Takes about an hour on
 one core; `--quick`: 2 splits of pima and bupa.
 """
@@ -102,7 +102,8 @@ def print_calls(runs, sets, names):
 def print_rest(runs, sets, names):
     """Calls by the gap of the paper, kernels of non-vanishing weight, test accuracy."""
     printed, means = of_the_paper()
-    print("Calls until the gap by the best single cut, the one the paper stops on, is at most 5e-3:\n")
+    print("Calls until the gap by the best single cut is at most 5e-3; the paper stops on the last query point and its")
+    print("cut alone, a gap never smaller:\n")
     rows = []
     for name in sets:
         best = min(MULTIPLE, key=lambda method: means[name, "calls", method])

@@ -63,7 +63,8 @@ def compare(
     max_calls: Annotated[int, typer.Option(help="Limit on the oracle calls of a run.")] = 500,
     seed: Annotated[int, typer.Option(help="Seed of the first split; the others count up from it.")] = 0,
     single_cut: Annotated[
-        bool, typer.Option("--single-cut", help="Count the calls to the paper's own gap, too; takes far longer.")
+        bool,
+        typer.Option("--single-cut", help="Count the calls to the gap by the best single cut, too; takes far longer."),
     ] = False,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
     out: Annotated[Path, typer.Option(help="Folder of the runs, tables and curves.")] = Path("oracle-opt-report"),
@@ -111,7 +112,7 @@ def compare(
     if answered:
         console.print(
             f"\nmean ± standard deviation over the splits. calls: until the proven relative gap is at most {rtol:g}"
-            + ("; by the single-cut gap of the paper: until that is, in the runs that got there" * single_cut)
+            + ("; by the single-cut gap: until that by the best single cut is, in the runs that got there" * single_cut)
             + ". "
             "kernels: of weight above 1e-3 of the largest. fixed-point is the average kernel, the baseline. "
             f"Report: {out / 'report.html'}. Files: {out / 'summary.csv'}, {out / 'history.parquet'}, "

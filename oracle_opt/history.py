@@ -93,7 +93,7 @@ class History:
 
     @property
     def single_cut_gap(self) -> Vector:
-        """Relative gap after each call by the best single cut alone (Wulff & Ong 2014, (17) - (18))."""
+        """Relative gap after each call by the best single cut alone, where Wulff & Ong (2014) take the last."""
         return _relative_gaps(self.upper_bound, self.cut_bound)
 
     def calls_to(self, rtol: float) -> int | None:

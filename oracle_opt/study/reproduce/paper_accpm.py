@@ -7,7 +7,16 @@ from oracle_opt.study.reproduce.experiment import Experiment
 from oracle_opt.study.reproduce.paper import printed_figures
 from oracle_opt.study.reproduce.paper_accpm_calls import table1, table4
 from oracle_opt.study.reproduce.paper_accpm_open import forms, kernels
-from oracle_opt.study.reproduce.paper_accpm_runs import COLUMNS, KERNELS, OF_THE_PAPER, ONE_CALL, SETS, STOP, runs_of
+from oracle_opt.study.reproduce.paper_accpm_runs import (
+    COLUMNS,
+    FOLDERS,
+    KERNELS,
+    OF_THE_PAPER,
+    ONE_CALL,
+    SETS,
+    STOP,
+    runs_of,
+)
 from oracle_opt.study.reproduce.paper_accpm_traces import figure1, figure2, figure3, table3
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 
@@ -18,7 +27,7 @@ def table2(options: Options) -> Reproduced:
     other = runs_of(
         SETS,
         options,
-        folder="accpm-uci-bank",
+        folder=FOLDERS[uci_bank.__name__],
         generators={"average": ONE_CALL["average"]},
         simplemkl={},
         bank=uci_bank.__name__,

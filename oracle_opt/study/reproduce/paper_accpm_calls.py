@@ -9,13 +9,14 @@ import numpy as np
 from oracle_opt.study.reproduce.paper import printed_figures
 from oracle_opt.study.reproduce.paper_accpm_runs import (
     COLUMNS,
+    FORM_11,
     ITERATIONS,
     KERNELS,
     METHODS,
     OF_THE_PAPER,
-    ONE_CALL,
     SETS,
     STOP,
+    TUNED,
     runs_of,
 )
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
@@ -23,8 +24,9 @@ from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 UNKNOWN = (
     "the paper does not print: the settings of OBOE, which found its analytic centers (ours are the defaults of its "
     "parameter file: a proximal term of weight 1, the upper bound weighed by the number of cuts, each bound of the "
-    "weights by 1); the level (ours: a public descendant of the level method's program raises it at this gap); whether "
-    "its gap is relative (inferred, see accpm-forms); from which weight on a kernel counts (ours: 1e-3 of the largest)"
+    "weights by 1); the level (ours are guesses: a public descendant of the level method's program raises its level at "
+    "this gap; accpm-forms has others); whether its gap is relative (inferred, see accpm-forms); from which weight on "
+    "a kernel counts (ours: 1e-3 of the largest)"
 )
 
 
@@ -54,9 +56,7 @@ def table1(options: Options) -> Reproduced:
         "hand; the paper's are its authors'",
         "simpleMKL: the toolbox of its authors solves two machines a step of its golden section, ours one",
     )
-    caption = " ".join(
-        [COLUMNS, f"accpm in form (11): `{ONE_CALL['accpm in form (11)'].parameters()['generator']!r}`.", KERNELS, STOP]
-    )
+    caption = " ".join([COLUMNS, FORM_11, TUNED, KERNELS, STOP])
     return Reproduced(tally.rows(), notes, caption=caption, findings=_of_table1(tally, runs.sets), absent=runs.absent)
 
 

@@ -57,9 +57,11 @@ KERNELS = (
     "exp(-D^2 / s^2) and (1 + x'z)^k, k = 1, 2, 3; C = 100."
 )
 COLUMNS = (
-    f"accpm: `{ACCPM!r}`; level-set: `{RaisedLevel()!r}`; simpleMKL: `{ReducedGradient(line_tolerance=0.1)!r}`; kcg: "
-    f"`{Kelley()!r}`; average: one machine on equal weights."
+    f"accpm: `{ACCPM!r}`, the form of OBOE at its default settings; level-set: `{RaisedLevel()!r}`; simpleMKL: "
+    f"`{ReducedGradient(line_tolerance=0.1)!r}`; kcg: `{Kelley()!r}`; average: one machine on equal weights."
 )
+FORM_11 = f"accpm in form (11): `{AnalyticCenter(epigraph=False, proximal=0.0)!r}`."
+TUNED = "AnalyticCenter() and LevelSet(): the defaults of this library."
 STOP = (
     "A run ends by the paper's own gap, (17) - (18) of the last query point and its cut alone, at most 5e-3 of (17), "
     f"or after {ITERATIONS} iterations: {ITERATIONS} machines, of simpleMKL {ITERATIONS} directions with as many "
@@ -90,6 +92,7 @@ BANKS: dict[str, Callable[[Matrix], GramBank]] = {
     "simplemkl_bank": simplemkl_bank,
 }
 CHOSEN = next(iter(BANKS))
+FOLDERS = {bank: "accpm" if bank == CHOSEN else f"accpm-kernels-{place}" for place, bank in enumerate(BANKS)}
 
 
 def own_bound(cut: ObjectiveCut) -> float:
@@ -142,7 +145,7 @@ def runs_of(
     names: Mapping[str, str],
     options: Options,
     *,
-    folder: str = "accpm",
+    folder: str = FOLDERS[CHOSEN],
     generators: Mapping[str, QueryPointGenerator] = ONE_CALL,
     simplemkl: Mapping[str, QueryPointGenerator] = SIMPLEMKL,
     bank: str = CHOSEN,
