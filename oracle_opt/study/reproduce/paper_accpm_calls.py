@@ -26,7 +26,7 @@ UNKNOWN = (
     "parameter file: a proximal term of weight 1, the upper bound weighed by the number of cuts, each bound of the "
     "weights by 1); the level (ours are guesses: a public descendant of the level method's program raises its level at "
     "this gap; accpm-forms has others); whether its gap is relative (inferred, see accpm-forms); from which weight on "
-    "a kernel counts (ours: 1e-3 of the largest)"
+    "a kernel counts (ours: 1e-3 of the largest); whether its means hold runs that ended at the limit"
 )
 
 
