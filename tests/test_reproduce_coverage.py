@@ -47,7 +47,7 @@ WITHOUT_NUMBER = {
     ("qnpkl", "not convex"),
 }
 COMING = {
-    *("spg-table3", "spg-table6", "spg-table8", "spg-table10", "spg-table11"),
+    *("accpm-table4", "accpm-figure3", "spg-table3", "spg-table6", "spg-table8", "spg-table10", "spg-table11"),
     *("spg-figure1", "spg-figure2", "smo-kl", "smo-regression", "smo-novelty", "mixnorm-figure1", "qnpkl-figure1"),
     *("accpm-forms", "accpm-kernels", "qnpkl-protocols", "spg-figure-scale"),
 }
