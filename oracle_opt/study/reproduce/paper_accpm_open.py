@@ -97,7 +97,7 @@ def kernels(options: Options) -> Reproduced:
             )
             for names, methods, splits in ((SETS, ("average",), OF_AVERAGE), (OF_CALLS, ("accpm", "kcg"), SPLITS))
         )
-        notes = [*average.notes, *(note for note in runs.notes if note not in average.notes)]
+        notes = [f"average: {note}" for note in average.notes] + [f"accpm and kcg: {note}" for note in runs.notes]
         for method, of_method in quantities.items():
             of_runs = average if method == "average" else runs
             for name in of_runs.sets:
