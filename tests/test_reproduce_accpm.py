@@ -14,6 +14,7 @@ from oracle_opt.generators import Kelley, LevelSet, ReducedGradient
 from oracle_opt.oracles import MKLOracle, uci_bank
 from oracle_opt.study.reproduce import Options, paper_accpm, paper_accpm_runs
 from oracle_opt.study.reproduce.paper import Printed
+from oracle_opt.study.reproduce.paper_accpm_calls import above_proven
 from oracle_opt.study.reproduce.paper_accpm_open import factor_apart
 from oracle_opt.study.reproduce.paper_accpm_runs import BANKS, CHOSEN, ONE_CALL, SIMPLEMKL, Runs, split_instance
 from oracle_opt.study.reproduce.paper_accpm_traces import correlation, solutions
@@ -251,6 +252,21 @@ def test_runs_know_their_columns():
     runs = Runs(table, {}, [], ())
     assert runs.sets == ["a", "b"]
     assert runs.column("a", "x", "calls").tolist() == [1.0]
+
+
+def test_how_far_runs_without_the_gap_are_from_the_minimum():
+    table = pd.DataFrame(
+        {
+            "instance": ["a", "a", "a", "b"],
+            "generator": ["x", "y", "x", "x"],
+            "seed": [0, 0, 1, 0],
+            "calls": [np.nan, 5, 3, 4],
+            "upper_bound": [10.0, 11.0, 1.0, 1.0],
+            "lower_bound": [5.0, 9.0, 0.0, 0.0],
+        }
+    )
+    assert above_proven(Runs(table, {}, [], ()), "x") == pytest.approx([0.1])
+    assert above_proven(Runs(table, {}, [], ()), "y") == []
 
 
 def test_simplemkl_runs_on_few_splits(tmp_path, monkeypatch):
