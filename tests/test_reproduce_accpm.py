@@ -16,7 +16,7 @@ from oracle_opt.study.reproduce import Options, paper_accpm, paper_accpm_runs
 from oracle_opt.study.reproduce.paper import Printed
 from oracle_opt.study.reproduce.paper_accpm_calls import above_proven
 from oracle_opt.study.reproduce.paper_accpm_open import factor_apart
-from oracle_opt.study.reproduce.paper_accpm_runs import BANKS, CHOSEN, ONE_CALL, SIMPLEMKL, Runs, split_instance
+from oracle_opt.study.reproduce.paper_accpm_runs import BANKS, CHOSEN, ONE_CALL, SIMPLEMKL, TracedRuns, split_instance
 from oracle_opt.study.reproduce.paper_accpm_traces import correlation, solutions
 from oracle_opt.study.reproduce.raised_level import RaisedLevel
 from oracle_opt.study.reproduce.repetitions import Tally
@@ -249,7 +249,7 @@ def test_forms_and_kernels_are_told_apart(quick):
 
 def test_runs_know_their_columns():
     table = pd.DataFrame({"instance": ["a", "a", "b"], "generator": ["x", "y", "x"], "calls": [1, 2, 3]})
-    runs = Runs(table, {}, [], ())
+    runs = TracedRuns(table, {}, [], ())
     assert runs.sets == ["a", "b"]
     assert runs.column("a", "x", "calls").tolist() == [1.0]
 
@@ -265,8 +265,8 @@ def test_how_far_runs_without_the_gap_are_from_the_minimum():
             "lower_bound": [5.0, 9.0, 0.0, 0.0],
         }
     )
-    assert above_proven(Runs(table, {}, [], ()), "x") == pytest.approx([0.1])
-    assert above_proven(Runs(table, {}, [], ()), "y") == []
+    assert above_proven(TracedRuns(table, {}, [], ()), "x") == pytest.approx([0.1])
+    assert above_proven(TracedRuns(table, {}, [], ()), "y") == []
 
 
 def test_simplemkl_runs_on_few_splits(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from oracle_opt.study.reproduce.paper_accpm_runs import (
     SETS,
     STOP,
     TUNED,
-    Runs,
+    TracedRuns,
     runs_of,
 )
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
@@ -166,7 +166,7 @@ def table4(options: Options) -> Reproduced:
     return Reproduced(tally.rows(), notes, caption=caption, findings=findings, absent=runs.absent)
 
 
-def above_proven(runs: Runs, method: str) -> list[float]:
+def above_proven(runs: TracedRuns, method: str) -> list[float]:
     """Of the runs of a method without the paper's gap: how far the best value is above all bounds of the split."""
     best = runs.table.groupby(["instance", "seed"])["lower_bound"].max()
     of_method = runs.table[(runs.table["generator"] == method) & runs.table["calls"].isna()]

@@ -20,7 +20,7 @@ from oracle_opt.study.reproduce.paper_accpm_runs import (
     ONE_CALL,
     SETS,
     STOP,
-    Runs,
+    TracedRuns,
     runs_of,
 )
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
@@ -159,7 +159,7 @@ def _only(quantities: Mapping[str, str], kind: str) -> dict[str, str]:
     return {ours: known for ours, known in quantities.items() if known.startswith(f"{kind},")}
 
 
-def _by_best_cut(runs: Runs, name: str, method: str) -> list[float]:
+def _by_best_cut(runs: TracedRuns, name: str, method: str) -> list[float]:
     """Calls until the best value and the best bound of a single cut are near."""
     found = []
     for (instance, generator, _), trace in runs.traces.items():

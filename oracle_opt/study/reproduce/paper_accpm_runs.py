@@ -110,7 +110,7 @@ def split_instance(dataset: Dataset, bank: str, number: int) -> Instance:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Runs:
+class TracedRuns:
     """The runs of an experiment.
 
     Attributes
@@ -151,7 +151,7 @@ def runs_of(
     simplemkl: Mapping[str, QueryPointGenerator] = SIMPLEMKL,
     bank: str = CHOSEN,
     splits: int = SPLITS,
-) -> Runs:
+) -> TracedRuns:
     """Do the runs that are missing, those of SimpleMKL with a limit on calls of their own."""
     at_hand, repeats = sets_of(names, options), options.repeats(splits)
     instances = {label: Recipe(split_instance, dataset, (bank,)) for label, dataset in at_hand.found}
@@ -169,7 +169,7 @@ def runs_of(
     words = f"{repeats} random splits, 70 % of the points train"
     if simplemkl and few < repeats:
         words += f"; simpleMKL on the first {few} of them alone"
-    return Runs(*_read(parts), [*notes, words], at_hand.absent)
+    return TracedRuns(*_read(parts), [*notes, words], at_hand.absent)
 
 
 def _read(parts: list[Results]) -> tuple[pd.DataFrame, dict[tuple[str, str, int], pd.DataFrame]]:

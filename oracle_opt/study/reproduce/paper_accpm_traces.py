@@ -10,7 +10,16 @@ import numpy as np
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.plots import spread_of
-from oracle_opt.study.reproduce.paper_accpm_runs import COLUMNS, GAP, KERNELS, OF_THE_PAPER, SETS, STOP, Runs, runs_of
+from oracle_opt.study.reproduce.paper_accpm_runs import (
+    COLUMNS,
+    GAP,
+    KERNELS,
+    OF_THE_PAPER,
+    SETS,
+    STOP,
+    TracedRuns,
+    runs_of,
+)
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 
 if TYPE_CHECKING:
@@ -144,7 +153,7 @@ def _as_long(gaps: list[Vector]) -> Matrix:
     return np.array([np.r_[of_run, np.full(most - len(of_run), of_run[-1])] for of_run in gaps])
 
 
-def _correlations(runs: Runs, methods: Iterable[str]) -> Tally:
+def _correlations(runs: TracedRuns, methods: Iterable[str]) -> Tally:
     tally = Tally()
     for name in runs.sets:
         for method in methods:
