@@ -1,16 +1,19 @@
 """Precomputed kernels with class labels: what is read, and what is refused."""
 
+import gzip
 import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.io import savemat
+from scipy.spatial.distance import cdist
 from typer.testing import CliRunner
 
 from oracle_opt import DataUnavailable, InvalidArgument, InvalidData, minimize
 from oracle_opt.cli import main
-from oracle_opt.datasets import kernel_files, load_kernels
+from oracle_opt.datasets import kernel_files, load, load_kernels
 from oracle_opt.datasets.kernel_data import WIDTHS
 from oracle_opt.datasets.kernel_files import FLOWER_FILES
 from oracle_opt.generators import LevelSet
@@ -47,6 +50,31 @@ def test_the_faces_of_yale():
     assert np.unique(data.y, return_counts=True)[1].tolist() == [11] * 15
     best = np.argsort(data.kernels[2] - 10 * np.eye(165), axis=1)[:, -1]
     assert (data.y[best] == data.y).mean() > 0.5  # the nearest face is mostly of the same person
+
+
+@pytest.mark.skipif(not os.environ.get("ORACLE_OPT_DATA"), reason="ORACLE_OPT_DATA names no folder with the data sets")
+def test_the_views_of_the_protein_folds(tmp_path, monkeypatch):
+    data, proteins = load_kernels("proteinfold"), load("proteinfold")
+    assert data.kernels.shape == (108, 694, 694)
+    assert [len(group) for group in data.groups] == [9] * 12
+    assert data.classes == tuple(range(1, 28))
+    np.testing.assert_array_equal(data.y <= 15, proteins.y > 0)
+    Z = proteins.dense()[:, 27:54]  # the second view
+    D = cdist(Z, Z, "sqeuclidean")
+    for width, kernel in zip(WIDTHS, data.kernels[9:18], strict=True):
+        np.testing.assert_allclose(kernel, np.exp(-D / (width * D.mean())), rtol=1e-9, atol=1e-300)
+    # the folds of a file that belongs to another order of the proteins, that is too short, or no numbers
+    place = Path(os.environ["ORACLE_OPT_DATA"])
+    monkeypatch.setenv("ORACLE_OPT_DATA", str(tmp_path))
+    monkeypatch.setenv("ORACLE_OPT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "proteinfold.csv.gz").write_bytes((place / "proteinfold.csv.gz").read_bytes())
+    with pytest.raises(DataUnavailable, match=r"the folds of 'proteinfold' are not here: put proteinfold_folds.csv.gz"):
+        load_kernels("proteinfold")
+    folds = data.y[::-1].astype(str).tolist()
+    for lines, message in ((folds, "does not belong"), (folds[:5], "it holds 5 folds"), (["a"], "a number in each")):
+        (tmp_path / "proteinfold_folds.csv.gz").write_bytes(gzip.compress("\n".join(["fold", *lines]).encode()))
+        with pytest.raises(InvalidData, match=message):
+            load_kernels("proteinfold")
 
 
 def test_kernels_of_groups_go_into_the_mixed_norm_oracle(folder):
@@ -185,7 +213,7 @@ def test_they_are_listed(folder):
 def test_names(folder, monkeypatch):
     with pytest.raises(InvalidArgument, match="did you mean oxford_flowers"):
         load_kernels("oxford_flower")
-    with pytest.raises(InvalidArgument, match="known are caltech5, caltech101, oxford_flowers, yale"):
+    with pytest.raises(InvalidArgument, match="known are caltech5, caltech101, oxford_flowers, proteinfold, yale"):
         load_kernels("qqqq")
     with pytest.raises(DataUnavailable) as caught:
         load_kernels("oxford_flowers")

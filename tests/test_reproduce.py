@@ -29,7 +29,8 @@ NAMES = (
     *("accpm-figure1", "accpm-figure2", "accpm-figure3", "accpm-kernels", "accpm-forms"),
     *("spg-table1", "spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9", "spg-figure-scale"),
     *("smo-table1", "smo-figure1", "smo-kl", "smo-regression", "smo-novelty"),
-    *("mixnorm-figure2", "qnpkl-table1", "qnpkl-table2"),
+    *("mixnorm-figure1", "mixnorm-figure2"),
+    *("qnpkl-table1", "qnpkl-table2", "qnpkl-figure1", "qnpkl-protocols"),
 )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.datasets.kernel_files import FLOWER_FILES, Arrays, read_flowers, read_npz
+from oracle_opt.datasets.kernel_views import FOLDS, read_protein_folds
 from oracle_opt.datasets.load import folders, what_to_do
 from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData
 
@@ -24,6 +25,7 @@ FILES = {  # name: file, and what to say of it where it is missing
         "oxford_flowers.npz",
         f"{' and '.join(FLOWER_FILES)}, of https://www.robots.ox.ac.uk/~vgg/data/flowers/17/, or oxford_flowers.npz",
     ),
+    "proteinfold": (FOLDS, f"proteinfold.csv.gz and {FOLDS}"),
     "yale": ("yale_kernels.npz", "yale_kernels.npz with arrays K, 5 kernels of 165 faces, and y, their 15 persons,"),
 }
 WIDTHS = tuple(2.0**e for e in range(-4, 5))
@@ -76,7 +78,8 @@ def load_kernels(name: str | os.PathLike[str]) -> KernelData:
     Parameters
     ----------
     name : str or path-like
-        ``"caltech5"``, ``"caltech101"``, ``"oxford_flowers"`` or ``"yale"``, or the path of an `.npz` file. It holds
+        ``"caltech5"``, ``"caltech101"``, ``"oxford_flowers"``, ``"proteinfold"`` or ``"yale"``, or the path of an
+        `.npz` file. It holds
 
         - `y` of shape (n,), the classes, and
         - `K` of shape (p, n, n), or (groups, p, n, n) for groups of p kernels each; with the former an array `groups`
@@ -85,7 +88,9 @@ def load_kernels(name: str | os.PathLike[str]) -> KernelData:
           are made, w from 1/16 to 16 times the mean of D in powers of two. Nath et al. (2009) make nine of each
           distance, too; their widths are not printed, these are ours.
 
-        The flowers are also taken from the two `.mat` files of distances that the page of the images distributes.
+        The protein folds are the twelve views of the set of that name, D the squared distances in each, with the 27
+        folds. The flowers are also taken from the two `.mat` files of distances that the page of the images
+        distributes.
 
     Returns
     -------
@@ -135,6 +140,9 @@ def _found(name: str) -> list[Path] | None:
 
 
 def _known(name: str) -> KernelData:
+    if name == "proteinfold":
+        arrays, source = read_protein_folds()
+        return _made(name, arrays, source)
     found = _found(name)
     if found is None:
         raise DataUnavailable(f"the kernels {name!r} are not here: {what_to_do(FILES[name][1])}")

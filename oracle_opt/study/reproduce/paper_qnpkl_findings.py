@@ -30,8 +30,8 @@ def agreements(tally: Tally, table: str) -> tuple[str, ...]:
     ]
     which = f"; these do not: {'; '.join(outside)}" if outside else ""
     return (
-        f"{len(compared) - len(outside)} of {len(compared)} accuracies agree with the printed ones within the larger of "
-        f"both deviations{which}.",
+        f"{len(compared) - len(outside)} of {len(compared)} accuracies agree with the printed ones within the larger "
+        f"of both deviations{which}.",
     )
 
 
@@ -81,16 +81,23 @@ def who_agrees(tally: Tally, sets: Iterable[str]) -> tuple[str, ...]:
         of_all = f"all on {'; '.join(every)}" if every else "all on none"
         ranges = []
         for method in ("MKL", "QN-PKL"):
-            values = [row.ours for row in own if row.quantity == f"R %, {method}"]
-            ranges.append(
-                f"{method}'s from {min(values):.1f} to {max(values):.1f} (printed "
-                f"{shares[label, f'R %, {method}'].value})"
-            )
+            low, high = _range(tally, names, f"R %, {method}", None)
+            ranges.append(f"{method}'s from {low} to {high} (printed {shares[label, f'R %, {method}'].value})")
+        papers = _of_two(printed, label, "seconds", lambda a, b: f"{b / a:.1f}")
+        low, high = _range(tally, names, "seconds, MKL", "seconds, QN-PKL")
+        early = _range(tally, names, "seconds, MKL", "seconds, QN-PKL to 1e-2")
         sentences.append(
             f"{label}: of {len(names)} rows, the printed accuracy is met within the larger of both deviations for "
-            f"{counts}, {of_all}. R goes for {' and for '.join(ranges)}."
+            f"{counts}, {of_all}. R goes for {' and for '.join(ranges)}. Seconds of MKL over those of QN-PKL go from "
+            f"{low} to {high}, over those of QN-PKL to 1e-2 from {early[0]} to {early[1]}{papers}."
         )
     return tuple(sentences)
+
+
+def _range(tally: Tally, names: Iterable[str], above: str, below: str | None) -> tuple[str, str]:
+    """Least and largest figure of the rows, or of its ratio to another."""
+    values = [tally.mean(name, above) / (1.0 if below is None else tally.mean(name, below)) for name in names]
+    return f"{min(values):.1f}", f"{max(values):.1f}"
 
 
 def _of_two(
