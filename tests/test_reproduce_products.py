@@ -67,7 +67,10 @@ def test_the_methods_of_the_first_table_and_their_figures(quick, monkeypatch):
     studies = made_up_studies(monkeypatch, paper_qnpkl, made_up)
     outcome = paper_qnpkl.table1(quick)
     found = figures(outcome)
-    assert [(study.paper, study.rtol, study.max_calls) for study in studies] == 5 * [("qnpkl", 5e-3, 500)]
+    assert [(study.paper, study.rtol, study.max_calls) for study in studies] == [
+        ("qnpkl-simplemkl", 5e-3, 5000),
+        *4 * [("qnpkl", 5e-3, 500)],
+    ]
     for k, name in enumerate(("MKL", "QN-PKL", "L-BFGS", "SVM", "GMKL")):
         assert found.pop(("wdbc", f"accuracy %, {name}")) == pytest.approx(50 + k)
         if name != "SVM":
@@ -149,6 +152,14 @@ def test_protocols_differ_in_what_their_rows_say(quick, monkeypatch):
             assert ("standardized" in name) == protocol.standardize
             assert (f"C = {protocol.C:g}" in name) if protocol.C else "C =" not in name
             assert (name.endswith(f"{protocol.noise} random features, {method}"), seed) == (True, 0)
+    assert [(study.paper, study.rtol) for study in studies[:3]] == [
+        ("qnpkl-tight", 1e-4),
+        ("qnpkl-tight", 1e-4),
+        ("qnpkl", 5e-3),
+    ]
+    assert {row.quantity.partition(", ")[2] for row in outcome.rows} == {
+        *("MKL", "MKL with gamma = 1", "QN-PKL", "QN-PKL to 1e-2", "SVM"),
+    }
     early, late = METHODS["QN-PKL to 1e-2"].generator, METHODS["QN-PKL"].generator
     assert (early.share, late.share) == (1e-2, 1e-4)
 

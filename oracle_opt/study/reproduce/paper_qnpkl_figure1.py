@@ -14,16 +14,14 @@ from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs, run_stu
 from oracle_opt.study.reproduce.paper_qnpkl_problems import (
     COLUMNS,
     LIMITS,
-    MAX_CALLS,
     METHODS,
-    RTOL,
-    SPLITS,
     Protocol,
     problem_of,
 )
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 
 LARGEST = 5  # weights whose share is counted
+SPLITS = 10
 SMALL = 0.01  # of the sum of the weights
 
 
@@ -35,9 +33,15 @@ def figure1(options: Options) -> Reproduced:
     parts, spread = [], {}
     for method in ("MKL", "QN-PKL"):
         instances = {f"{label}, weights, {method}": Recipe(weights_of, dataset, (method, options.seed))}
-        generators = {method: METHODS[method].generator}
+        known = METHODS[method]
         results, failed = run_study(
-            options, "qnpkl", instances, generators, range(splits), rtol=RTOL, max_calls=MAX_CALLS
+            options,
+            known.runs,
+            instances,
+            {method: known.generator},
+            range(splits),
+            rtol=known.rtol,
+            max_calls=known.max_calls,
         )
         notes += failed
         (instance,) = instances

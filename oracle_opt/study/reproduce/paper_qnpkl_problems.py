@@ -25,19 +25,19 @@ from oracle_opt.study.reproduce.stopping_rules import UntilPlateau
 CONSTANTS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FOLDS = 3
 PLATEAU, EARLY = 1e-4, 1e-2  # the paper's epsilon on the relative fall of the objective, which it does not print
-MAX_CALLS = 500
-RTOL = 5e-3
+MAX_CALLS, MAX_CALLS_OF_SIMPLEMKL = 500, 5000
+RTOL, TIGHT = 5e-3, 1e-4
 SPLITS = 20
 COLUMNS = (
     "MKL is `ReducedGradient` on the sum of a Gaussian exp(-gamma (x - x')**2) of each of the M features, gamma = 1/M, "
-    f"to a proven relative gap of {RTOL:g}. QN-PKL is `QuasiNewton` and L-BFGS the projected `LBFGS` on the product of "
-    f"these Gaussians without a regularizer, from gammas of 1/M until a step gains less than {PLATEAU:g} of the "
-    "objective"
+    f"to a proven relative gap of {RTOL:g} in at most {MAX_CALLS_OF_SIMPLEMKL} SVMs. QN-PKL is `QuasiNewton` and "
+    "L-BFGS the projected `LBFGS` on the product of these Gaussians without a regularizer, from gammas of 1/M until a "
+    f"step gains less than {PLATEAU:g} of the objective"
 )
 LIMITS = (
-    f"A run takes at most {MAX_CALLS} SVMs. Features are scaled to [0, 1] by the training part, 70 % of the points. C "
-    f"is one of {', '.join(f'{C:g}' for C in CONSTANTS)}, for each method and split by {FOLDS}-fold cross-validation "
-    "on the training part (`LevelSet` solves the problems of MKL there)."
+    f"Other runs take at most {MAX_CALLS} SVMs. Features are scaled to [0, 1] by the training part, 70 % of the "
+    f"points. C is one of {', '.join(f'{C:g}' for C in CONSTANTS)}, for each method and split by {FOLDS}-fold "
+    "cross-validation on the training part (`LevelSet` solves the problems of MKL there)."
 )
 
 
@@ -119,23 +119,42 @@ class Method:
         Does the run.
     chooser : QueryPointGenerator or None
         Does the runs by which C is chosen; None: the generator.
+    column : str or None
+        What the column is called; None: as the method.
+    rtol : float
+        Proven relative gap at which a run ends, if one can be proven.
+    max_calls : int
+        Limit of a run.
+    runs : str
+        Folder of the runs, which holds those of one gap and limit.
     """
 
     problem: Callable[[Points, float], Instance]
     generator: QueryPointGenerator
     chooser: QueryPointGenerator | None = None
+    column: str | None = None
+    rtol: float = RTOL
+    max_calls: int = MAX_CALLS
+    runs: str = "qnpkl"
 
 
 _free = partial(_product, Unregularized())
 METHODS: dict[str, Method] = {
     # LevelSet needs fewer SVMs than SimpleMKL to the same proven gap
-    "MKL": Method(partial(_sum, None), ReducedGradient(), LevelSet()),
+    "MKL": Method(
+        partial(_sum, None),
+        ReducedGradient(),
+        LevelSet(),
+        max_calls=MAX_CALLS_OF_SIMPLEMKL,
+        runs="qnpkl-simplemkl",
+    ),
+    "MKL to 1e-4": Method(partial(_sum, None), LevelSet(), column="MKL", rtol=TIGHT, runs="qnpkl-tight"),
+    "MKL with gamma = 1": Method(partial(_sum, 1.0), LevelSet(), rtol=TIGHT, runs="qnpkl-tight"),
     "QN-PKL": Method(_free, UntilPlateau(QuasiNewton(), PLATEAU)),
     "L-BFGS": Method(_free, UntilPlateau(LBFGS(), PLATEAU)),
     "GMKL": Method(partial(_product, LpRegularizer(1.0, power=1.0)), UntilPlateau(SPG(), PLATEAU)),
-    "GMKL under l2": Method(partial(_product, LpRegularizer(2.0)), UntilPlateau(SPG(), PLATEAU)),
+    "GMKL under l2": Method(partial(_product, LpRegularizer(2.0)), UntilPlateau(SPG(), PLATEAU), column="GMKL"),
     "SVM": Method(_free, FixedPoint()),
-    "MKL with gamma = 1": Method(partial(_sum, 1.0), ReducedGradient(), LevelSet()),
     "QN-PKL to 1e-2": Method(_free, UntilPlateau(QuasiNewton(), EARLY)),
 }
 
