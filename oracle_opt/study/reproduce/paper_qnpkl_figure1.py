@@ -15,13 +15,13 @@ from oracle_opt.study.reproduce.paper_qnpkl_problems import (
     COLUMNS,
     LIMITS,
     METHODS,
+    SPLITS,
     Protocol,
     problem_of,
 )
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 
 LARGEST = 5  # weights whose share is counted
-SPLITS = 10
 SMALL = 0.01  # of the sum of the weights
 
 

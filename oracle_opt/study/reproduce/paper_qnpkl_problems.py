@@ -27,7 +27,7 @@ FOLDS = 3
 PLATEAU, EARLY = 1e-4, 1e-2  # the paper's epsilon on the relative fall of the objective, which it does not print
 MAX_CALLS, MAX_CALLS_OF_SIMPLEMKL = 500, 5000
 RTOL, TIGHT = 5e-3, 1e-4
-SPLITS = 20
+SPLITS = 10
 COLUMNS = (
     "MKL is `ReducedGradient` on the sum of a Gaussian exp(-gamma (x - x')**2) of each of the M features, gamma = 1/M, "
     f"to a proven relative gap of {RTOL:g} in at most {MAX_CALLS_OF_SIMPLEMKL} SVMs. QN-PKL is `QuasiNewton` and "
