@@ -16,6 +16,7 @@ from oracle_opt.study.reproduce.paper_qnpkl_problems import (
     LIMITS,
     METHODS,
     SPLITS,
+    TIGHT,
     Protocol,
     problem_of,
 )
@@ -31,7 +32,7 @@ def figure1(options: Options) -> Reproduced:
     ((label, dataset),) = at_hand.found
     notes, splits, tally = at_hand.notes, options.repeats(SPLITS), Tally()
     parts, spread = [], {}
-    for method in ("MKL", "QN-PKL"):
+    for method in ("MKL", "MKL with gamma = 1", "QN-PKL"):
         instances = {f"{label}, weights, {method}": Recipe(weights_of, dataset, (method, options.seed))}
         known = METHODS[method]
         results, failed = run_study(
@@ -51,24 +52,26 @@ def figure1(options: Options) -> Reproduced:
         weights = runs[[f"weight {m}" for m in range(dataset.shape[1]) if f"weight {m}" in runs]].to_numpy(dtype=float)
         parts.append(points(label, method, np.arange(1.0, weights.shape[1] + 1), weights[0]))
         spread[method] = runs["effective"].to_numpy(dtype=float)
-    fewer = int((spread["QN-PKL"] < spread["MKL"]).sum())
+    fewer = {name: int((spread["QN-PKL"] < spread[name]).sum()) for name in ("MKL", "MKL with gamma = 1")}
     figure = Curves(
         together(parts),
         f"Weights on {label}",
         "feature",
         "weight, of a sum of 1",
-        f"Weights of a sum of 1 that both methods give the features of {label}; the first split.",
+        f"Weights of a sum of 1 that the methods give the features of {label}; the first split.",
     )
     return Reproduced(
         tally.rows(),
         (*notes, "the paper prints no number of its figure, nor which points and which C it is of"),
         figure,
-        caption=f"{COLUMNS}. {LIMITS} Weights are divided by their sum. Of {splits} splits: the share of the {LARGEST} "
-        f"largest weights, the number of those above {SMALL:.0%} of the sum, and the effective number of features, the "
-        "exponential of the weights' entropy. The figure shows the first split.".replace("1%", "1 %"),
-        findings=(
-            f"By the effective number of features, QN-PKL's weights are less uniform than MKL's on {fewer} of {splits} "
-            "splits.",
+        caption=f"{COLUMNS}. MKL with gamma = 1: by `LevelSet` to {TIGHT:g}. {LIMITS} Weights are divided by their "
+        f"sum. Of {splits} splits: the share of the {LARGEST} largest weights, the number of those above "
+        f"{100 * SMALL:g} % of the sum, and the effective number of features, the exponential of the weights' entropy. "
+        "The figure shows the first split.",
+        findings=tuple(
+            f"By the effective number of features, QN-PKL's weights are less uniform than those of {name} on {count} "
+            f"of {splits} splits."
+            for name, count in fewer.items()
         ),
         absent=at_hand.absent,
     )
