@@ -27,7 +27,7 @@ from oracle_opt.study.results import Results
 
 SETS = {"Sonar": "sonar", "Ionosphere": "ionosphere", "Pima": "pima"}
 LOW = "Pima"  # of low dimension: GMKL's regularizer is l2 there, section 5
-FEWER_SPLITS = 5
+FEWER_SPLITS = 3
 NOISE = 25  # random features, section 5
 VARIANTS = tuple(Protocol(C=C, standardize=standardize) for standardize in (False, True) for C in (None, *CONSTANTS))
 
@@ -90,14 +90,12 @@ def protocols(options: Options) -> Reproduced:
     at_hand = sets_of(SETS, options)
     notes, splits, tally = at_hand.notes, options.repeats(FEWER_SPLITS), Tally()
     methods = ("MKL to 1e-4", "MKL with gamma = 1", "QN-PKL", "QN-PKL to 1e-2", "SVM")
-    for noise, quantities in (
-        (0, {"accuracy %": "accuracy", "seconds": "processor_seconds"}),
-        (NOISE, {"R %": "true_share"}),
-    ):
+    for noise, quantity in ((0, {"accuracy %": "accuracy"}), (NOISE, {"R %": "true_share"})):
         variants = [Protocol(noise, variant.C, variant.standardize) for variant in VARIANTS]
         for method in methods[: None if noise == 0 else -1]:
             results = _runs(options, at_hand.found, method, variants, splits, notes)
-            _count(tally, at_hand.found, results, method, variants, quantities)
+            timed = {"seconds": "processor_seconds"} if noise == 0 and method.startswith("QN-PKL") else {}
+            _count(tally, at_hand.found, results, method, variants, {**quantity, **timed})
     return Reproduced(
         tally.rows(),
         tuple(notes),
@@ -186,10 +184,11 @@ EXPERIMENTS = {
     ),
     "qnpkl-protocols": Experiment(
         "qnpkl",
-        "table1",
+        "table2",
         f"{PICARD}, Tables 1 and 2 under other protocols",
-        'the setup is "the same" as that of Varma & Babu (2009), and neither C nor the scale of the features is stated',
+        '"We used the same setup as in" Varma & Babu (2009), "one Gaussian kernel per component as minor kernels, SVM '
+        'using a product combination with uniform weights"',
         protocols,
-        (("qnpkl", "table2"),),
+        (("qnpkl", "table1"),),  # after Table 2, so that the accuracies are those without random features
     ),
 }

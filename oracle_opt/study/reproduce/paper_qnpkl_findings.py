@@ -80,23 +80,22 @@ def who_agrees(tally: Tally, sets: Iterable[str]) -> tuple[str, ...]:
         every = [name for name in names if all(name in found for found in met.values())]
         of_all = f"all on {'; '.join(every)}" if every else "all on none"
         ranges = []
-        for method in ("MKL", "QN-PKL"):
-            low, high = _range(tally, names, f"R %, {method}", None)
+        for method, columns in (("MKL", ("MKL", "MKL with gamma = 1")), ("QN-PKL", ("QN-PKL",))):
+            low, high = _range([tally.mean(name, f"R %, {column}") for name in names for column in columns])
             ranges.append(f"{method}'s from {low} to {high} (printed {shares[label, f'R %, {method}'].value})")
-        papers = _of_two(printed, label, "seconds", lambda a, b: f"{b / a:.1f}")
-        low, high = _range(tally, names, "seconds, MKL", "seconds, QN-PKL")
-        early = _range(tally, names, "seconds, MKL", "seconds, QN-PKL to 1e-2")
+        low, high = _range(
+            [tally.mean(name, "seconds, QN-PKL") / tally.mean(name, "seconds, QN-PKL to 1e-2") for name in names]
+        )
         sentences.append(
             f"{label}: of {len(names)} rows, the printed accuracy is met within the larger of both deviations for "
-            f"{counts}, {of_all}. R goes for {' and for '.join(ranges)}. Seconds of MKL over those of QN-PKL go from "
-            f"{low} to {high}, over those of QN-PKL to 1e-2 from {early[0]} to {early[1]}{papers}."
+            f"{counts}, {of_all}. R goes for {' and for '.join(ranges)}. QN-PKL takes {low} to {high} times the "
+            "seconds of QN-PKL to 1e-2."
         )
     return tuple(sentences)
 
 
-def _range(tally: Tally, names: Iterable[str], above: str, below: str | None) -> tuple[str, str]:
-    """Least and largest figure of the rows, or of its ratio to another."""
-    values = [tally.mean(name, above) / (1.0 if below is None else tally.mean(name, below)) for name in names]
+def _range(values: list[float]) -> tuple[str, str]:
+    """Least and largest of them."""
     return f"{min(values):.1f}", f"{max(values):.1f}"
 
 
