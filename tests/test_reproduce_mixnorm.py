@@ -15,7 +15,7 @@ from oracle_opt.datasets import Dataset, KernelData
 from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import GramBank, MixedNormOracle, MKLOracle
 from oracle_opt.study.reproduce import Options, paper_mixnorm, paper_mixnorm_classes, paper_mixnorm_figure1
-from oracle_opt.study.reproduce.paper_mixnorm_classes import CHOOSERS, METHODS, Outcome, chosen, draw, one_against_one
+from oracle_opt.study.reproduce.paper_mixnorm_classes import CHOOSERS, METHODS, Votes, chosen, draw, one_against_one
 from oracle_opt.study.reproduce.paper_mixnorm_figure1 import Split
 
 
@@ -147,7 +147,7 @@ def test_c_has_the_best_mean_accuracy_of_the_classes(monkeypatch):
 
     def made_up(data, fit, held, method, C):
         asked.append((tuple(fit), tuple(held), method, C))
-        return Outcome(C, [{1.0: 0.5, 10.0: 0.7, 100.0: 0.7}[C]] * 3, 0, 0, 0, 0, 1, 0)
+        return Votes(C, [{1.0: 0.5, 10.0: 0.7, 100.0: 0.7}[C]] * 3, 0, 0, 0, 0, 1, 0)
 
     monkeypatch.setattr(paper_mixnorm_classes, "one_against_one", made_up)
     assert chosen(data, train, "L1-MKL", 5) == 10.0
@@ -177,7 +177,7 @@ def made_up(monkeypatch):
         calls.append((name, C, len(train), len(test)))
         seed = sum(call[0] == name for call in calls) - 1
         change = 0.1 * (-1) ** seed * (name == "MixNorm-MKL")
-        return Outcome(C, [a + change for a in ACCURACIES[name]], 0.25, 2.5, 0.5, 7.0, 0.75, 9.0 + seed)
+        return Votes(C, [a + change for a in ACCURACIES[name]], 0.25, 2.5, 0.5, 7.0, 0.75, 9.0 + seed)
 
     def load(name):
         if name == "proteinfold":

@@ -30,7 +30,7 @@ Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Method:
+class NormMethod:
     """A column of the tables.
 
     Attributes
@@ -68,17 +68,17 @@ def _total(bank: GramBank, y: Vector, C: float, groups: Groups) -> MKLOracle:
     return MKLOracle(bank, y, C=C * bank.n_kernels)
 
 
-CHOOSERS: dict[str, Method] = {
-    "MixNorm-MKL": Method("MixNorm-MKL", _mixed, LevelSet(), RTOL),
-    "L1-MKL": Method("L1-MKL", _one_group, LevelSet(), RTOL),
-    "L2-MKL": Method("L2-MKL", _total, FixedPoint(), RTOL),
+CHOOSERS: dict[str, NormMethod] = {
+    "MixNorm-MKL": NormMethod("MixNorm-MKL", _mixed, LevelSet(), RTOL),
+    "L1-MKL": NormMethod("L1-MKL", _one_group, LevelSet(), RTOL),
+    "L2-MKL": NormMethod("L2-MKL", _total, FixedPoint(), RTOL),
 }
-METHODS: dict[str, Method] = {
-    "MixNorm-MKL": Method("MixNorm-MKL", _alternating, MirrorDescent(), RTOL),
-    "L1-MKL": Method("L1-MKL", _one_group, ReducedGradient(), RTOL),
+METHODS: dict[str, NormMethod] = {
+    "MixNorm-MKL": NormMethod("MixNorm-MKL", _alternating, MirrorDescent(), RTOL),
+    "L1-MKL": NormMethod("L1-MKL", _one_group, ReducedGradient(), RTOL),
     "L2-MKL": CHOOSERS["L2-MKL"],
-    "MixNorm-MKL by LevelSet": Method("MixNorm-MKL", _mixed, LevelSet(), TIGHT),
-    "L1-MKL by LevelSet": Method("L1-MKL", _one_group, LevelSet(), TIGHT),
+    "MixNorm-MKL by LevelSet": NormMethod("MixNorm-MKL", _mixed, LevelSet(), TIGHT),
+    "L1-MKL by LevelSet": NormMethod("L1-MKL", _one_group, LevelSet(), TIGHT),
 }
 
 
@@ -107,7 +107,7 @@ class Pair:
     converged: bool
 
 
-def solve_pair(data: KernelData, train: Rows, y: Vector, test: Rows, method: Method, C: float) -> Pair:
+def solve_pair(data: KernelData, train: Rows, y: Vector, test: Rows, method: NormMethod, C: float) -> Pair:
     """Learn the weights for two classes, with kernels of unit trace on their training points.
 
     Parameters
@@ -117,7 +117,7 @@ def solve_pair(data: KernelData, train: Rows, y: Vector, test: Rows, method: Met
         Points.
     y : ndarray
         Labels of the training points, -1 and 1.
-    method : Method
+    method : NormMethod
     C : float
 
     Returns
@@ -149,7 +149,7 @@ def solve_pair(data: KernelData, train: Rows, y: Vector, test: Rows, method: Met
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Votes:
     """All pairs of classes on one split: class by class the accuracy, and means over the pairs.
 
     Attributes
@@ -172,7 +172,7 @@ class Outcome:
     seconds: float
 
 
-def one_against_one(data: KernelData, train: Rows, test: Rows, method: Method, C: float) -> Outcome:
+def one_against_one(data: KernelData, train: Rows, test: Rows, method: NormMethod, C: float) -> Votes:
     """Tell the classes of test points by the votes of the machines of all pairs; of equals the first.
 
     Parameters
@@ -180,12 +180,12 @@ def one_against_one(data: KernelData, train: Rows, test: Rows, method: Method, C
     data : KernelData
     train, test : ndarray of int
         Points; every class has some in both.
-    method : Method
+    method : NormMethod
     C : float
 
     Returns
     -------
-    Outcome
+    Votes
     """
     classes = np.array(data.classes)
     votes = np.zeros((len(test), len(classes)), dtype=int)
@@ -198,7 +198,7 @@ def one_against_one(data: KernelData, train: Rows, test: Rows, method: Method, C
         votes[:, second] += pair.decisions < 0
         pairs.append(pair)
     right = classes[votes.argmax(axis=1)] == data.y[test]
-    return Outcome(
+    return Votes(
         C=C,
         accuracies=[float(right[data.y[test] == name].mean()) for name in classes],
         zero=float(np.mean([pair.zero for pair in pairs])),

@@ -23,7 +23,7 @@ from oracle_opt.study.reproduce.paper_mixnorm_classes import (
     METHODS,
     RTOL,
     TIGHT,
-    Outcome,
+    Votes,
     chosen,
     draw,
     one_against_one,
@@ -144,7 +144,7 @@ def _of_splits(options: Options, sets: list[tuple[str, KernelData, Split]]) -> s
     return " ".join(sentences)
 
 
-def _outcomes(options: Options, label: str, data: KernelData, split: Split) -> list[dict[str, Outcome]]:
+def _outcomes(options: Options, label: str, data: KernelData, split: Split) -> list[dict[str, Votes]]:
     """Outcomes of all methods on each split, read where they are kept."""
     content = digest(data.kernels, np.unique(data.y, return_inverse=True)[1])
     found = []
@@ -158,7 +158,7 @@ def _outcomes(options: Options, label: str, data: KernelData, split: Split) -> l
     return found
 
 
-def _split_outcomes(data: KernelData, split: Split, seed: int) -> dict[str, Outcome]:
+def _split_outcomes(data: KernelData, split: Split, seed: int) -> dict[str, Votes]:
     train, test = draw(data, split.n_train, split.n_test, seed)
     constants = {norm: chosen(data, train, norm, seed) for norm in (MIXED, *OTHERS)}
     return {
@@ -166,12 +166,12 @@ def _split_outcomes(data: KernelData, split: Split, seed: int) -> dict[str, Outc
     }
 
 
-def _kept(path: Path, identity: str, make: Callable[[], dict[str, Outcome]]) -> dict[str, Outcome]:
+def _kept(path: Path, identity: str, make: Callable[[], dict[str, Votes]]) -> dict[str, Votes]:
     """Read outcomes from a file, or make them and write it."""
     if path.is_file():
         stored = json.loads(path.read_text(encoding="utf-8"))
         if stored["identity"] == identity:
-            return {name: Outcome(**figures) for name, figures in stored["outcomes"].items()}
+            return {name: Votes(**figures) for name, figures in stored["outcomes"].items()}
     outcomes = make()
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = {"identity": identity, "outcomes": {name: asdict(outcome) for name, outcome in outcomes.items()}}
@@ -179,7 +179,7 @@ def _kept(path: Path, identity: str, make: Callable[[], dict[str, Outcome]]) -> 
     return outcomes
 
 
-def _count(tally: Tally, label: str, found: dict[str, Outcome]) -> None:
+def _count(tally: Tally, label: str, found: dict[str, Votes]) -> None:
     for name, outcome in found.items():
         figures = {
             "accuracy %": 100 * float(np.mean(outcome.accuracies)),
@@ -195,7 +195,7 @@ def _count(tally: Tally, label: str, found: dict[str, Outcome]) -> None:
             tally.add(label, f"{quantity}, {name}", value)
 
 
-def _gains(outcomes: list[dict[str, Outcome]], other: str) -> Vector:
+def _gains(outcomes: list[dict[str, Votes]], other: str) -> Vector:
     """Gain of the mixed norm in each class, of the mean accuracies; NaN where the other's is 0."""
     mixed, less = (np.mean([found[name].accuracies for found in outcomes], axis=0) for name in (MIXED, other))
     gains: Vector = 100 * np.divide(mixed - less, less, out=np.full_like(less, np.nan), where=less > 0)

@@ -108,7 +108,7 @@ def _product(regularizer: Regularizer, points: Points, C: float) -> Instance:
 
 
 @dataclass(frozen=True, eq=False)
-class Method:
+class GaussianMethod:
     """A column of the tables.
 
     Attributes
@@ -139,23 +139,23 @@ class Method:
 
 
 _free = partial(_product, Unregularized())
-METHODS: dict[str, Method] = {
+METHODS: dict[str, GaussianMethod] = {
     # LevelSet needs fewer SVMs than SimpleMKL to the same proven gap
-    "MKL": Method(
+    "MKL": GaussianMethod(
         partial(_sum, None),
         ReducedGradient(),
         LevelSet(),
         max_calls=MAX_CALLS_OF_SIMPLEMKL,
         runs="qnpkl-simplemkl",
     ),
-    "MKL to 1e-4": Method(partial(_sum, None), LevelSet(), column="MKL", rtol=TIGHT, runs="qnpkl-tight"),
-    "MKL with gamma = 1": Method(partial(_sum, 1.0), LevelSet(), rtol=TIGHT, runs="qnpkl-tight"),
-    "QN-PKL": Method(_free, UntilPlateau(QuasiNewton(), PLATEAU)),
-    "L-BFGS": Method(_free, UntilPlateau(LBFGS(), PLATEAU)),
-    "GMKL": Method(partial(_product, LpRegularizer(1.0, power=1.0)), UntilPlateau(SPG(), PLATEAU)),
-    "GMKL under l2": Method(partial(_product, LpRegularizer(2.0)), UntilPlateau(SPG(), PLATEAU), column="GMKL"),
-    "SVM": Method(_free, FixedPoint()),
-    "QN-PKL to 1e-2": Method(_free, UntilPlateau(QuasiNewton(), EARLY)),
+    "MKL to 1e-4": GaussianMethod(partial(_sum, None), LevelSet(), column="MKL", rtol=TIGHT, runs="qnpkl-tight"),
+    "MKL with gamma = 1": GaussianMethod(partial(_sum, 1.0), LevelSet(), rtol=TIGHT, runs="qnpkl-tight"),
+    "QN-PKL": GaussianMethod(_free, UntilPlateau(QuasiNewton(), PLATEAU)),
+    "L-BFGS": GaussianMethod(_free, UntilPlateau(LBFGS(), PLATEAU)),
+    "GMKL": GaussianMethod(partial(_product, LpRegularizer(1.0, power=1.0)), UntilPlateau(SPG(), PLATEAU)),
+    "GMKL under l2": GaussianMethod(partial(_product, LpRegularizer(2.0)), UntilPlateau(SPG(), PLATEAU), column="GMKL"),
+    "SVM": GaussianMethod(_free, FixedPoint()),
+    "QN-PKL to 1e-2": GaussianMethod(_free, UntilPlateau(QuasiNewton(), EARLY)),
 }
 
 
@@ -176,7 +176,7 @@ def to_unit_range(X: Matrix, *others: Matrix) -> list[Matrix]:
     return [(Z[:, kept] - low) / (high - low) for Z in (X, *others)]
 
 
-def chosen(method: Method, points: Points, seed: int) -> float:
+def chosen(method: GaussianMethod, points: Points, seed: int) -> float:
     """C by cross-validation of the method on the training part; the smallest of equals."""
     from sklearn.model_selection import StratifiedKFold
 
