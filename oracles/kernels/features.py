@@ -156,6 +156,11 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     --------
     simplemkl_bank : The same kernels of fixed widths.
 
+    Notes
+    -----
+    The paper speaks of one set of distances, and its figures agree with one set of ten widths, taken from the distances
+    on all features, for every feature: see docs/reproduction/accpm.md. Here each feature has widths of its own.
+
     References
     ----------
     .. [1] Wulff, Ong (2014), "Analytic center cutting plane method for multiple kernel learning", section 4.2.
