@@ -40,7 +40,7 @@ def compared(rows: Sequence[Row], table: str, slow: str, fast: str, words: str, 
         if key[1] == f"seconds, {slow}" and key[0].endswith(part) and _number(figure.value)
     ]
     if printed:
-        sentence += f" (printed: {_range(printed)} times on {_sets(len(printed))})"
+        sentence += f" (printed: {slow} took {_range(printed)} times the seconds on {_sets(len(printed))})"
     return [f"{sentence}."]
 
 

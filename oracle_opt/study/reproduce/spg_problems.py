@@ -103,6 +103,17 @@ def product_of_kernels(dataset: Dataset, p: float, power: float, split_seed: int
     )
 
 
+def product_on_scaled_features(dataset: Dataset, at: float, split_seed: int, number: int) -> Instance:
+    """The same under l1, of another C, on features that are scaled to [-1, 1] and not to deviation 1."""
+    X, y = training_part(dataset, split_seed, number)
+    low, high = X.min(axis=0), X.max(axis=0)
+    kept = low < high
+    Z = 2.0 * (X - low)[:, kept] / (high - low)[kept] - 1.0
+    bank = ProductBank([np.subtract.outer(values, values) ** 2 for values in Z.T])
+    oracle = GMKLOracle(bank, y, LpRegularizer(1.0, power=1.0), C=at)
+    return _from_random_weights(oracle, 2.0 / bank.n_kernels, split_seed, number)
+
+
 def sum_of_few_kernels(dataset: Dataset, p: float, split_seed: int, number: int) -> Instance:
     """1/2 norm(d, p)**2 on 50 RBF kernels on all points."""
     (Z,) = standardized(dataset.dense())
