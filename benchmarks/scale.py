@@ -5,7 +5,7 @@
     python benchmarks/scale.py covertype --n 20000                          # fewer points
     python benchmarks/scale.py covertype --journal run.journal              # killed, the same command goes on
     python benchmarks/scale.py covertype --journal run.journal --kill-after 60   # kills it once and starts it again
-    python benchmarks/scale.py growth-p growth-n --figure docs/images/scale.png
+    python benchmarks/scale.py growth-p growth-n --figure docs/images/scale_growth.png
 
 Prints Markdown tables; progress goes to stderr. Kernels are RBF of unit trace on standardized features; hinge loss; to
 a proven relative gap of 1e-3. "s" are processor seconds, user and system, of making the bank and solving; "process"

@@ -41,7 +41,7 @@ def made_up_studies(monkeypatch, module, make):
     """
     studies, count = [], iter(range(10_000))
 
-    def run_study(options, paper, instances, generators, seeds, *, rtol, max_calls):
+    def run_study(options, paper, instances, generators, seeds, *, rtol, max_calls, max_seconds=None):
         rows = [
             BLANK
             | {"instance": instance, "generator": generator, "seed": seed, "status": "CONVERGED"}

@@ -59,6 +59,7 @@ def run_study(
     *,
     rtol: float,
     max_calls: int,
+    max_seconds: float | None = None,
 ) -> tuple[Results, list[str]]:
     """Do the runs of an experiment that are missing in the folder of its paper.
 
@@ -68,7 +69,7 @@ def run_study(
         Folder, processes.
     paper : str
         Names the folder, with ``-quick`` or ``-runs`` behind; experiments on the same runs share it.
-    instances, generators, seeds, rtol, max_calls
+    instances, generators, seeds, rtol, max_calls, max_seconds
         As for `Study`.
 
     Returns
@@ -84,7 +85,7 @@ def run_study(
     RuntimeError
         All runs failed.
     """
-    study = Study(instances, generators, seeds=tuple(seeds), limits=Limits(max_calls), tau=rtol)
+    study = Study(instances, generators, seeds=tuple(seeds), limits=Limits(max_calls, max_seconds), tau=rtol)
     kind = "quick" if options.quick else "runs"
     name = f"{paper}-{kind}-{options.seed}" if options.seed else f"{paper}-{kind}"
     jobs = None if options.jobs == -1 else options.jobs
