@@ -13,6 +13,7 @@ from oracle_opt.study.reproduce import (
     paper_spg_descent,
     paper_spg_growth,
     paper_spg_large,
+    paper_spg_products,
     paper_spg_sets,
 )
 from oracle_opt.study.reproduce.experiment import Experiment
@@ -24,6 +25,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     **paper_spg_large.EXPERIMENTS,
     **paper_spg_growth.EXPERIMENTS,
     **paper_spg_descent.EXPERIMENTS,
+    **paper_spg_products.EXPERIMENTS,
     **paper_smo.EXPERIMENTS,
     **paper_smo_figure.EXPERIMENTS,
     **paper_smo_extensions.EXPERIMENTS,
