@@ -120,7 +120,7 @@ def test_figures_and_sentences(tmp_path, monkeypatch) -> None:
         paper_spg_products.MAX_SECONDS,
     )
     assert outcome.findings == (
-        "PGD got to the end on 0 of 1 sets; on the others the projected gradient came down to 0.06.",
+        "PGD got to the end on 0 of 1 sets; on the others its best point has a projected gradient of 0.06.",
         "SPG-GMKL got to the end on 1 of 1 sets.",
         "SPG() got to the end on 1 of 1 sets.",
         "The objective of PGD over that of SPG-GMKL, where each ended, is 1.5.",

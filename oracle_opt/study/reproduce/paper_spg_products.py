@@ -196,7 +196,7 @@ def findings(rows: Sequence[Row]) -> tuple[str, ...]:
         ]
         words = f"{method} got to the end on {sum(ends)} of {len(sets)} sets"
         if left:
-            words += f"; on the others the projected gradient came down to {_range(left)}"
+            words += f"; on the others its best point has a projected gradient of {_range(left)}"
         sentences.append(f"{words}.")
     for method in ("PGD", "SPG()"):
         sentences += _against(found, sets, method)
