@@ -46,7 +46,7 @@ WITHOUT_NUMBER = {
     ("mixnorm", "share of kernels without weight"),
     ("qnpkl", "not convex"),
 }
-COMING = {"spg-table6", "spg-table8", "spg-table10"}
+COMING = {"spg-table6"}
 
 
 def numbered():
