@@ -12,7 +12,7 @@ from oracle_opt import Status, minimize
 from oracle_opt.datasets import split_points
 from oracle_opt.generators import Kelley, LevelSet, ReducedGradient
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.study.reproduce import Options, paper_accpm, paper_accpm_runs
+from oracle_opt.study.reproduce import Options, paper_accpm
 from oracle_opt.study.reproduce.paper import Printed
 from oracle_opt.study.reproduce.paper_accpm_calls import above_proven
 from oracle_opt.study.reproduce.paper_accpm_open import factor_apart
@@ -267,12 +267,3 @@ def test_how_far_runs_without_the_gap_are_from_the_minimum():
     )
     assert above_proven(TracedRuns(table, {}, [], ()), "x") == pytest.approx([0.1])
     assert above_proven(TracedRuns(table, {}, [], ()), "y") == []
-
-
-def test_simplemkl_runs_on_few_splits(tmp_path, monkeypatch):
-    monkeypatch.setattr(paper_accpm_runs, "SIMPLEMKL_SPLITS", 2)
-    generators = {"average": ONE_CALL["average"]}
-    runs = paper_accpm_runs.runs_of({}, Options(tmp_path, quick=True, splits=3), generators=generators)
-    assert len(runs.column("wdbc", "average", "calls")) == 3
-    assert len(runs.column("wdbc", "simpleMKL", "calls")) == 2
-    assert runs.notes[-1] == "3 random splits, 70 % of the points train; simpleMKL on the first 2 of them alone"
