@@ -177,8 +177,8 @@ def solve_signed(
                 or steps - progress > (200 * n + 100_000 if relative > NEARLY else 20 * n + 1000)
             ):
                 # The gap or the violation is within rounding; or steps too small to move b; or no progress for long,
-                # of which less is hoped for where little is left. Newton's method may get further, as it makes few of the
-                # roundings that steps do.
+                # of which less is hoped for where little is left. Newton's method may get further, as it makes few of
+                # the roundings that steps do.
                 if 0 < n_before_newton < ENOUGH and tries > 0:
                     n_before_newton = ENOUGH
                 else:
