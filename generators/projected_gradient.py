@@ -26,7 +26,6 @@ class ProjectedGradient(SequentialGenerator):
     accuracy : float, optional
         Relative error asked of the oracle at every call; the paper needs 1e-6 from the start. Default: the oracle's
         own best.
-
     first_length : float, optional
         Length that every search begins with, as a multiple of the gradient: each search then starts anew, as that of
         the program that the paper's authors published does, from 1. Default: twice the length of the last step.
@@ -56,11 +55,11 @@ class ProjectedGradient(SequentialGenerator):
         if norm == 0:
             return
         length = first_step(domain, cut) / norm if self.first_length is None else self.first_length
-        refused = cut.point
+        refused, still = cut.point, domain.project(cut.point)
         while True:
             candidate = domain.project(cut.point - length * cut.subgradient)
             moved = candidate - cut.point
-            if not moved.any():
+            if not moved.any() or (candidate == still).all():  # a projection may round where it need not move
                 return
             if (candidate == refused).all():  # half the length is projected to the same point
                 length *= 0.5
@@ -68,6 +67,7 @@ class ProjectedGradient(SequentialGenerator):
             trial = yield Query(candidate, self.accuracy)
             if trial.value <= cut.value + self.sufficient_decrease * float(cut.subgradient @ moved):
                 self.center = cut = trial
+                still = domain.project(cut.point)
                 length = 2.0 * length if self.first_length is None else self.first_length
             else:
                 refused = candidate

@@ -181,6 +181,23 @@ def test_projected_gradient_goes_on_where_lengths_are_projected_to_the_same_poin
     assert result.upper_bound < steep(np.array([5.0]))[0] - 0.5
 
 
+class Rounded(NonnegativeOrthant):
+    """Projects next to the points that are in it, as scaled weights do."""
+
+    def project(self, point, metric=None):
+        return np.nextafter(super().project(point, metric), 0)
+
+
+@pytest.mark.parametrize("first_length", [None, 1.0])
+def test_projected_gradient_ends_at_a_kink_where_projections_round(first_length) -> None:
+    """No step is taken there, and none that is short enough arrives at the point itself."""
+    oracle = FunctionOracle(lambda z: (float(np.abs(z - 1).sum()), np.where(z < 1, -1.0, 1.0)), Rounded(3))
+    result = minimize(oracle, ProjectedGradient(first_length=first_length), np.ones(3), max_calls=2000)
+    assert result.status is Status.EXHAUSTED
+    assert 3 < result.n_calls < 200
+    assert result.upper_bound == 0
+
+
 def test_projected_gradient_satisfies_armijos_rule() -> None:
     result = minimize(Asked(bounded=True), ProjectedGradient(), rtol=1e-8, max_calls=3000, keep_cuts=True)
     assert result.success
