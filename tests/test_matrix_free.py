@@ -216,6 +216,24 @@ def test_all_variables_free_and_few_in_a_set() -> None:
     assert cut.upper == pytest.approx(MKLOracle(bank, LABELS, loss).query(Query(w)).upper, rel=1e-7)
 
 
+@pytest.mark.parametrize("name", ["hinge", "squared hinge", "regression", "quantile"])
+def test_without_any_weight_the_kernel_is_0(name) -> None:
+    """A descent may get there: first, after other weights, and on the way to others."""
+    loss, y = LOSSES[name]
+    bank = BANKS["on the fly"]
+    nowhere, even = np.zeros(bank.n_kernels), np.full(bank.n_kernels, 0.1)
+    dense, free = (
+        GMKLOracle(bank, y, LpRegularizer(2.0), loss=loss, memory_budget=budget) for budget in (BUDGET + 1, BUDGET)
+    )
+    for weights in (nowhere, even, nowhere):
+        known, cut = (oracle.query(Query(weights, 1e-7)) for oracle in (dense, free))
+        assert "n_sets" in cut.extras
+        assert cut.value == pytest.approx(known.value, rel=1e-6)
+        assert cut.error <= 1e-6 * cut.value
+        ahead = free.query(Query(even, 1e-7))
+        assert ahead.upper >= cut.value + cut.subgradient @ (even - weights) - 1e-9 * abs(cut.value)
+
+
 def test_a_budget_that_is_too_small_names_the_least_one() -> None:
     bank = BANKS["on the fly"]
     with pytest.raises(InvalidArgument, match=r"`memory_budget` must be at least \d+ bytes, for the products") as told:

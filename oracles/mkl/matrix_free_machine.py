@@ -165,6 +165,8 @@ class MatrixFreeMachine(SVMMachine):
     def _cold_start(self, weights: Vector) -> Vector:
         """Dual variables to start from, see `cold_start`."""
         active = np.flatnonzero(weights)
+        if not active.size:  # the kernel is 0, and any of them says so
+            active = np.zeros(1, dtype=np.intp)
         chosen, w = self.bank.subset(active), weights[active]
         return cold_start(
             self.dual,
@@ -183,6 +185,7 @@ class MatrixFreeMachine(SVMMachine):
         share = weights * (np.maximum(b @ M, 0.0) if b.any() else self.bank.sizes[1])
         order = np.argsort(share, kind="stable")
         left_out = np.cumsum(share[order]) <= LEFT_OUT * wanted * share.sum()
+        left_out[-1] = False  # where none has a weight
         active = np.sort(order[~left_out])
         chosen, w = self.bank.subset(active), weights[active]
         largest = float(weights @ self.bank.sizes[0])

@@ -125,6 +125,5 @@ EXPERIMENTS = {
         "the objective function seems to dip below the global minimum. This is due to noise in the objective function "
         'because of the coarse SVM precision"',
         figure1,
-        (("spg", "table6"),),
     ),
 }

@@ -75,9 +75,11 @@ def below_best(rows: Sequence[Row], at: float) -> tuple[str, ...]:
         max(value for (of, _), value in accuracies.items() if of == name) - accuracies[name, f"accuracy %, C={at:g}"]
         for name in sets
     ]
-    return (
-        (f"C = {at:g} is at most {max(below):.1f} points of accuracy below the best C of the table.",) if below else ()
-    )
+    if not below:
+        return ()
+    if max(below) == 0.0:
+        return (f"C = {at:g} has the best accuracy of the table on each set.",)
+    return (f"C = {at:g} is at most {max(below):.1f} points of accuracy below the best C of the table.",)
 
 
 def first_share(results: Results, labels: Mapping[str, str]) -> tuple[str, ...]:
