@@ -29,6 +29,7 @@ NAMES = (
     *("accpm-figure1", "accpm-figure2", "accpm-figure3", "accpm-kernels", "accpm-forms"),
     *("spg-table1", "spg-table2", "spg-table4", "spg-table5", "spg-table7", "spg-table9"),
     *("spg-table3", "spg-table6", "spg-table11", "spg-figure2", "spg-figure1"),
+    *("spg-table8", "spg-table10", "spg-figure-scale"),
     *("smo-table1", "smo-figure1", "smo-kl", "smo-regression", "smo-novelty"),
     *("mixnorm-figure1", "mixnorm-figure2"),
     *("qnpkl-table1", "qnpkl-table2", "qnpkl-figure1", "qnpkl-protocols"),

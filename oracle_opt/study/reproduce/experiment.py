@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from oracle_opt.study.reproduce.paper import Printed, printed_figures
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced
@@ -25,6 +25,8 @@ class Experiment:
         Makes an `Reproduced` of `Options`.
     others : tuple of (str, str)
         Further papers and tables it is compared with.
+    names : mapping
+        (table, set) of the papers' figures to the name of the row here, where that is another.
     """
 
     paper: str
@@ -33,8 +35,13 @@ class Experiment:
     claim: str
     run: Callable[[Options], Reproduced]
     others: tuple[tuple[str, str], ...] = ()
+    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def printed(self) -> dict[tuple[str, str], Printed]:
         """The figures it is compared with: (set, quantity) to `Printed`."""
         tables = ((self.paper, self.table), *self.others)
-        return {key: figure for of_table in tables for key, figure in printed_figures(*of_table).items()}
+        return {
+            (self.names.get((table, name), name), quantity): figure
+            for paper, table in tables
+            for (name, quantity), figure in printed_figures(paper, table).items()
+        }
