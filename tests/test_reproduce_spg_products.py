@@ -93,7 +93,10 @@ def test_figures_and_sentences(tmp_path, monkeypatch) -> None:
     def run_study(options, paper, instances, generators, seeds, **limits):
         asked.append((paper, list(instances), {g.generator for g in generators.values()}, list(seeds), limits))
         keys = [{"instance": name, "generator": method, "seed": 0} for name in instances for method in generators]
-        runs = [BLANK | key | {"status": "EXHAUSTED", "C": 10.0} | RUNS[key["generator"]] for key in keys]
+        runs = [
+            BLANK | key | {"digest": str(key), "status": "EXHAUSTED", "C": 10.0} | RUNS[key["generator"]]
+            for key in keys
+        ]
         known = ((25.0, 0.5), (15.0, None), (18.0, 1e-9))
         history = [
             key | {"upper_bound": value, "stationarity": norm or 0.03 + 0.01 * len(key["generator"])}
@@ -112,13 +115,16 @@ def test_figures_and_sentences(tmp_path, monkeypatch) -> None:
         assert found.pop(("wdbc", f"objective, {method}")) == RUNS[method]["upper_bound"]
         assert found.pop(("wdbc", f"projected gradient, {method}")) == pytest.approx(0.03 + 0.01 * len(method))
     assert not found
-    ((paper, instances, methods, seeds, limits),) = asked
-    assert (paper, instances, seeds) == ("spg-products", ["wdbc, product, p=1"], [0])
-    assert methods == set(paper_spg_products.METHODS.values())
-    assert (limits["max_calls"], limits["max_seconds"]) == (
-        paper_spg_products.MAX_CALLS,
-        paper_spg_products.MAX_SECONDS,
-    )
+    seconds = paper_spg_products.MAX_SECONDS
+    methods = {name: paper_spg_products.METHODS[name] for name in ("PGD", "SPG-GMKL", "SPG()")}
+    known = [
+        ("spg-products", {methods["PGD"], methods["SPG()"]}, seconds["others"]),
+        ("spg-products-long", {methods["SPG-GMKL"]}, seconds["SPG-GMKL"]),
+    ]
+    assert [(paper, which, limits["max_seconds"]) for paper, _, which, _, limits in asked] == known
+    for _, instances, _, seeds, limits in asked:
+        assert (instances, seeds) == (["wdbc, product, p=1"], [0])
+        assert limits["max_calls"] == paper_spg_products.MAX_CALLS
     assert outcome.findings == (
         "PGD got to the end on 0 of 1 sets; on the others its best point has a projected gradient of 0.06.",
         "SPG-GMKL got to the end on 1 of 1 sets.",
@@ -129,5 +135,5 @@ def test_figures_and_sentences(tmp_path, monkeypatch) -> None:
         "The SVMs of the 1 run that a limit ended took 70 seconds of the processor, but for the last.",
     )
     assert "C that was chosen: wdbc 10" in outcome.notes
-    for words in (f"{paper_spg_products.MAX_SECONDS:g} seconds", f"{paper_spg_products.MAX_CALLS} SVMs"):
+    for words in (f"{paper_spg_products.MAX_CALLS} SVMs", "300 seconds for SPG-GMKL and 60 for the others"):
         assert words in outcome.caption

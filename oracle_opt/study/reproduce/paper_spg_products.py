@@ -42,7 +42,13 @@ GRID = (1.0, 10.0, 100.0)
 SAMPLE, HELD_OUT = 6_000, 2_000
 MEMORY = 2 << 30
 GTOL, ACCURACY = 0.04, 1e-6
-MAX_CALLS, MAX_SECONDS = 200, 60.0
+MAX_CALLS = 200
+MAX_SECONDS = {"SPG-GMKL": 300.0, "others": 60.0}
+# Folder of the runs, seconds of a run, methods.
+STUDIES = (
+    ("spg-products", MAX_SECONDS["others"], ("PGD", "SPG()")),
+    ("spg-products-long", MAX_SECONDS["SPG-GMKL"], ("SPG-GMKL",)),
+)
 LEAST_SUM = 1e-12  # relative gap that ends no run: products have no lower bound
 
 CAPTION = (
@@ -57,9 +63,10 @@ CAPTION = (
     f"the regularizer and takes each SVM to a relative gap of {ACCURACY:g}, as PGD does. At p = 1.33 the slope of "
     "the regularizer 1/2 norm(d, p)**2 at weights below 1e-4 is that at 1e-4, as in the authors' program; under l1 it "
     "is sum(d). "
-    f"At most {MAX_CALLS} SVMs and {MAX_SECONDS:g} seconds of the clock a run. Objective: the least value "
-    "that is certified, the gap of the SVM included; projected gradient: its largest entry at that point; both also of "
-    "runs that a limit ended. The kernel of all points is never formed."
+    f"At most {MAX_CALLS} SVMs a run, and of the clock {MAX_SECONDS['SPG-GMKL']:g} seconds for SPG-GMKL and "
+    f"{MAX_SECONDS['others']:g} for the others. Objective: the least value that is certified, the gap of the SVM "
+    "included; projected gradient: its largest entry at that point; both also of runs that a limit ended. The kernel "
+    "of all points is never formed."
 )
 NOTES = (
     HARDWARE,
@@ -141,21 +148,26 @@ def _run(p: float, power: float, options: Options) -> Reproduced:
         )
         for label, dataset in at_hand.found
     }
-    results, failed = run_study(
-        options,
-        "spg-products",
-        recipes,
-        {method: UntilStationary(g, GTOL, np.inf) for method, g in METHODS.items()},
-        range(1),
-        rtol=LEAST_SUM,
-        max_calls=MAX_CALLS,
-        max_seconds=MAX_SECONDS,
-    )
+    parts, failed = [], []
+    for folder, seconds, methods in STUDIES:
+        part, lost = run_study(
+            options,
+            folder,
+            recipes,
+            {method: UntilStationary(METHODS[method], GTOL, np.inf) for method in methods},
+            range(1),
+            rtol=LEAST_SUM,
+            max_calls=MAX_CALLS,
+            max_seconds=seconds,
+        )
+        parts.append(part)
+        failed += lost
+    results = parts[0].merge(*parts[1:])
     tally = Tally()
     for (label, _), instance in zip(at_hand.found, recipes, strict=True):
-        seconds = Tally()
-        add_runs(seconds, label, results, instance, {"hours": "processor_seconds"}, METHODS)
-        for (_, quantity), values in seconds.values.items():
+        taken = Tally()
+        add_runs(taken, label, results, instance, {"hours": "processor_seconds"}, METHODS)
+        for (_, quantity), values in taken.values.items():
             for value in values:
                 tally.add(label, quantity, value / 3600.0)
         others = {"SVMs": "n_calls", "objective": "upper_bound"}
