@@ -265,6 +265,7 @@ def test_no_set_at_hand(tmp_path, monkeypatch):
     monkeypatch.setattr(paper_mixnorm_figure1, "load_kernels", away)
     with pytest.raises(DataUnavailable, match="none of the sets proteinfold, caltech5"):
         paper_mixnorm_figure1.figure1(Options(tmp_path))
+    monkeypatch.setattr(paper_mixnorm, "load", away)
     monkeypatch.setattr(paper_mixnorm, "read_protein_folds", lambda: away("folds"))
     notes = []
     assert paper_mixnorm._pair_of_classes(Options(tmp_path), notes) == []

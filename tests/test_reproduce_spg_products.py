@@ -118,8 +118,8 @@ def test_figures_and_sentences(tmp_path, monkeypatch) -> None:
     seconds = paper_spg_products.MAX_SECONDS
     methods = {name: paper_spg_products.METHODS[name] for name in ("PGD", "SPG-GMKL", "SPG()")}
     known = [
-        ("spg-products", {methods["PGD"], methods["SPG()"]}, seconds["others"]),
-        ("spg-products-long", {methods["SPG-GMKL"]}, seconds["SPG-GMKL"]),
+        ("spg-many-points", {methods["PGD"], methods["SPG()"]}, seconds["others"]),
+        ("spg-many-points-long", {methods["SPG-GMKL"]}, seconds["SPG-GMKL"]),
     ]
     assert [(paper, which, limits["max_seconds"]) for paper, _, which, _, limits in asked] == known
     for _, instances, _, seeds, limits in asked:

@@ -46,8 +46,8 @@ MAX_CALLS = 200
 MAX_SECONDS = {"SPG-GMKL": 300.0, "others": 60.0}
 # Folder of the runs, seconds of a run, methods.
 STUDIES = (
-    ("spg-products", MAX_SECONDS["others"], ("PGD", "SPG()")),
-    ("spg-products-long", MAX_SECONDS["SPG-GMKL"], ("SPG-GMKL",)),
+    ("spg-many-points", MAX_SECONDS["others"], ("PGD", "SPG()")),
+    ("spg-many-points-long", MAX_SECONDS["SPG-GMKL"], ("SPG-GMKL",)),
 )
 LEAST_SUM = 1e-12  # relative gap that ends no run: products have no lower bound
 
