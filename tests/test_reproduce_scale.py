@@ -12,8 +12,6 @@ from oracle_opt.oracles import GMKLOracle, MKLOracle
 from oracle_opt.study.reproduce import EXPERIMENTS, Options, paper_scale
 from oracle_opt.study.reproduce.common import Sets
 from oracle_opt.study.reproduce.paper import Printed
-from oracle_opt.study.reproduce.peak_memory import forget_peak, peak
-from oracle_opt.study.reproduce.report import tables_of
 
 
 @pytest.fixture
@@ -98,31 +96,3 @@ def test_the_experiment_is_compared_with_all_its_tables():
     assert printed["Sonar", "exponent of kernels, SPG-GMKL"] == Printed("1", "", "5.5")
     assert printed["Adult, 32561 points, p=1.33", "seconds, SMO-MKL"].value == "9245.80"
     assert printed["Adult, 32561 points, l1", "hours, SPG-GMKL"].value == "4.55"
-
-
-def test_a_column_that_was_not_run_is_the_papers():
-    lines = (
-        ("a", "hours", "", "0.01"),
-        ("a", "hours, other", "4.4", "not run"),
-        ("b", "hours, other", "5.5", "not run"),
-        ("b", "hours, ours too", "6.6", "not run"),
-        ("a", "hours, ours too", "7.7", "0.02"),
-    )
-    assert tables_of(lines).splitlines()[:4] == [
-        "| hours | ours | other, paper | ours too, paper / ours |",
-        "|---|---|---|---|",
-        "| a | 0.01 | 4.4 | 7.7 / 0.02 |",
-        "| b |  | 5.5 | 6.6 / not run |",
-    ]
-
-
-def test_the_peak_of_memory_is_that_since_it_was_set_back():
-    if not forget_peak():
-        pytest.skip("this system does not let the peak be set back")
-    before = peak()
-    block = np.ones(1 << 25)  # 256 MiB
-    grown = peak()
-    assert grown - before > 0.2
-    del block
-    assert forget_peak()
-    assert peak() < grown - 0.2
