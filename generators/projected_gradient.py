@@ -55,19 +55,20 @@ class ProjectedGradient(SequentialGenerator):
         if norm == 0:
             return
         length = first_step(domain, cut) / norm if self.first_length is None else self.first_length
-        refused, still = cut.point, domain.project(cut.point)
+        refused = cut.point
         while True:
             candidate = domain.project(cut.point - length * cut.subgradient)
             moved = candidate - cut.point
-            if not moved.any() or (candidate == still).all():  # a projection may round where it need not move
+            if not moved.any():
                 return
             if (candidate == refused).all():  # half the length is projected to the same point
+                if (candidate == domain.project(cut.point)).all():  # and so is none, where projections round
+                    return
                 length *= 0.5
                 continue
             trial = yield Query(candidate, self.accuracy)
             if trial.value <= cut.value + self.sufficient_decrease * float(cut.subgradient @ moved):
                 self.center = cut = trial
-                still = domain.project(cut.point)
                 length = 2.0 * length if self.first_length is None else self.first_length
             else:
                 refused = candidate

@@ -64,7 +64,7 @@ def made_up(k, instance, generator, seed):
 
 def test_the_methods_of_the_first_table_and_their_figures(quick, monkeypatch):
     """GMKL is SPG under l1, the others have no regularizer; SVM is the product at its start."""
-    studies = made_up_studies(monkeypatch, paper_qnpkl, made_up)
+    studies = made_up_studies(monkeypatch, paper_qnpkl_problems, made_up)
     outcome = paper_qnpkl.table1(quick)
     found = figures(outcome)
     assert [(study.paper, study.rtol, study.max_calls) for study in studies] == [
@@ -105,7 +105,7 @@ def test_the_methods_of_the_first_table_and_their_figures(quick, monkeypatch):
 def test_gmkl_has_the_square_of_l2_on_pima(tmp_path, monkeypatch):
     from oracle_opt.study.reproduce.common import Sets
 
-    studies = made_up_studies(monkeypatch, paper_qnpkl, made_up)
+    studies = made_up_studies(monkeypatch, paper_qnpkl_problems, made_up)
     monkeypatch.setattr(paper_qnpkl, "sets_of", lambda *_: Sets([("Sonar", QUICK), ("Pima", QUICK)], []))
     outcome = paper_qnpkl.table1(Options(tmp_path, splits=1))
     rows = {row.set: [r.quantity for r in outcome.rows if r.set == row.set] for row in outcome.rows}
@@ -119,7 +119,7 @@ def test_gmkl_has_the_square_of_l2_on_pima(tmp_path, monkeypatch):
 
 
 def test_shares_and_accuracies_with_noise(quick, monkeypatch):
-    studies = made_up_studies(monkeypatch, paper_qnpkl, made_up)
+    studies = made_up_studies(monkeypatch, paper_qnpkl_problems, made_up)
     outcome = paper_qnpkl.table2(quick)
     found = figures(outcome)
     for k, name in enumerate(("MKL", "QN-PKL", "L-BFGS")):
@@ -137,7 +137,7 @@ def test_shares_and_accuracies_with_noise(quick, monkeypatch):
 
 
 def test_protocols_differ_in_what_their_rows_say(quick, monkeypatch):
-    studies = made_up_studies(monkeypatch, paper_qnpkl, made_up)
+    studies = made_up_studies(monkeypatch, paper_qnpkl_problems, made_up)
     outcome = paper_qnpkl.protocols(quick)
     rows = list(dict.fromkeys(row.set for row in outcome.rows))
     assert len(rows) == 12
@@ -172,7 +172,7 @@ def test_protocols_differ_in_what_their_rows_say(quick, monkeypatch):
 
 
 def test_sets_without_printed_figures_get_no_sentences(quick, monkeypatch):
-    made_up_studies(monkeypatch, paper_qnpkl, made_up)
+    made_up_studies(monkeypatch, paper_qnpkl_problems, made_up)
     assert not paper_qnpkl.protocols(quick).findings
 
 

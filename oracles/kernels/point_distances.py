@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt._deadline import seconds_left
-from oracle_opt.arguments import floats
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
+from oracle_opt.oracles.kernels.standardization import Standardization
 
 # Entries of the kernel that are held at a time where its forms are added up.
 ENTRIES_AT_ONCE = 1 << 19
@@ -20,17 +19,8 @@ class PointDistances:
     """Squared differences of standardized features, never stored: all sums are matrix products."""
 
     def __init__(self, X: ArrayLike) -> None:
-        raw = floats("X", X, "points of real numbers, shape (n, columns)")
-        if raw.ndim != 2 or raw.size == 0 or not np.isfinite(raw).all():
-            raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
-        self._columns = np.flatnonzero(raw.max(axis=0) > raw.min(axis=0))
-        if self._columns.size == 0:
-            raise InvalidArgument("`X` must have a column that is not constant, got none")
-        self._n_columns = raw.shape[1]
-        kept = raw[:, self._columns]
-        self._center, self._spread = kept.mean(axis=0), kept.std(axis=0)
-        self._points: Matrix = (kept - self._center) / self._spread
-        self.shape = (self._columns.size, raw.shape[0])
+        self._standardize, self._points = Standardization.of(X)
+        self.shape = self._points.shape[1], self._points.shape[0]
 
     def total(self, d: Vector) -> Matrix:
         """``sum(d_k D_k)``, ndarray of shape (n, n), a new one."""
@@ -80,10 +70,7 @@ class PointDistances:
 
     def cross(self, new: ArrayLike, d: Vector) -> Matrix:
         """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
-        raw = floats("new", new, "points of real numbers, shape (m, columns)")
-        if raw.ndim != 2 or raw.shape[1] != self._n_columns or not np.isfinite(raw).all():
-            raise InvalidArgument(f"`new` must be finite points of shape (m, {self._n_columns}), got shape {raw.shape}")
-        return self._between((raw[:, self._columns] - self._center) / self._spread, d)
+        return self._between(self._standardize(new), d)
 
     def content(self) -> NDArray[np.float64]:
         """Return all that tells these distances from others."""

@@ -78,7 +78,8 @@ class ProductBank:
 
     def _take(self, source: GivenDistances | PointDistances) -> None:
         self._source = source
-        self.n_kernels, self.n_points = source.shape
+        shape: tuple[int, int] = source.shape
+        self.n_kernels, self.n_points = shape
         self.on_the_fly = isinstance(source, PointDistances)
 
     def __repr__(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,10 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.datasets import Dataset, load
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.oracles import GramBank, RBFBank
+from oracle_opt.oracles.kernels.standardization import Standardization
 from oracle_opt.study.reproduce.repetitions import Options
+
+Read = TypeVar("Read")
 
 FOLDS = 5
 QUICK_POINTS, QUICK_FEATURES = 120, 4
@@ -70,10 +74,23 @@ def sets_of(names: Mapping[str, str], options: Options) -> Sets:
         X = np.asarray(whole.X)[:QUICK_POINTS, :QUICK_FEATURES]
         part = Dataset("wdbc", X, whole.y[:QUICK_POINTS], whole.feature_names[:QUICK_FEATURES], QUICK, whole.source)
         return Sets([("wdbc", part)], [QUICK])
+    return Sets(*read_each(names, load, options))
+
+
+def read_each(
+    names: Mapping[str, str], read: Callable[[str], Read], options: Options
+) -> tuple[list[tuple[str, Read]], list[str], tuple[str, ...]]:
+    """Read what is at hand of some sets: labels with what was read, why others were not, and their labels.
+
+    Raises
+    ------
+    DataUnavailable
+        None is at hand.
+    """
     found, notes, absent = [], [], []
     for label, name in names.items():
         try:
-            found.append((label, load(name)))
+            found.append((label, read(name)))
         except DataUnavailable as problem:
             notes.append(f"{label} was left out: {str(problem).splitlines()[0]}")
             absent.append(label)
@@ -82,7 +99,7 @@ def sets_of(names: Mapping[str, str], options: Options) -> Sets:
         raise DataUnavailable(
             f"none of the sets {', '.join(names.values())} is here: set ORACLE_OPT_DATA to their folder"
         )
-    return Sets(found, notes, tuple(absent))
+    return found, notes, tuple(absent)
 
 
 def fold(y: Vector, number: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -95,9 +112,8 @@ def fold(y: Vector, number: int, seed: int) -> tuple[NDArray[np.intp], NDArray[n
 
 def standardized(X: Matrix, *others: Matrix) -> list[Matrix]:
     """Drop the constant columns of X and scale the rest to mean 0 and deviation 1; the others by the same numbers."""
-    kept = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
-    center, spread = X[:, kept].mean(axis=0), X[:, kept].std(axis=0)
-    return [(Z[:, kept] - center) / spread for Z in (X, *others)]
+    learned, Z = Standardization.of(X)
+    return [Z, *map(learned, others)]
 
 
 def rbf_bank(Z: Matrix, n_kernels: int) -> GramBank:

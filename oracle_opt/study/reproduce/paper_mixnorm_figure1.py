@@ -12,10 +12,9 @@ import numpy as np
 
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.datasets import KernelData, load_kernels
-from oracle_opt.errors import DataUnavailable
 from oracle_opt.files import atomic_text
 from oracle_opt.study.analyses.curves import Curves, points, together
-from oracle_opt.study.reproduce.common import HARDWARE, sets_of
+from oracle_opt.study.reproduce.common import HARDWARE, read_each, sets_of
 from oracle_opt.study.reproduce.paper_mixnorm_classes import (
     CONSTANTS,
     FOLDS,
@@ -116,20 +115,9 @@ def _sets(options: Options) -> tuple[list[tuple[str, KernelData, Split]], list[s
         groups = tuple(tuple(range(3 * k, 3 * k + 3)) for k in range(len(squares)))
         data = KernelData(label, kernels, groups, part.y, part.source)
         return [(label, data, Split(label, 10, None, 1))], quick.notes, ()
-    sets, notes, absent = [], [], []
-    for label, split in SETS.items():
-        try:
-            sets.append((label, load_kernels(split.name), split))
-        except DataUnavailable as problem:
-            notes.append(f"{label} was left out: {str(problem).splitlines()[0]}")
-            absent.append(label)
-            options.say(notes[-1])
-    if not sets:
-        raise DataUnavailable(
-            f"none of the sets {', '.join(split.name for split in SETS.values())} is here: set ORACLE_OPT_DATA to "
-            "their folder"
-        )
-    return sets, notes, tuple(absent)
+    names = {label: split.name for label, split in SETS.items()}
+    found, notes, absent = read_each(names, load_kernels, options)
+    return [(label, data, SETS[label]) for label, data in found], notes, absent
 
 
 def _of_splits(options: Options, sets: list[tuple[str, KernelData, Split]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from oracle_opt.datasets import Dataset
 from oracle_opt.study.reproduce.common import HARDWARE, sets_of
 from oracle_opt.study.reproduce.experiment import Experiment
-from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs, run_study
+from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs
 from oracle_opt.study.reproduce.paper_qnpkl_figure1 import figure1
 from oracle_opt.study.reproduce.paper_qnpkl_findings import agreements, differences, speed_ups, who_agrees
 from oracle_opt.study.reproduce.paper_qnpkl_problems import (
@@ -21,6 +21,7 @@ from oracle_opt.study.reproduce.paper_qnpkl_problems import (
     TIGHT,
     Protocol,
     problem_of,
+    study_of,
 )
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 from oracle_opt.study.results import Results
@@ -123,18 +124,7 @@ def _runs(
         for label, dataset in sets
         for protocol in protocols
     }
-    known = METHODS[method]
-    results, failed = run_study(
-        options,
-        known.runs,
-        instances,
-        {method: known.generator},
-        range(splits),
-        rtol=known.rtol,
-        max_calls=known.max_calls,
-    )
-    notes += failed
-    return results
+    return study_of(options, method, instances, splits, notes)
 
 
 def _count(

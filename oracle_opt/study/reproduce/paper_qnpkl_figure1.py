@@ -10,15 +10,15 @@ from oracle_opt.problems import Instance
 from oracle_opt.problems.instance import Measure
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.reproduce.common import sets_of
-from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs, run_study
+from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs
 from oracle_opt.study.reproduce.paper_qnpkl_problems import (
     COLUMNS,
     LIMITS,
-    METHODS,
     SPLITS,
     TIGHT,
     Protocol,
     problem_of,
+    study_of,
 )
 from oracle_opt.study.reproduce.repetitions import Options, Reproduced, Tally
 
@@ -34,17 +34,7 @@ def figure1(options: Options) -> Reproduced:
     parts, spread = [], {}
     for method in ("MKL", "MKL with gamma = 1", "QN-PKL"):
         instances = {f"{label}, weights, {method}": Recipe(weights_of, dataset, (method, options.seed))}
-        known = METHODS[method]
-        results, failed = run_study(
-            options,
-            known.runs,
-            instances,
-            {method: known.generator},
-            range(splits),
-            rtol=known.rtol,
-            max_calls=known.max_calls,
-        )
-        notes += failed
+        results = study_of(options, method, instances, splits, notes)
         (instance,) = instances
         quantities = {"five largest %": "largest", "above 1 % of the sum": "above", "effective features": "effective"}
         add_runs(tally, label, results, instance, quantities, [method], always=True)

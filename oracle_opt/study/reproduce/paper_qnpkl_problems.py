@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +20,10 @@ from oracle_opt.problems import Instance
 from oracle_opt.problems.instance import Measure
 from oracle_opt.problems.kernel_instance import share_right
 from oracle_opt.study.reproduce.common import standardized
+from oracle_opt.study.reproduce.experiment_runs import Recipe, run_study
+from oracle_opt.study.reproduce.repetitions import Options
 from oracle_opt.study.reproduce.stopping_rules import UntilPlateau
+from oracle_opt.study.results import Results
 
 CONSTANTS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FOLDS = 3
@@ -227,3 +230,19 @@ def _squares(A: Matrix, B: Matrix) -> NDArray[np.float64]:
     """Squared differences of the points in each feature, (p, m, n)."""
     squares: NDArray[np.float64] = (A.T[:, :, None] - B.T[:, None, :]) ** 2
     return squares
+
+
+def study_of(options: Options, method: str, instances: Mapping[str, Recipe], splits: int, notes: list[str]) -> Results:
+    """Do the runs of a method, one of `METHODS`, on some instances; runs that fail are noted."""
+    known = METHODS[method]
+    results, failed = run_study(
+        options,
+        known.runs,
+        instances,
+        {method: known.generator},
+        range(splits),
+        rtol=known.rtol,
+        max_calls=known.max_calls,
+    )
+    notes += failed
+    return results
