@@ -29,6 +29,10 @@ class DataUnavailable(OracleOptError, LookupError):
     """A known data set is neither on this machine nor to be fetched."""
 
 
+class MissingPackage(OracleOptError, ImportError):
+    """A package that only an extra of oracle-opt installs is not here; the message names both."""
+
+
 class StoreMismatch(OracleOptError, ValueError):
     """A folder of runs belongs to other settings, other data or another method."""
 

@@ -1,0 +1,44 @@
+"""Packages that only a part of the library needs: imported on first use, or named with the way to install them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from oracle_opt.errors import MissingPackage
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import a module of a package that comes with an extra of oracle-opt.
+
+    Parameters
+    ----------
+    module : str
+        Such as "pandas" or "sklearn.datasets".
+    extra : str
+        The extra of oracle-opt that installs it, such as "study".
+    purpose : str
+        What it is needed for, as it goes on after "is needed for".
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    MissingPackage
+        It is not installed. Where it is, and its import fails, the error of the import stays as it is.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as problem:
+        package = module.split(".")[0]
+        if problem.name is None or problem.name.split(".")[0] != package:
+            raise  # it is here, and lacks something itself
+        name = DISTRIBUTIONS.get(package, package)
+        raise MissingPackage(
+            f"`{name}` is needed for {purpose}: pip install 'oracle-opt[{extra}]'", name=module
+        ) from problem
+
+
+DISTRIBUTIONS = {"sklearn": "scikit-learn"}  # where a package is installed under another name than it is imported by
