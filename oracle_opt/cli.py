@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,9 +48,10 @@ def compare(
         list[str], typer.Argument(metavar="DATASET...", help="Names (see `oracle-opt datasets`) or CSV/LIBSVM files.")
     ],
     generators: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Names with commas between (see `oracle-opt generators`), or module:name.",
+            help="Names with commas between, or again for each: of the table (see `oracle-opt generators`) or of "
+            'classes, with parameters as in "LevelSet(entropic=False)", or module:name of your own.',
             show_default="all but face-bundle, spectral-bundle, ellipsoid, mirror-descent, projected-gradient, "
             "quasi-newton, lbfgs",
         ),
@@ -78,7 +78,7 @@ def compare(
         from oracle_opt.study import DEFAULT_GENERATORS, generator_of
         from oracle_opt.study import compare as compare_generators
 
-        names = list(DEFAULT_GENERATORS) if generators is None else _words(generators)
+        names = _words(generators) if generators else list(DEFAULT_GENERATORS)
         chosen = {name: generator_of(name) for name in names}
         loaded = _datasets(datasets)
     try:
@@ -293,11 +293,11 @@ def _refusals() -> Iterator[None]:
         raise typer.Exit(REFUSED) from None
 
 
-def _words(wanted: str) -> list[str]:
-    """Split names at commas, but not within the parentheses of parameters."""
+def _words(wanted: list[str]) -> list[str]:
     from oracle_opt.errors import InvalidArgument
+    from oracle_opt.study.generator_words import split_words
 
-    names = [name.strip() for name in re.split(r",(?![^(]*\))", wanted) if name.strip()]
+    names = [name for words in wanted for name in split_words(words)]
     if not names:
         raise InvalidArgument("--generators names none")
     return names

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from small_results import largest_of_pieces
 
-from oracle_opt import Box, FreeSpace, FunctionOracle, ObjectiveCut, Query
+from oracle_opt import Box, Domain, FreeSpace, FunctionOracle, ObjectiveCut, Query
 from oracle_opt.generators import FixedPoint, LevelSet
 from oracle_opt.problems import Instance
+from oracle_opt.study.execute import forget
 
 
 def pieces(seed: int) -> FunctionOracle:
@@ -50,6 +51,14 @@ def with_a_flaw(seed: int) -> FunctionOracle:
         return oracle.function(z)
 
     return FunctionOracle(function, oracle.domain, name="flawed")
+
+
+class Forgetful(LevelSet):
+    """Its process has no instance left after a run, as one that was replaced."""
+
+    def reset(self, domain: Domain, point: np.ndarray) -> None:
+        forget()
+        super().reset(domain, point)
 
 
 def not_to_be_made(seed: int) -> FunctionOracle:

@@ -164,6 +164,14 @@ def test_a_worker_that_dies_costs_one_run(tmp_path, kind, words) -> None:
     assert set(bad["message"]) == {f"ChildProcessError: the worker process died; its exit code: {words}"}
 
 
+def test_a_process_that_was_replaced_is_sent_the_instance_again(tmp_path) -> None:
+    """As loky does with a process that holds a large instance, where psutil is installed."""
+    generators = {"forgetful": study_parts.Forgetful(), "kelley": Kelley(), "level-set": LevelSet()}
+    found = Study(INSTANCES, generators, seeds=2).run(tmp_path, jobs=2, progress=False).runs
+    assert set(found["status"]) == {"CONVERGED"}
+    assert len(found) == 18
+
+
 def test_a_broken_executor_loses_nothing_that_is_finished(tmp_path) -> None:
     generators = {"kelley": Kelley(), "bad": Killed()}
     instances = {"pieces 2": INSTANCES["pieces 2"]}

@@ -59,6 +59,10 @@ class Task:
     processes: int
 
 
+class InstanceGone(Exception):
+    """The process was to have the instance from the run before, and is another one now: the run is to be sent whole."""
+
+
 class _Last(threading.local):
     """The instance of this thread's last run: the next run on it need not make it again."""
 
@@ -79,6 +83,8 @@ def execute(task: Task) -> Run:
 
     Raises
     ------
+    InstanceGone
+        The task holds no recipe, and the instance is not at hand; nothing was done.
     KeyboardInterrupt
         Ctrl-C, also during an oracle call; the run is lost.
     """
@@ -97,6 +103,8 @@ def execute(task: Task) -> Run:
                     f"folder were made on, {row['oracle']} and no longer {task.expected}; choose another folder"
                 )
             return _run(row, instance, generator, task.settings)
+    except InstanceGone:
+        raise
     except Exception as problem:
         return failure(row, problem)
 
@@ -110,7 +118,7 @@ def _instance(task: Task) -> Instance:
     key = task.row["instance"], task.row["seed"]
     if _last.key != key or _last.instance is None:
         if task.recipe is None:
-            raise RuntimeError(f"the instance {key} was to be at hand in this process, and is not")
+            raise InstanceGone
         forget()
         named = task.recipe if isinstance(task.recipe, Named) else _loads(task.recipe)
         shared = processes.set(task.processes)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 
 from oracle_opt.executors import sendable
-from oracle_opt.study.execute import Task, execute, forget
+from oracle_opt.study.execute import InstanceGone, Task, execute, forget
 from oracle_opt.study.lanes import ForeignLane, Group, Lane, Ledger, OwnProcess, new_generator
 from oracle_opt.study.records import Run, Settings
 
@@ -100,6 +100,9 @@ def _run_in_lanes(waiting: deque[Group], lanes: Sequence[Lane], ledger: Ledger) 
                 lane = busy.pop(future)
                 try:
                     run = future.result()
+                except InstanceGone:
+                    busy[lane.again()] = lane
+                    continue
                 except Exception as problem:
                     run = lane.failed(problem)
                 ledger.done(run)

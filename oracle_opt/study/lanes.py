@@ -87,6 +87,10 @@ class Lane(ABC):
             self._left = deque(self._group.rows)
             self._blob = _dumps(self._group.instance)
 
+    def again(self) -> Future[Run]:
+        """Begin the last run again, with its instance: the process that had it was replaced by another one."""
+        raise NotImplementedError(f"{type(self).__name__} sends every run with its instance")
+
     @abstractmethod
     def submit(self, task: Task) -> Future[Run]:
         """Begin a run."""
@@ -106,17 +110,21 @@ class OwnProcess(Lane):
     def __init__(self, settings: Settings, processes: int) -> None:
         super().__init__(settings, processes)
         self._holds: bytes | None = None
+        self._last: Task | None = None
         self._start()
 
     def _start(self) -> None:
         from loky import ProcessPoolExecutor
 
-        self._executor = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),))
+        # Where psutil is installed, loky ends a process that has grown by 300 MB: ours hold instances of that size.
+        keep = {"LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 62)}  # known to loky from 3.7 on; see `again` for those before
+        self._executor = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),), env=keep)
         with _deaf_to_interrupts():
             self._executor.submit(os.getpid).exception()  # waits for the process; a failure shows at the next submit
 
     def submit(self, task: Task) -> Future[Run]:
         """Send the run; the instance only if the process does not have it."""
+        self._last = task
         if self._holds is task.recipe:
             task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes)
         else:
@@ -127,6 +135,12 @@ class OwnProcess(Lane):
             future = Future()
             future.set_exception(problem)
         return future
+
+    def again(self) -> Future[Run]:
+        """Begin the last run again, with its instance."""
+        assert self._last is not None
+        self._holds = None
+        return self.submit(self._last)
 
     def failed(self, problem: Exception) -> Run:
         """Say how the process died, and start another."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
+import inspect
 from typing import Any
 
+from oracle_opt import generators
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import (
@@ -26,6 +27,8 @@ from oracle_opt.generators import (
     SpectralBundle,
     Subgradient,
 )
+from oracle_opt.study.generator_words import GeneratorWords, read_generator_words
+from oracle_opt.words import shown
 
 # The order is that of tables and legends; the baseline, one call at the average kernel, comes last.
 GENERATORS: dict[str, type[QueryPointGenerator]] = {
@@ -57,13 +60,16 @@ DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUES
 
 
 def generator_of(words: str) -> QueryPointGenerator:
-    """Make a generator from words.
+    """Make a generator from words, which are parsed and never evaluated.
 
     Parameters
     ----------
     words : str
-        A name of the table, or ``module:name`` for a class or an object of one's own, with parameters in parentheses
-        where they are not the defaults: ``"level-set"``, ``"kelley(chebyshev=True)"``, ``"mine.methods:Mine(2)"``.
+        A name of the table or of a class of `oracle_opt.generators`, or ``module:name`` for a class or an object of
+        one's own, with parameters in parentheses where they are not the defaults: ``"level-set"``,
+        ``"LevelSet(entropic=False)"``, ``"ActiveSet(NewtonBundle())"``, ``"mine.methods:Mine(2)"``. Parameters are
+        plain values, or names of generators with parentheses. The module of ``module:name`` is imported, also from the
+        current folder; nothing in it is called but a class of generators.
 
     Returns
     -------
@@ -79,37 +85,48 @@ def generator_of(words: str) -> QueryPointGenerator:
     >>> from oracle_opt.study.methods import generator_of
     >>> generator_of("kelley(chebyshev=True)").chebyshev
     True
+    >>> generator_of("LevelSet(entropic=False)").entropic
+    False
     """
+    return _made(words.strip(), read_generator_words(words))
+
+
+def _made(words: str, read: GeneratorWords) -> QueryPointGenerator:
     from oracle_opt.study.imported import imported
 
-    name, parenthesis, rest = words.strip().partition("(")
-    name = name.strip()
-    made: Any = imported(name) if ":" in name else GENERATORS.get(name)
-    if made is None:
-        near = difflib.get_close_matches(name, GENERATORS, n=2, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(GENERATORS)}"
-        raise InvalidArgument(f"there is no generator {name!r}: {hint}")
-    if isinstance(made, QueryPointGenerator) and not parenthesis:
-        return made
-    arguments, parameters = _arguments(words, rest if parenthesis else ")")
+    kind: Any = imported(read.name) if ":" in read.name else GENERATORS.get(read.name) or _classes().get(read.name)
+    if kind is None:
+        raise InvalidArgument(f"there is no generator {read.name!r}: {_nearest(read.name)}")
+    if isinstance(kind, QueryPointGenerator) and not read.has_parentheses:
+        return kind
+    if not (isinstance(kind, type) and issubclass(kind, QueryPointGenerator)):  # anything else is not called
+        raise InvalidArgument(f"generator {words!r} must name a class of generators or a generator, got {shown(kind)}")
+    arguments = [_value(words, value) for value in read.arguments]
+    parameters = {name: _value(words, value) for name, value in read.parameters.items()}
+    known = inspect.signature(kind).parameters
+    for name in parameters:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        if name not in known and near:
+            raise InvalidArgument(f"generator {words!r}: there is no parameter {name!r}; did you mean {near[0]}?")
     try:
-        made = made(*arguments, **parameters)
+        return kind(*arguments, **parameters)
     except TypeError as problem:
         raise InvalidArgument(f"generator {words!r} cannot be made: {problem}") from problem
-    if not isinstance(made, QueryPointGenerator):
-        raise InvalidArgument(f"generator {words!r} must be a QueryPointGenerator, got {made!r}")
-    return made
 
 
-def _arguments(words: str, rest: str) -> tuple[list[Any], dict[str, Any]]:
-    """Read ``1, b=2)``: values that Python writes as literals."""
-    try:
-        call = ast.parse(f"f({rest}", mode="eval").body
-        if not isinstance(call, ast.Call):
-            raise ValueError("it is no call")
-        named = {str(part.arg): ast.literal_eval(part.value) for part in call.keywords}
-        return [ast.literal_eval(part) for part in call.args], named
-    except (SyntaxError, ValueError) as problem:
-        raise InvalidArgument(
-            f"generator {words!r} must be a name with parameters such as kelley(chebyshev=True): {problem}"
-        ) from problem
+def _value(words: str, value: Any) -> Any:
+    """A parameter: words of a generator become that generator."""
+    return _made(words, value) if isinstance(value, GeneratorWords) else value
+
+
+def _classes() -> dict[str, type[QueryPointGenerator]]:
+    """Public classes of generators by name."""
+    public = {name: getattr(generators, name) for name in generators.__all__}
+    return {name: kind for name, kind in public.items() if isinstance(kind, type)}
+
+
+def _nearest(name: str) -> str:
+    """The known names nearest to a wrong one: of classes if it has a capital letter, else of the table."""
+    known = list(GENERATORS) if name == name.lower() else list(_classes())
+    near = difflib.get_close_matches(name, known, n=2, cutoff=0.4)
+    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(GENERATORS)}"

@@ -1,0 +1,145 @@
+"""Words such as ``kelley(chebyshev=True)``: they are parsed, and nothing in them is ever evaluated."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from oracle_opt.errors import InvalidArgument
+
+LONGEST = 1000  # letters: no generator takes so many parameters
+_NAME = re.compile(r"(?P<name>[^\W\d][\w-]*|[^\W\d][\w.]*:[^\W\d][\w.]*)\s*(?P<rest>\(.*\))?", re.DOTALL)
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True)
+class GeneratorWords:
+    """A name with parameters, as it was written.
+
+    Attributes
+    ----------
+    name : str
+        Of the table, of a class, or ``module:name``.
+    has_parentheses : bool
+        Whether parameters, or none in parentheses, follow the name.
+    arguments : tuple
+        Parameters by place: plain values, or `GeneratorWords` again.
+    parameters : dict
+        Parameters by name.
+    """
+
+    name: str
+    has_parentheses: bool
+    arguments: tuple[Any, ...]
+    parameters: dict[str, Any]
+
+
+def split_words(text: str) -> list[str]:
+    """Split names at the commas that stand in no brackets and no quotation marks.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    list of str
+        Without spaces around, and without those that are empty.
+
+    Examples
+    --------
+    >>> from oracle_opt.study.generator_words import split_words
+    >>> split_words("kelley, SPG(length_limits=(1e-3, 1e3), spectral=False)")
+    ['kelley', 'SPG(length_limits=(1e-3, 1e3), spectral=False)']
+    """
+    parts, open_brackets, quote = [""], [], ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter in _PAIRS:
+            open_brackets.append(_PAIRS[letter])
+        elif open_brackets and letter == open_brackets[-1]:
+            open_brackets.pop()
+        if letter == "," and not quote and not open_brackets:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def read_generator_words(words: str) -> GeneratorWords:
+    """Read a name with parameters in parentheses.
+
+    The parameters are what Python writes as literals: numbers, `inf`, texts, `True`, `False`, `None`, tuples, lists,
+    sets and dictionaries of those; and names of generators with parentheses, as in ``ActiveSet(NewtonBundle())``.
+
+    Parameters
+    ----------
+    words : str
+
+    Returns
+    -------
+    GeneratorWords
+
+    Raises
+    ------
+    InvalidArgument
+        The words are of another form, too long, or hold anything that would have to be evaluated.
+
+    Examples
+    --------
+    >>> from oracle_opt.study.generator_words import read_generator_words
+    >>> read_generator_words("kelley(chebyshev=True)").parameters
+    {'chebyshev': True}
+    """
+    if len(words) > LONGEST:
+        raise InvalidArgument(f"the words of a generator must be at most {LONGEST} letters, got {len(words)}")
+    parts = _NAME.fullmatch(words.strip())
+    if parts is None:
+        raise _refusal(words, "it is no name with parameters in parentheses")
+    name, rest = parts["name"], parts["rest"]
+    if rest is None:
+        return GeneratorWords(name, False, (), {})
+    try:
+        call = ast.parse(f"_{rest}", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+        raise _refusal(words, str(problem)) from problem
+    # `kelley()()` and `kelley().reset` are other expressions than one call of a name
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise _refusal(words, "more than a name and its parameters stands there")
+    return _read_call(words, f"_{rest}", name, call)
+
+
+def _read_call(words: str, source: str, name: str, call: ast.Call) -> GeneratorWords:
+    parameters: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None or keyword.arg in parameters:
+            what = "`**` stands there" if keyword.arg is None else f"`{keyword.arg}` stands there twice"
+            raise _refusal(words, what)
+        parameters[keyword.arg] = _value(words, source, keyword.value)
+    return GeneratorWords(name, True, tuple(_value(words, source, part) for part in call.args), parameters)
+
+
+def _value(words: str, source: str, node: ast.expr) -> Any:
+    """A literal, infinity, or words of a generator within words."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _read_call(words, source, node.func.id, node)
+    if isinstance(node, ast.Name) and node.id == "inf":
+        return inf
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError, MemoryError) as problem:
+        said = (ast.get_source_segment(source, node) or "")[:60]
+        reason = f"`{said}` is no plain value such as 0.5, True, None, 'text' or (1, 2)"
+        raise _refusal(words, reason) from problem
+
+
+def _refusal(words: str, reason: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"generator {words[:100]!r} must be a name with parameters such as kelley(chebyshev=True): {reason}"
+    )
