@@ -34,7 +34,7 @@ $(VENV)/.ready: tools/make_venv.sh
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[cli,learn]"
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)

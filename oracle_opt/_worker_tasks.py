@@ -114,19 +114,32 @@ def _opened_once(parcel: Parcel, kept: OrderedDict[str, Any], opened: Callable[[
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let linear algebra have one thread, until the last of those who ask for it in this process leaves."""
+    """Let linear algebra have one thread, until the last of those who ask for it in this process leaves.
+
+    Without threadpoolctl, which an executor requires and this process alone does not, it keeps its threads.
+    """
     global _limited
     with _counting:
         if _limited == 0:
-            from threadpoolctl import ThreadpoolController  # only here: the import takes time
-
-            controller = _limits.get("controller") or ThreadpoolController()
-            _limits["controller"], _limits["limit"] = controller, controller.limit(limits=1)
+            controller = _controller()
+            if controller is not None:
+                _limits["limit"] = controller.limit(limits=1)
         _limited += 1
     try:
         yield
     finally:
         with _counting:
             _limited -= 1
-            if _limited == 0:
+            if _limited == 0 and "limit" in _limits:
                 _limits.pop("limit").restore_original_limits()
+
+
+def _controller() -> Any:
+    """What limits the threads of linear algebra; None without threadpoolctl, where it keeps its threads."""
+    if "controller" not in _limits:
+        try:
+            from threadpoolctl import ThreadpoolController  # only here: the import takes time
+        except ModuleNotFoundError:
+            return None
+        _limits["controller"] = ThreadpoolController()
+    return _limits["controller"]

@@ -284,11 +284,11 @@ def list_problems(
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turn the library's refusals into a message and exit code 2."""
-    from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData, StoreMismatch
+    from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData, MissingPackage, StoreMismatch
 
     try:
         yield
-    except (DataUnavailable, InvalidArgument, InvalidData, StoreMismatch, OSError) as problem:
+    except (DataUnavailable, InvalidArgument, InvalidData, MissingPackage, StoreMismatch, OSError) as problem:
         _say(f"error: {problem}")
         raise typer.Exit(REFUSED) from None
 

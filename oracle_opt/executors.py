@@ -21,11 +21,13 @@ from oracle_opt._deadline import seconds_left
 from oracle_opt._worker_tasks import Missing, Parcel, Raised, do_task, here, making, one_thread
 from oracle_opt.arguments import instance
 from oracle_opt.errors import ExecutorFailed, InvalidArgument, OutOfTime
+from oracle_opt.optional import require
 
 T = TypeVar("T")
 A = TypeVar("A")
 
 AN_EXECUTOR = "an Executor such as ProcessPoolExecutor(), or client.get_executor(pure=False) of a Dask client"
+WHY = ("parallel", "tasks of an executor")
 SMALL = 1 << 16  # bytes up to which every task is sent what all of them share
 
 
@@ -59,12 +61,16 @@ class Workers(Generic[T]):
     ------
     InvalidArgument
         The executor is none, or may do tasks in another process and `build` cannot be pickled.
+    MissingPackage
+        Tasks of an executor need the packages of the extra `parallel`.
     """
 
     def __init__(
         self, build: Callable[[], T], executor: Executor | None, name: str, instead: str, made: T | None = None
     ) -> None:
         self._build, self._made, self.executor = build, made, checked_executor(executor)
+        if executor is not None:
+            require("threadpoolctl", *WHY)  # one thread of linear algebra in each task
         in_threads = executor is None or isinstance(executor, ThreadPoolExecutor)
         self._key = uuid4().hex if in_threads else sendable(name, build, instead)
         self._ticket = 0
@@ -83,7 +89,8 @@ class Workers(Generic[T]):
     def run(self, function: Callable[..., A], shared: object, arguments: Sequence[tuple[Any, ...]]) -> list[A]:
         """Do ``function(what build made, shared, *one)`` for each one of `arguments`; return the answers in this order.
 
-        Linear algebra has one thread in every task, so that no sum depends on who does it.
+        Linear algebra has one thread in every task, so that no sum depends on who does it; without an executor and
+        without the package threadpoolctl it has as many as it likes.
 
         Parameters
         ----------
@@ -132,9 +139,7 @@ class Workers(Generic[T]):
             waiting = [i for i, _, _ in without]
             given = len({worker for _, worker, _ in without})  # each of them needs it once
             if recipe is None and any(of_recipe for _, _, of_recipe in without):
-                import cloudpickle  # only here: the import takes time
-
-                recipe = cloudpickle.dumps(self._build)
+                recipe = require("cloudpickle", *WHY).dumps(self._build)
         return answers
 
     def _packed(self, shared: object) -> tuple[Parcel, bytes | None]:
@@ -239,11 +244,10 @@ def sendable(name: str, thing: object, instead: str) -> str:
     InvalidArgument
         It cannot be pickled.
     """
-    import cloudpickle  # only here: the import takes time
-
+    pickler = require("cloudpickle", *WHY).Pickler
     file = _Hashed()
     try:
-        cloudpickle.Pickler(file).dump(thing)
+        pickler(file).dump(thing)
     except Exception as problem:  # whatever the pieces of the user's objects raise
         raise InvalidArgument(
             f"`{name}` cannot be sent to another process ({type(problem).__name__}: {problem}). {instead}"

@@ -12,6 +12,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut
 from oracle_opt.generator import Step
+from oracle_opt.optional import require
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class History:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the columns as a pandas data frame."""
-        import pandas as pd
+        pd = require("pandas", "study", "a history as a data frame")
 
         return pd.DataFrame({name: getattr(self, name) for name in COLUMNS} | {"relative_gap": self.relative_gap})
 

@@ -29,10 +29,11 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     MissingPackage
         It is not installed. Where it is, and its import fails, the error of the import stays as it is.
     """
+    package = module.split(".")[0]
     try:
+        import_module(package)
         return import_module(module)
     except ModuleNotFoundError as problem:
-        package = module.split(".")[0]
         if problem.name is None or problem.name.split(".")[0] != package:
             raise  # it is here, and lacks something itself
         name = DISTRIBUTIONS.get(package, package)

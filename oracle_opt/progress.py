@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from oracle_opt.history import Record
+from oracle_opt.optional import require
 
 
 @contextmanager
@@ -15,6 +16,7 @@ def progress_display(wanted: bool, description: str, max_calls: int) -> Iterator
     if not (wanted and sys.stderr.isatty()):
         yield lambda record: None
         return
+    require("rich", "cli", "the line that progress=True shows")
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

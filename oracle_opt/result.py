@@ -16,6 +16,7 @@ from oracle_opt.bounds import BoundTracker
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
+from oracle_opt.optional import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,7 +170,7 @@ class Result:
         -------
         matplotlib Axes
         """
-        from matplotlib import pyplot
+        pyplot = require("matplotlib.pyplot", "plot", "figures")
 
         if ax is None:
             ax = pyplot.subplots()[1]

@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from small_results import small_results
 
-from oracle_opt import InvalidArgument
+from oracle_opt import InvalidArgument, MissingPackage
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.plot_style import COLORS, look, marker
 from oracle_opt.study.results import Results
@@ -185,7 +185,7 @@ def test_refusals(tmp_path: Path, results: Results) -> None:
 
 def test_plotly_is_asked_for_where_it_is_missing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "plotly", None)
-    with pytest.raises(InvalidArgument, match="`backend` 'plotly' needs the package plotly: pip install plotly"):
+    with pytest.raises(MissingPackage, match=r"`plotly` is needed for figures .*pip install 'oracle-opt\[plotly\]'"):
         results.profile().plot(backend="plotly")
     with pytest.raises(InvalidArgument, match="`axes` must be left out"):
         results.profile().plot(Figure().subplots(), backend="plotly")

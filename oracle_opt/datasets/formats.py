@@ -15,6 +15,7 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.errors import InvalidData
+from oracle_opt.optional import require
 from oracle_opt.reading import number, numbers, read_text, shown, whole, wrong
 
 PACKED = ("", ".gz", ".bz2", ".xz")
@@ -127,8 +128,8 @@ def _not_a_number(path: Path, rows: list[list[str]], lines: list[int], names: li
 def read_libsvm(path: Path, n_features: int | None = None) -> Dataset:
     """Read LIBSVM text, whatever the file's name; parameters, result and errors are those of `read_file`."""
     from scipy.sparse import csr_array
-    from sklearn.datasets import load_svmlight_file
 
+    load_svmlight_file = require("sklearn.datasets", "learn", "files in the form of LIBSVM").load_svmlight_file
     text = read_text(path)
     most = max(_ALWAYS, _PER_BYTE * len(text)) if n_features is None else n_features
     # the compiled reader says no lines, and takes 1_0 and inf: it reads what cannot hold such words

@@ -19,6 +19,7 @@ from oracle_opt.datasets.openml import check, fetch
 from oracle_opt.datasets.user_files import candidates, names_in_words, read_user_file
 from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData
 from oracle_opt.files import atomic_text
+from oracle_opt.optional import require
 
 FOLDER_VARIABLE = "ORACLE_OPT_DATA"
 CACHE_VARIABLE = "ORACLE_OPT_CACHE"
@@ -203,7 +204,7 @@ def _verify(path: Path, name: str, sha256: str) -> None:
 
 def _keep(dataset: Dataset, path: Path) -> None:
     """Write a fetched set in our CSV form."""
-    import pandas as pd
+    pd = require("pandas", "learn", "keeping a fetched data set")
 
     frame = pd.DataFrame(dataset.dense(), columns=list(dataset.feature_names))
     frame["label"] = dataset.y.astype(int)
@@ -215,9 +216,8 @@ def _keep(dataset: Dataset, path: Path) -> None:
 
 
 def _from_sklearn(name: str, entry: CatalogEntry) -> Dataset:
-    from sklearn.datasets import load_breast_cancer, load_digits
-
-    bunch = load_breast_cancer() if name == "wdbc" else load_digits()
+    sets = require("sklearn.datasets", "learn", f"the data set {name}, which it brings along")
+    bunch = sets.load_breast_cancer() if name == "wdbc" else sets.load_digits()
     # wdbc: scikit-learn's target is 0 = malignant.
     positive = bunch.target == 0 if name == "wdbc" else bunch.target <= 4
     X = np.ascontiguousarray(bunch.data, dtype=float)

@@ -19,6 +19,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.datasets.catalog_entry import CatalogEntry, OpenMLRecipe
 from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.errors import DataUnavailable, InvalidData
+from oracle_opt.optional import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +47,8 @@ def fetch(name: str, entry: CatalogEntry, recipe: OpenMLRecipe) -> Dataset:
     InvalidData
         OpenML served something else.
     """
-    from sklearn.datasets import fetch_openml
-
+    fetch_openml = require("sklearn.datasets", "learn", "data sets of OpenML").fetch_openml
+    require("pandas", "learn", "data sets of OpenML")
     origin = f"OpenML data {recipe.data_id}"
     try:
         with warnings.catch_warnings():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.datasets import Dataset
+from oracle_opt.optional import require
 from oracle_opt.result import Status
 from oracle_opt.study.summary import groups
 
@@ -36,6 +37,7 @@ def table_of_results(dataset: Dataset, results: Results, *, train: float, C: flo
     rich.table.Table
         One row a generator: means and standard deviations over the splits.
     """
+    require("rich", "cli", "tables on the terminal")
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table

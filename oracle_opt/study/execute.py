@@ -16,6 +16,7 @@ from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch, StoreMismatch
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import Record
+from oracle_opt.optional import require
 from oracle_opt.problems import Instance
 from oracle_opt.problems.memory import processes
 from oracle_opt.result import Result, Status
@@ -88,8 +89,7 @@ def execute(task: Task) -> Run:
     KeyboardInterrupt
         Ctrl-C, also during an oracle call; the run is lost.
     """
-    from threadpoolctl import threadpool_limits
-
+    threadpool_limits = require("threadpoolctl", "study", "the runs of a study").threadpool_limits
     row = dict(task.row) | {"version": own_version(), "machine": machine_words()}
     try:
         with threadpool_limits(limits=1):
@@ -186,7 +186,7 @@ def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator
             callback=watch,
         )
     except CapabilityMismatch as problem:
-        import pandas as pd
+        pd = require("pandas", "study", "the tables of a study")
 
         blank = pd.DataFrame({"call": pd.Series(dtype="int64")})
         return Run(BLANK | row | {"status": REFUSED, "message": str(problem)}, blank)
@@ -264,6 +264,4 @@ def _frame(result: Result, watch: _Watch) -> pd.DataFrame:
 
 
 def _loads(blob: bytes) -> Any:
-    import cloudpickle
-
-    return cloudpickle.loads(blob)
+    return require("cloudpickle", "study", "the runs of a study").loads(blob)

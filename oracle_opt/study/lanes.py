@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.optional import require
 from oracle_opt.study.execute import Task, execute
 from oracle_opt.study.recipes import Named
 from oracle_opt.study.records import Run, Settings, failure
@@ -114,11 +115,10 @@ class OwnProcess(Lane):
         self._start()
 
     def _start(self) -> None:
-        from loky import ProcessPoolExecutor
-
+        loky = require("loky", "study", "the processes of a study")
         # Where psutil is installed, loky ends a process that has grown by 300 MB: ours hold instances of that size.
         keep = {"LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 62)}  # known to loky from 3.7 on; see `again` for those before
-        self._executor = ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),), env=keep)
+        self._executor = loky.ProcessPoolExecutor(1, initializer=_prepare, initargs=(os.getpid(),), env=keep)
         with _deaf_to_interrupts():
             self._executor.submit(os.getpid).exception()  # waits for the process; a failure shows at the next submit
 
@@ -192,9 +192,7 @@ def new_generator(generator: QueryPointGenerator) -> QueryPointGenerator:
 
 
 def _dumps(thing: object) -> bytes:
-    import cloudpickle
-
-    blob: bytes = cloudpickle.dumps(thing)
+    blob: bytes = require("cloudpickle", "study", "the runs of a study").dumps(thing)
     return blob
 
 

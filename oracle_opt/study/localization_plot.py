@@ -12,6 +12,7 @@ from oracle_opt.arguments import flag, instance, real
 from oracle_opt.arrays import Matrix
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.oracle import Oracle
 from oracle_opt.result import Result
 from oracle_opt.study.convex_polygons import Window
@@ -174,6 +175,7 @@ def _near(window: Window, polygon: Matrix) -> Window:
 
 
 def _figure(data: Localization, columns: int, rows: int, dpi: int = 110) -> Figure:
+    require("matplotlib", "plot", "figures")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -200,6 +202,7 @@ def _legend(figure: Figure, *panels: Axes) -> None:
 
 def _film(data: Localization, path: str | os.PathLike[str], seconds: float, zoom: bool) -> Figure:
     """Write a GIF of few colors, which takes a tenth of the room of one with 256 a picture."""
+    require("matplotlib", "plot", "figures")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image  # Pillow comes with matplotlib
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from oracle_opt.arguments import real
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
+from oracle_opt.optional import require
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -90,14 +91,13 @@ def png_of(figure: Figure) -> bytes:
 
 def fonts(settings: dict[str, Any]) -> AbstractContextManager[None]:
     """Matplotlib's settings for a while."""
-    from matplotlib import rc_context
-
-    context: AbstractContextManager[None] = rc_context(settings)  # type: ignore[arg-type]  # names as texts
+    context: AbstractContextManager[None] = require("matplotlib", "plot", "figures").rc_context(settings)
     return context
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
     """Make a figure that belongs to no window; notebooks show it."""
+    require("matplotlib", "plot", "figures")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

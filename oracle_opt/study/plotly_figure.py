@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.study.plot_style import look, rounded
 
 if TYPE_CHECKING:
@@ -23,16 +23,11 @@ def plotly_figure(curves: Curves) -> Any:
 
     Raises
     ------
-    InvalidArgument
+    MissingPackage
         Plotly is not installed.
     """
-    try:
-        from plotly import graph_objects
-        from plotly.subplots import make_subplots
-    except ModuleNotFoundError as problem:
-        raise InvalidArgument(
-            "`backend` 'plotly' needs the package plotly: pip install plotly, or leave the backend at 'matplotlib'"
-        ) from problem
+    graph_objects = require("plotly.graph_objects", "plotly", "figures with backend='plotly'")
+    make_subplots = require("plotly.subplots", "plotly", "figures with backend='plotly'").make_subplots
     panels = curves.panels
     columns = min(len(panels), 3)
     rows = -(-len(panels) // columns)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
+from typing import Any
 
+from oracle_opt.errors import MissingPackage
+from oracle_opt.optional import require
 from oracle_opt.study.records import Run
 
 
 class ProgressBar:
-    """A bar over the runs on standard error; nothing but the first line where that is no terminal.
+    """A bar over the runs on standard error; nothing but the first line where that is no terminal, or without rich.
 
     Parameters
     ----------
@@ -19,28 +23,41 @@ class ProgressBar:
     """
 
     def __init__(self, wanted: bool, n_found: int, n_missing: int) -> None:
+        self._bar: Any = None
+        found = f"{n_found} runs found finished, " if n_found else ""
+        words = f"{found}{n_missing} {'' if n_found else 'runs '}to do"
+        if not wanted:
+            return
+        try:
+            require("rich", "cli", "a progress bar")
+        except MissingPackage as problem:
+            sys.stderr.write(f"{words} ({problem})\n")
+            return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        console = Console(stderr=True, quiet=not wanted)
+        console = Console(stderr=True)
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("runs {task.description}"), TimeElapsedColumn())
         self._bar = Progress(
-            *columns, console=console, transient=True, disable=not wanted or not console.is_terminal or not n_missing
+            *columns, console=console, transient=True, disable=not console.is_terminal or not n_missing
         )
         self._task = self._bar.add_task("", total=n_missing)
-        found = f"{n_found} runs found finished, " if n_found else ""
-        console.print(f"{found}{n_missing} {'' if n_found else 'runs '}to do", highlight=False)
+        console.print(words, highlight=False)
 
     def __enter__(self) -> ProgressBar:
-        self._bar.start()
+        if self._bar is not None:
+            self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, place: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
     def advance(self, run: Run) -> None:
         """Count a run."""
+        if self._bar is None:
+            return
         instance, generator, _ = run.key
         self._bar.update(self._task, advance=1, description=f"(last: {instance} {generator})")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracle_opt.arguments import flag, floats, instance, real, whole
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.words import one_line, shown
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Run:
 
 def failure(row: dict[str, Any], problem: BaseException, history: pd.DataFrame | None = None) -> Run:
     """Make the row of a run that an exception ended, with what had been computed."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     text = "".join(traceback.format_exception(problem))
     return Run(

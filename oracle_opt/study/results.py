@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.study.analyses import (
     cost_table,
     curve_area,
@@ -190,7 +191,7 @@ class Results:
         InvalidArgument
             Two runs have the same instance, generator and seed and are different otherwise, or no accuracy is common.
         """
-        import pandas as pd
+        pd = require("pandas", "study", "the tables of a study")
 
         every = (self, *others)
         runs = pd.concat([results.runs.assign(_of=place) for place, results in enumerate(every)], ignore_index=True)
@@ -259,7 +260,7 @@ class Results:
 
 def results_of(runs: Sequence[Run], tau: Iterable[float], *, interrupted: bool = False) -> Results:
     """Put runs into frames, in their order."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     measures = dict.fromkeys(name for run in runs for name in run.row if name not in RUN_COLUMNS)
     rows = pd.DataFrame([run.row for run in runs], columns=[*RUN_COLUMNS, *measures])

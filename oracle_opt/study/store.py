@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracle_opt.errors import StoreMismatch
 from oracle_opt.files import atomic_file, atomic_text, folder_name, is_temporary, remove_left_overs
+from oracle_opt.optional import require
 from oracle_opt.study.records import BLANK, KEY, Limits, Run, Settings
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 FORMAT = 2  # of the files; 1 had no digest of a run
 STUDY = "study.json"
 FILES = ("runs", "summary.csv", "history.parquet", "curves.png", "failures.txt", "report.html")  # beside study.json
+WHY = ("study", "the tables and files of a study")
 _METADATA, _CHECKSUM = b"oracle_opt.run", b"oracle_opt.checksum"
 
 
@@ -36,6 +38,8 @@ class RunStore:
 
     Raises
     ------
+    MissingPackage
+        Tables and files need the packages of the extra `study`.
     StoreMismatch
         The folder holds runs of other settings or of another version, or files that are not of a store, or no folder
         can be made there.
@@ -49,6 +53,7 @@ class RunStore:
     """
 
     def __init__(self, folder: os.PathLike[str] | str, settings: Settings) -> None:
+        _check_packages()
         self.folder = Path(folder)
         self.settings = settings
         if self.folder.exists() and not self.folder.is_dir():
@@ -73,6 +78,7 @@ class RunStore:
         StoreMismatch
             There is no study in the folder, or its files are of another format.
         """
+        _check_packages()
         path = Path(folder) / STUDY
         store = cls.__new__(cls)
         store.folder, store.settings = Path(folder), _read_settings(path)[1]
@@ -89,9 +95,7 @@ class RunStore:
         OSError
             The disk is full, or the folder cannot be written to; the message says what is kept.
         """
-        import pyarrow as pa
-        from pyarrow import parquet
-
+        pa, parquet = require("pyarrow", *WHY), require("pyarrow.parquet", *WHY)
         table = pa.Table.from_pandas(run.history, preserve_index=False)
         metadata = {_METADATA: json.dumps(run.row), _CHECKSUM: _checksum(run.row, table)}
         table = table.replace_schema_metadata(metadata)
@@ -192,14 +196,19 @@ def _compare(path: Path, settings: Settings) -> None:
         )
 
 
+def _check_packages() -> None:
+    """Before any run: what it takes to keep one."""
+    require("pandas", *WHY)
+    require("pyarrow", *WHY)
+
+
 def _order(path: Path) -> tuple[str, str, int]:
     number = int(path.stem) if path.stem.isdecimal() else -1
     return path.parts[-3], path.parts[-2], number
 
 
 def _read(path: Path) -> Run:
-    from pyarrow import parquet
-
+    parquet = require("pyarrow.parquet", *WHY)
     try:
         with parquet.ParquetFile(path) as file:  # `read_table` makes columns of folders that are called a=b
             table = file.read()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracle_opt.optional import require
 from oracle_opt.result import Status
 from oracle_opt.study.methods import GENERATORS
 
@@ -64,7 +65,7 @@ def summary_table(results: Results) -> pd.DataFrame:
         [0, 1]; `std` is the population's (divided by the number of runs), hence 0 for one run; `relative_gap` is that
         at the end.
     """
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     rows = []
     for (instance, generator), group in groups(results).items():

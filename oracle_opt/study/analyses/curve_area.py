@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.arguments import real
+from oracle_opt.optional import require
 from oracle_opt.study.analyses.convergence import COSTS, GAPS, WITHOUT, RunPath, choice, run_paths
 from oracle_opt.study.analyses.problem_costs import SEEDS, number, problems_in_words
 from oracle_opt.study.analyses.table import Table
@@ -64,7 +65,7 @@ def area(
     M. López-Ibáñez, D. Vermetten, J. Dreo, C. Doerr, Using the empirical attainment function for analyzing
     single-objective black-box optimization algorithms, IEEE Trans. Evol. Comput. (2024), arXiv:2404.02031.
     """
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     choice("seeds", seeds, SEEDS)
     if least is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.optional import require
 from oracle_opt.study.plot_style import png_of, save_figure
 from oracle_opt.study.plots import draw_curves
 from oracle_opt.words import one_line
@@ -132,14 +133,14 @@ def points(
     panel: str, name: str, x: Vector, y: Vector, low: Vector | float = np.nan, high: Vector | float = np.nan
 ) -> pd.DataFrame:
     """Make the rows of one curve."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     return pd.DataFrame({"panel": panel, "name": name, "x": x, "y": y, "low": low, "high": high})
 
 
 def together(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Put the rows of curves one below the other; without any there are the columns alone."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     filled = [part for part in parts if len(part)]
     if filled:

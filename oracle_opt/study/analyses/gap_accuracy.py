@@ -9,6 +9,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.study.analyses.convergence import WITHOUT, choice
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.analyses.table import Table
@@ -85,7 +86,7 @@ def correlations(results: Results, *, trace: str = "accuracy", test: str = "cert
     InvalidArgument
         As `accuracy`.
     """
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     rows: dict[tuple[str, str], list[float]] = {}
     for instance, generator, gaps, values in _calls(results, trace, test):

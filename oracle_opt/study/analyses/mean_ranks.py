@@ -11,6 +11,7 @@ import numpy as np
 
 from oracle_opt.arguments import real
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.study.analyses.convergence import COSTS, accuracy
 from oracle_opt.study.analyses.problem_costs import at_least_two, problem_costs
 from oracle_opt.study.analyses.rank_tests import cliques_of, friedman, holm, log_ratios, nemenyi, ranks_of, wilcoxon_p
@@ -132,7 +133,7 @@ def ranks(
     J. Demšar, Statistical comparisons of classifiers over multiple data sets, JMLR 7 (2006), 1-30.
     S. García, F. Herrera, An extension on "Statistical comparisons ...", JMLR 9 (2008), 2677-2694.
     """
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     alpha = real("alpha", alpha, above=0.0, below=1.0)
     tau = accuracy(results, tau)

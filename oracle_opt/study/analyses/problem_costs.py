@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.study.analyses.convergence import COSTS, TESTS, RunPath, choice, run_paths
 from oracle_opt.study.plot_style import rounded
 from oracle_opt.words import one_line
@@ -59,7 +60,7 @@ def problem_costs(results: Results, *, cost: str, tau: float, test: str, seeds: 
     InvalidArgument
         As `run_paths`; or runs were stopped at a coarser accuracy than `tau`, so that they never had the chance.
     """
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     choice("seeds", seeds, SEEDS)
     paths = run_paths(results, cost=cost, test=test, finest=tau)
@@ -108,7 +109,7 @@ def check_accuracy(results: Results, paths: Sequence[RunPath], tau: float, name:
 
 def run_counts(paths: Sequence[RunPath], costs: Sequence[float], order: Sequence[str], n_problems: int) -> pd.DataFrame:
     """Count how the runs of every generator ended: a row a generator."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     counts = pd.DataFrame(0, index=list(order), columns=["runs", "solved", "unsolved", "failed", "refused", "missing"])
     counts["runs"] = n_problems

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.study.analyses.convergence import COSTS, TESTS, accuracy, run_paths
 from oracle_opt.study.analyses.curves import SHARES, Curves, points, together
 from oracle_opt.study.analyses.problem_costs import (
@@ -119,7 +120,7 @@ def expected_cost(results: Results, *, cost: str = "calls", tau: float | None = 
     InvalidArgument
         As `Results.profile`.
     """
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     tau = accuracy(results, tau)
     paths = run_paths(results, cost=cost, test=test, finest=tau)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oracle_opt.optional import require
 from oracle_opt.study.analyses.convergence import COSTS, GAPS, TESTS, run_paths
 from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import digits
@@ -54,7 +55,7 @@ def costs_data(results: Results) -> dict[str, Any]:
 
 def _coded(results: Results) -> Results:
     """The same with numbers for names, which are sorted many times."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     runs, history = results.runs.copy(), results.history.copy()
     for name in KEY:

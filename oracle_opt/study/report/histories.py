@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.optional import require
 from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import curve_text, levels, widths
 from oracle_opt.study.report.thinning import kept_points
@@ -25,7 +26,7 @@ class Histories:
     """
 
     def __init__(self, results: Results) -> None:
-        import pandas as pd
+        pd = require("pandas", "study", "the tables of a study")
 
         keys = pd.MultiIndex.from_frame(results.runs[list(KEY)].astype(str))
         run = keys.get_indexer(pd.MultiIndex.from_frame(results.history[list(KEY)].astype(str)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import oracle_opt
+from oracle_opt.optional import require
 from oracle_opt.study.plot_style import look
 from oracle_opt.study.records import KEY, RUN_COLUMNS
 from oracle_opt.study.report.costs_data import LEVELS, WIDTH
@@ -141,7 +142,7 @@ def _text_column(words: list[str]) -> dict[str, Any]:
 
 def _number_column(column: pd.Series, digits: int) -> Any:
     """Rounded numbers; a single one if all are the same."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     rounded = [float(f"{value:.{digits}g}") for value in values]

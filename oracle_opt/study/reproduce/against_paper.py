@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracle_opt.optional import require
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed
 from oracle_opt.study.reproduce.repetitions import Row
 
@@ -32,7 +33,7 @@ def against_paper(name: str, rows: tuple[Row, ...], printed: Mapping[tuple[str, 
     -------
     Curves
     """
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     from oracle_opt.study.analyses.curves import Curves
 

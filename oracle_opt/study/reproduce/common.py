@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.datasets import Dataset, load
 from oracle_opt.errors import DataUnavailable
+from oracle_opt.optional import require
 from oracle_opt.oracles import GramBank, RBFBank
 from oracle_opt.oracles.kernels.standardization import Standardization
 from oracle_opt.study.reproduce.repetitions import Options
@@ -104,8 +105,7 @@ def read_each(
 
 def fold(y: Vector, number: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Training and test rows of one of five shuffled stratified folds, 0 to 4."""
-    from sklearn.model_selection import StratifiedKFold
-
+    StratifiedKFold = require("sklearn.model_selection", "learn", "the folds of an experiment").StratifiedKFold
     train, test = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y[:, None], y))[number]
     return train, test
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from oracle_opt.optional import require
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -92,6 +94,7 @@ def coverage_markdown(link: Callable[[str], str]) -> str:
 
 def coverage_table() -> Table:
     """Make the table for the terminal."""
+    require("rich", "cli", "tables on the terminal")
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

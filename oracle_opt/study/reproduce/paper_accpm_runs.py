@@ -14,6 +14,7 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.datasets import Dataset, split_points
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import AnalyticCenter, FixedPoint, Kelley, LevelSet, ReducedGradient
+from oracle_opt.optional import require
 from oracle_opt.oracles import GramBank, MKLOracle, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels.features import N_WIDTHS, QUANTILES, bank_of_widths
 from oracle_opt.oracles.kernels.standardization import Standardization
@@ -166,7 +167,7 @@ def runs_of(
 
 def _read(parts: list[Results]) -> tuple[pd.DataFrame, dict[tuple[str, str, int], pd.DataFrame]]:
     """One table of the runs, with the calls to both gaps, and the calls of each."""
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     table = pd.concat([part.runs for part in parts], ignore_index=True)
     traces = {}

@@ -17,6 +17,7 @@ from oracle_opt.errors import InvalidData
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import FixedPoint, LevelSet, MirrorDescent, ReducedGradient
 from oracle_opt.history import Record
+from oracle_opt.optional import require
 from oracle_opt.oracles import GramBank, MixedNormOracle, MKLOracle
 from oracle_opt.problems.kernel_instance import VANISHING_WEIGHT
 
@@ -235,8 +236,7 @@ def draw(data: KernelData, n_train: int, n_test: int | None, seed: int) -> tuple
 
 def chosen(data: KernelData, train: Rows, norm: str, seed: int) -> float:
     """C by cross-validation on the training points, as `CHOOSERS` solves the pairs; the smallest of equals."""
-    from sklearn.model_selection import StratifiedKFold
-
+    StratifiedKFold = require("sklearn.model_selection", "learn", "the folds of an experiment").StratifiedKFold
     parts = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(train, data.y[train]))
 
     def right(C: float) -> float:

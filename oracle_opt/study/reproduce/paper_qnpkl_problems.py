@@ -15,6 +15,7 @@ from oracle_opt.datasets import Dataset, split_points
 from oracle_opt.errors import InvalidData
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import LBFGS, SPG, FixedPoint, LevelSet, QuasiNewton, ReducedGradient
+from oracle_opt.optional import require
 from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MKLOracle, ProductBank, Regularizer
 from oracle_opt.problems import Instance
 from oracle_opt.problems.instance import Measure
@@ -181,8 +182,7 @@ def to_unit_range(X: Matrix, *others: Matrix) -> list[Matrix]:
 
 def chosen(method: GaussianMethod, points: Points, seed: int) -> float:
     """C by cross-validation of the method on the training part; the smallest of equals."""
-    from sklearn.model_selection import StratifiedKFold
-
+    StratifiedKFold = require("sklearn.model_selection", "learn", "the folds of an experiment").StratifiedKFold
     Z, y = points.train, points.y
     parts = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(Z, y))
 

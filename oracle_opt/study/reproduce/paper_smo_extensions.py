@@ -7,6 +7,7 @@ from typing import Any
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.datasets import Dataset
+from oracle_opt.optional import require
 from oracle_opt.study.reproduce.common import FOLDS, HARDWARE, QUICK_FEATURES, QUICK_POINTS, sets_of
 from oracle_opt.study.reproduce.experiment import Experiment
 from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs, run_study
@@ -98,9 +99,8 @@ def novelty(options: Options) -> Reproduced:
 
 def regression_sets(options: Options) -> tuple[list[tuple[str, Dataset]], list[str]]:
     """Sets of regression, and notes on them: their labels are targets, which are real numbers."""
-    from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
-
-    X, y = load_diabetes(return_X_y=True)
+    sets = require("sklearn.datasets", "learn", "the sets of regression")
+    X, y = sets.load_diabetes(return_X_y=True)
     if options.quick:
         X, y = X[:QUICK_POINTS, :QUICK_FEATURES], y[:QUICK_POINTS]
         return [("Diabetes", _targets("Diabetes", X, y))], [
@@ -108,9 +108,9 @@ def regression_sets(options: Options) -> tuple[list[tuple[str, Dataset]], list[s
         ]
     words = {"n_samples": N_GENERATED, "random_state": GENERATED_SEED}
     generated = [
-        ("Friedman 1", make_friedman1(noise=1.0, **words)),
-        ("Friedman 2", make_friedman2(noise=125.0, **words)),
-        ("Friedman 3", make_friedman3(noise=0.1, **words)),
+        ("Friedman 1", sets.make_friedman1(noise=1.0, **words)),
+        ("Friedman 2", sets.make_friedman2(noise=125.0, **words)),
+        ("Friedman 3", sets.make_friedman3(noise=0.1, **words)),
     ]
     return [(name, _targets(name, *points)) for name, points in [("Diabetes", (X, y)), *generated]], []
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_text
+from oracle_opt.optional import require
 from oracle_opt.study.reproduce.against_paper import against_paper
 from oracle_opt.study.reproduce.experiment import Experiment
 from oracle_opt.study.reproduce.experiments import EXPERIMENTS
@@ -72,8 +73,8 @@ def reproduce(name: str, options: Options) -> Report:
     DataUnavailable
         None of its sets is at hand.
     """
-    from threadpoolctl import threadpool_limits
-
+    require("sklearn", "learn", "the experiments of the papers")
+    threadpool_limits = require("threadpoolctl", "study", "the experiments of the papers").threadpool_limits
     if name not in EXPERIMENTS:
         near = difflib.get_close_matches(name, EXPERIMENTS, n=2, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
@@ -165,6 +166,7 @@ def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
 
 def table_of_figures(report: Report) -> Table:
     """Make the table for the terminal."""
+    require("rich", "cli", "tables on the terminal")
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -188,7 +190,7 @@ def _places(value: float) -> int:
 
 
 def _csv(rows: tuple[Row, ...], printed: Mapping[tuple[str, str], Printed]) -> str:
-    import pandas as pd
+    pd = require("pandas", "study", "the tables of a study")
 
     table = []
     for row in rows:

@@ -10,6 +10,7 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.datasets import Dataset
+from oracle_opt.optional import require
 from oracle_opt.oracles import (
     EntropyRegularizer,
     GMKLOracle,
@@ -77,8 +78,7 @@ def _steps(cut: ObjectiveCut) -> float:
 
 def of_regression(dataset: Dataset, column: str, weight: float, split_seed: int, number: int) -> Instance:
     """Regression, the 13 (d + 1) kernels of a fold; targets in standard deviations of those of the training points."""
-    from sklearn.model_selection import KFold
-
+    KFold = require("sklearn.model_selection", "learn", "the folds of an experiment").KFold
     X, y = dataset.dense(), dataset.y
     train, test = list(KFold(FOLDS, shuffle=True, random_state=split_seed).split(X))[number]
     targets = (y - y[train].mean()) / y[train].std()
@@ -128,7 +128,6 @@ def _negative(oracle: GMKLOracle, new: Any, which: slice, cut: ObjectiveCut) -> 
 
 def _area(oracle: GMKLOracle, new: Any, n_known: int, cut: ObjectiveCut) -> float:
     """Area under the curve of receiver operating characteristics, known points being the first."""
-    from sklearn.metrics import roc_auc_score
-
+    metrics = require("sklearn.metrics", "learn", "the area under a curve")
     values = oracle.decision_function(cut, new)
-    return float(roc_auc_score(np.arange(values.size) < n_known, values))
+    return float(metrics.roc_auc_score(np.arange(values.size) < n_known, values))

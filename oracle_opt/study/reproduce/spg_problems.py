@@ -9,6 +9,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.datasets import Dataset
 from oracle_opt.driver import minimize
 from oracle_opt.generators import SPG
+from oracle_opt.optional import require
 from oracle_opt.oracles import (
     GMKLOracle,
     GramBank,
@@ -49,8 +50,7 @@ def chosen_C(dataset: Dataset, p: float, split_seed: int, number: int) -> float:
     split_seed, number : int
         Which fold.
     """
-    from sklearn.model_selection import StratifiedKFold
-
+    StratifiedKFold = require("sklearn.model_selection", "learn", "the folds of an experiment").StratifiedKFold
     key = dataset.digest(), p, split_seed, number
     if key not in _chosen:
         X, y = training_part(dataset, split_seed, number)

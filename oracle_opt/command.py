@@ -1,0 +1,30 @@
+"""What the script oracle-opt starts: the command, or one sentence where its packages are missing."""
+
+from __future__ import annotations
+
+import sys
+
+from oracle_opt.errors import MissingPackage
+from oracle_opt.optional import require
+
+
+def start() -> None:
+    """Run the command oracle-opt with the arguments of this process.
+
+    It needs the packages of the extra `cli`; without them it says so and ends with exit code 2, and only ``--version``
+    answers.
+    """
+    try:
+        require("typer", "cli", "the command oracle-opt")
+        require("rich", "cli", "the command oracle-opt")
+    except MissingPackage as problem:
+        if sys.argv[1:] == ["--version"]:
+            import oracle_opt
+
+            sys.stdout.write(f"oracle-opt {oracle_opt.__version__}\n")
+            return
+        sys.stderr.write(f"error: {problem}\n")
+        sys.exit(2)
+    from oracle_opt.cli import main
+
+    main()
