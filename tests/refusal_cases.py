@@ -369,6 +369,14 @@ CASES = {
         {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "degrees": [[1, 2]]},
         {"scale": "none number"},
     ),
+    "GaussianKernels": Case(O.GaussianKernels, {"widths": [1.0, 2.0]}, {"widths": "number none", "each": "bool"}),
+    "PolynomialKernels": Case(O.PolynomialKernels, {"degrees": [1, 2]}, {"constant": "number", "each": "bool"}),
+    "KernelList": Case(
+        O.KernelList,
+        {"kernels": [O.GaussianKernels()]},
+        {"standardize": "bool", "on_the_fly": "bool"},
+        skips=("normalize", "dtype"),
+    ),
     "JoinedBank": Case(O.JoinedBank, {"banks": [BANK, BANK]}, {"prepare": "none class function"}),
     "uci_bank_on_the_fly": Case(O.uci_bank_on_the_fly, {"X": RNG.normal(size=(8, 2))}, skips=("dtype",)),
     "simplemkl_bank": Case(

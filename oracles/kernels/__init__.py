@@ -5,21 +5,35 @@ from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
+from oracle_opt.oracles.kernels.recipes import (
+    FittedKernels,
+    GaussianKernels,
+    KernelList,
+    KernelRecipe,
+    PolynomialKernels,
+)
 from oracle_opt.oracles.kernels.sharded import ShardedBank
 from oracle_opt.oracles.kernels.subset_bank import SubsetBank
 from oracle_opt.oracles.kernels.uci_on_the_fly import uci_bank_on_the_fly
 
 __all__ = [
     "CrossKernels",
+    "FittedKernels",
+    "GaussianKernels",
     "GramBank",
     "JoinedBank",
+    "KeptKernels",
     "KernelBank",
     "KernelKind",
+    "KernelList",
+    "KernelRecipe",
     "KernelSpec",
     "PolynomialBank",
+    "PolynomialKernels",
     "ProductBank",
     "RBFBank",
     "ShardedBank",

@@ -23,6 +23,7 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
+from oracle_opt.oracles.kernels.kept_kernels import KeptCross
 from oracle_opt.oracles.kernels.packed_build import (
     combine_block,
     combine_halves,
@@ -205,6 +206,21 @@ class GramBank(KernelBank):
     def nbytes(self) -> int:
         """Bytes the stores take now; those of a subset include the halves it shares."""
         return self._packed.nbytes + (0 if self._pairs is None else self._pairs.nbytes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each kernel is, p texts."""
+        return tuple(self._cross_kernels.label(k)[0] for k in self._numbers.tolist())
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Group of each kernel in tables of weights, p texts; empty for one that has none."""
+        return tuple(self._cross_kernels.label(k)[1] for k in self._numbers.tolist())
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptCross:
+        """Some kernels between new points and some points, see `KernelBank.kept`; no entry is kept."""
+        which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
+        return KeptCross(self._cross_kernels.kept(self._numbers[which], some), self.scales[which], some.size)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 
 Indices = NDArray[np.intp]
 
@@ -165,6 +168,38 @@ class KernelBank(ABC):
         from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels  # which is a bank itself
 
         return ChosenKernels(self, checked_kernels(kernels, self.n_kernels))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each kernel is, p different texts."""
+        return tuple(f"kernel {k}" for k in range(self.n_kernels))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Group of each kernel in tables of weights, p texts; empty for one that has none."""
+        return ("",) * self.n_kernels
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
+        """Some kernels between new points and some points of the bank: what a fitted model needs of it.
+
+        By default this holds the whole bank; banks that know better keep these points alone.
+
+        Parameters
+        ----------
+        kernels : array_like of int, shape (q,)
+            Indices of kernels, at least one, none twice.
+        points : array_like of int, shape (r,)
+            Indices of points.
+
+        Returns
+        -------
+        KeptKernels
+            Its `cross` takes new points as that of the bank does, and weights of the q kernels.
+        """
+        from oracle_opt.oracles.kernels.kept_kernels import KeptOfBank
+
+        chosen = checked_kernels(kernels, self.n_kernels)
+        return KeptOfBank(self, chosen, checked_indices(points, self.n_points, "points"))
 
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:

@@ -14,11 +14,21 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.checked_kernel import n_matrices
 
 
-class CrossKernels(Protocol):
-    """Knows the kernels of a bank between new points and those of the bank."""
+class CrossSums(Protocol):
+    """Knows kernels between new points and some points."""
 
     def cross(self, new: Any, which: NDArray[np.intp], weights: Vector) -> Matrix:
         """Sum of ``weights[i]`` times kernel ``which[i]``, shape (number of new points, n), before any scaling."""
+
+
+class CrossKernels(CrossSums, Protocol):
+    """Knows the kernels of a bank between new points and those of the bank, and what they are."""
+
+    def kept(self, which: NDArray[np.intp], points: NDArray[np.intp]) -> CrossSums:
+        """Some of the kernels, numbered in this order, on some of the points, and nothing else."""
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group, which may be empty."""
 
 
 class GivenCrossKernels:
@@ -30,6 +40,14 @@ class GivenCrossKernels:
     def __init__(self, n_kernels: int, n_points: int) -> None:
         self.n_kernels = n_kernels
         self.n_points = n_points
+
+    def label(self, k: int) -> tuple[str, str]:
+        """The number of a kernel is its name."""
+        return f"kernel {k}", ""
+
+    def kept(self, which: NDArray[np.intp], points: NDArray[np.intp]) -> SomeGivenCrossKernels:
+        """What picks these kernels and points of those the user evaluates, who gives all of them."""
+        return SomeGivenCrossKernels(self, which, points)
 
     def cross(self, new: Sequence[ArrayLike | None], which: NDArray[np.intp], weights: Vector) -> Matrix:
         """Add them up."""
@@ -45,3 +63,14 @@ class GivenCrossKernels:
         if total is None:
             raise InvalidArgument("`weights` must not be all zero")
         return total
+
+
+class SomeGivenCrossKernels:
+    """Some of the kernels and points of cross-kernels the user evaluated for all."""
+
+    def __init__(self, given: GivenCrossKernels, kernels: NDArray[np.intp], points: NDArray[np.intp]) -> None:
+        self._given, self._kernels, self._points = given, kernels, points
+
+    def cross(self, new: Sequence[ArrayLike | None], which: NDArray[np.intp], weights: Vector) -> Matrix:
+        """Add them up."""
+        return self._given.cross(new, self._kernels[which], weights)[:, self._points]

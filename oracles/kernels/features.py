@@ -110,6 +110,19 @@ class FeatureKernels:
             specs += (KernelSpec(features, KernelKind.POLYNOMIAL, float(degree)) for degree in DEGREES)
         return tuple(specs)
 
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group: all columns, or one."""
+        spec = self.specs[k]
+        columns = self.standardize.columns
+        group = "all columns" if k < N_WIDTHS + len(DEGREES) else f"x{columns[spec.features[0]]}"
+        if spec.kind is KernelKind.RBF:
+            return f"gaussian(width={spec.parameter:.4g}) of {group}", group
+        return f"polynomial(degree={spec.parameter:.0f}) of {group}", group
+
+    def kept(self, which: NDArray[np.intp], points: NDArray[np.intp]) -> KeptFeatureKernels:
+        """Some of the kernels on some of the points."""
+        return KeptFeatureKernels(FeatureKernels(self.points[points], self.standardize, self.widths), which)
+
     def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
         """Weighted sum of cross-kernels; kernels next to each other on the same features share their distances."""
         A = self.standardize(new)
@@ -122,6 +135,25 @@ class FeatureKernels:
                 terms = pair_terms(A, self.points, *shared)
             total += weight * spec.of_pairs(terms)
         return total
+
+
+class KeptFeatureKernels:
+    """Some of the kernels on features, numbered anew.
+
+    Parameters
+    ----------
+    of : FeatureKernels
+        All of them, on the points that were kept.
+    kernels : ndarray of int
+        Which of them.
+    """
+
+    def __init__(self, of: FeatureKernels, kernels: NDArray[np.intp]) -> None:
+        self.of, self.kernels = of, kernels
+
+    def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
+        """Weighted sum of cross-kernels."""
+        return self.of.cross(new, self.kernels[which], weights)
 
 
 def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int | None = None) -> GramBank:

@@ -72,7 +72,7 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         block_bytes: int = 1 << 26,
     ) -> None:
         points = self._placed(X, ("features", features, "degrees", degrees), False, block_bytes)
-        checked = [_checked_degrees(t) for t in degrees]
+        checked = [checked_degrees(t) for t in degrees]
         families = [PolynomialFamily(of, t) for of, t in zip(points, checked, strict=True)]
         factor = None if scale is None else real("scale", scale, above=0.0)
         scales = np.ones(sum(t.size for t in checked))
@@ -133,7 +133,7 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         return digest("polynomial", self.n_points, self.scales, self.features, self.degrees, shared)
 
 
-def _checked_degrees(degrees: ArrayLike) -> Vector:
+def checked_degrees(degrees: ArrayLike) -> Vector:
     """Return the degrees of a family, or raise `InvalidArgument` unless they are whole numbers from 1 on."""
     t = floats("degrees", degrees).reshape(-1)
     if t.size == 0 or not ((t >= 1) & (t <= MOST) & (t == np.floor(t))).all():

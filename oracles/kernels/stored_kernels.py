@@ -10,6 +10,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KernelBank
 from oracle_opt.oracles.kernels.cross import CrossKernels
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 
 
 def stored_kernels(bank: KernelBank, exactness: float) -> GramBank:
@@ -51,3 +52,24 @@ class _CrossOfBank(CrossKernels):
         every = np.zeros(self.bank.n_kernels)
         every[which] = weights
         return self.bank.cross(new, every)
+
+    def kept(self, which: Indices, points: Indices) -> _CrossOfKept:
+        """Some of the kernels on some of the points."""
+        return _CrossOfKept(self.bank.kept(which, points))
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group."""
+        return self.bank.names[k], self.bank.groups[k]
+
+
+class _CrossOfKept:
+    """Some kernels of a bank between new points, as it takes them, and some of its own."""
+
+    def __init__(self, kernels: KeptKernels) -> None:
+        self.kernels = kernels
+
+    def cross(self, new: Any, which: Indices, weights: Vector) -> Matrix:
+        """Weighted sum of some kernels, shape (m, number of points kept)."""
+        every = np.zeros(self.kernels.n_kernels)
+        every[which] = weights
+        return self.kernels.cross(new, every)
