@@ -1,6 +1,7 @@
 # make demo   the main job on real data, in a virtual environment of its own
 # make test   lint, types and all tests
 # make bench  all benchmarks, hours; rewrites docs/performance.md (BENCH="--only footprint" or --quick for less)
+# make site   the documentation as a site, in build/site
 # make sanitize  tests of the compiled modules under AddressSanitizer and UndefinedBehaviorSanitizer, some ten minutes
 # make clean  remove the environment and what was built
 
@@ -12,7 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
-.PHONY: demo test bench sanitize clean
+.PHONY: demo test bench site sanitize clean
 
 demo: $(VENV)/.installed
 	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --out demo-report
@@ -40,6 +41,10 @@ $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
 $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
 	touch $@ $(VENV)/.installed
+
+site: $(VENV)/.installed-dev
+	$(BIN)/python -P -m sphinx -q -W --keep-going docs build/site
+	@echo "open build/site/index.html"
 
 sanitize: $(VENV)/.installed-dev
 	sh tools/sanitize.sh $(VENV)

@@ -30,9 +30,9 @@ class Study:
     Parameters
     ----------
     instances : mapping or list
-        Names to oracles, `Instance`s, functions of a seed that return one of these, or words that
+        Names to oracles, `Instance` objects, functions of a seed that return one of these, or words that
         `oracle_opt.problems.find` understands, such as ``"nonsmooth"`` (a family), ``"nonsmooth/CB2"`` or
-        ``"max-affine(n=30, seed=2)"``. A list holds words or `Problem`s, which have names.
+        ``"max-affine(n=30, seed=2)"``. A list holds words or `Problem` objects, which have names.
     generators : mapping or list
         Names to generators, or words as on the command line, such as ``"kelley(chebyshev=True)"``. A list holds words.
     seeds : int or iterable of int

@@ -44,9 +44,10 @@ class MKLOracle(SVMOracle):
     duality gap. Its least value over the simplex, ``L(b) - 1/2 max_k S_k``, or that of a better multiple of b, is the
     cut's lower bound: the dual objective of l1-MKL.
 
-    Asked for it, a cut carries the `Curvature` of f, a factor of its Hessian, |free support vectors| x p. It belongs to
-    the free set at the b that was found, so a loose solve gives a rough one; where that set changes f has no second
-    derivative. None if no support vector is free or the combined kernel is singular on the free ones.
+    Asked for it, a cut carries the `Curvature` of f, a factor of its Hessian: a row for each free support vector, and p
+    columns. It belongs to the free set at the b that was found, so a loose solve gives a rough one; where that set
+    changes f has no second derivative. None if no support vector is free or the combined kernel is singular on the free
+    ones.
 
     Or a `LocalModel`: the same maximum over the free support vectors alone, the other dual variables as they are. It
     lies below f, is f where those stay, and its minimum over the weights is found without a machine on all points.

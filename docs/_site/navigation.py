@@ -1,0 +1,56 @@
+"""The order of the pages, read from the tables of the pages that lead to others: docs/index.md has a table under each
+heading of the side bar, docs/gallery/index.md and docs/reproduction.md have those of the pages below them.
+"""
+
+import re
+from pathlib import Path
+
+from _site import api_pages
+
+DOCS = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"\[([^\]]+)\]\(([\w/]+)\.md\)")
+# Pages with pages below them: where these lie, and whether a row of a table names one page, in its first cell.
+BELOW = {"gallery/index": ("gallery/", True), "reproduction": ("", False)}
+
+
+def rows(page: str, first_cell: bool = True) -> dict[str, dict[str, str]]:
+    """Return the pages that the tables of a page lead to: by heading, by page, its title there."""
+    found: dict[str, dict[str, str]] = {}
+    heading = ""
+    for line in (DOCS / f"{page}.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            heading = line[3:]
+        elif line.startswith("| "):
+            for title, target in LINK.findall(line.split(" | ")[0] if first_cell else line):
+                found.setdefault(heading, {}).setdefault(target, title)
+    return found
+
+
+def contents(page: str) -> dict[str, dict[str, str]]:
+    """Return what stands below a page: by heading, by document, its title there."""
+    if page == "index":
+        return {heading: entries for heading, entries in rows("index").items() if heading}
+    if page == "api":
+        return {"": {f"reference/{module}": module for module in api_pages.sections()}}
+    if page not in BELOW:
+        return {}
+    folder, first_cell = BELOW[page]
+    below = {f"{folder}{name}": title for group in rows(page, first_cell).values() for name, title in group.items()}
+    return {"": {name: title for name, title in below.items() if name.rpartition("/")[0] == page.partition("/")[0]}}
+
+
+def toctree(entries: dict[str, str], caption: str) -> str:
+    """Return a hidden table of contents in the words of MyST."""
+    named = [f":caption: {caption}"] if caption else []
+    lines = [f"{title} </{name}>" for name, title in entries.items()]
+    return "\n".join(["", "```{toctree}", ":hidden:", *named, "", *lines, "```", ""])
+
+
+def add_contents(app: object, page: str, source: list[str]) -> None:
+    """Append the table of contents to the text of a page that has pages below it."""
+    source[0] += "".join(toctree(entries, caption) for caption, entries in contents(page).items())
+
+
+def setup(app) -> None:
+    """Connect this file with Sphinx."""
+    app.connect("source-read", add_contents)

@@ -1,0 +1,142 @@
+"""The documentation as a site: built with warnings as errors, whole, and readable without a network."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from test_docs import PAGES, ROOT, anchors, api_sections
+
+for package in ("sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc"):
+    pytest.importorskip(package, reason="needs the packages of the extra: pip install 'oracle-opt[site]'")
+
+DOCS = ROOT / "docs"
+WRITTEN = [page for page in PAGES if page.is_relative_to(DOCS)]
+LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"([^\"]*)\"")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site in a new folder, which no warning came with."""
+    folder = tmp_path_factory.mktemp("site")
+    # -P: the folders of the sources in the working directory are not what is installed
+    command = [sys.executable, "-P", "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    done = subprocess.run(
+        [*command, "-d", str(folder / "trees"), str(DOCS), str(folder / "html")],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONWARNINGS": "ignore"},  # those of Sphinx are counted, not those of Python in it
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return folder / "html"
+
+
+def pages_of(site: Path) -> list[Path]:
+    return [path for path in site.resolve().rglob("*.html") if "_static" not in path.parts]
+
+
+def html_of(site: Path, page: Path) -> Path:
+    return site / page.relative_to(DOCS).with_suffix(".html")
+
+
+def side_bar(site: Path, page: str) -> str:
+    text = (site / page).read_text(encoding="utf-8")
+    text = text[text.index('<nav class="bd-docs-nav') :]
+    return text[: text.index("</nav>")]
+
+
+def test_the_side_bar_leads_to_every_page(site: Path) -> None:
+    """In the order of the index: a reader who begins at the top meets the tasks first."""
+    start = side_bar(site, "index.html")
+    index = (DOCS / "index.md").read_text()
+    headings = re.findall(r"^## (.+)$", index, re.MULTILINE)
+    assert re.findall(r'<span class="caption-text">(.*?)</span>', start) == headings
+    assert re.findall(r"^\| page \|", index, re.MULTILINE) == ["| page |"] * len(headings)
+    rows = index[index.index("| page |") :]
+    order = re.findall(r"^\| \[[^]]+\]\(([\w/]+)\.md\)", rows, re.MULTILINE)
+    assert re.findall(r'href="(?!#|http)([^"]+)\.html"', start) == order
+    assert {page for page in WRITTEN if page.parent == DOCS} <= {DOCS / f"{name}.md" for name in ("index", *order)}
+    for folder, top in {"gallery": "gallery/index.html", "reproduction": "reproduction.html"}.items():
+        below = side_bar(site, top)
+        for page in DOCS.glob(f"{folder}/*.md"):
+            here = "" if page.name == "index.md" and "/" in top else f"{page.stem}.html"
+            assert not here or f'href="{here if "/" in top else f"{folder}/{here}"}"' in below, page
+
+
+def test_anchors_are_those_of_github(site: Path) -> None:
+    for page in WRITTEN:
+        ids = set(re.findall(r'\bid="([^"]+)"', html_of(site, page).read_text(encoding="utf-8")))
+        assert anchors(page) <= ids, page
+
+
+def test_links_within_the_site_lead_somewhere(site: Path) -> None:
+    ids = {path: set(re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8"))) for path in pages_of(site)}
+    for path in ids:
+        for link in set(re.findall(r'\b(?:href|src)="([^"]+)"', path.read_text(encoding="utf-8"))):
+            if re.match(r"(https?|data|mailto):", link) or link == "#":
+                continue
+            file, _, anchor = unquote(link).partition("#")
+            target = (path.parent / file.partition("?")[0]).resolve() if file else path
+            assert target.exists(), f"{link} in {path.name}"
+            if anchor and target in ids:
+                assert anchor in ids[target], f"{link} in {path.name}"
+
+
+def test_it_needs_no_network_and_names_no_machine(site: Path) -> None:
+    for path in pages_of(site):
+        text = path.read_text(encoding="utf-8")
+        fetched = [link for link in LOADED.findall(text) if re.match(r"(https?:)?//", link)]
+        assert fetched == [], path.name
+        assert str(ROOT) not in text, path.name
+    for path in site.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", path.read_text(encoding="utf-8")), path.name
+
+
+def test_every_public_name_has_its_page(site: Path) -> None:
+    """To which the table of the API page leads; constants stand on the page of their module."""
+    table = (site / "api.html").read_text(encoding="utf-8")
+    for module, names in api_sections().items():
+        found = importlib.import_module(module)
+        for name in names:
+            link = re.search(rf'href="(reference/[^"#]+)#{re.escape(f"{module}.{name}")}"', table)
+            assert link, f"no link to {module}.{name}"
+            page = (site / link[1]).read_text(encoding="utf-8")
+            assert f'id="{module}.{name}"' in page
+            if callable(getattr(found, name)) and name != "Cut":  # a union of two classes
+                assert link[1] != f"reference/{module}.html"
+
+
+def test_names_in_docstrings_and_pages_are_links(site: Path) -> None:
+    page = (site / "reference" / "oracle_opt.minimize.html").read_text(encoding="utf-8")
+    assert 'href="oracle_opt.Result.html#oracle_opt.Result"' in page
+    assert 'href="../theory.html"' in page  # written as docs/theory.md
+    assert "`" not in re.sub(r"<pre>.*?</pre>", "", page[page.index("<article") : page.index("</article>")])
+    page = (site / "gallery" / "mkl.html").read_text(encoding="utf-8")
+    assert 'href="../reference/oracle_opt.oracles.MKLOracle.html#oracle_opt.oracles.MKLOracle"' in page
+
+
+def test_methods_of_private_bases_are_shown(site: Path) -> None:
+    """A user of `MKLOracle` predicts with it, whichever class has the method."""
+    page = (site / "reference" / "oracle_opt.oracles.MKLOracle.html").read_text(encoding="utf-8")
+    assert 'id="oracle_opt.oracles.MKLOracle.predict"' in page
+    assert "SVMOracle" not in page
+
+
+def test_words_of_a_name_are_found(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    for name in ("AnalyticCenter", "MKLOracle", "minimize"):
+        assert name in index
+
+
+def test_pages_use_no_markup_of_the_site_alone() -> None:
+    """They read as well where Markdown is all that is understood."""
+    for page in WRITTEN:
+        assert not re.search(r"^:::|^```\{|\{(?:ref|doc|func|class|obj)\}`", page.read_text(), re.MULTILINE), page
