@@ -226,6 +226,20 @@ def reproduce(
     console.print(f"Files: {', '.join(str(report.folder / n) for n in FILES)}", highlight=False, soft_wrap=True)
 
 
+@main.command()
+def doctor() -> None:
+    """Show versions, processor, memory and data folders, and solve four small problems: paste it into a report.
+
+    The exit status is 1 if something is broken.
+    """
+    from oracle_opt.doctor import examine
+
+    diagnosis = examine()
+    _console().print(str(diagnosis), highlight=False, markup=False, soft_wrap=True)
+    if not diagnosis.healthy:
+        raise typer.Exit(1)
+
+
 @main.command(name="generators")
 def list_generators() -> None:
     """List the query-point generators."""

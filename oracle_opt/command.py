@@ -12,7 +12,7 @@ def start() -> None:
     """Run the command oracle-opt with the arguments of this process.
 
     It needs the packages of the extra `cli`; without them it says so and ends with exit code 2, and only ``--version``
-    answers.
+    and ``doctor`` answer.
     """
     try:
         require("typer", "cli", "the command oracle-opt")
@@ -23,6 +23,10 @@ def start() -> None:
 
             sys.stdout.write(f"oracle-opt {oracle_opt.__version__}\n")
             return
+        if sys.argv[1:] == ["doctor"]:
+            from oracle_opt.doctor.__main__ import run
+
+            run()
         sys.stderr.write(f"error: {problem}\n")
         sys.exit(2)
     from oracle_opt.cli import main

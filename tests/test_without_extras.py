@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hidden_packages import HIDDEN
 from without_extras import NEEDS, WORKS
 
 HIDING = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from hidden_packages import hide; hide()"
@@ -57,6 +59,17 @@ def test_the_command_says_in_one_sentence_what_it_lacks():
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == "error: `typer` is needed for the command oracle-opt: pip install 'oracle-opt[cli]'\n"
+
+
+def test_the_doctor_answers_without_any():
+    """It sees that packages are installed and cannot be imported, as the test hides them."""
+    done = command("doctor")
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert re.search(r"pandas +BROKEN: [\d.]+, which cannot be imported: ", done.stdout)
+    assert "gap" in done.stdout.partition("Self-test")[2]
+    broken = re.findall(r"^  ([\w-]+) .*BROKEN", done.stdout, re.M)
+    assert set(broken) <= {"scikit-learn", *HIDDEN}
 
 
 def test_the_command_tells_its_version_without_any():

@@ -20,10 +20,13 @@ def machine_words() -> str:
     from importlib.metadata import version
 
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "highspy"))
-    return f"{platform.system()} {platform.machine()}, {_processor()}, Python {platform.python_version()}, {libraries}"
+    return (
+        f"{platform.system()} {platform.machine()}, {processor_name()}, Python {platform.python_version()}, {libraries}"
+    )
 
 
-def _processor() -> str:
+def processor_name() -> str:
+    """Name of the processor, where the system tells it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:
