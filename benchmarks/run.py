@@ -1,4 +1,4 @@
-"""Run the benchmarks and write what they print into docs/performance.md, docs/problems.md and docs/scaling.md.
+"""Run the benchmarks and write what they print into the pages `PAGES` names, by default docs/performance.md.
 
     python benchmarks/run.py [--only NAME ...]   rewrites their sections
     python benchmarks/run.py --quick             a small part of each, printed and not kept
@@ -26,11 +26,13 @@ from oracle_opt.files import atomic_text
 
 PROBLEMS = ROOT / "docs" / "problems.md"
 SCALING = ROOT / "docs" / "scaling.md"
+LEARNING = ROOT / "docs" / "learning_compared.md"
 PAGES = {
     "problems": PROBLEMS,
     "problems_lagrangian": PROBLEMS,
     "workers": SCALING,
     "products": SCALING,
+    "learning": LEARNING,
 }  # the other sections are on the page of performance
 PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
@@ -53,11 +55,12 @@ SCRIPTS = (
     "problems_lagrangian",
     "uci_calls",
     "products",
+    "learning",
     "features",
     "scale",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
-PEERS = ("scikit-learn", "cvxpy", "clarabel", "ellalgo")
+PEERS = ("scikit-learn", "cvxpy", "clarabel", "ellalgo", "MKLpy")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 

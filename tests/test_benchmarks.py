@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "\n".join(
-    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("performance.md", "problems.md", "scaling.md")
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("performance.md", "problems.md", "scaling.md", "learning_compared.md")
 )
 
 
@@ -80,3 +81,23 @@ def test_a_data_set_that_is_missing_is_left_out_with_the_reason(monkeypatch, cap
     script = runpy.run_path(str(ROOT / "benchmarks" / "on_the_fly.py"))
     assert not script["at_hand"]("w8a")
     assert capsys.readouterr().out == "Left out: Web, as the data set 'w8a' is not here\n\n"
+
+
+def test_methods_of_learning_are_compared_by_a_proven_optimum(monkeypatch, capsys) -> None:
+    """The quick run: no weights are below the proven lower bound, and only ours are at it; who is missing is named."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.setattr("sys.argv", ["learning.py", "--quick"])
+    runpy.run_path(str(ROOT / "benchmarks" / "learning.py"))["main"]()
+    tables = [block.splitlines() for block in capsys.readouterr().out.split("\n\n") if block.startswith("|")]
+    cells = [[[cell.strip() for cell in line.split("|")[1:-1]] for line in lines] for lines in tables]
+    accuracy, _, above, kernels, _ = (dict(zip(rows[0], rows[2], strict=True)) for rows in cells)
+    methods = [name for name in above if name not in ("set", "C", "gap", "least")]
+    for name in methods:
+        if above[name] == "not installed":
+            assert name == "EasyMKL" == next(column for column in accuracy if accuracy[column] == "not installed")
+            continue
+        assert 40.0 <= float(accuracy[name].split()[0]) <= 100.0
+        assert float(above[name].split()[0]) >= -float(above["gap"])
+    assert float(above["MKL, norm 1"].split()[0]) <= 0.1 < float(above["SVC, average"].split()[0])
+    assert float(above["least"].split()[0]) <= float(above["SVC, one kernel"].split()[0])
+    assert kernels["SVC, one kernel"] == "1"
