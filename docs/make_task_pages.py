@@ -1,0 +1,180 @@
+"""Draw the pictures of the pages by task: compare_strategies, own_oracle, own_generator, certificates, coming_from.
+
+    python docs/make_task_pages.py [PAGE ...]
+
+Each picture is of the objects that the listings of its page make, which are run first; that of coming_from is of a
+problem made here. Seconds are the machine's.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from make_curves import save
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from sklearn.datasets import load_iris
+from threadpoolctl import threadpool_limits
+
+from oracle_opt import Result, minimize
+from oracle_opt.generators import Ellipsoid, Kelley, LevelSet, NewtonBundle, ReducedGradient
+from oracle_opt.oracles import MKLOracle, uci_bank
+from oracle_opt.study.plot_style import label_decades, look
+
+DOCS = Path(__file__).parent
+WIDTH = 9.6  # inches
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+UPPER, LOWER, TRUTH = "#D55E00", "#0072B2", "#000000"
+
+
+def names_of(page: str) -> dict[str, Any]:
+    """What the listings of a page leave behind."""
+    namespace: dict[str, Any] = {"__name__": "page"}
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            for block in BLOCK.finditer((DOCS / f"{page}.md").read_text()):
+                exec(block[1], namespace)
+        finally:
+            os.chdir(here)
+    return namespace
+
+
+def panels(count: int, height: float, **options: Any) -> tuple[Figure, Sequence[Axes]]:
+    """A figure with panels in a row."""
+    figure = Figure(figsize=(WIDTH, height), dpi=110, layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, count, **options))
+    for panel in axes:
+        panel.grid(color="0.9", linewidth=0.7)
+        panel.set_axisbelow(True)
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def draw_gaps(runs: dict[str, Result]) -> Figure:
+    """The proven gap of each run against calls and against seconds."""
+    figure, axes = panels(2, 3.4, sharey=True)
+    for place, (name, run) in enumerate(runs.items()):
+        color, style = look(place)
+        history = run.history
+        seconds = np.cumsum(history.oracle_seconds + history.generator_seconds)
+        known = np.isfinite(history.relative_gap) & (history.relative_gap > 0)
+        for panel, cost in zip(axes, (history.call, seconds), strict=True):
+            panel.plot(
+                cost[known], history.relative_gap[known], color=color, linestyle=style, linewidth=1.7, label=name
+            )
+    for panel, words in zip(axes, ("oracle calls", "seconds in oracle and method"), strict=True):
+        panel.set(xscale="log", yscale="log", xlabel=words)
+        label_decades(panel.xaxis)
+        label_decades(panel.yaxis)
+    axes[0].set_ylabel("proven relative gap")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def draw_bounds(panel: Axes, run: Result, truth: float | None, title: str) -> None:
+    """Both bounds against calls, and what lies between."""
+    history = run.history
+    known = np.isfinite(history.lower_bound) & np.isfinite(history.upper_bound)
+    call, lower, upper = history.call[known], history.lower_bound[known], history.upper_bound[known]
+    panel.fill_between(call, lower, upper, color=LOWER, alpha=0.12, linewidth=0)
+    panel.plot(call, upper, color=UPPER, linewidth=1.7, label="upper bound")
+    panel.plot(call, lower, color=LOWER, linewidth=1.7, linestyle="-.", label="lower bound")
+    if truth is not None:
+        panel.axhline(truth, color=TRUTH, linewidth=1.0, linestyle="--", label="minimum")
+        last = upper[len(upper) // 3] - truth, truth - lower[len(lower) // 3]
+        room = 2.5 * max(*last, 1e-6 * abs(truth))
+        panel.set_ylim(truth - room, truth + room)
+    panel.set_title(title)
+    panel.set_xlabel("oracle calls")
+    panel.locator_params(axis="x", integer=True)
+    panel.legend(frameon=False, loc="best")
+
+
+def compare_strategies() -> Figure:
+    """The study of the page: calls beside seconds, with bands."""
+    names_of("compare_strategies")  # loads what a first run loads
+    results = names_of("compare_strategies")["results"]
+    figure, axes = panels(2, 3.6, sharey=True)
+    for panel, cost in zip(axes, ("calls", "total seconds"), strict=True):
+        results.curves(cost=cost).plot([panel])
+        panel.set_title("")
+    axes[1].set_ylabel("")
+    axes[1].get_legend().remove()
+    return figure
+
+
+def own_oracle() -> Figure:
+    """Both bounds of the three examples."""
+    names = names_of("own_oracle")
+    figure, axes = panels(3, 3.1)
+    cases = (
+        (names["portfolio"], names["least_risk"], "portfolio: mean of the worst losses"),
+        (names["theta"], 4.0, "theta number of the Petersen graph"),
+        (names["capacities"], names["ready_made"].upper_bound, "expected cost of the capacities"),
+    )
+    for panel, (run, truth, title) in zip(axes, cases, strict=True):
+        draw_bounds(panel, run, truth, title)
+    return figure
+
+
+def own_generator() -> Figure:
+    """The page's method beside a shipped one."""
+    names = names_of("own_generator")
+    return draw_gaps(dict(zip(("EntropicDescent()", "LevelSet()"), names["runs"], strict=True)))
+
+
+def certificates() -> Figure:
+    """An honest oracle, and one that states a falsehood."""
+    names = names_of("certificates")
+    figure, axes = panels(2, 3.4)
+    late = names["late"]
+    whole = minimize(names["oracle"], LevelSet(), rtol=1e-6)
+    draw_bounds(axes[0], whole, late.upper_bound, "an honest oracle: the bounds close in on the minimum")
+    z = np.linspace(-1.2, 1.2, 400)
+    axes[1].plot(z, [names["two_wells"](np.array([one]))[0] for one in z], color="0.5", label="the function")
+    wrong, local = names["wrong"], names["local"]
+    axes[1].plot(*wrong.point, wrong.upper_bound, "o", color=UPPER, label='declared convex: "proven" minimum')
+    axes[1].plot(*local.point, local.upper_bound, "s", color=LOWER, label="declared not convex: nothing proven")
+    axes[1].set(title="a false statement", xlabel="z")
+    axes[1].legend(frameon=False)
+    return figure
+
+
+def coming_from() -> Figure:
+    """Methods of other libraries, written anew here, on one problem."""
+    X, target = load_iris(return_X_y=True)
+    X, y = X[50::2], np.where(target[50::2] == 1, 1, -1)
+    oracle = MKLOracle(uci_bank(X), y, C=100)
+    methods = {
+        "ReducedGradient(), as SimpleMKL": ReducedGradient(),
+        "Kelley(), as SHOGUN's wrapper": Kelley(),
+        "Ellipsoid(), as ellalgo": Ellipsoid(),
+        "NewtonBundle()": NewtonBundle(),
+    }
+    minimize(oracle, NewtonBundle())  # loads what a first run loads
+    return draw_gaps({name: minimize(oracle, one, rtol=1e-4, max_calls=1000) for name, one in methods.items()})
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    one.__name__: one for one in (compare_strategies, own_oracle, own_generator, certificates, coming_from)
+}
+
+
+def main() -> None:
+    """Draw the pictures of the pages named, or of all."""
+    for page in sys.argv[1:] or PICTURES:
+        with mpl.rc_context({"font.size": 9, "axes.titlesize": 9.5}):
+            save(PICTURES[page](), DOCS / "images" / f"{page}.png", colors=160)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()
