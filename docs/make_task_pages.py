@@ -28,7 +28,7 @@ from oracle_opt.oracles import MKLOracle, uci_bank
 from oracle_opt.study.plot_style import label_decades, look
 
 DOCS = Path(__file__).parent
-WIDTH = 9.6  # inches
+WIDTH = 7.4  # inches
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 UPPER, LOWER, TRUTH = "#D55E00", "#0072B2", "#000000"
 
@@ -49,7 +49,7 @@ def names_of(page: str) -> dict[str, Any]:
 
 def panels(count: int, height: float, **options: Any) -> tuple[Figure, Sequence[Axes]]:
     """A figure with panels in a row."""
-    figure = Figure(figsize=(WIDTH, height), dpi=110, layout="constrained")
+    figure = Figure(figsize=(WIDTH, height), dpi=150, layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, count, **options))
     for panel in axes:
         panel.grid(color="0.9", linewidth=0.7)
@@ -60,7 +60,7 @@ def panels(count: int, height: float, **options: Any) -> tuple[Figure, Sequence[
 
 def draw_gaps(runs: dict[str, Result]) -> Figure:
     """The proven gap of each run against calls and against seconds."""
-    figure, axes = panels(2, 3.4, sharey=True)
+    figure, axes = panels(2, 3.0, sharey=True)
     for place, (name, run) in enumerate(runs.items()):
         color, style = look(place)
         history = run.history
@@ -102,23 +102,24 @@ def compare_strategies() -> Figure:
     """The study of the page: calls beside seconds, with bands."""
     names_of("compare_strategies")  # loads what a first run loads
     results = names_of("compare_strategies")["results"]
-    figure, axes = panels(2, 3.6, sharey=True)
+    figure, axes = panels(2, 2.9, sharey=True)
     for panel, cost in zip(axes, ("calls", "total seconds"), strict=True):
         results.curves(cost=cost).plot([panel])
         panel.set_title("")
+        panel.get_legend().remove()
     axes[1].set_ylabel("")
-    axes[1].get_legend().remove()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
     return figure
 
 
 def own_oracle() -> Figure:
     """Both bounds of the three examples."""
     names = names_of("own_oracle")
-    figure, axes = panels(3, 3.1)
+    figure, axes = panels(3, 2.6)
     cases = (
-        (names["portfolio"], names["least_risk"], "portfolio: mean of the worst losses"),
-        (names["theta"], 4.0, "theta number of the Petersen graph"),
-        (names["capacities"], names["ready_made"].upper_bound, "expected cost of the capacities"),
+        (names["portfolio"], names["least_risk"], "a portfolio"),
+        (names["theta"], 4.0, "a semidefinite program"),
+        (names["capacities"], names["ready_made"].upper_bound, "a stochastic program"),
     )
     for panel, (run, truth, title) in zip(axes, cases, strict=True):
         draw_bounds(panel, run, truth, title)
@@ -134,16 +135,16 @@ def own_generator() -> Figure:
 def certificates() -> Figure:
     """An honest oracle, and one that states a falsehood."""
     names = names_of("certificates")
-    figure, axes = panels(2, 3.4)
+    figure, axes = panels(2, 2.8)
     late = names["late"]
     whole = minimize(names["oracle"], LevelSet(), rtol=1e-6)
-    draw_bounds(axes[0], whole, late.upper_bound, "an honest oracle: the bounds close in on the minimum")
+    draw_bounds(axes[0], whole, late.upper_bound, "an honest oracle")
     z = np.linspace(-1.2, 1.2, 400)
     axes[1].plot(z, [names["two_wells"](np.array([one]))[0] for one in z], color="0.5", label="the function")
     wrong, local = names["wrong"], names["local"]
-    axes[1].plot(*wrong.point, wrong.upper_bound, "o", color=UPPER, label='declared convex: "proven" minimum')
-    axes[1].plot(*local.point, local.upper_bound, "s", color=LOWER, label="declared not convex: nothing proven")
-    axes[1].set(title="a false statement", xlabel="z")
+    axes[1].plot(*wrong.point, wrong.upper_bound, "o", color=UPPER, label='"proven" minimum')
+    axes[1].plot(*local.point, local.upper_bound, "s", color=LOWER, label="nothing proven")
+    axes[1].set(title="a function that is not convex", xlabel="z")
     axes[1].legend(frameon=False)
     return figure
 
@@ -154,9 +155,9 @@ def coming_from() -> Figure:
     X, y = X[50::2], np.where(target[50::2] == 1, 1, -1)
     oracle = MKLOracle(uci_bank(X), y, C=100)
     methods = {
-        "ReducedGradient(), as SimpleMKL": ReducedGradient(),
-        "Kelley(), as SHOGUN's wrapper": Kelley(),
-        "Ellipsoid(), as ellalgo": Ellipsoid(),
+        "as SimpleMKL": ReducedGradient(),
+        "as SHOGUN's wrapper": Kelley(),
+        "as ellalgo": Ellipsoid(),
         "NewtonBundle()": NewtonBundle(),
     }
     minimize(oracle, NewtonBundle())  # loads what a first run loads
@@ -171,7 +172,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 def main() -> None:
     """Draw the pictures of the pages named, or of all."""
     for page in sys.argv[1:] or PICTURES:
-        with mpl.rc_context({"font.size": 9, "axes.titlesize": 9.5}):
+        with mpl.rc_context({"font.size": 8.5, "axes.titlesize": 9}):
             save(PICTURES[page](), DOCS / "images" / f"{page}.png", colors=160)
 
 
