@@ -67,6 +67,7 @@ def compare(
         typer.Option("--single-cut", help="Count the calls to the gap by the best single cut, too; takes far longer."),
     ] = False,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
+    log: Annotated[bool, typer.Option("--log", help="Say each finished run in a line on standard error.")] = False,
     out: Annotated[Path, typer.Option(help="Folder of the runs, tables and curves.")] = Path("oracle-opt-report"),
 ) -> None:
     """Compare generators on the MKL problems of random splits (Wulff & Ong 2014, Tables 1 and 2, Figure 1).
@@ -96,6 +97,7 @@ def compare(
                 single_cut=single_cut,
                 jobs=None if jobs == -1 else jobs,
                 progress=True,
+                log=log,
             )
     except KeyboardInterrupt:  # while the tables were being written, or before the first run
         _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
@@ -130,6 +132,7 @@ def study(
         Path | None, typer.Option(help="Folder of the runs and the report.", show_default="the name of the file")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes.", show_default="one per core")] = None,
+    log: Annotated[bool, typer.Option("--log", help="Say each finished run in a line on standard error.")] = False,
 ) -> None:
     """Run a study of any generators on any instances, and write its report.
 
@@ -140,7 +143,7 @@ def study(
             from oracle_opt.study.study_file import read_study
 
             folder = file.with_suffix("") if out is None else out
-            results = read_study(file).run(folder, jobs=jobs)
+            results = read_study(file).run(folder, jobs=jobs, log=log)
             page = folder / "report.html"
             if results.runs["n_calls"].any():
                 results.report(page, title=file.stem)

@@ -25,6 +25,7 @@ from oracle_opt.journal import Entry, Journal
 from oracle_opt.oracle import Oracle
 from oracle_opt.progress import progress_display
 from oracle_opt.result import Result, Status, make_result
+from oracle_opt.run_log import RunLog
 
 
 def minimize(
@@ -43,6 +44,7 @@ def minimize(
     journal_check: bool = True,
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
+    log: bool | Callable[[str], object] = False,
 ) -> Result:
     """Minimize the oracle's function over its domain.
 
@@ -84,7 +86,12 @@ def minimize(
     callback : callable, optional
         Called with a `Record` after each call; stops the run by returning `True`.
     progress : bool
-        Show a progress display on the terminal.
+        Show a progress display on the terminal; nothing where there is none.
+    log : bool or callable
+        Say in plain lines how the run goes: what runs on what, call, step, bounds, relative gap and seconds of each of
+        the first ten calls and then of at most one a second, the last call, and the status with its message. `True`
+        writes them to standard error; a function is called with each line, such as `print` or
+        ``logging.getLogger("runs").info``.
 
     Returns
     -------
@@ -113,18 +120,22 @@ def minimize(
     >>> minimize(oracle, Kelley(), atol=1e-9).point.round(6).tolist()
     [0.2, 0.3, 0.5]
     """
+    recorder = HistoryRecorder(keep_cuts)
     generator, choice = (generator, "") if generator is not None else chosen(oracle)
     start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
     cuts = check_options(cuts, keep_cuts, journal, journal_check, callback, progress)
-    bounds, recorder = BoundTracker(oracle.domain, oracle.convex), HistoryRecorder(keep_cuts)
+    bounds, lines = BoundTracker(oracle.domain, oracle.convex), RunLog(log, recorder)
     ends = inf if max_seconds is None else perf_counter() + max_seconds
     query = None
 
     def result(status: Status, reason: str = "") -> Result:
-        return make_result(status, bounds, recorder, generator, choice, rtol, atol, reason)
+        made = make_result(status, bounds, recorder, generator, choice, rtol, atol, reason)
+        lines.end(made)
+        return made
 
     with in_use(oracle, generator):
         try:
+            lines.begin(oracle, generator, rtol, atol, max_calls)
             oracle.reset()
             oracle.domain.reset()
             generator.reset(oracle.domain, start.copy())
@@ -132,10 +143,10 @@ def minimize(
                 cut = check_cut(cut, cut.point, oracle)
                 _, minorant, weight, _ = _told(generator, cut, ends, bounds)
                 bounds.update(cut, minorant, weight)
-            log_file = nullcontext() if journal is None else Journal.of(journal, oracle, generator, start, cuts)
-            with log_file as log, progress_display(progress, type(generator).__name__, max_calls) as show:
-                if log is not None and journal_check and log.entries:
-                    _ask_again(log, oracle)
+            file = nullcontext() if journal is None else Journal.of(journal, oracle, generator, start, cuts)
+            with file as kept, progress_display(progress, type(generator).__name__, max_calls) as show:
+                if kept is not None and journal_check and kept.entries:
+                    _ask_again(kept, oracle)
                 oracle.domain.reset()  # the check may have used the domain, and a run meets it as new, resumed or not
                 while True:
                     if recorder.n_calls >= max_calls:
@@ -154,7 +165,7 @@ def minimize(
                     if previous is not None and query.repeats(previous):
                         return result(Status.STALLED)
 
-                    entry = None if log is None else log.next_answer(query, oracle)
+                    entry = None if kept is None else kept.next_answer(query, oracle)
                     if entry is None:
                         clock = perf_counter()
                         answer = _answer(oracle, query, ends)
@@ -162,10 +173,11 @@ def minimize(
                         if isinstance(answer, Status):
                             return result(answer)
                         cut = check_cut(answer, query.point, oracle)
-                        if log is not None:
-                            log.append(Entry(query, cut, oracle_seconds))
+                        if kept is not None:
+                            kept.append(Entry(query, cut, oracle_seconds))
                     else:
                         cut, oracle_seconds = entry.cut, entry.seconds
+                        recorder.n_replayed += 1
 
                     clock = perf_counter()
                     step, minorant, weight, end = _told(generator, cut, ends, bounds)
@@ -174,6 +186,7 @@ def minimize(
                     inner = generator.inner_steps()
                     record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds, inner)
                     show(record)
+                    lines.show(record)
                     stop = callback is not None and callback(record) is True
                     status = _verdict(bounds, cut, oracle, rtol, atol, gtol) or (Status.STOPPED if stop else end)
                     if status is not None:
@@ -190,14 +203,14 @@ def minimize(
             generator.finish()
 
 
-def _ask_again(log: Journal, oracle: Oracle) -> None:
+def _ask_again(kept: Journal, oracle: Oracle) -> None:
     """Hold the oracle's answer to the last recorded query against the recorded ones, and let it forget that query."""
-    query = log.last_query(oracle.domain.dimension)
+    query = kept.last_query(oracle.domain.dimension)
     try:
         fresh = check_cut(oracle.query(query), query.point, oracle)
     except Exhausted as problem:
-        raise log.refusal(f"it proves now that there is no point at all, {problem}") from problem
-    log.compare(fresh, oracle.convex)
+        raise kept.refusal(f"it proves now that there is no point at all, {problem}") from problem
+    kept.compare(fresh, oracle.convex)
     oracle.reset()
 
 

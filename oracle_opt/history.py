@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.cuts import Cut, FeasibilityCut
 from oracle_opt.generator import Step
 from oracle_opt.optional import require
+from oracle_opt.resident_memory import peak_memory
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
@@ -120,13 +122,14 @@ def _relative_gaps(upper: Vector, lower: Vector) -> Vector:
 
 
 class HistoryRecorder:
-    """Collects rows while a run goes on."""
+    """Collects rows while a run goes on, and what the run costs from the making of this on."""
 
     def __init__(self, keep_cuts: bool) -> None:
+        self._began, self._peak_before = perf_counter(), peak_memory()
         self._rows: list[tuple[Any, ...]] = []
         self._cuts: list[Cut] = []
         self._keep_cuts = keep_cuts
-        self.n_serious = self.n_inner = 0
+        self.n_serious = self.n_inner = self.n_replayed = 0
         self.oracle_seconds = 0.0
         self.generator_seconds = 0.0
 
@@ -134,6 +137,16 @@ class HistoryRecorder:
     def n_calls(self) -> int:
         """Calls recorded so far."""
         return len(self._rows)
+
+    @property
+    def seconds(self) -> float:
+        """Elapsed so far."""
+        return perf_counter() - self._began
+
+    def memory(self) -> tuple[int | None, int | None]:
+        """Peak of the process in bytes, and how much of it has come since this was made."""
+        peak = peak_memory()
+        return peak, None if peak is None or self._peak_before is None else max(0, peak - self._peak_before)
 
     def append(self, cut: Cut, step: Step, bounds: BoundTracker, oracle: float, generator: float, inner: int) -> Record:
         """Add one call's row; the seconds are those of this call, the inner steps those since the beginning."""

@@ -13,7 +13,7 @@ from oracle_opt.optional import require
 @contextmanager
 def progress_display(wanted: bool, description: str, max_calls: int) -> Iterator[Callable[[Record], None]]:
     """Give a function to be called with every record."""
-    if not (wanted and sys.stderr.isatty()):
+    if not (wanted and sys.stderr is not None and sys.stderr.isatty()):
         yield lambda record: None
         return
     require("rich", "cli", "the line that progress=True shows")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from html import escape
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, log10, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +57,7 @@ class Status(Enum):
 class Result:
     """Outcome of `minimize`.
 
-    ``print(result)`` shows it in eleven lines. `x`, `fun` and `nfev` are other names of `point`, `upper_bound` and
+    ``print(result)`` shows it in twelve lines. `x`, `fun` and `nfev` are other names of `point`, `upper_bound` and
     `n_calls`: those of scipy's results, where `success` and `message` mean the same as here.
 
     Attributes
@@ -78,8 +78,18 @@ class Result:
         The same in sentences, with the gap, what was wanted, and the warnings.
     n_calls, n_serious : int
         Oracle calls, and those that were serious steps.
+    seconds : float
+        Time that `minimize` took from its call to this result, whatever it was spent on.
     oracle_seconds, generator_seconds : float
-        Time spent in each; bounds, journal and callbacks are charged to neither.
+        Time spent in each; bounds, journal, callbacks and log are charged to neither. Calls that were replayed from a
+        journal count with the time they took when they were made, and so their sum may be above `seconds`.
+    n_replayed : int
+        How many of the calls were replayed from a journal.
+    memory : int or None
+        Largest resident memory in bytes that the process has had from its start to the end of the run, its worker
+        processes not included; None where the system does not tell, as on Windows.
+    memory_growth : int or None
+        How much of it came during the run: 0 if the process had held as much before.
     history : History
         One row a call.
     warnings : tuple of str
@@ -114,6 +124,10 @@ class Result:
     warnings: tuple[str, ...] = ()
     generator: str = ""
     choice: str = ""
+    seconds: float = nan
+    n_replayed: int = 0
+    memory: int | None = None
+    memory_growth: int | None = None
 
     @property
     def x(self) -> Vector | None:
@@ -151,10 +165,24 @@ class Result:
             "relative gap": f"{self.relative_gap:.3g}",
             "oracle calls": f"{self.n_calls}, of which {self.n_serious} were serious steps",
             **({"inner steps": f"{inner}, on problems that the oracle hands over"} if inner else {}),
-            "seconds": f"{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator",
+            "seconds": self._times(),
+            "memory": self._memory_in_words(),
             "point": "none seen" if self.point is None else _point_in_words(self.point),
             "extras": ", ".join(map(str, extras)) or "none",
         }
+
+    def _times(self) -> str:
+        replayed = f"; those of {self.n_replayed} calls are from the journal" if self.n_replayed else ""
+        parts = f"{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator"
+        return f"{self.seconds:.3g} in all, {parts}{replayed}"
+
+    def _memory_in_words(self) -> str:
+        if self.memory is None:
+            return "not told by this system"
+        growth = (
+            "" if self.memory_growth is None else f", of which {self.memory_growth / 2**20:.3g} MiB came in this run"
+        )
+        return f"{self.memory / 2**20:.4g} MiB at most in this process{growth}"
 
     def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
         """Draw the relative gap against oracle calls.
@@ -216,6 +244,7 @@ def make_result(
     """
     warnings = bounds.warnings()
     said = [f"Its reason: {reason}."] if reason else []
+    memory, memory_growth = recorder.memory()
     sentences = [status.value, *said, *_sentences(status, bounds, recorder, bounds.wanted(rtol, atol)), *warnings]
     if choice:
         sentences.append(choice)
@@ -235,12 +264,16 @@ def make_result(
         generator_seconds=recorder.generator_seconds,
         history=recorder.freeze(),
         warnings=warnings,
-        generator=_named(generator),
+        generator=named(generator),
         choice=choice,
+        seconds=recorder.seconds,
+        n_replayed=recorder.n_replayed,
+        memory=memory,
+        memory_growth=memory_growth,
     )
 
 
-def _named(generator: QueryPointGenerator) -> str:
+def named(generator: QueryPointGenerator) -> str:
     """The generator with its parameters; its class alone where its own words cannot be had."""
     try:
         return repr(generator)

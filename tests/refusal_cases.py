@@ -43,11 +43,21 @@ SMALL = Dataset("small", POINTS, LABELS, ("a", "b"), "drawn", "here")
 
 
 def compare(
-    datasets, max_calls=2, seed=0, splits=1, train=0.7, C=100.0, single_cut=False, executor=None, jobs=1, progress=False
+    datasets,
+    max_calls=2,
+    seed=0,
+    splits=1,
+    train=0.7,
+    C=100.0,
+    single_cut=False,
+    executor=None,
+    jobs=1,
+    progress=False,
+    log=False,
 ):
     """Compare in a folder of its own."""
     options = {"max_calls": max_calls, "seed": seed, "splits": splits, "train": train, "C": C}
-    options |= {"single_cut": single_cut, "executor": executor, "jobs": jobs, "progress": progress}
+    options |= {"single_cut": single_cut, "executor": executor, "jobs": jobs, "progress": progress, "log": log}
     with tempfile.TemporaryDirectory() as folder:
         return T.compare(datasets, ["fixed-point"], folder, **options)
 
@@ -130,6 +140,7 @@ CASES = {
             "journal_check": FLAG,
             "callback": "none function class",
             "progress": FLAG,
+            "log": "bool function class",
         },
         skips=("journal",),
     ),
@@ -318,13 +329,15 @@ CASES = {
             "journal_check": FLAG,
             "callback": "none function class",
             "progress": FLAG,
+            "log": "bool function class",
         },
         skips=("journal",),
     ),
     "solve_lp_mkl": Case(
         S.solve_lp_mkl,
         {"bank": BANK, "y": LABELS, "max_calls": 1},
-        {"C": NUMBER, "p": NUMBER, "lam": NUMBER, "rtol": NUMBER, "solver": "none", "max_seconds": "none number"},
+        {"C": NUMBER, "p": NUMBER, "lam": NUMBER, "rtol": NUMBER, "solver": "none", "max_seconds": "none number"}
+        | {"log": "bool function class"},
     ),
     "SMOMKL": Case(O.SMOMKL, {}, {"working_points": "none", "rtol": NUMBER}),
     "NewtonMKL": Case(O.NewtonMKL, {}, {"fallback": "none", "rtol": NUMBER}),
@@ -393,6 +406,7 @@ CASES = {
     "compare": Case(
         compare,
         {"datasets": [SMALL]},
-        {"C": "none number", "single_cut": FLAG, "jobs": "none", "executor": "none", "progress": FLAG},
+        {"C": "none number", "single_cut": FLAG, "jobs": "none", "executor": "none", "progress": FLAG}
+        | {"log": "bool function class"},
     ),
 }

@@ -1,4 +1,4 @@
-"""Every public object shows itself on one short line, whatever data it holds; a result prints in eleven."""
+"""Every public object shows itself on one short line, whatever data it holds; a result prints in twelve."""
 
 import dataclasses
 import importlib
@@ -203,9 +203,9 @@ def test_users_own_objects_have_a_line_without_writing_one():
     assert repr(Ours()) == "Ours(on Simplex(3, radius=1))"
 
 
-def test_a_result_prints_in_eleven_lines():
+def test_a_result_prints_in_twelve_lines():
     lines = str(RESULT).split("\n")
-    assert len(lines) == 11
+    assert len(lines) == 12
     assert all(len(line) <= 300 for line in lines)
     words = str(RESULT)
     for number in (RESULT.upper_bound, RESULT.lower_bound):
@@ -215,7 +215,7 @@ def test_a_result_prints_in_eleven_lines():
     largest = int(np.argmax(np.abs(RESULT.point)))
     assert f"[{largest}] {RESULT.point[largest]:.4g}" in words
     assert f"{N} entries" in words
-    for name in ("status", "seconds", "gap", "extras"):
+    for name in ("status", "seconds", "memory", "gap", "extras"):
         assert name in words
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -32,6 +32,7 @@ def compare(
     executor: Executor | None = None,
     jobs: int | None = 1,
     progress: bool = False,
+    log: bool | Callable[[str], object] = False,
 ) -> Results:
     """Compare generators on the l1-MKL problems of random splits.
 
@@ -61,7 +62,7 @@ def compare(
     single_cut : bool
         Let a run that has converged go on until the gap by the best single cut alone has, too: that is the gap the
         paper stops on. The further calls count nowhere else, and take most of the time.
-    executor, jobs, progress
+    executor, jobs, progress, log
         As for `Study.run`; but default is one process, this one.
 
     Returns
@@ -90,7 +91,7 @@ def compare(
     study = Study(
         problems, generators, seeds=whole("splits", splits), limits=Limits(calls=max_calls), tau=rtol, until=until
     )
-    results = study.run(folder, executor, jobs=jobs, progress=progress)
+    results = study.run(folder, executor, jobs=jobs, progress=progress, log=log)
     _write_files(Path(folder))
     return results
 

@@ -1,4 +1,4 @@
-"""A bar over the runs of a study."""
+"""A bar over the runs of a study, and a line for each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from oracle_opt.errors import MissingPackage
 from oracle_opt.optional import require
+from oracle_opt.run_log import Line, line_writer
 from oracle_opt.study.records import Run
 
 
@@ -20,12 +21,17 @@ class ProgressBar:
         Whether to show anything.
     n_found, n_missing : int
         Runs found finished, and to do.
+    log : bool or callable
+        As for `Study.run`.
     """
 
-    def __init__(self, wanted: bool, n_found: int, n_missing: int) -> None:
+    def __init__(self, wanted: bool, n_found: int, n_missing: int, log: bool | Line = False) -> None:
         self._bar: Any = None
+        self._write, self._n_done, self._n_missing = line_writer(log), 0, n_missing
         found = f"{n_found} runs found finished, " if n_found else ""
         words = f"{found}{n_missing} {'' if n_found else 'runs '}to do"
+        if self._write is not None:
+            self._write(words)
         if not wanted:
             return
         try:
@@ -57,7 +63,13 @@ class ProgressBar:
 
     def advance(self, run: Run) -> None:
         """Count a run."""
+        instance, generator, seed = run.key
+        if self._write is not None:
+            self._n_done, row = self._n_done + 1, run.row
+            self._write(
+                f"{self._n_done} of {self._n_missing}: {instance}, {generator}, seed {seed}: {row['status']} after "
+                f"{row['n_calls']} calls and {row['seconds']:.3g} seconds, relative gap {row['relative_gap']:.2e}"
+            )
         if self._bar is None:
             return
-        instance, generator, _ = run.key
         self._bar.update(self._task, advance=1, description=f"(last: {instance} {generator})")

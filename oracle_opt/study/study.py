@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict
 from typing import Any
@@ -14,6 +14,7 @@ from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.executors import checked_executor
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.run_log import line_writer
 from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
 from oracle_opt.study.progress_bar import ProgressBar
@@ -102,6 +103,7 @@ class Study:
         *,
         jobs: int | None = None,
         progress: bool = True,
+        log: bool | Callable[[str], object] = False,
     ) -> Results:
         """Do the runs that are missing in a folder.
 
@@ -122,6 +124,9 @@ class Study:
             number of runs that it is given at a time, default 32.
         progress : bool
             Show a progress bar on the terminal.
+        log : bool or callable
+            Say each finished run in a line, with its status, calls, seconds and gap: `True` on standard error; a
+            function, such as `print`, is called with each line.
 
         Returns
         -------
@@ -141,6 +146,7 @@ class Study:
         executor = checked_executor(executor)
         jobs = None if jobs is None else whole("jobs", jobs)
         progress = flag("progress", progress)
+        line_writer(log)  # refuses what is none, before the folder is touched
         store = RunStore(folder, self.settings)
         rows = self._rows()
         stored = {run.key: run for run in store.load()}
@@ -150,7 +156,7 @@ class Study:
                 runs[key] = _same(stored[key], row, store)
         groups = self._groups(rows, runs, stored)
         interrupted = False
-        with ProgressBar(progress, len(runs), len(rows) - len(runs)) as bar:
+        with ProgressBar(progress, len(runs), len(rows) - len(runs), log) as bar:
 
             def found(row: dict[str, Any]) -> bool:
                 run = store.find((row["instance"], row["generator"], row["seed"]))

@@ -40,6 +40,7 @@ def solve_lp_mkl(
     max_calls: int = 1000,
     max_seconds: float | None = None,
     memory_budget: int = MEMORY_BUDGET,
+    log: bool | Callable[[str], object] = False,
 ) -> Result:
     """Classification with the squared lp-norm of the kernel weights.
 
@@ -67,6 +68,8 @@ def solve_lp_mkl(
         As for `minimize`.
     memory_budget : int
         As for `MKLOracle`.
+    log
+        As for `minimize`.
 
     Returns
     -------
@@ -104,6 +107,7 @@ def solve_lp_mkl(
         max_calls=max_calls,
         max_seconds=max_seconds,
         memory_budget=memory_budget,
+        log=log,
     )
 
 
@@ -124,6 +128,7 @@ def solve_mkl(
     journal_check: bool = True,
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
+    log: bool | Callable[[str], object] = False,
     memory_budget: int = MEMORY_BUDGET,
 ) -> Result:
     """MKL with any loss and a smooth regularizer: `minimize` on `GMKLOracle` by a method made for it.
@@ -144,7 +149,7 @@ def solve_mkl(
         `Hinge`, `SquaredHinge`, `EpsilonInsensitive`, `OneClass`, or one of your own. Default: ``Hinge(C)``.
     C : float or array_like of shape (n,), optional
         Short for ``loss=Hinge(C)``.
-    rtol, atol, max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress
+    rtol, atol, max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress, log
         As for `minimize`.
     memory_budget : int
         As for `MKLOracle`.
@@ -209,4 +214,5 @@ def solve_mkl(
         journal_check=journal_check,
         callback=callback,
         progress=progress,
+        log=log,
     )

@@ -1,0 +1,106 @@
+"""Lines that say how a run goes: for files of jobs, notebooks, and wherever there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.history import HistoryRecorder, Record
+from oracle_opt.oracle import Oracle
+from oracle_opt.result import Result, named
+from oracle_opt.words import shown
+
+Line = Callable[[str], object]
+FIRST = 10  # calls with a line each
+PAUSE = 1.0  # seconds between lines from then on
+TITLES = f"{'call':>8}  {'step':<11} {'upper bound':>17} {'lower bound':>17} {'rel. gap':>9} {'seconds':>9}"
+
+
+def line_writer(log: bool | Line) -> Line | None:
+    """What writes a line: nothing for False, standard error for True, or the user's function.
+
+    Raises
+    ------
+    InvalidArgument
+        It is nothing of that kind.
+    """
+    if log is True:
+        return _to_standard_error
+    if log is False:
+        return None
+    if not callable(log):
+        raise InvalidArgument(
+            "`log` must be True, False, or a function of a line such as print or logging.getLogger('runs').info, "
+            f"got {shown(log)}"
+        )
+    return log
+
+
+def _to_standard_error(line: str) -> None:
+    # Where the program looks for it now; none may be there, or the terminal may be gone: the run goes on.
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+
+
+class RunLog:
+    """The lines of one run: two above it, one for each of the first ten calls and then at most one a second, the last
+    call, and how the run ended.
+
+    Parameters
+    ----------
+    log : bool or callable
+        As for `minimize`.
+    recorder : HistoryRecorder
+        That of the run; it has the clock.
+    """
+
+    def __init__(self, log: bool | Line, recorder: HistoryRecorder) -> None:
+        self._write = line_writer(log)
+        self._recorder = recorder
+        self._due = 0.0  # when the next line may be written
+        self._held: str | None = None  # the last call's, if it was not
+
+    def begin(self, oracle: Oracle, generator: QueryPointGenerator, rtol: float, atol: float, max_calls: int) -> None:
+        """Write what runs on what."""
+        if self._write is not None:
+            problem = f"{type(oracle).__name__} in {oracle.domain.dimension} variables"
+            self._say(f"{named(generator)} on {problem}: rtol {rtol:g}, atol {atol:g}, at most {max_calls} calls")
+            self._say(TITLES)
+
+    def show(self, record: Record) -> None:
+        """Write the line of a call, unless one was written a moment ago."""
+        if self._write is None:
+            return
+        now = perf_counter()
+        self._held = (
+            f"{record.call:>8}  {record.step.value:<11} {record.upper_bound:>17.10g} {record.lower_bound:>17.10g} "
+            f"{record.relative_gap:>9.2e} {self._recorder.seconds:>9.2f}"
+        )
+        if record.call <= FIRST or now >= self._due:
+            self._due = now + PAUSE
+            self._say_held()
+
+    def end(self, result: Result) -> None:
+        """Write the last call, if it has no line yet, and how the run ended; nothing comes after it."""
+        if self._write is not None:
+            self._say_held()
+            calls = f"{result.n_calls} oracle calls and {result.seconds:.3g} seconds"
+            self._say(f"{result.status.name} after {calls}: {result.message}")
+            self._write = None
+
+    def _say_held(self) -> None:
+        line, self._held = self._held, None
+        if line is not None:
+            self._say(line)
+
+    def _say(self, line: str) -> None:
+        write, self._write = self._write, None
+        if write is not None:
+            write(line)
+            self._write = write  # one that raised is not asked again: its exception ends the run, and is the last word
