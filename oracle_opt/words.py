@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from enum import Enum
 from types import FunctionType
@@ -65,6 +65,23 @@ def literal(value: object) -> str:
     if isinstance(value, FunctionType):
         return f"{value.__module__}.{value.__qualname__}"
     return ADDRESS.sub("", repr(value))
+
+
+def numbered(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels that are all different: with a number behind those that stood before.
+
+    Examples
+    --------
+    >>> from oracle_opt.words import numbered
+    >>> numbered(["linear", "cosine", "linear"])
+    ('linear', 'cosine', 'linear (2)')
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return tuple(found)
 
 
 def by_attributes(thing: object) -> str:

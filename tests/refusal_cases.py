@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import cvxpy as cp
 import numpy as np
+from sklearn.gaussian_process.kernels import RBF
 
 import oracle_opt
 import oracle_opt.generators as G
@@ -382,7 +383,17 @@ CASES = {
         {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "degrees": [[1, 2]]},
         {"scale": "none number"},
     ),
-    "GaussianKernels": Case(O.GaussianKernels, {"widths": [1.0, 2.0]}, {"widths": "number none", "each": "bool"}),
+    "GaussianKernels": Case(
+        O.GaussianKernels, {"widths": [1.0, 2.0]}, {"widths": "number none", "each": "bool", "n_pairs": "none"}
+    ),
+    "MetricKernel": Case(O.MetricKernel, {"metric": "laplacian"}, {"parameters": "none", "each": "bool"}),
+    "FunctionKernel": Case(
+        O.FunctionKernel,
+        {"function": square},
+        {"function": "function", "name": "text none", "exactness": "number none", "each": "bool"},
+    ),
+    "SklearnKernel": Case(O.SklearnKernel, {"kernel": RBF(1.0)}, {"name": "text none", "each": "bool"}),
+    "PrecomputedKernels": Case(O.PrecomputedKernels, {"kernels": KERNELS}, {"names": "none"}),
     "PolynomialKernels": Case(O.PolynomialKernels, {"degrees": [1, 2]}, {"constant": "number", "each": "bool"}),
     "KernelList": Case(
         O.KernelList,
@@ -390,7 +401,7 @@ CASES = {
         {"standardize": "bool", "on_the_fly": "bool"},
         skips=("normalize", "dtype"),
     ),
-    "JoinedBank": Case(O.JoinedBank, {"banks": [BANK, BANK]}, {"prepare": "none class function"}),
+    "JoinedBank": Case(O.JoinedBank, {"banks": [BANK, BANK]}, {"prepare": "none class function", "labels": "none"}),
     "uci_bank_on_the_fly": Case(O.uci_bank_on_the_fly, {"X": RNG.normal(size=(8, 2))}, skips=("dtype",)),
     "simplemkl_bank": Case(
         O.simplemkl_bank, {"X": RNG.normal(size=(8, 2))}, {"memory_limit": "none"}, skips=("dtype",)

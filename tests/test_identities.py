@@ -203,7 +203,7 @@ OTHERS = {
         JoinedBank,
         {"banks": [GramBank(KERNELS[:2]), GramBank(KERNELS[1:])]},
         {"banks": [[GramBank(KERNELS[:2]), GramBank(KERNELS[:2])], [GramBank(KERNELS[1:]), GramBank(KERNELS[:2])]]},
-        {"prepare": "is for new points alone"},
+        {"prepare": "is for new points alone", "labels": NAMES_ALONE},
         lambda made: made.digest(),
     ),
     uci_bank_on_the_fly: Case(

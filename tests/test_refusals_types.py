@@ -78,7 +78,7 @@ def test_the_usual_mistakes_are_answered_with_what_to_pass():
 EXEMPT = {"Cone", "KernelBank", "Regularizer", "Loss", "MKLSolver", "MKLProblem", "Exponential", "Infeasibility"}
 EXEMPT |= {"Estimate", "PrimalSolution", "RelaxedSolution", "SVMSolution", "SVMStatus", "BoxDual", "read_smps"}
 EXEMPT |= {"read_tsplib", "SmoothDual", "WeightDerivative"}
-EXEMPT |= {"FittedKernels", "KernelRecipe", "KeptKernels"}
+EXEMPT |= {"FittedKernels", "KernelRecipe", "KeptKernels", "KernelModel", "ConstantKernels"}
 
 
 @pytest.mark.parametrize("module", [G, O, S], ids=lambda module: module.__name__)

@@ -14,6 +14,7 @@ from oracle_opt.oracles import (
     ConicOracle,
     CvxpyOracle,
     GMKLOracle,
+    GramBank,
     LpRegularizer,
     MaxEigenvalueOracle,
     MKLOracle,
@@ -121,6 +122,11 @@ def plane(folder):
     return study("plot_localization")(minimize(oracle, Kelley(), keep_cuts=True, max_calls=9), oracle)
 
 
+def weights(folder):
+    oracle = MKLOracle(GramBank([np.eye(2), np.ones((2, 2)) + np.eye(2)]), [1, -1])
+    return oracle.weights(minimize(oracle, Kelley(), max_calls=3))
+
+
 def experiment(folder):
     from oracle_opt.study.reproduce import Options, reproduce
 
@@ -138,6 +144,8 @@ NEEDS = {
     "History.to_frame": ("pandas", "study", lambda folder: result().history.to_frame()),
     "Result.plot": ("matplotlib", "plot", lambda folder: result().plot()),
     "plot_localization": ("matplotlib", "plot", plane),
+    "plot_weights": ("matplotlib", "plot", lambda folder: study("plot_weights")(None)),
+    "oracle.weights": ("pandas", "study", weights),
     "minimize(progress=True)": (
         "rich",
         "cli",

@@ -12,6 +12,7 @@ from oracle_opt.study.settle import Outcome, Verdict, settle
 from oracle_opt.study.study import Study
 from oracle_opt.study.study_file import read_study
 from oracle_opt.study.summary import SUMMARY_COLUMNS, summary_table
+from oracle_opt.study.weights_plot import plot_weights
 
 __all__ = [
     "DEFAULT_GENERATORS",
@@ -29,6 +30,7 @@ __all__ = [
     "export_benchopt",
     "generator_of",
     "plot_localization",
+    "plot_weights",
     "read_study",
     "settle",
     "summary_table",

@@ -10,19 +10,26 @@ from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
 from oracle_opt.oracles.kernels.recipes import (
+    ConstantKernels,
     FittedKernels,
+    FunctionKernel,
     GaussianKernels,
     KernelList,
     KernelRecipe,
+    MetricKernel,
     PolynomialKernels,
+    PrecomputedKernels,
+    SklearnKernel,
 )
 from oracle_opt.oracles.kernels.sharded import ShardedBank
 from oracle_opt.oracles.kernels.subset_bank import SubsetBank
 from oracle_opt.oracles.kernels.uci_on_the_fly import uci_bank_on_the_fly
 
 __all__ = [
+    "ConstantKernels",
     "CrossKernels",
     "FittedKernels",
+    "FunctionKernel",
     "GaussianKernels",
     "GramBank",
     "JoinedBank",
@@ -32,11 +39,14 @@ __all__ = [
     "KernelList",
     "KernelRecipe",
     "KernelSpec",
+    "MetricKernel",
     "PolynomialBank",
     "PolynomialKernels",
+    "PrecomputedKernels",
     "ProductBank",
     "RBFBank",
     "ShardedBank",
+    "SklearnKernel",
     "SubsetBank",
     "simplemkl_bank",
     "uci_bank",

@@ -207,15 +207,9 @@ class GramBank(KernelBank):
         """Bytes the stores take now; those of a subset include the halves it shares."""
         return self._packed.nbytes + (0 if self._pairs is None else self._pairs.nbytes)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What each kernel is, p texts."""
-        return tuple(self._cross_kernels.label(k)[0] for k in self._numbers.tolist())
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """Group of each kernel in tables of weights, p texts; empty for one that has none."""
-        return tuple(self._cross_kernels.label(k)[1] for k in self._numbers.tolist())
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group, see `KernelBank.label`."""
+        return self._cross_kernels.label(int(self._numbers[k]))
 
     def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptCross:
         """Some kernels between new points and some points, see `KernelBank.kept`; no entry is kept."""

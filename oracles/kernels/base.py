@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.words import shown
+from oracle_opt.words import numbered, shown
 
 if TYPE_CHECKING:
     from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
@@ -169,15 +169,25 @@ class KernelBank(ABC):
 
         return ChosenKernels(self, checked_kernels(kernels, self.n_kernels))
 
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group, which is empty if it has none.
+
+        Parameters
+        ----------
+        k : int
+            Number of the kernel.
+        """
+        return f"kernel {k}", ""
+
     @property
     def names(self) -> tuple[str, ...]:
-        """What each kernel is, p different texts."""
-        return tuple(f"kernel {k}" for k in range(self.n_kernels))
+        """What each kernel is, p different texts, made when they are asked for; see `label`."""
+        return numbered([self.label(k)[0] for k in range(self.n_kernels)])
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Group of each kernel in tables of weights, p texts; empty for one that has none."""
-        return ("",) * self.n_kernels
+        return tuple(self.label(k)[1] for k in range(self.n_kernels))
 
     def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
         """Some kernels between new points and some points of the bank: what a fitted model needs of it.

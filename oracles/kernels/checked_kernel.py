@@ -23,8 +23,18 @@ def n_matrices(name: str, given: Sequence[Any] | NDArray[np.floating]) -> int:
     raise InvalidArgument(f"`{name}` must be an array of shape (p, n, n) or a sequence of matrices, got {shown(given)}")
 
 
-def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:
+def checked_kernel(
+    kernel: ArrayLike, name: str, remedy: str = "if that is noise, pass (K + K.T) / 2"
+) -> NDArray[np.floating]:
     """Return the kernel as a contiguous float32 or float64 array of shape (n, n), symmetric to the last bit.
+
+    Parameters
+    ----------
+    kernel : array_like of shape (n, n)
+    name : str
+        What it is, in messages.
+    remedy : str
+        What to do about one that is not symmetric.
 
     Raises
     ------
@@ -45,16 +55,18 @@ def checked_kernel(kernel: ArrayLike, name: str) -> NDArray[np.floating]:
     if difference > (1e-5 if matrix.dtype == np.float32 else 1e-8) * largest:
         raise InvalidArgument(
             f"{name} must be symmetric, got {matrix[row, column]} at {(row, column)} and {matrix[column, row]} at "
-            f"{(column, row)}; if that is noise, pass (K + K.T) / 2"
+            f"{(column, row)}; {remedy}"
         )
     return matrix if difference == 0 else 0.5 * (matrix + matrix.T)
 
 
-def check_positive_semidefinite(kernel: NDArray[np.floating], name: str) -> None:
+def check_positive_semidefinite(
+    kernel: NDArray[np.floating], name: str, remedy: str = "add -that to its diagonal, or leave it out"
+) -> None:
     """Raise `InvalidArgument` if the kernel has no positive trace, or an eigenvalue negative beyond rounding.
 
     Beyond rounding means below -1e-8 times the trace (-1e-6 in float32). A Cholesky factorization of the kernel so
-    shifted decides; the eigenvalues are computed only for the message.
+    shifted decides; the eigenvalues are computed only for the message, which ends with the remedy.
     """
     trace = float(np.trace(kernel, dtype=float))
     if not trace > 0:
@@ -66,6 +78,5 @@ def check_positive_semidefinite(kernel: NDArray[np.floating], name: str) -> None
     if failed:
         least = float(np.linalg.eigvalsh(kernel.astype(float))[0])
         raise InvalidArgument(
-            f"{name} must be positive semidefinite, got the eigenvalue {least:g} at trace {trace:g}; "
-            "add -that to its diagonal, or leave it out"
+            f"{name} must be positive semidefinite, got the eigenvalue {least:g} at trace {trace:g}; {remedy}"
         )

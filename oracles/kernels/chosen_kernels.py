@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import Matrix, Vector, digest
-from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_vector
+from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 
 
 class ChosenKernels(KernelBank):
@@ -71,6 +72,14 @@ class ChosenKernels(KernelBank):
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points, as the bank takes them, and those of the bank."""
         return self.bank.cross(new, self._among_all(weights))
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group: those it has in the bank."""
+        return self.bank.label(int(self.kernels[k]))
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
+        """Some kernels between new points and some points, see `KernelBank.kept`."""
+        return self.bank.kept(self.kernels[checked_kernels(kernels, self.n_kernels)], points)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""

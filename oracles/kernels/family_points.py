@@ -66,6 +66,14 @@ class SharedPoints:
             return by_column
         return np.ldexp(points - self.center, -self.exponent) if self.single else np.ascontiguousarray(points)
 
+    def given(self, which: Indices, columns: Indices) -> Points:
+        """Some of the points on some columns, in double precision, as they were given but for rounding."""
+        if sparse.issparse(self.rows):
+            chosen = sparse.csr_array(self.rows[:, columns])[which]
+            chosen.data = np.ldexp(chosen.data, self.exponent)
+            return chosen
+        return np.ldexp(self.rows[np.ix_(which, columns)], self.exponent) + self.center[columns]
+
     def misplaced(self, families: Sequence[Indices]) -> Vector:
         """By how far a point moves at most if it is rounded to single precision, on the features of each family."""
         chosen = np.zeros((self.rows.shape[1], len(families)))

@@ -60,20 +60,55 @@ class GivenDistances:
 
     def cross(self, new: Sequence[ArrayLike | None], d: Vector) -> Matrix:
         """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
-        p, n = self.shape
-        if n_matrices("new", new) != p:
-            raise InvalidArgument(f"`new` must hold {p} cross-distances, got {len(new)}")
-        given = {k: floats(f"new[{k}]", D, "a matrix of real numbers") for k, D in enumerate(new) if D is not None}
-        shapes = {D.shape for D in given.values()}
-        if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[1] != n:
-            raise InvalidArgument(f"`new` must hold arrays of one shape (m, {n}), got the shapes {shapes or {shape}}")
-        total = np.zeros(shape)
-        for k in np.flatnonzero(d).tolist():
-            if k not in given:
-                raise InvalidArgument(f"distance {k} of `new` must be given, as its weight is {d[k]:g}; got None")
-            total += d[k] * given[k]
-        return total
+        return sum_of_given(new, d, self.shape)
 
     def content(self) -> NDArray[np.float64]:
         """Return all that tells these distances from others."""
         return self._store
+
+    def label(self, k: int) -> tuple[str, str]:
+        """The number of a distance is its name."""
+        return f"distance {k}", ""
+
+    def kept(self, which: Indices, points: Indices) -> KeptDistances:
+        """What picks these distances and points of those the user evaluates for all."""
+        return KeptDistances(self.shape, which, points)
+
+
+class KeptDistances:
+    """Some of the distances, to some of the points, of those that the user evaluates for all.
+
+    Parameters
+    ----------
+    given : tuple of two int
+        Numbers of distances and points the user evaluates.
+    kernels, points : ndarray of int
+        Which of them.
+    """
+
+    def __init__(self, given: tuple[int, int], kernels: Indices, points: Indices) -> None:
+        self.given, self.kernels, self.points = given, kernels, points
+        self.shape = kernels.size, points.size
+
+    def cross(self, new: Sequence[ArrayLike | None], d: Vector) -> Matrix:
+        """``sum(d_k D_k)`` between new points and those kept, ndarray of shape (m, number of points)."""
+        weights = np.zeros(self.given[0])
+        weights[self.kernels] = d
+        return sum_of_given(new, weights, self.given)[:, self.points]
+
+
+def sum_of_given(new: Sequence[ArrayLike | None], d: Vector, size: tuple[int, int]) -> Matrix:
+    """``sum(d_k D_k)`` of p given distances between new points and n points, ndarray of shape (m, n)."""
+    p, n = size
+    if n_matrices("new", new) != p:
+        raise InvalidArgument(f"`new` must hold {p} cross-distances, got {len(new)}")
+    given = {k: floats(f"new[{k}]", D, "a matrix of real numbers") for k, D in enumerate(new) if D is not None}
+    shapes = {D.shape for D in given.values()}
+    if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[1] != n:
+        raise InvalidArgument(f"`new` must hold arrays of one shape (m, {n}), got the shapes {shapes or {shape}}")
+    total = np.zeros(shape)
+    for k in np.flatnonzero(d).tolist():
+        if k not in given:
+            raise InvalidArgument(f"distance {k} of `new` must be given, as its weight is {d[k]:g}; got None")
+        total += d[k] * given[k]
+    return total

@@ -18,8 +18,11 @@ from oracle_opt.oracles.kernels.base import (
     checked_out,
     checked_vector,
 )
+from oracle_opt.oracles.kernels.kept_kernels import KeptJoined
 from oracle_opt.oracles.kernels.numbering import Numbering
 from oracle_opt.words import shown
+
+Labels = list[tuple[str, str]]
 
 
 class JoinedBank(KernelBank):
@@ -33,6 +36,8 @@ class JoinedBank(KernelBank):
         At least one, all on the same points in the same order.
     prepare : callable, optional
         What is done to new points before they are handed to each bank's `cross`. Default: nothing.
+    labels : sequence of tuples (str, str), optional
+        Name and group of each kernel. Default: those it has in its bank.
 
     Attributes
     ----------
@@ -56,7 +61,13 @@ class JoinedBank(KernelBank):
     [[1.0, 1.0], [1.0, 2.0]]
     """
 
-    def __init__(self, banks: Sequence[KernelBank], *, prepare: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        banks: Sequence[KernelBank],
+        *,
+        prepare: Callable[[Any], Any] | None = None,
+        labels: Sequence[tuple[str, str]] | None = None,
+    ) -> None:
         given = list(banks) if isinstance(banks, Sequence) else []
         if not given or not all(isinstance(bank, KernelBank) for bank in given):
             raise InvalidArgument(f"`banks` must be a sequence of banks, at least one, got {shown(banks)}")
@@ -64,10 +75,17 @@ class JoinedBank(KernelBank):
             raise InvalidArgument(f"`banks` must be on the same points, got {[bank.n_points for bank in given]} points")
         if prepare is not None and not callable(prepare):
             raise InvalidArgument(f"`prepare` must be a function of new points or None, got {shown(prepare)}")
-        self._take(given, Numbering([bank.n_kernels for bank in given]), prepare)
+        numbering = Numbering([bank.n_kernels for bank in given])
+        self._take(given, numbering, prepare, None if labels is None else _checked_labels(labels, numbering.n_kernels))
 
-    def _take(self, banks: Sequence[KernelBank], numbering: Numbering, prepare: Callable[[Any], Any] | None) -> None:
-        self.banks, self._numbering, self._prepare = tuple(banks), numbering, prepare
+    def _take(
+        self,
+        banks: Sequence[KernelBank],
+        numbering: Numbering,
+        prepare: Callable[[Any], Any] | None,
+        labels: Labels | None,
+    ) -> None:
+        self.banks, self._numbering, self._prepare, self._labels = tuple(banks), numbering, prepare, labels
         self.n_points, self.n_kernels = banks[0].n_points, numbering.n_kernels
         self.exactness = max(bank.exactness for bank in banks)
         self.nonnegative = all(bank.nonnegative for bank in banks)
@@ -125,10 +143,25 @@ class JoinedBank(KernelBank):
 
     def subset(self, kernels: ArrayLike) -> JoinedBank:
         """Return some of the kernels as a bank of their own, see `KernelBank.subset`: subsets of the banks, joined."""
-        numbering, chosen = self._numbering.subset(checked_kernels(kernels, self.n_kernels))
+        which = checked_kernels(kernels, self.n_kernels)
+        numbering, chosen = self._numbering.subset(which)
         bank = type(self).__new__(type(self))
-        bank._take([self.banks[i].subset(at) for i, at in chosen], numbering, self._prepare)
+        labels = None if self._labels is None else [self._labels[k] for k in which.tolist()]
+        bank._take([self.banks[i].subset(at) for i, at in chosen], numbering, self._prepare, labels)
         return bank
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group, see `KernelBank.label`: those of its bank, if none were given."""
+        if self._labels is not None:
+            return self._labels[k]
+        part, number = self._numbering.place(k)
+        return self.banks[part].label(number)
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptJoined:
+        """Some kernels between new points and some points, see `KernelBank.kept`: what is kept of the banks."""
+        which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
+        numbering, chosen = self._numbering.subset(which)
+        return KeptJoined([self.banks[i].kept(at, some) for i, at in chosen], numbering.parts, self._prepare)
 
     def noise(self, n_used: int) -> float:
         """Error of an entry of a sum of so many kernels: that of the worst bank, and of adding them up."""
@@ -183,3 +216,12 @@ class JoinedBank(KernelBank):
         for part, of_bank in zip(self._numbering.parts, of_banks, strict=True):
             found[..., part] = of_bank
         return found
+
+
+def _checked_labels(labels: Sequence[tuple[str, str]], n_kernels: int) -> Labels:
+    """Return a name and a group of each kernel, or refuse what is none."""
+    given = [] if isinstance(labels, str) or not isinstance(labels, Sequence) else list(labels)
+    pairs = all(isinstance(one, tuple) and [type(word) for word in one] == [str, str] for one in given)
+    if len(given) != n_kernels or not pairs:
+        raise InvalidArgument(f"`labels` must be {n_kernels} tuples (name, group) of texts, got {shown(labels)}")
+    return given

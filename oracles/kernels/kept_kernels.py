@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from oracle_opt.oracles.kernels.base import Indices, KernelBank
@@ -71,6 +75,108 @@ class KeptCross(KeptKernels):
         d = checked_vector(weights, self.n_kernels, "weights")
         used = np.flatnonzero(d)
         return self._kernels.cross(new, used, d[used] * self._scales[used])
+
+
+class KeptWhole(KeptKernels):
+    """A small bank of the kernels and points that were kept, made when it is first needed.
+
+    Parameters
+    ----------
+    build : callable
+        Takes no arguments and returns the bank of them alone; it can be pickled, while the bank is not.
+    n_kernels, n_points : int
+        Their numbers.
+    order : ndarray of int, shape (n_kernels,), optional
+        Kernel i that was kept is number ``order[i]`` of the bank. Default: number i.
+    prepare : callable, optional
+        What is done to new points first. Default: nothing.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], KernelBank],
+        n_kernels: int,
+        n_points: int,
+        order: Indices | None = None,
+        prepare: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.n_kernels, self.n_points = n_kernels, n_points
+        self._build, self._order, self._prepare = build, order, prepare
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the bank, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_bank"}
+
+    @cached_property
+    def _bank(self) -> KernelBank:
+        return self._build()
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum, see `KeptKernels.cross`."""
+        from oracle_opt.oracles.kernels.base import checked_vector
+
+        d = checked_vector(weights, self.n_kernels, "weights")
+        if self._order is not None:
+            given, d = d, np.empty(self.n_kernels)
+            d[self._order] = given
+        return self._bank.cross(new if self._prepare is None else self._prepare(new), d)
+
+
+class KeptJoined(KeptKernels):
+    """What is kept of several banks on the same points.
+
+    Parameters
+    ----------
+    kept : sequence of KeptKernels
+        At least one.
+    parts : sequence of slice or ndarray of int
+        Which kernels are those of each.
+    prepare : callable or None
+        What is done to new points first.
+    """
+
+    def __init__(
+        self,
+        kept: Sequence[KeptKernels],
+        parts: Sequence[slice | Indices],
+        prepare: Callable[[Any], Any] | None,
+    ) -> None:
+        self.n_kernels, self.n_points = sum(one.n_kernels for one in kept), kept[0].n_points
+        self._kept, self._parts, self._prepare = tuple(kept), tuple(parts), prepare
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum, see `KeptKernels.cross`."""
+        from oracle_opt.oracles.kernels.base import checked_vector
+
+        d = checked_vector(weights, self.n_kernels, "weights")
+        points = new if self._prepare is None else self._prepare(new)
+        terms = [one.cross(points, d[part]) for one, part in zip(self._kept, self._parts, strict=True) if d[part].any()]
+        if not terms:
+            raise InvalidArgument("`weights` must not be all zero")
+        total: Matrix = sum(terms[1:], terms[0])
+        return total
+
+
+class SomeColumns:
+    """Some columns of new points.
+
+    Parameters
+    ----------
+    columns : ndarray of int
+        Which of them.
+    n_columns : int
+        Number of all.
+    """
+
+    def __init__(self, columns: Indices, n_columns: int) -> None:
+        self.columns, self.n_columns = columns, n_columns
+
+    def __call__(self, new: Any) -> Any:
+        """These columns, of points that have all of them."""
+        from oracle_opt.oracles.kernels.points import checked_new, of_features
+
+        points = checked_new(new, self.n_columns)
+        return of_features(points.tocsc() if sparse.issparse(points) else points, self.columns)
 
 
 class KeptOfBank(KeptKernels):

@@ -41,6 +41,12 @@ class Numbering:
             places[order] = np.arange(order.size)
             self.parts = [places[part] for part in slices]
 
+    def place(self, k: int) -> tuple[int, int]:
+        """Number of the part that kernel k belongs to, and its number there."""
+        number = k if self.order is None else int(self.order[k])
+        part = int(np.searchsorted(self._ends, number, side="right"))
+        return part, number - (int(self._ends[part - 1]) if part else 0)
+
     def subset(self, kernels: Indices) -> tuple[Numbering, list[tuple[int, Indices]]]:
         """Number some of the kernels anew, in the order given.
 

@@ -23,8 +23,9 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
 from oracle_opt.oracles.kernels.family_sums import FamilySums
+from oracle_opt.oracles.kernels.kept_kernels import SomeColumns
 from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, kernels_of
-from oracle_opt.oracles.kernels.points import checked_new, checked_points
+from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
 from oracle_opt.oracles.kernels.tiled_sum import SumTerm, TableTerm, Term, add_terms, mirror, parts
 from oracle_opt.words import shown
 
@@ -42,6 +43,9 @@ class KernelFamily(Protocol):
     @property
     def table(self) -> Matrix | None:
         """All entries, shape (number of pairs of points that differ, w), where they are kept."""
+
+    def label(self, k: int) -> str:
+        """What a kernel is, without its features."""
 
     def chosen(self, kernels: Indices) -> KernelFamily:
         """Some of the kernels, on the same points."""
@@ -197,6 +201,35 @@ class OnTheFlyBank(KernelBank, Generic[F]):
             if d[part].any():
                 family.sums.add_new(placed, *family.at_nodes(d[part]), total)
         return total
+
+    def _few_points(self, kernels: ArrayLike, points: ArrayLike) -> tuple[Points, Indices, SomeColumns, Indices]:
+        """What is kept of some kernels on some points.
+
+        Returns
+        -------
+        points : ndarray or CSR array of shape (r, c)
+            These points, as they were given, on the columns that the kernels look at.
+        kernels : ndarray of int
+            Numbers of the kernels, checked.
+        columns : SomeColumns
+            Takes the same columns of new points.
+        places : ndarray of int, shape (columns,)
+            Where each column is among these.
+        """
+        which = checked_kernels(kernels, self.n_kernels)
+        some = checked_indices(points, self.n_points, "points")
+        parts = {self._numbering.place(k)[0] for k in which.tolist()}
+        columns = np.unique(np.concatenate([self._families[i].points.features for i in parts]))
+        places = np.full(self._n_columns, -1, dtype=np.intp)
+        places[columns] = np.arange(columns.size)
+        return self._shared.given(some, columns), which, SomeColumns(columns, self._n_columns), places
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group, which are its columns, see `KernelBank.label`."""
+        part, number = self._numbering.place(k)
+        family = self._families[part]
+        group = columns_in_words(family.points.features, self._n_columns)
+        return f"{family.label(number)} of {group}", group
 
     def _all(self) -> Iterator[tuple[F, slice | Indices]]:
         """The families, and which kernels are theirs."""

@@ -72,6 +72,20 @@ class PointDistances:
         """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
         return self._between(self._standardize(new), d)
 
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a distance, and of its group: its column."""
+        column = f"x{self._standardize.columns[k]}"
+        return f"squared difference of {column}", column
+
+    def kept(self, which: Indices, points: Indices) -> PointDistances:
+        """Some of the distances, between new points and some of the points, and nothing else."""
+        kept = type(self).__new__(type(self))
+        raw = self._standardize
+        kept._standardize = Standardization(raw.columns[which], raw.center[which], raw.spread[which], raw.n_columns)
+        kept._points = np.ascontiguousarray(self._points[np.ix_(points, which)])
+        kept.shape = kept._points.shape[1], kept._points.shape[0]
+        return kept
+
     def content(self) -> NDArray[np.float64]:
         """Return all that tells these distances from others."""
         return self._points

@@ -59,6 +59,15 @@ def of_features(by_column: Points, features: Indices) -> Points:
     return sparse.csr_array(chosen) if sparse.issparse(chosen) else np.ascontiguousarray(chosen)
 
 
+def columns_in_words(features: Indices, n_columns: int) -> str:
+    """Name of a group of columns: "all columns", "x3", "x0, x2", or the first and the last of many and their number."""
+    if features.size == n_columns:
+        return "all columns"
+    if features.size <= 4:
+        return ", ".join(f"x{f}" for f in features.tolist())
+    return f"x{features[0]}, x{features[1]} .. x{features[-1]} ({features.size} columns)"
+
+
 def distinct(points: Points) -> tuple[Indices, Indices]:
     """First of each of the points that differ, and where each point is among them.
 

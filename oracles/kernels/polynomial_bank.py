@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,9 +12,11 @@ from scipy import sparse
 from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
 from oracle_opt.oracles.kernels.numbering import Numbering
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.kernels.polynomial_family import PolynomialFamily
+from oracle_opt.words import shown
 
 # The largest degree.
 MOST = 64
@@ -33,8 +35,8 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         Columns a family of kernels looks at, one entry per family.
     degrees : sequence of array_like of int
         Degrees t of each family, from 1 to 64. The kernels are ordered by family, then as their degrees.
-    scale : float, optional
-        Factor of all kernels. Default: one over its trace for each, for unit trace.
+    scale : float or array_like of shape (p,), optional
+        Factor of all kernels, or of each. Default: one over its trace for each, for unit trace.
     block_bytes : int
         Bytes of points that may be copied at a time.
 
@@ -68,20 +70,20 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         features: Sequence[ArrayLike],
         degrees: Sequence[ArrayLike],
         *,
-        scale: float | None = None,
+        scale: float | ArrayLike | None = None,
         block_bytes: int = 1 << 26,
     ) -> None:
         points = self._placed(X, ("features", features, "degrees", degrees), False, block_bytes)
         checked = [checked_degrees(t) for t in degrees]
         families = [PolynomialFamily(of, t) for of, t in zip(points, checked, strict=True)]
-        factor = None if scale is None else real("scale", scale, above=0.0)
         scales = np.ones(sum(t.size for t in checked))
+        factors = None if scale is None else _checked_scales(scale, scales.size)
         self._take(families, Numbering([t.size for t in checked]), scales)
         traces = self._unscaled[1]
         if not np.isfinite(traces).all():
             k = int(np.flatnonzero(~np.isfinite(traces))[0])
             raise InvalidArgument(f"kernel {k} has entries beyond floating-point numbers; standardize `X` first")
-        self._scales = self.scales = 1.0 / traces if factor is None else np.full(traces.size, factor)
+        self._scales = self.scales = 1.0 / traces if factors is None else factors
 
     def _take(self, families: Sequence[PolynomialFamily], numbering: Numbering, scales: float | Vector) -> None:
         super()._take(families, numbering, scales)
@@ -97,6 +99,20 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         assert not isinstance(bank._scales, float)
         bank.scales = bank._scales
         return bank
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
+        """Some kernels between new points and some points, see `KernelBank.kept`."""
+        few, which, columns, places = self._few_points(kernels, points)
+        some = self.subset(which)
+        order = some._numbering.order
+        scales = np.asarray(some.scales)
+        if order is not None:
+            by_family = np.empty_like(scales)
+            by_family[order] = scales
+            scales = by_family
+        features = [places[f] for f in some.features]
+        build = partial(PolynomialBank, few, features, some.degrees, scale=scales, block_bytes=8 * self._block)
+        return KeptWhole(build, which.size, few.shape[0], order, columns)
 
     def __repr__(self) -> str:
         families = f"{len(self._families)} families"
@@ -139,3 +155,13 @@ def checked_degrees(degrees: ArrayLike) -> Vector:
     if t.size == 0 or not ((t >= 1) & (t <= MOST) & (t == np.floor(t))).all():
         raise InvalidArgument(f"`degrees` must be whole numbers from 1 to {MOST} in each entry, got {degrees!r}")
     return t
+
+
+def _checked_scales(scale: float | ArrayLike, n_kernels: int) -> Vector:
+    """Return the factor of each kernel, or refuse what is none."""
+    if not isinstance(scale, Sequence | np.ndarray) or np.ndim(scale) == 0:
+        return np.full(n_kernels, real("scale", scale, above=0.0))
+    factors = floats("scale", scale)
+    if factors.shape != (n_kernels,) or not (np.isfinite(factors) & (factors > 0)).all():
+        raise InvalidArgument(f"`scale` must be a positive number, or {n_kernels} of them, got {shown(scale)}")
+    return factors

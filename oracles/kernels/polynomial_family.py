@@ -33,6 +33,10 @@ class PolynomialFamily:
         self.sums = FamilySums(points, single=False, precise=True, polynomial=True)
         self.exactness = 0.5 * EPS * float(degrees.max()) * (points.most_entries + 5.0)
 
+    def label(self, k: int) -> str:
+        """What a kernel is, without its features."""
+        return f"polynomial(degree={self.degrees[k]:.0f})"
+
     def chosen(self, kernels: Indices) -> PolynomialFamily:
         """Some of the kernels on the same points."""
         return PolynomialFamily(self.points, self.degrees[kernels])

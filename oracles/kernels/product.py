@@ -11,9 +11,31 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import KernelBank
-from oracle_opt.oracles.kernels.given_distances import GivenDistances
+from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.given_distances import GivenDistances, KeptDistances
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.point_distances import PointDistances
+from oracle_opt.words import numbered
+
+
+class KeptProduct(KeptKernels):
+    """What is kept of a product of kernels.
+
+    Parameters
+    ----------
+    distances : KeptDistances or PointDistances
+        Those kept, between new points and the points kept.
+    n_kernels : int
+        Their number.
+    """
+
+    def __init__(self, distances: KeptDistances | PointDistances, n_kernels: int) -> None:
+        self.n_kernels, self.n_points = n_kernels, distances.shape[1]
+        self._distances = distances
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Product of the kernels, see `ProductBank.cross`."""
+        return np.exp(-self._distances.cross(new, checked_vector(weights, self.n_kernels, "weights")))
 
 
 class ProductBank:
@@ -163,6 +185,38 @@ class ProductBank:
             The kernel.
         """
         return np.exp(-self._source.cross(new, self._checked(weights)))
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a distance, and of its group: of points the column, else its number and none."""
+        return self._source.label(k)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each distance is, p different texts."""
+        return numbered([self.label(k)[0] for k in range(self.n_kernels)])
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Group of each distance in tables of weights, p texts; empty for one that has none."""
+        return tuple(self.label(k)[1] for k in range(self.n_kernels))
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
+        """Product of some kernels between new points and some points of the bank: what a fitted model needs of it.
+
+        Parameters
+        ----------
+        kernels : array_like of int, shape (q,)
+            Numbers of distances, at least one, none twice; the others count as of weight 0.
+        points : array_like of int, shape (r,)
+            Indices of points.
+
+        Returns
+        -------
+        KeptKernels
+            Its `cross` takes new points, or distances, as that of the bank does, and weights of the q distances.
+        """
+        which = checked_kernels(kernels, self.n_kernels)
+        return KeptProduct(self._source.kept(which, checked_indices(points, self.n_points, "points")), which.size)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these distances from others."""

@@ -69,6 +69,10 @@ class RBFFamily:
         """Rates at which sums are taken."""
         return self._interpolation.nodes
 
+    def label(self, k: int) -> str:
+        """What a kernel is, without its features."""
+        return f"gaussian(width={self.widths[k]:.4g})"
+
     def chosen(self, kernels: Indices) -> RBFFamily:
         """Some of the kernels on the same points."""
         return RBFFamily(self.points, self.widths[kernels], self.single)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.executors import Workers
 from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_indices, checked_vector
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.shards import Shards, forms_by_points, products_by_points
 
 # Entries of kernels, those of all rows and kernels of a call, from which on it is shared out: about 20 ms of work.
@@ -67,6 +68,14 @@ class BankInThisProcess(KernelBank):
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank, in this process."""
         return self.bank.cross(new, weights)
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group: those of the bank."""
+        return self.bank.label(k)
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
+        """Some kernels between new points and some points, see `KernelBank.kept`: what the bank keeps."""
+        return self.bank.kept(kernels, points)
 
     def digest(self) -> str:
         """16 hexadecimal digits, those of the bank: answers differ by rounding alone, and `form_error` covers it."""

@@ -59,7 +59,7 @@ class _CrossOfBank(CrossKernels):
 
     def label(self, k: int) -> tuple[str, str]:
         """Name of a kernel, and of its group."""
-        return self.bank.names[k], self.bank.groups[k]
+        return self.bank.label(k)
 
 
 class _CrossOfKept:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from math import log
+from functools import cached_property, partial
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,8 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.drawn_subsets import drawn_subsets
 from oracle_opt.oracles.kernels.feature_masks import Masks, given_masks, unpacked
-from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points
+from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
+from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
 from oracle_opt.oracles.kernels.stored_kernels import stored_kernels
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,
@@ -290,14 +291,33 @@ class SubsetBank(KernelBank):
         in one; more are a `SubsetBank`.
         """
         which = checked_kernels(kernels, self.n_kernels)
-        bank = type(self).__new__(type(self))
-        vars(bank).update({name: value for name, value in vars(self).items() if name != "sizes"})
-        bank.n_kernels, bank._masks, bank._rates = which.size, self._masks[which], self._rates[which]
+        bank = self._some(which)
         size = self.n_points * (self.n_points + 1) // 2
         if STORED_SHARE * which.size > self.n_kernels or 2 * 8 * which.size * size > STORED_BYTES:
             return bank
         # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
         return stored_kernels(bank, EPS * (8.0 + 0.5 * self._n_columns))
+
+    def _some(self, which: Indices) -> SubsetBank:
+        """Some of the kernels, numbered anew."""
+        bank = type(self).__new__(type(self))
+        vars(bank).update({name: value for name, value in vars(self).items() if name != "sizes"})
+        bank.n_kernels, bank._masks, bank._rates = which.size, self._masks[which], self._rates[which]
+        return bank
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group, which are its columns, see `KernelBank.label`."""
+        columns = self.features(k)
+        group = columns_in_words(columns, self._n_columns)
+        width = self._unit / sqrt(2.0 * log(2.0) * float(self._rates[k]))
+        return f"gaussian(width={width:.4g}) of {group}", group
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
+        """Some kernels between new points and some points, see `KernelBank.kept`."""
+        which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
+        bank = self._some(which)
+        bank.n_points, bank._points = some.size, np.ascontiguousarray(self._points[:, some])
+        return KeptWhole(partial(_same, bank), which.size, some.size)
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.
@@ -351,3 +371,8 @@ class SubsetBank(KernelBank):
 def _dense(points: Points) -> Matrix:
     dense: Matrix = points.toarray() if sparse.issparse(points) else points
     return dense
+
+
+def _same(bank: SubsetBank) -> SubsetBank:
+    """The bank itself."""
+    return bank

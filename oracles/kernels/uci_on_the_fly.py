@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from oracle_opt.arguments import whole
-from oracle_opt.oracles.kernels.features import DEGREES, N_WIDTHS
+from oracle_opt.oracles.kernels.features import DEGREES, N_WIDTHS, FeatureKernels
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.points import sampled_distances
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
@@ -62,4 +62,9 @@ def uci_bank_on_the_fly(
     polynomial = PolynomialBank(Z, features, [DEGREES] * len(features))
     families = np.arange(len(features))[:, None]
     first = families * N_WIDTHS + np.arange(N_WIDTHS), rbf.n_kernels + families * len(DEGREES) + np.arange(len(DEGREES))
-    return JoinedBank([rbf, polynomial], prepare=standardize).subset(np.hstack(first).ravel())
+    order = np.hstack(first).ravel()
+    labels = [("", "")] * order.size
+    of_features = FeatureKernels(Z[:1], standardize, np.array(widths))
+    for k, place in enumerate(order.tolist()):
+        labels[place] = of_features.label(k)
+    return JoinedBank([rbf, polynomial], prepare=standardize, labels=labels).subset(order)

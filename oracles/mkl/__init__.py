@@ -3,6 +3,7 @@
 from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.duals import SmoothDual, WeightDerivative
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
+from oracle_opt.oracles.mkl.kernel_model import KernelModel
 from oracle_opt.oracles.mkl.mixed_norm_oracle import MixedNormOracle
 from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
@@ -18,6 +19,7 @@ __all__ = [
     "ElasticNet",
     "EntropyRegularizer",
     "GMKLOracle",
+    "KernelModel",
     "KernelWeights",
     "LpRegularizer",
     "MKLOracle",

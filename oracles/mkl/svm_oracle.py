@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import instance, real, whole
+from oracle_opt.arguments import flag, instance, real, whole
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.kernel_model import KernelModel, some_of
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
@@ -23,7 +25,11 @@ from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
 from oracle_opt.oracles.svm.box_dual import decision_values
 from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.loss import checked_dual
+from oracle_opt.result import Result
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Bytes that a combined kernel, or what takes its place, may take by default.
 MEMORY_BUDGET = 2 << 30
@@ -98,15 +104,69 @@ class SVMOracle(Oracle):
         ndarray of shape (m,)
             Positive for the class +1, or for points like those of the bank; of a regression the prediction.
         """
-        instance("cut", cut, ObjectiveCut, "a cut of this oracle such as result.cut")
-        if not {"signed_dual", "bias"} <= cut.extras.keys():
-            raise InvalidArgument("`cut` must be one of this oracle, with `signed_dual` and `bias` in its `extras`")
+        _checked_cut(cut, "cut")
         cross = self.bank.cross(new, self._kernel_weights(cut))
         return decision_values(cross, cut.extras["signed_dual"], cut.extras["bias"])
 
     def predict(self, cut: ObjectiveCut, new: Any) -> Vector:
         """Labels -1 or +1 of new points, 0 counting as +1, or their targets, by the loss: ndarray of shape (m,)."""
         return self.loss.predict(self.decision_function(cut, new))
+
+    def model(self, result: Result | ObjectiveCut) -> KernelModel:
+        """What a run found, alone: for decisions on new points without this oracle and its bank.
+
+        Parameters
+        ----------
+        result : Result or ObjectiveCut
+            A run on this oracle, or one of its cuts.
+
+        Returns
+        -------
+        KernelModel
+            It holds support vectors and kernels of non-zero weight only.
+
+        Raises
+        ------
+        InvalidArgument
+            It is no result or cut of this oracle.
+        """
+        cut = self._cut_of(result)
+        weights, b = self._kernel_weights(cut), cut.extras["signed_dual"]
+        kernels, support = some_of(weights), some_of(b)
+        used, bias = weights[kernels], float(cut.extras["bias"])
+        if not used.any() and isinstance(self.bank, KernelBank):
+            used, b = np.ones(1), np.zeros_like(b)  # all decisions are the bias, as if there were no support vector
+        return KernelModel(self.bank.kept(kernels, support), used, b[support], bias, self.loss, kernels, support)
+
+    def weights(self, result: Result | ObjectiveCut, *, largest_first: bool = False) -> pd.DataFrame:
+        """Weights of the kernels that a run found, as a table.
+
+        Parameters
+        ----------
+        result : Result or ObjectiveCut
+            A run on this oracle, or one of its cuts.
+        largest_first : bool
+            Whether rows are sorted by weight. Default: in the order of the bank.
+
+        Returns
+        -------
+        DataFrame
+            The columns name, group and weight, a row for each kernel: the weights in the decision function. Those of
+            `MKLOracle` add up to 1. In a product of kernels they are those of the distances in the exponent.
+
+        Raises
+        ------
+        InvalidArgument
+            It is no result or cut of this oracle.
+        MissingPackage
+            pandas is not installed.
+        """
+        frame = require("pandas", "study", "tables of weights").DataFrame
+        weights = np.array(self._kernel_weights(self._cut_of(result)), dtype=float)
+        table = frame({"name": list(self.bank.names), "group": list(self.bank.groups), "weight": weights})
+        if flag("largest_first", largest_first):
+            table = table.sort_values("weight", ascending=False, kind="stable")
+        return table
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, and accuracy."""
@@ -125,6 +185,16 @@ class SVMOracle(Oracle):
         if isinstance(bank, ProductBank):
             return ProductMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
         return MatrixFreeMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
+
+    def _cut_of(self, result: Result | ObjectiveCut) -> ObjectiveCut:
+        """The cut of a result, or the cut itself; it is one of this oracle."""
+        cut = _checked_cut(result.cut if isinstance(result, Result) else result, "result")
+        if cut.extras["signed_dual"].shape != (self.bank.n_points,) or cut.point.shape != (self.domain.dimension,):
+            raise InvalidArgument(
+                f"`result` must be one of this oracle, of {self.domain.dimension} weights and {self.bank.n_points} "
+                f"points, got {cut.point.size} weights and {cut.extras['signed_dual'].size} points"
+            )
+        return cut
 
     def _extras(self, svm: SVMSolution) -> dict[str, Any]:
         """What every cut tells of its support vector machine."""
@@ -145,6 +215,14 @@ class SVMOracle(Oracle):
                 f"{checked.min():.3g}; project it first"
             )
         return checked
+
+
+def _checked_cut(cut: object, name: str) -> ObjectiveCut:
+    """Return a cut, or refuse what is none of an oracle of support vector machines."""
+    checked = instance(name, cut, ObjectiveCut, "a cut of this oracle such as result.cut")
+    if not {"signed_dual", "bias"} <= checked.extras.keys():
+        raise InvalidArgument(f"`{name}` must be one of this oracle, with `signed_dual` and `bias` in its `extras`")
+    return checked
 
 
 def checked_bank(bank: KernelBank) -> KernelBank:

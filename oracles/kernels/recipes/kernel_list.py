@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
-from oracle_opt.arguments import flag, floats, whole
-from oracle_opt.arrays import Vector
+from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank, checked_precision
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
-from oracle_opt.oracles.kernels.packed_build import pack
-from oracle_opt.oracles.kernels.recipes.columns import chosen_columns, column_names, table_of
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
-from oracle_opt.oracles.kernels.recipes.kernel_recipe import KernelRecipe, Table
+from oracle_opt.oracles.kernels.recipes.list_entries import entries_of
+from oracle_opt.oracles.kernels.recipes.list_plan import Plan, planned, warn_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
-from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, RecipeCross, Scaling
-from oracle_opt.words import by_attributes, shown
-
-ALL = "all columns"
-
-
-class ListEntry(NamedTuple):
-    """A recipe, the name of its group, and the columns it looks at; None: all."""
-
-    group: str
-    recipe: KernelRecipe
-    columns: Any
+from oracle_opt.oracles.kernels.recipes.recipe_fly import bank_on_the_fly
+from oracle_opt.oracles.kernels.recipes.recipe_gram import kept_bank
+from oracle_opt.words import shown
 
 
 class KernelList:
@@ -39,19 +26,33 @@ class KernelList:
 
     Parameters
     ----------
-    kernels : sequence
-        Each entry a `KernelRecipe`, or a tuple ``(group, recipe or list of recipes, columns)`` as in scikit-learn's
-        ColumnTransformer, with the columns by name, number, slice or mask.
+    kernels : list or tuple
+        Each entry one of
+
+        - a recipe: `GaussianKernels`, `PolynomialKernels`, `MetricKernel`, `SklearnKernel`, `FunctionKernel`,
+          `PrecomputedKernels`, or an object of a subclass of `KernelRecipe` of your own,
+        - the name of a kernel of scikit-learn, as for `MetricKernel`: "linear", "cosine", "laplacian", ...,
+        - a kernel object of `sklearn.gaussian_process.kernels`, its parameters as they are,
+        - a function ``k(X, Z)`` of two tables of points, as for `FunctionKernel`,
+        - a tuple ``(group, kernels, columns)``, one or a list of the former on some columns, which are said as in
+          scikit-learn's ColumnTransformer: by names, numbers, a slice, a mask, or a function of X.
     normalize : "trace" or None
-        Whether each kernel is divided by the weighted mean of its diagonal, so that C means what it does in an SVM.
+        Whether each kernel is divided by the weighted mean of its diagonal, ``sum(w_i * k_ii) / sum(w_i)``, so that C
+        means what it does in a support vector machine.
     standardize : bool
-        Whether the columns are brought to mean 0 and deviation 1 first; those of sparse points to deviation 1 alone.
+        Whether the columns are brought to weighted mean 0 and deviation 1 first; those of sparse points to deviation 1
+        alone. Columns that are constant are then 0, also of new points.
     dtype : float64 or float32
-        As for `GramBank`.
-    on_the_fly : bool
-        Whether entries are computed when they are needed, in place of kept.
+        As for `GramBank`, or for the Gaussian kernels of `RBFBank`.
+    on_the_fly : bool or "auto"
+        Whether entries are computed when they are needed, in place of kept. "auto": where they do not fit into the
+        budget. Gaussian and polynomial kernels are as fast as `RBFBank` and `PolynomialBank`; others are computed block
+        by block; those of which nobody knows how exact they are cannot be.
     memory_budget : int
-        Bytes the kernels may take.
+        Bytes the kernels may take, 2 GiB by default. What they will take is known before anything is built.
+    n_pairs : int
+        Pairs of points from whose distances Gaussian widths are taken; all pairs, if they are no more. Those of a
+        recipe that says so itself stay.
     seed : int
         Seed of random samples of pairs of points, where there are many.
 
@@ -60,16 +61,27 @@ class KernelList:
     InvalidArgument
         An entry is nothing of that kind.
 
+    See Also
+    --------
+    KernelBank : What `fit` returns, for all oracles.
+
+    Notes
+    -----
+    All statistics are weighted, so that a point of weight 2 is two points. Kernels on columns that are constant over
+    the training points, and others that are the same for all points, serve nothing in a machine with a bias: they are
+    left out with a `ConstantKernels` warning that names them.
+
     Examples
     --------
     >>> import numpy as np
-    >>> from oracle_opt.oracles import GaussianKernels, KernelList, PolynomialKernels
-    >>> kernels = KernelList([GaussianKernels([1.0]), ("second", PolynomialKernels((1,)), [1])])
-    >>> kernels.fit(np.array([[0.0, 1.0], [1.0, 5.0], [3.0, 2.0]])).names
-    ('gaussian(width=1) of all columns', 'polynomial(degree=1) of second')
+    >>> from oracle_opt.oracles import GaussianKernels, KernelList
+    >>> kernels = KernelList([GaussianKernels([1.0]), ("second", ["linear", "laplacian"], [1])])
+    >>> bank = kernels.fit(np.array([[0.0, 1.0], [1.0, 5.0], [3.0, 2.0]]))
+    >>> bank.names
+    ('gaussian(width=1) of all columns', 'linear of second', 'laplacian(gamma=1) of second')
+    >>> bank.groups
+    ('all columns', 'second', 'second')
     """
-
-    __repr__ = by_attributes
 
     def __init__(
         self,
@@ -78,27 +90,83 @@ class KernelList:
         normalize: str | None = "trace",
         standardize: bool = False,
         dtype: DTypeLike = np.float64,
-        on_the_fly: bool = False,
+        on_the_fly: bool | str = False,
         memory_budget: int = 2 << 30,
+        n_pairs: int = 100_000,
         seed: int = 0,
     ) -> None:
-        if not isinstance(kernels, list | tuple) or not kernels:
-            raise InvalidArgument(f"`kernels` must be a list of kernels, at least one, got {shown(kernels)}")
-        if normalize not in ("trace", None):
+        if normalize is not None and (not isinstance(normalize, str) or normalize != "trace"):
             raise InvalidArgument(f"`normalize` must be 'trace' or None, got {shown(normalize)}")
-        checked_precision(dtype)
+        self.dtype: np.dtype[np.floating] = np.dtype(np.float32 if checked_precision(dtype) else np.float64)
+        self.normalize, self.standardize = normalize, flag("standardize", standardize)
+        if isinstance(on_the_fly, str) and on_the_fly != "auto":
+            raise InvalidArgument(f"`on_the_fly` must be True, False or 'auto', got {shown(on_the_fly)}")
+        self.on_the_fly = on_the_fly if isinstance(on_the_fly, str) else flag("on_the_fly", on_the_fly)
+        self.memory_budget = whole("memory_budget", memory_budget, 0)
+        self.n_pairs, self.seed = whole("n_pairs", n_pairs), whole("seed", seed, 0)
+        self._entries = entries_of(kernels, self.n_pairs)
         self.kernels = tuple(kernels)
-        self.normalize, self.standardize, self.dtype = normalize, flag("standardize", standardize), dtype
-        self.on_the_fly = flag("on_the_fly", on_the_fly)
-        self.memory_budget, self.seed = whole("memory_budget", memory_budget), whole("seed", seed, 0)
-        self._entries = tuple(_entries(self.kernels))
+
+    def __repr__(self) -> str:
+        plain = {"normalize": "trace", "standardize": False, "on_the_fly": False, "memory_budget": 2 << 30}
+        plain |= {"n_pairs": 100_000, "seed": 0}
+        words = [f"{name}={getattr(self, name)!r}" for name, value in plain.items() if getattr(self, name) != value]
+        words += ["dtype=float32"] if self.dtype == np.float32 else []
+        inside = [shown(one) for one in self.kernels]
+        listed = ", ".join(inside if len(inside) <= 6 else [*inside[:5], f"... {len(inside) - 5} more"])
+        return f"KernelList([{listed}]{''.join(f', {word}' for word in words)})"
 
     @classmethod
-    def default(cls, *, each: bool = True, memory_budget: int = 2 << 30) -> KernelList:
-        """Ten Gaussian widths and three degrees on all columns and, with `each`, on each one alone, standardized."""
-        together: list[KernelRecipe] = [GaussianKernels(), PolynomialKernels()]
-        alone: list[KernelRecipe] = [GaussianKernels(each=True), PolynomialKernels(each=True)] if each else []
-        return cls(together + alone, standardize=True, memory_budget=memory_budget)
+    def default(
+        cls,
+        *,
+        each: bool = True,
+        dtype: DTypeLike = np.float64,
+        on_the_fly: bool | str = "auto",
+        memory_budget: int = 2 << 30,
+        n_pairs: int = 100_000,
+        seed: int = 0,
+    ) -> KernelList:
+        """Ten Gaussian widths and three degrees on all columns and, with `each`, on each one alone, standardized.
+
+        Parameters
+        ----------
+        each : bool
+            Whether also each column alone has its 13 kernels.
+        dtype, on_the_fly, memory_budget, n_pairs, seed
+            As for the class; entries are computed on the fly where they do not fit into the budget.
+
+        Returns
+        -------
+        KernelList
+        """
+        together: list[Any] = [GaussianKernels(), PolynomialKernels()]
+        alone: list[Any] = [GaussianKernels(each=True), PolynomialKernels(each=True)] if flag("each", each) else []
+        return cls(
+            together + alone,
+            standardize=True,
+            dtype=dtype,
+            on_the_fly=on_the_fly,
+            memory_budget=memory_budget,
+            n_pairs=n_pairs,
+            seed=seed,
+        )
+
+    def n_bytes(self, X: Any) -> int:
+        """Bytes that the bank of these points will take, known without building it.
+
+        Parameters
+        ----------
+        X : array_like, DataFrame or sparse array of shape (n, d)
+            The points.
+
+        Returns
+        -------
+        int
+            On the fly those of the points, else those of all entries on and below the diagonals.
+        """
+        plan = self._planned(X, None)
+        return self._bytes_of(plan, self._flies(plan))
 
     def fit(self, X: Any, sample_weight: ArrayLike | None = None) -> KernelBank:
         """Make the kernels from training points.
@@ -106,91 +174,60 @@ class KernelList:
         Parameters
         ----------
         X : array_like, DataFrame or sparse array of shape (n, d)
-            The points: the training part alone.
+            The points: the training part alone. Only columns that are used need to be numbers.
         sample_weight : array_like of shape (n,), optional
             Positive weights; a point of weight 2 counts as two. Default: ones.
 
         Returns
         -------
         KernelBank
-            Its `cross` takes new points of the same columns.
+            Its `cross` takes new points of the same columns; those of a DataFrame are found by name.
 
         Raises
         ------
         InvalidArgument
-            Points, weights or columns that cannot be used, or kernels that take more bytes than the budget.
+            Points, weights, columns or kernels that cannot be used, or kernels that take more bytes than the budget.
+
+        Warns
+        -----
+        ConstantKernels
+            Kernels were left out because they are the same for all points; they are named.
         """
-        if not sparse.issparse(X) and not hasattr(X, "iloc"):
-            X = floats("X", X, "points of real numbers, shape (n, columns)")
-        if len(X.shape) != 2 or 0 in X.shape:
-            raise InvalidArgument(f"`X` must be points of shape (n, columns), got shape {X.shape}")
-        n, d = X.shape
-        weights = np.ones(n) if sample_weight is None else floats("sample_weight", sample_weight)
-        if weights.shape != (n,) or not (weights > 0).all() or not np.isfinite(weights).all():
-            raise InvalidArgument(f"`sample_weight` must be {n} positive numbers, got {shown(sample_weight)}")
-        self._check_bytes(X)
-        terms = list(self._terms(X, weights))
-        chosen = [(t, k) for t, term in enumerate(terms) for k in range(len(term.fitted.labels))]
-        return self._gram_bank(RecipeCross(terms, chosen, d), weights)
+        plan = self._planned(X, sample_weight)
+        flies = self._flies(plan)
+        self._check_budget(plan, flies)
+        warn_of(plan.left_out, "constant are")
+        source = plan.fitted(self.seed)
+        if flies:
+            return bank_on_the_fly(source, plan.weights, self.normalize is not None, self.dtype)
+        return kept_bank(source, plan.weights, self.normalize is not None, self.dtype, self.memory_budget)
 
-    def _check_bytes(self, X: Any) -> None:
-        """Refuse kernels that take more than the budget, before one is made."""
-        names, (n, d) = column_names(X), X.shape
-        p = 0
-        for _, recipe, columns in self._entries:
-            n_columns = d if columns is None else chosen_columns(columns, names, d).size
-            p += recipe.count() * (n_columns if recipe.each else 1)
-        size = p * n * (n + 1) // 2 * np.dtype(self.dtype).itemsize
-        if size > self.memory_budget:
-            raise InvalidArgument(
-                f"{p} kernels on {n} points take {size} bytes in {np.dtype(self.dtype)}, more than `memory_budget` = "
-                f"{self.memory_budget}; pass `on_the_fly=True`, fewer kernels, or a larger budget"
-            )
+    def _planned(self, X: Any, sample_weight: ArrayLike | None) -> Plan:
+        return planned(self._entries, X, sample_weight, self.standardize)
 
-    def _terms(self, X: Any, weights: Vector) -> Iterator[KernelTerm]:
-        """Fit every recipe on its columns."""
-        rng, names, d = np.random.default_rng(self.seed), column_names(X), X.shape[1]
-        for group, recipe, columns in self._entries:
-            which = np.arange(d) if columns is None else chosen_columns(columns, names, d)
-            for one in which[:, None] if recipe.each else [which]:
-                name = (f"x{one[0]}" if names is None else names[one[0]]) if recipe.each else group
-                Z = table_of(X, one)
-                scaling = Scaling(*_moments(Z, weights)) if self.standardize else Scaling()
-                Z = scaling(Z)
-                yield KernelTerm(name, one, scaling, recipe.fit(Z, weights, rng), Z)
+    def _flies(self, plan: Plan) -> bool:
+        """Whether entries are computed when they are needed."""
+        if self.on_the_fly == "auto":
+            return self._bytes_of(plan, False) > self.memory_budget
+        return bool(self.on_the_fly)
 
-    def _gram_bank(self, source: RecipeCross, weights: Vector) -> GramBank:
-        """Keep all kernels."""
-        p, n = len(source.chosen), weights.size
-        packed, scales = np.empty((p, n * (n + 1) // 2), self.dtype), np.ones(p)
-        k = 0
-        for term in source.terms:
-            for matrix in term.fitted.matrices(term.points, term.points, range(len(term.fitted.labels))):
-                name = f"kernel {source.label(k)[0]!r}"
-                K = checked_kernel(matrix, name)
-                check_positive_semidefinite(K, name)
-                if self.normalize:
-                    scales[k] = weights.sum() / float(weights @ np.diagonal(K))
-                pack(K, scales[k], packed[k])
-                k += 1
-        return GramBank.from_packed(packed, scales, source)
+    def _bytes_of(self, plan: Plan, flies: bool) -> int:
+        """Bytes of a bank."""
+        n = int(plan.points.shape[0])
+        if not flies:
+            return plan.n_kernels * (n * (n + 1) // 2) * int(self.dtype.itemsize)
+        size = int(plan.points.nnz) if sparse.issparse(plan.points) else n * int(plan.points.shape[1])
+        return 16 * size
 
-
-def _entries(kernels: Sequence[Any]) -> Iterator[ListEntry]:
-    """Bring what users write to one form."""
-    for i, given in enumerate(kernels):
-        group, recipes, columns = given if isinstance(given, tuple) and len(given) == 3 else (ALL, given, None)
-        for recipe in recipes if isinstance(recipes, list) else [recipes]:
-            if not isinstance(recipe, KernelRecipe):
-                raise InvalidArgument(f"`kernels[{i}]` must be a recipe such as GaussianKernels(), got {shown(recipe)}")
-            yield ListEntry(str(group), recipe, columns)
-
-
-def _moments(Z: Table, weights: Vector) -> tuple[Vector, Vector]:
-    """Weighted means and deviations of the columns; 1 for a deviation of 0."""
-    share = weights / weights.sum()
-    center = np.asarray(share @ Z).reshape(-1)
-    squares = Z.multiply(Z) if sparse.issparse(Z) else (Z - center) ** 2
-    variance = np.asarray(share @ squares).reshape(-1) - (center**2 if sparse.issparse(Z) else 0.0)
-    spread = np.sqrt(np.maximum(variance, 0.0))
-    return center, np.where(spread > 0, spread, 1.0)
+    def _check_budget(self, plan: Plan, flies: bool) -> None:
+        """Refuse a bank that takes more bytes than the budget, before anything is built."""
+        n_bytes = self._bytes_of(plan, flies)
+        if n_bytes <= self.memory_budget:
+            return
+        p, n = plan.n_kernels, plan.points.shape[0]
+        what = "the points alone" if flies else "pass `on_the_fly=True`, which keeps no entries,"
+        advice = "a larger budget, or fewer points" if flies else f"{what} a larger budget, fewer kernels, or float32"
+        raise InvalidArgument(
+            f"`memory_budget` must be at least {n_bytes} bytes for {p} kernels on {n} points in {self.dtype}"
+            f"{' computed on the fly' if flies else ''}, got {self.memory_budget}; {advice}"
+        )

@@ -22,9 +22,21 @@ class FittedKernels(ABC):
     ----------
     labels : tuple of str
         What each kernel is, such as ``"gaussian(width=1.5)"``: as many as there are kernels, all different.
+    positive_semidefinite : bool
+        Whether the kernels are known to be symmetric and positive semidefinite, whatever the points are; matrices of
+        others are checked. Default: False.
+    exactness : float or None
+        By how much entries may differ from those of the kernel, and from one call to the next, over the root of the
+        product of the two diagonal entries. None, the default: not known; the kernels can then be kept, and not
+        computed on the fly.
     """
 
     labels: tuple[str, ...]
+    positive_semidefinite: bool = False
+    exactness: float | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.labels[:3])}{', ...' if len(self.labels) > 3 else ''})"
 
     @abstractmethod
     def matrices(self, A: Table, B: Table, which: Sequence[int]) -> Iterator[Matrix]:
@@ -40,7 +52,27 @@ class FittedKernels(ABC):
         Yields
         ------
         ndarray of shape (m, n)
+            A new array each time, which the caller may overwrite.
         """
+
+    def kept(self, which: Sequence[int], B: Table) -> FittedKernels:
+        """The kernels where only some of them are wanted, and only between new points and those of B.
+
+        For kernels that hold much. They keep their numbers.
+
+        Parameters
+        ----------
+        which : sequence of int
+            Numbers of the kernels.
+        B : ndarray or csr_array of shape (n, columns)
+            The points.
+
+        Returns
+        -------
+        FittedKernels
+            By default this object.
+        """
+        return self
 
 
 class KernelRecipe(ABC):
@@ -52,9 +84,45 @@ class KernelRecipe(ABC):
     ----------
     each : bool
         Whether the kernels are made on each of the columns alone, in place of on all of them together. Default: False.
+    takes_sparse : bool
+        Whether the kernels take sparse points, as a `scipy.sparse.csr_array`. Default: False.
+    of_points : bool
+        Whether equal points have equal kernels, so that nothing is learned on columns that are constant: these are
+        then left out. Default: True.
+
+    Examples
+    --------
+    Kernels ``1 / (1 + norm(x - z)**2 / s**2)``. They are positive semidefinite; without the line that says so their
+    matrices would be checked.
+
+    >>> import numpy as np
+    >>> from scipy.spatial.distance import cdist
+    >>> from oracle_opt.oracles import FittedKernels, KernelList, KernelRecipe
+    >>> class Cauchy(KernelRecipe):
+    ...     def __init__(self, scales, each=False):
+    ...         self.scales, self.each = tuple(scales), each
+    ...     def count(self):
+    ...         return len(self.scales)
+    ...     def fit(self, Z, weights, rng):
+    ...         return FittedCauchy(self.scales)
+    >>> class FittedCauchy(FittedKernels):
+    ...     positive_semidefinite = True
+    ...     def __init__(self, scales):
+    ...         self.scales, self.labels = scales, tuple(f"cauchy({s})" for s in scales)
+    ...     def matrices(self, A, B, which):
+    ...         squares = cdist(A, B, "sqeuclidean")
+    ...         for k in which:
+    ...             yield 1 / (1 + squares / self.scales[k] ** 2)
+    >>> bank = KernelList([Cauchy([0.5, 1.0])]).fit(np.array([[0.0, 1.0], [1.0, 1.0], [3.0, 2.0]]))
+    >>> bank.names
+    ('cauchy(0.5) of all columns', 'cauchy(1.0) of all columns')
+    >>> bank.cross(np.array([[0.0, 0.0]]), [0.0, 1.0]).round(3).tolist()
+    [[0.5, 0.333, 0.071]]
     """
 
     each: bool = False
+    takes_sparse: bool = False
+    of_points: bool = True
 
     __repr__ = by_attributes
 

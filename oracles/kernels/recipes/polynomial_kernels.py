@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, real
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.polynomial_bank import checked_degrees
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
 from oracle_opt.oracles.kernels.recipes.weighted import products_of
+from oracle_opt.words import numbered
 
 
 class PolynomialKernels(KernelRecipe):
@@ -19,7 +21,7 @@ class PolynomialKernels(KernelRecipe):
 
     Parameters
     ----------
-    degrees : sequence of int
+    degrees : int or sequence of int
         The degrees, from 1 to 64.
     constant : float
         What is added to the inner product, not negative.
@@ -38,7 +40,9 @@ class PolynomialKernels(KernelRecipe):
     2
     """
 
-    def __init__(self, degrees: Sequence[int] = (1, 2, 3), *, constant: float = 1.0, each: bool = False) -> None:
+    takes_sparse = True
+
+    def __init__(self, degrees: ArrayLike = (1, 2, 3), *, constant: float = 1.0, each: bool = False) -> None:
         self.degrees = tuple(int(degree) for degree in checked_degrees(degrees))
         self.constant = real("constant", constant, least=0.0)
         self.each = flag("each", each)
@@ -49,18 +53,25 @@ class PolynomialKernels(KernelRecipe):
 
     def fit(self, Z: Table, weights: Vector, rng: Generator) -> FittedPolynomials:
         """Take the parameters as they are, see `KernelRecipe.fit`."""
-        return FittedPolynomials(self.degrees, self.constant)
+        return FittedPolynomials(self.degrees, self.constant, Z.shape[1])
 
 
 class FittedPolynomials(FittedKernels):
     """Polynomial kernels of known degrees."""
 
-    def __init__(self, degrees: tuple[int, ...], constant: float) -> None:
+    positive_semidefinite = True
+
+    def __init__(self, degrees: tuple[int, ...], constant: float, n_columns: int) -> None:
         self.degrees, self.constant = degrees, constant
-        self.labels = tuple(f"polynomial(degree={degree})" for degree in degrees)
+        words = "" if constant == 1.0 else f", constant={constant:.4g}"
+        self.labels = numbered([f"polynomial(degree={degree}{words})" for degree in degrees])
+        # as of PolynomialFamily
+        self.exactness = 0.5 * EPS * max(degrees) * (n_columns + 8.0)
 
     def matrices(self, A: Table, B: Table, which: Sequence[int]) -> Iterator[Matrix]:
         """Yield kernels, see `FittedKernels.matrices`; the products are computed once."""
         base = self.constant + products_of(A, B)
         for k in which:
-            yield np.power(base, self.degrees[k])
+            with np.errstate(over="ignore"):  # a diagonal that is not finite is refused
+                power = base ** self.degrees[k]
+            yield power

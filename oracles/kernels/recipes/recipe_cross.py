@@ -13,13 +13,17 @@ from scipy import sparse
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.recipes.columns import table_of
+from oracle_opt.oracles.kernels.recipes.columns import placed_columns
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
+from oracle_opt.oracles.kernels.recipes.points_table import points_of, table_of
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What standardizes columns: subtracts a center, of sparse points none, and divides by a spread; None: nothing."""
+    """What standardizes columns: subtracts a center, of sparse points none, and divides by a spread; None: nothing.
+
+    A column that was constant has an infinite spread: it stays 0 whatever new points have there.
+    """
 
     center: Vector | None = None
     spread: Vector | None = None
@@ -28,9 +32,35 @@ class Scaling:
         """The columns, standardized."""
         if self.spread is None:
             return Z
-        return (
-            sparse.csr_array(Z.multiply(1.0 / self.spread)) if sparse.issparse(Z) else (Z - self.center) / self.spread
-        )
+        if sparse.issparse(Z):
+            scaled = sparse.csr_array(Z.multiply(1.0 / self.spread))
+            scaled.eliminate_zeros()
+            return scaled
+        return (Z - self.center) / self.spread
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The columns that training points had.
+
+    Attributes
+    ----------
+    n_columns : int
+        Their number.
+    names : tuple of str or None
+        Their names, if they had any.
+    """
+
+    n_columns: int
+    names: tuple[str, ...] | None
+
+    def label(self, column: int) -> str:
+        """Name of a column; x0, x1, ... where there are none."""
+        return f"x{column}" if self.names is None else self.names[column]
+
+    def table(self, new: Any, columns: Indices) -> Table:
+        """Columns of new points, see `points_of`, that are these of the training points."""
+        return table_of(new, placed_columns(new, columns, self.names, self.n_columns, "new"), "new")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +85,15 @@ class KernelTerm:
     fitted: FittedKernels
     points: Table
 
-    def seen(self, X: Any) -> Table:
-        """The columns of points, standardized."""
-        return self.scaling(table_of(X, self.columns))
+    @property
+    def numbers(self) -> range:
+        """Numbers of its kernels."""
+        return range(len(self.fitted.labels))
+
+    def kept(self, numbers: Sequence[int], some: Indices, points: Table | None = None) -> KernelTerm:
+        """Some of the kernels on some of the points, which may be at hand already, and nothing else."""
+        Z = self.points[some] if points is None else points
+        return replace(self, points=Z, fitted=self.fitted.kept(numbers, Z))
 
 
 class RecipeCross:
@@ -68,49 +104,62 @@ class RecipeCross:
     terms : sequence of KernelTerm
     chosen : sequence of tuple (int, int)
         Of each kernel its term and its number there.
-    n_columns : int
-        Number of columns of a point.
+    names : sequence of str
+        Name of each kernel.
+    layout : Layout
+        Columns of the training points.
     """
 
-    def __init__(self, terms: Sequence[KernelTerm], chosen: Sequence[tuple[int, int]], n_columns: int) -> None:
-        self.terms, self.chosen, self.n_columns = tuple(terms), tuple(chosen), n_columns
+    def __init__(
+        self, terms: Sequence[KernelTerm], chosen: Sequence[tuple[int, int]], names: Sequence[str], layout: Layout
+    ) -> None:
+        self.terms, self.chosen, self.names, self.layout = tuple(terms), tuple(chosen), tuple(names), layout
 
     def label(self, k: int) -> tuple[str, str]:
         """Name and group of kernel k."""
-        term, number = self.chosen[k]
-        of = self.terms[term]
-        return f"{of.fitted.labels[number]} of {of.group}", of.group
+        return self.names[k], self.terms[self.chosen[k][0]].group
 
     def cross(self, new: Any, which: NDArray[np.intp], weights: Vector) -> Matrix:
         """Weighted sum of kernels between new points and those of the recipes, shape (m, n)."""
-        self._check(new)
         total: Matrix | None = None
-        for matrix, weight in self._matrices(new, which.tolist(), weights.tolist()):
+        for matrix, weight in self._matrices(points_of(new, "new"), which.tolist(), weights.tolist()):
             matrix *= weight
             total = matrix if total is None else np.add(total, matrix, out=total)
         if total is None:
             raise InvalidArgument("`weights` must not be all zero")
         return total
 
+    def subset(self, which: Indices) -> RecipeCross:
+        """Some of the kernels, on all points."""
+        kernels = which.tolist()
+        chosen, names = [self.chosen[k] for k in kernels], [self.names[k] for k in kernels]
+        return RecipeCross(self.terms, chosen, names, self.layout)
+
     def kept(self, which: Indices, points: Indices) -> RecipeCross:
-        """Some of the kernels on some of the points, and nothing else."""
+        """Some of the kernels on some of the points, and nothing else; terms that share points go on sharing them."""
         chosen = [self.chosen[k] for k in which.tolist()]
         used = sorted({term for term, _ in chosen})
-        terms = [replace(self.terms[term], points=self.terms[term].points[points]) for term in used]
-        return RecipeCross(terms, [(used.index(term), number) for term, number in chosen], self.n_columns)
+        tables: dict[int, Table] = {}
+        terms = []
+        for t in used:
+            of = self.terms[t]
+            if id(of.points) not in tables:
+                tables[id(of.points)] = of.points[points]
+            numbers = [number for term, number in chosen if term == t]
+            terms.append(of.kept(numbers, points, tables[id(of.points)]))
+        places = [(used.index(term), number) for term, number in chosen]
+        return RecipeCross(terms, places, [self.names[k] for k in which.tolist()], self.layout)
 
     def _matrices(self, new: Any, which: list[int], weights: list[float]) -> Iterator[tuple[Matrix, float]]:
         by_term: dict[int, list[tuple[int, float]]] = {}
         for k, weight in zip(which, weights, strict=True):
             term, number = self.chosen[k]
             by_term.setdefault(term, []).append((number, weight))
+        tables: dict[int, Table] = {}
         for term, pairs in by_term.items():
             of = self.terms[term]
-            matrices = of.fitted.matrices(of.seen(new), of.points, [number for number, _ in pairs])
+            if id(of.points) not in tables:
+                tables[id(of.points)] = of.scaling(self.layout.table(new, of.columns))
+            matrices = of.fitted.matrices(tables[id(of.points)], of.points, [number for number, _ in pairs])
             for matrix, (_, weight) in zip(matrices, pairs, strict=True):
                 yield matrix, weight
-
-    def _check(self, new: Any) -> None:
-        shape = getattr(new, "shape", None) or np.shape(new)
-        if len(shape) != 2 or shape[1] != self.n_columns:
-            raise InvalidArgument(f"`new` must be points of {self.n_columns} columns, got shape {shape}")

@@ -1,0 +1,186 @@
+"""What a list of kernels will make of training points, known before anything is built: recipes and their columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from oracle_opt.arguments import floats
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.recipes.columns import chosen_columns
+from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
+from oracle_opt.oracles.kernels.recipes.list_entries import ListEntry
+from oracle_opt.oracles.kernels.recipes.points_table import column_names, points_of, table_of
+from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, Layout, RecipeCross, Scaling
+from oracle_opt.oracles.kernels.recipes.weighted import weighted_moments
+from oracle_opt.words import numbered, shown
+
+# What is left out by name in a warning; the others are counted.
+NAMED = 8
+
+
+class ConstantKernels(UserWarning):
+    """Kernels were left out because all training points are the same to them."""
+
+
+@dataclass(eq=False)
+class Place:
+    """A recipe on some columns of the training points."""
+
+    group: str
+    recipe: KernelRecipe
+    columns: Indices
+
+
+@dataclass(eq=False)
+class Plan:
+    """Recipes and their columns.
+
+    Attributes
+    ----------
+    points : ndarray, DataFrame or CSR array of shape (n, d)
+    weights : ndarray of shape (n,)
+    places : list of Place
+    left_out : list of str
+        Groups and columns that are constant, whose kernels are left out.
+    """
+
+    points: Any
+    weights: Vector
+    standardize: bool
+    places: list[Place]
+    left_out: list[str]
+    _tables: dict[bytes, tuple[Scaling, Table]] = field(default_factory=dict)
+
+    @property
+    def n_kernels(self) -> int:
+        """How many kernels there will be."""
+        return sum(place.recipe.count() for place in self.places)
+
+    @property
+    def layout(self) -> Layout:
+        """Columns of the points."""
+        return Layout(self.points.shape[1], column_names(self.points))
+
+    def table(self, place: Place) -> tuple[Scaling, Table]:
+        """What scales the columns of a place, and the points so scaled; once for all places on these columns."""
+        scale = self.standardize and place.recipe.of_points
+        key = place.columns.tobytes() + bytes([scale])
+        if key not in self._tables:
+            Z = table_of(self.points, place.columns, "X")
+            scaling = Scaling()
+            if scale:
+                center, spread = weighted_moments(Z, self.weights)
+                scaling = Scaling(center, np.where(_constant(Z), np.inf, np.where(spread > 0, spread, 1.0)))
+            self._tables[key] = scaling, scaling(Z)
+        return self._tables[key]
+
+    def fitted(self, seed: int) -> RecipeCross:
+        """Fit the recipes one after the other."""
+        rng, terms = np.random.default_rng(seed), []
+        for place in self.places:
+            scaling, Z = self.table(place)
+            terms.append(KernelTerm(place.group, place.columns, scaling, _fitted(place, Z, self.weights, rng), Z))
+        chosen = [(t, k) for t, term in enumerate(terms) for k in term.numbers]
+        names = numbered([f"{terms[t].fitted.labels[k]} of {terms[t].group}" for t, k in chosen])
+        return RecipeCross(terms, chosen, names, self.layout)
+
+
+def planned(entries: Sequence[ListEntry], X: Any, sample_weight: ArrayLike | None, standardize: bool) -> Plan:
+    """Find the columns of every recipe, or refuse points, weights and columns that cannot be used."""
+    points = points_of(X, "X")
+    weights = _checked_weights(sample_weight, points.shape[0])
+    plan = Plan(points, weights, standardize, [], [])
+    constant: dict[bytes, Any] = {}
+    for entry in entries:
+        for place in _places(entry, points, plan.layout):
+            if sparse.issparse(points) and not place.recipe.takes_sparse:
+                raise InvalidArgument(
+                    f"{place.recipe!r} of {place.group!r} takes no sparse `X`; pass X.toarray(), or leave it out"
+                )
+            key = place.columns.tobytes()
+            if place.recipe.of_points and key not in constant:
+                constant[key] = bool(_constant(table_of(points, place.columns, "X")).all())
+            if place.recipe.of_points and constant[key]:
+                label = place.group if place.columns.size > 1 else plan.layout.label(int(place.columns[0]))
+                plan.left_out += [label] if label not in plan.left_out else []
+            else:
+                plan.places.append(place)
+    if not plan.places:
+        n = points.shape[0]
+        raise InvalidArgument(
+            f"`X` must have a column that is not constant, got {n} sample{'s, all the same' if n > 1 else ''} on the "
+            f"columns of {_named(plan.left_out)}: kernels do not tell these points apart"
+        )
+    return plan
+
+
+def warn_of(left_out: Sequence[str], what: str) -> None:
+    """Warn of what was left out because it is the same for all points."""
+    if left_out:
+        warnings.warn(
+            f"{what} {_named(left_out)}: all training points are the same there, and such kernels serve nothing in a "
+            "machine with a bias; they are left out",
+            ConstantKernels,
+            stacklevel=3,
+        )
+
+
+def _places(entry: ListEntry, points: Any, layout: Layout) -> Iterator[Place]:
+    """The places of an entry: one, or one for each column."""
+    every = np.arange(points.shape[1])
+    columns = every if entry.columns is None else chosen_columns(entry.columns, points, entry.group)
+    if not entry.recipe.each:
+        yield Place(entry.group, entry.recipe, columns)
+        return
+    for j in columns.tolist():
+        yield Place(layout.label(j), entry.recipe, np.array([j]))
+
+
+def _constant(Z: Table) -> Any:
+    """Whether each column is the same for all points."""
+    if not sparse.issparse(Z):
+        return Z.max(axis=0) == Z.min(axis=0)
+    return np.asarray(Z.max(axis=0).toarray() == Z.min(axis=0).toarray()).reshape(-1)
+
+
+def _fitted(place: Place, Z: Table, weights: Vector, rng: np.random.Generator) -> FittedKernels:
+    """Fit one recipe, and look at what a user's own made."""
+    fitted = place.recipe.fit(Z, weights, rng)
+    if not isinstance(fitted, FittedKernels):
+        raise InvalidArgument(f"{place.recipe!r}.fit must return FittedKernels, got {shown(fitted)}")
+    labels, p = tuple(fitted.labels), place.recipe.count()
+    if len(labels) != p or len(set(labels)) < p or not all(isinstance(label, str) for label in labels):
+        raise InvalidArgument(
+            f"{place.recipe!r}.fit must return kernels with {p} different `labels`, as many as count(), got "
+            f"{shown(labels)}"
+        )
+    return fitted
+
+
+def _checked_weights(sample_weight: ArrayLike | None, n: int) -> Vector:
+    if sample_weight is None:
+        return np.ones(n)
+    weights = floats("sample_weight", sample_weight)
+    if weights.shape != (n,):
+        raise InvalidArgument(f"`sample_weight` must have shape ({n},), one weight for each point, got {weights.shape}")
+    wrong = ~(np.isfinite(weights) & (weights > 0))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise InvalidArgument(
+            f"`sample_weight` must be positive and finite, got {weights[row]:g} for row {row}; drop rows of weight 0"
+        )
+    return weights
+
+
+def _named(labels: Sequence[str]) -> str:
+    more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
+    return f"{', '.join(map(repr, labels[:NAMED]))}{more}"

@@ -1,0 +1,212 @@
+"""Points as users have them - an array, a DataFrame, a sparse array - and the numbers in some of their columns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from oracle_opt.arguments import floats
+from oracle_opt.arrays import Matrix
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.words import shown
+
+# Columns that a message names; the others are counted.
+NAMED = 5
+
+
+def is_frame(X: Any) -> bool:
+    """Whether it is a DataFrame of pandas; there is none before pandas was imported."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(X, pandas.DataFrame)
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """Names of the columns of a DataFrame; None for what has none."""
+    return tuple(map(str, X.columns)) if is_frame(X) else None
+
+
+def points_of(X: Any, name: str) -> Any:
+    """Return points as a DataFrame, an ndarray or a CSR array of two dimensions, or refuse what is none of these.
+
+    What the columns hold is looked at by `table_of`, as perhaps not all of them are used.
+    """
+    points: Any
+    if is_frame(X):
+        points = X
+    elif sparse.issparse(X):
+        points = sparse.csr_array(X)
+    else:
+        try:
+            points = np.asarray(X)
+        except ValueError as problem:
+            raise InvalidArgument(
+                f"`{name}` must be points, one a row, all with as many columns, got {shown(X)}: {problem}"
+            ) from problem
+    if len(points.shape) == 1:
+        raise InvalidArgument(
+            f"`{name}` must have shape (n, columns), got {points.shape}; reshape(-1, 1) makes a column of it, "
+            "reshape(1, -1) one point"
+        )
+    if len(points.shape) == 3:
+        raise InvalidArgument(
+            f"`{name}` must have shape (n, columns), got {points.shape}; kernels that were computed before go into "
+            "KernelList([PrecomputedKernels(stack)]), and `X` is then a column of row indices"
+        )
+    if len(points.shape) != 2:
+        raise InvalidArgument(f"`{name}` must have shape (n, columns), got {shown(X)}")
+    if 0 in points.shape:
+        raise InvalidArgument(f"`{name}` must have a point and a column at least, got shape {points.shape}")
+    return points
+
+
+def table_of(points: Any, columns: Indices, name: str) -> Matrix | sparse.csr_array:
+    """Return some columns of points as finite numbers, or refuse them by the names of the columns.
+
+    Parameters
+    ----------
+    points : ndarray, DataFrame or CSR array of shape (n, d)
+        As `points_of` returns them.
+    columns : ndarray of int, shape (c,)
+        Which columns.
+    name : str
+        Name of the argument.
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n, c)
+        A copy: float64, C-contiguous or canonical.
+
+    Raises
+    ------
+    InvalidArgument
+        A column holds text, categories, dates or other things that are no numbers, or numbers that are not finite.
+    """
+    if sparse.issparse(points):
+        return _sparse_table(points, columns, name)
+    table = _frame_table(points, columns, name) if is_frame(points) else _array_table(points, columns, name)
+    wrong = ~np.isfinite(table)
+    if wrong.any():
+        _refuse_values(wrong, table, points, columns, name)
+    return table
+
+
+def _sparse_table(points: sparse.csr_array, columns: Indices, name: str) -> sparse.csr_array:
+    if points.dtype.kind not in "fiub":
+        raise InvalidArgument(f"`{name}` must hold real numbers, got a sparse array of {points.dtype}")
+    every = columns.size == points.shape[1] and bool((columns == np.arange(columns.size)).all())
+    table = sparse.csr_array(points if every else sparse.csc_array(points)[:, columns], dtype=float, copy=True)
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    if not np.isfinite(table.data).all():
+        at = int(np.flatnonzero(~np.isfinite(table.data))[0])
+        row = int(np.searchsorted(table.indptr, at, side="right")) - 1
+        column = int(columns[table.indices[at]])
+        raise InvalidArgument(f"column {column} of `{name}` must be finite, got {table.data[at]} in row {row}")
+    return table
+
+
+def _array_table(points: NDArray[Any], columns: Indices, name: str) -> Matrix:
+    chosen = points[:, columns]
+    if chosen.dtype.kind in "fiub":
+        return np.array(chosen, dtype=float, order="C")
+    if chosen.dtype.kind == "c":
+        raise InvalidArgument(f"`{name}` must hold real numbers, got complex ones; pass real and imaginary parts")
+    bad = [j for j in range(columns.size) if not _all_real(chosen[:, j])]
+    if bad:
+        _refuse_kinds([_described(chosen[:, j], f"{columns[j]}") for j in bad], name)
+    return np.ascontiguousarray(floats(name, chosen, "points of real numbers, shape (n, columns)"))
+
+
+def _frame_table(points: Any, columns: Indices, name: str) -> Matrix:
+    chosen = points.iloc[:, columns]
+    table = np.empty(chosen.shape)
+    bad = []
+    for j in range(columns.size):
+        column = chosen.iloc[:, j]
+        kind = _kind(column.dtype)
+        if kind == "object" and _all_real_or_missing(column):
+            kind = "number"
+        if kind == "number":
+            table[:, j] = column.to_numpy(dtype=float, na_value=np.nan)
+        else:
+            bad.append(_described(column, repr(str(points.columns[columns[j]])), kind))
+    if bad:
+        _refuse_kinds(bad, name)
+    return table
+
+
+def _kind(dtype: Any) -> str:
+    """What a column of a DataFrame holds: numbers, text, categories, dates, or objects."""
+    from pandas.api import types
+
+    if isinstance(dtype, sys.modules["pandas"].CategoricalDtype):
+        return "categories"
+    if types.is_complex_dtype(dtype):
+        return "complex numbers"
+    if types.is_numeric_dtype(dtype):
+        return "number"
+    if types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+        return "dates"
+    return "text" if types.is_string_dtype(dtype) and not types.is_object_dtype(dtype) else "object"
+
+
+def _all_real(column: NDArray[Any]) -> bool:
+    return column.dtype == object and all(isinstance(one, Real) for one in column)
+
+
+def _all_real_or_missing(column: Any) -> bool:
+    return all(isinstance(one, Real) for one in column.dropna())
+
+
+def _described(column: Any, label: str, kind: str = "object") -> tuple[str, str]:
+    """The label of a column that holds no numbers, and what it holds."""
+    if kind == "categories":
+        return label, f"categories such as {shown(column.cat.categories[0])}" if len(column.cat.categories) else kind
+    if kind in ("dates", "complex numbers"):
+        return label, kind
+    strange = next((one for one in column if not isinstance(one, Real)), None)
+    what = "text such as " if isinstance(strange, str) else f"the {type(strange).__name__} "
+    return label, f"{what}{shown(str(strange) if isinstance(strange, str) else strange)}"
+
+
+def _refuse_kinds(bad: Sequence[tuple[str, str]], name: str) -> None:
+    """Refuse columns that hold no numbers, with what makes numbers of them."""
+    labels = [label for label, _ in bad]
+    listed = ", ".join(f"column {label} holds {what}" for label, what in bad[:NAMED])
+    more = f", and {len(bad) - NAMED} columns more" if len(bad) > NAMED else ""
+    kinds = {what.split(" ")[0] for _, what in bad}
+    advice = []
+    if kinds - {"dates", "complex"}:
+        columns = ", ".join(label for label in labels[:NAMED])
+        advice.append(
+            f"make numbers of them first, with ColumnTransformer([('coded', OneHotEncoder(), [{columns}])], "
+            "remainder='passthrough'), or with OrdinalEncoder() where they have an order; or name the columns that the "
+            "kernels are to look at: ('group', kernels, columns)"
+        )
+    if "dates" in kinds:
+        advice.append("make numbers of dates, such as (column - column.min()).dt.days")
+    if "complex" in kinds:
+        advice.append("pass real and imaginary parts")
+    # scikit-learn's own checks of estimators look for these words
+    raise InvalidArgument(f"`{name}` must be a table of numbers: {listed}{more}; {'; '.join(advice)}")
+
+
+def _refuse_values(wrong: NDArray[np.bool_], table: Matrix, points: Any, columns: Indices, name: str) -> None:
+    """Refuse numbers that are missing or infinite, by row and column."""
+    row, j = np.argwhere(wrong)[0].tolist()
+    label = repr(str(points.columns[columns[j]])) if is_frame(points) else f"{columns[j]}"
+    where = f" (label {points.index[row]!r})" if is_frame(points) and points.index[row] != row else ""
+    others = int(wrong.sum()) - 1
+    more = f", and {others} more such numbers in {int(wrong.any(axis=1).sum())} rows" if others else ""
+    if np.isnan(table[row, j]):
+        got, advice = "NaN", "fill them in by SimpleImputer() before, in a pipeline, or drop these rows"
+    else:
+        got, advice = f"{table[row, j]}", "drop these rows, or cut the values off at a number"
+    raise InvalidArgument(f"column {label} of `{name}` must be finite, got {got} in row {row}{where}{more}; {advice}")

@@ -1,0 +1,149 @@
+"""The kernels of fitted recipes, computed once, checked and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE
+from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
+from oracle_opt.oracles.kernels.packed_build import pack
+from oracle_opt.oracles.kernels.recipes.list_plan import warn_of
+from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, RecipeCross
+
+# Points of a block of the diagonal.
+DIAGONAL_BLOCK = 64
+# Rows at most whose entries are written at a time: above the diagonal some are computed for nothing.
+ROWS = 256
+# By how much entries of a single point may differ from those it has among all.
+ALONE = 1e-6
+# Entries that differ by less, over the largest, are the same.
+SAME = 1e-12
+
+
+def kept_bank(
+    source: RecipeCross, weights: Vector, normalize: bool, dtype: np.dtype[np.floating], memory_budget: int
+) -> GramBank:
+    """Return a bank of all kernels of the recipes; those that are the same for all points are left out with a warning.
+
+    Raises
+    ------
+    InvalidArgument
+        A kernel cannot be used; it is named.
+    """
+    n, p = weights.size, len(source.chosen)
+    packed, scales = np.empty((p, n * (n + 1) // 2), dtype), np.ones(p)
+    k = 0
+    for term in source.terms:
+        part = slice(k, k + len(term.numbers))
+        names = source.names[part]
+        if normalize:
+            scales[part] = weights.sum() / _weighted_trace(term, weights, names)
+        if term.fitted.positive_semidefinite:
+            _fill(term, scales[part], packed[part])
+        else:
+            matrices = term.fitted.matrices(term.points, term.points, term.numbers)
+            for number, matrix in zip(term.numbers, matrices, strict=True):
+                K = _checked(matrix, term, number, names[number])
+                pack(K, scales[k + number], packed[k + number])
+        k = part.stop
+    good = np.array([not _is_constant(row) for row in packed])
+    if not good.all():
+        lost = [source.names[i] for i in np.flatnonzero(~good).tolist()]
+        if not good.any():
+            raise InvalidArgument(f"all kernels are constant on the training points: {', '.join(lost[:5])}")
+        warn_of(lost, "constant are the kernels")
+        packed, scales = packed[good], scales[good]
+        source = source.subset(np.flatnonzero(good))
+    return GramBank.from_packed(packed, scales, source, memory_limit=memory_budget)
+
+
+def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
+    """Diagonals of the kernels of a term, block by block: which points, and their entries, shape (points, kernels)."""
+    n = term.points.shape[0]
+    for start in range(0, n, DIAGONAL_BLOCK):
+        part = slice(start, min(start + DIAGONAL_BLOCK, n))
+        Z = term.points[part]
+        yield part, np.column_stack([np.diagonal(K) for K in term.fitted.matrices(Z, Z, term.numbers)])
+
+
+def _weighted_trace(term: KernelTerm, weights: Vector, names: tuple[str, ...]) -> Vector:
+    """``sum(w_i * k_ii)`` of every kernel, or refuse one that is not positive."""
+    traces = np.zeros(len(term.numbers))
+    for part, entries in diagonals(term):
+        traces += weights[part] @ entries
+    for name, trace in zip(names, traces.tolist(), strict=True):
+        check_trace(name, trace)
+    return traces
+
+
+def check_trace(name: str, trace: float) -> None:
+    """Refuse a kernel whose diagonal is zero, negative or not finite."""
+    if not np.isfinite(trace):
+        raise InvalidArgument(
+            f"the kernel {name!r} must be finite, got the trace {trace}; standardize the columns, or lower its degree"
+        )
+    if trace <= 0.0:
+        what = "is zero on all training points" if trace == 0.0 else f"must have a positive trace, got {trace:g}"
+        raise InvalidArgument(
+            f"the kernel {name!r} {what}: it cannot be brought to the scale of the others; leave it out"
+            f"{', or take chi2, its exponential' if 'additive_chi2' in name else ''}"
+        )
+
+
+def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> None:
+    """Write the lower halves of kernels that need no check, some rows at a time."""
+    n, start = term.points.shape[0], 0
+    while start < n:
+        stop = min(start + min(max(ENTRIES_AT_ONCE // n, 16), ROWS), n)
+        # Entries on and below the diagonal of these rows, which follow each other in a half.
+        where = np.flatnonzero(np.arange(stop) <= np.arange(start, stop)[:, None])
+        part = slice(start * (start + 1) // 2, stop * (stop + 1) // 2)
+        some = term.fitted.matrices(term.points[start:stop], term.points[:stop], term.numbers)
+        for number, matrix in zip(term.numbers, some, strict=True):
+            entries = np.take(matrix, where)
+            entries *= scales[number]
+            packed[number, part] = entries
+        start = stop
+
+
+def _checked(matrix: Matrix, term: KernelTerm, number: int, name: str) -> NDArray[np.floating]:
+    """The matrix of a kernel on the training points, or refuse it by name."""
+    n, what = term.points.shape[0], f"the kernel {name!r}"
+    if np.shape(matrix) != (n, n):
+        raise InvalidArgument(f"{what} must have shape {(n, n)} on the training points, got {np.shape(matrix)}")
+    K = checked_kernel(matrix, what, "let it return (K + K.T) / 2, if that is rounding; else it is no kernel")
+    check_positive_semidefinite(
+        K, what, "leave it out, or take parameters for which it is a kernel: with others no gap would be proven"
+    )
+    if n > 2:
+        _check_alone(K, term, number, what)
+    return K
+
+
+def _check_alone(K: NDArray[np.floating], term: KernelTerm, number: int, what: str) -> None:
+    """Refuse a kernel that gives a point other entries alone than among all: it is no function of two points."""
+    n = K.shape[0]
+    a, b = np.array([n // 2]), np.array([0, n - 1])
+    (alone,) = term.fitted.matrices(term.points[a], term.points[b], [number])
+    scale = np.sqrt(np.maximum(K[a, a] * K[b, b], 0.0))
+    off = np.abs(np.asarray(alone, dtype=float).reshape(-1) - K[a, b])
+    if (off > ALONE * np.maximum(scale, np.abs(K).max() * 1e-3)).any():
+        j = int(off.argmax())
+        raise InvalidArgument(
+            f"{what} must be a function of two points, got {K[a[0], b[j]]:g} for rows {a[0]} and {b[j]} among all "
+            f"training points and {float(np.ravel(alone)[j]):g} for the first of them alone; center, scale or count "
+            "before, in a pipeline, and not in the kernel"
+        )
+
+
+def _is_constant(half: NDArray[np.floating]) -> bool:
+    """Whether all entries are the same up to rounding."""
+    least, largest = float(half.min()), float(half.max())
+    same = 1e-6 if half.dtype == np.float32 else SAME
+    return half.size > 1 and largest - least <= same * max(abs(least), abs(largest))

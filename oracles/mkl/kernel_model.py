@@ -1,0 +1,101 @@
+"""What multiple kernel learning found, alone: support vectors, active kernels and a bias."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.oracles.kernels import KeptKernels
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.svm import Loss
+from oracle_opt.oracles.svm.box_dual import decision_values
+
+
+class KernelModel:
+    """A support vector machine on weighted kernels that holds what its decisions need, and no bank.
+
+    Made by ``oracle.model(result)``, for any oracle of multiple kernel learning. It is small, and can be pickled if the
+    functions in the kernels can be.
+
+    Parameters
+    ----------
+    kept : KeptKernels
+        The kernels of non-zero weight between new points and the support vectors.
+    weights : ndarray of shape (number of active kernels,)
+        Their weights.
+    signed_dual : ndarray of shape (number of support vectors,)
+        Coefficients of the support vectors in the decision function.
+    bias : float
+        Its constant.
+    loss : Loss
+        Of the machine: it makes labels or targets of decision values.
+    kernels, support : ndarray of int
+        Numbers of these kernels and of these points in the bank.
+
+    Attributes
+    ----------
+    weights, signed_dual, bias, loss, kernels, support
+        As given.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import LevelSet
+    >>> from oracle_opt.oracles import MKLOracle, uci_bank
+    >>> X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), [-1, -1, 1, 1]
+    >>> oracle = MKLOracle(uci_bank(X), y, C=1.0)
+    >>> model = oracle.model(minimize(oracle, LevelSet()))
+    >>> pickle.loads(pickle.dumps(model)).predict([[0.5], [3.5]]).tolist()
+    [-1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        kept: KeptKernels,
+        weights: Vector,
+        signed_dual: Vector,
+        bias: float,
+        loss: Loss,
+        kernels: Indices,
+        support: Indices,
+    ) -> None:
+        self._kept, self.weights, self.signed_dual, self.bias, self.loss = kept, weights, signed_dual, bias, loss
+        self.kernels, self.support = kernels, support
+
+    def __repr__(self) -> str:
+        return f"KernelModel({self.kernels.size} kernels, {self.support.size} support vectors, {self.loss!r})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its pickle."""
+        return len(pickle.dumps(self, protocol=pickle.HIGHEST_PROTOCOL))
+
+    def decision_function(self, new: Any) -> Vector:
+        """Decision values of new points.
+
+        Parameters
+        ----------
+        new : array_like
+            New points as `cross` of the bank takes them.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Those of ``oracle.decision_function(cut, new)``, up to rounding.
+        """
+        return decision_values(self._kept.cross(new, self.weights), self.signed_dual, self.bias)
+
+    def predict(self, new: Any) -> Vector:
+        """Labels -1 or +1 of new points, 0 counting as +1, or their targets, by the loss: ndarray of shape (m,)."""
+        return self.loss.predict(self.decision_function(new))
+
+
+def some_of(values: Vector) -> Indices:
+    """Places of the values that are not 0; the first place if all are, so that there is one."""
+    found = np.flatnonzero(values)
+    return found if found.size else np.zeros(1, dtype=np.intp)
