@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from identity_cases import (
+    BANK,
     DISTANCES,
     KERNELS,
     OTHER_BANK,
@@ -13,6 +14,7 @@ from identity_cases import (
     SVM,
     SVM_ARGUMENTS,
     Case,
+    Y,
     next_to,
     of_cvxpy,
     sells,
@@ -50,6 +52,7 @@ from oracle_opt.oracles import (
     ProductBank,
     RelaxedSolution,
     SecondOrder,
+    SharedWeightsOracle,
     TwoStageProblem,
     Zero,
 )
@@ -86,6 +89,19 @@ ORACLES = {
         SVM_ARGUMENTS | {"groups": [[0, 1], [2]], "max_solves": None},
         SVM | {"bank": [OTHER_BANK], "groups": [[[0], [1, 2]], [[1, 0], [2]], [[2], [0, 1]]], "max_solves": [1]},
         SHORT,
+    ),
+    SharedWeightsOracle: Case(
+        SharedWeightsOracle,
+        {"machines": [MKLOracle(BANK, Y), MKLOracle(BANK, -Y)], "regularizer": LpRegularizer(2.0), "radius": 10.0},
+        {
+            "machines": [
+                [MKLOracle(BANK, Y), MKLOracle(BANK, Y)],
+                [MKLOracle(BANK, Y)],
+                [MKLOracle(BANK, Y), MKLOracle(OTHER_BANK, -Y)],
+            ],
+            "regularizer": [None, LpRegularizer(next_to(2.0))],
+            "radius": [next_to(10.0)],
+        },
     ),
     BendersOracle: Case(
         BendersOracle,

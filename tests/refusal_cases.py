@@ -297,7 +297,7 @@ CASES = {
     "Hinge": Case(S.Hinge, {}, {"C": NUMBER, "class_weight": "none"}),
     "SquaredHinge": Case(S.SquaredHinge, {}, {"C": NUMBER, "class_weight": "none"}),
     "EpsilonInsensitive": Case(S.EpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
-    "OneClass": Case(S.OneClass),
+    "OneClass": Case(S.OneClass, {}, {"weights": "none"}),
     "LpRegularizer": Case(O.LpRegularizer, {"p": 1.5}, {"p": NUMBER, "weight": NUMBER, "power": NUMBER}),
     "ElasticNet": Case(O.ElasticNet, {}, {"linear": NUMBER, "quadratic": NUMBER}),
     "EntropyRegularizer": Case(O.EntropyRegularizer, {}, {"weight": NUMBER, "reference": NUMBER}),
@@ -308,6 +308,11 @@ CASES = {
         O.GMKLOracle,
         {"bank": BANK, "y": LABELS},
         {"accuracy": NUMBER, "loss": "none number", "C": "none number", "regularizer": "none", "radius": NUMBER},
+    ),
+    "SharedWeightsOracle": Case(
+        O.SharedWeightsOracle,
+        {"machines": [O.MKLOracle(BANK, LABELS)]},
+        {"regularizer": "none", "radius": NUMBER},
     ),
     "MixedNormOracle": Case(
         O.MixedNormOracle,

@@ -114,7 +114,9 @@ OTHERS = {
         {},
         answers_of,
     ),
-    OneClass: Case(OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)]}, {}, answers_of),
+    OneClass: Case(
+        OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)], "weights": [np.full(6, next_to(1.0))]}, {}, answers_of
+    ),
     GramBank: Case(
         GramBank,
         {"kernels": KERNELS},

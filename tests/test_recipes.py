@@ -12,8 +12,8 @@ RECIPES = re.findall(
     (ROOT / "CONTRIBUTING.md").read_text(),
     re.M,
 )
-# what compares, reproduces and checks names plug-ins on purpose; plug-ins do not depend on it
-OUTER = ("study", "problems", "testing", "cli.py")
+# what compares, reproduces, checks and fits names plug-ins on purpose; plug-ins do not depend on it
+OUTER = ("learn", "study", "problems", "testing", "cli.py")
 
 
 def lines_that_name(name: str, path: Path) -> int:

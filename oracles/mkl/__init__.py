@@ -10,6 +10,7 @@ from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
 from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
 from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer, Regularizer
+from oracle_opt.oracles.mkl.shared_weights_oracle import SharedWeightsOracle
 from oracle_opt.oracles.mkl.smo_mkl import SMOMKL
 from oracle_opt.oracles.mkl.solve_mkl import solve_lp_mkl, solve_mkl
 
@@ -28,6 +29,7 @@ __all__ = [
     "MixedNormOracle",
     "NewtonMKL",
     "Regularizer",
+    "SharedWeightsOracle",
     "SmoothDual",
     "WeightDerivative",
     "solve_lp_mkl",

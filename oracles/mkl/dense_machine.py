@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
 from oracle_opt.oracles.mkl.rounded_kernel import COARSE, for_exact_kernel, is_classification
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import SVMSolution
@@ -40,14 +40,26 @@ class DenseMachine(SVMMachine):
     most_updates : int
         So many times in a row at most forms are updated, so that rounding does not pile up. 0: each time they are
         summed in full.
+    room : CombinedKernel, optional
+        Where kernels of this bank are combined, perhaps shared with other machines; default: this machine's own.
+
+    Attributes
+    ----------
+    room : CombinedKernel
     """
 
     def __init__(
-        self, bank: KernelBank | ProductBank, dual: BoxDual, accuracy: float, max_steps: int, most_updates: int = 0
+        self,
+        bank: KernelBank | ProductBank,
+        dual: BoxDual,
+        accuracy: float,
+        max_steps: int,
+        most_updates: int = 0,
+        room: CombinedKernel | None = None,
     ) -> None:
         self.bank, self.dual = bank, dual
         self.accuracy, self.max_steps, self.most_updates = accuracy, max_steps, most_updates
-        self._combined_at: Vector | None = None
+        self.room = CombinedKernel(bank) if room is None else room
         self.reset()
 
     def reset(self) -> None:
@@ -78,7 +90,7 @@ class DenseMachine(SVMMachine):
         noise = self.bank.noise(int(np.count_nonzero(weights))) if isinstance(self.bank, KernelBank) else 0.0
         coarse = noise > COARSE and is_classification(self.dual)
         svm = self.dual.solve(
-            self._combined(weights),
+            self.room.at(weights, self.dual.ridge),
             start=self.signed,
             accuracy=self.accuracy if accuracy is None else accuracy,
             max_steps=self.max_steps,
@@ -118,25 +130,11 @@ class DenseMachine(SVMMachine):
 
     def block(self, weights: Vector, points: Indices) -> Matrix:
         """Some entries of the combined kernel, which is made anew for other weights than the last."""
-        return self._combined(weights)[np.ix_(points, points)]
+        return self.room.at(weights, self.dual.ridge)[np.ix_(points, points)]
 
     def take_kernel(self) -> Matrix:
         """Return the combined kernel of the last solve for the caller to change: another will be made."""
-        self._combined_at = None
-        return self._kernel
-
-    @cached_property
-    def _kernel(self) -> Matrix:
-        """Room for a combined kernel, which some queries do not need."""
-        return np.empty((self.bank.n_points, self.bank.n_points))
-
-    def _combined(self, weights: Vector) -> Matrix:
-        """Combined kernel at these weights with the ridge of the loss, in `_kernel`; made anew for other weights."""
-        if self._combined_at is None or not np.array_equal(self._combined_at, weights):
-            self._combined_at = None
-            self.dual.add_ridge(self.bank.combine(weights, out=self._kernel))
-            self._combined_at = weights.copy()
-        return self._kernel
+        return self.room.take()
 
     def _sum(self) -> KernelBank:
         """The bank, of kernels that are added up."""

@@ -19,14 +19,12 @@ from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proof_of_products, proven
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
+from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, regularize
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.words import shown
-
-# What rounding may make of a regularizer or its conjugate, relative to them.
-ROUNDING = 256 * float(np.finfo(float).eps)
 
 
 class GMKLOracle(SVMOracle):
@@ -124,7 +122,7 @@ class GMKLOracle(SVMOracle):
             )
         self.domain: KernelWeights = KernelWeights(bank.n_kernels, radius, regularizer, self._problem())
         self.convex = bool(regularizer.convex) and not isinstance(bank, ProductBank)
-        self._regularize(self.domain.interior_point())
+        regularize(self.regularizer, self.domain.interior_point())
         if not isinstance(bank, ProductBank) and regularizer.block_update(np.ones(bank.n_kernels)) is not None:
             self.gives = frozenset({AnalyticUpdate})
 
@@ -191,7 +189,7 @@ class GMKLOracle(SVMOracle):
         """Value and gradient of a product of kernels, which prove nothing."""
         assert isinstance(self.bank, ProductBank)
         machine = self._machine
-        regularized, slope = self._regularize(d)
+        regularized, slope = regularize(self.regularizer, d)
         svm = machine.solve(d, query.accuracy)
         if isinstance(machine, ProductMachine):
             forms = machine.distance_forms(svm.signed_dual)
@@ -215,7 +213,7 @@ class GMKLOracle(SVMOracle):
         """Cut by dual variables, in the extras, whose sum is wrong by `moved`, their forms by `error`."""
         assert isinstance(self.bank, KernelBank)
         b, S = extras["signed_dual"], extras["quadratic_forms"]
-        regularized, slope = self._regularize(d)
+        regularized, slope = regularize(self.regularizer, d)
         constant, F = proven(self.bank, self._dual, b, moved, S, error)
         value = minorant_at(d, constant, F) + regularized - ROUNDING * abs(regularized)
         answers: tuple[AnalyticUpdate, ...] = ()
@@ -248,26 +246,7 @@ class GMKLOracle(SVMOracle):
         return Pieces(self._dual)
 
     def _lower_bound(self, constant: float, F: Vector, b: Vector) -> float:
-        """``max over t of L(t b) - r*(t**2 F / 2)`` for L(b) and forms of b that are proven; see `docs/theory.md`."""
-        if self._dual.total != 0:  # no multiple of b is feasible
-            lower = constant - self.regularizer.conjugate(0.5 * F)
-            return lower - ROUNDING * (abs(constant) + abs(lower))
-        quadratic = self._dual.quadratic(b)
-        linear = constant + quadratic
-        longest = self._dual.longest_multiple(b)
-        lower = self.regularizer.dual_bound(linear, 0.5 * F, longest, quadratic)
-        return lower - ROUNDING * (2.0 * abs(linear) + quadratic + abs(lower))
-
-    def _regularize(self, d: Vector) -> tuple[float, Vector]:
-        """Value and gradient of r, checked, as the user may have written them."""
-        value, slope = float(self.regularizer.value(d)), np.asarray(self.regularizer.gradient(d), dtype=float)
-        if slope.shape != d.shape:
-            raise InvalidArgument(f"`regularizer.gradient` must have shape {d.shape}, got {slope.shape}")
-        if not np.isfinite(value):
-            raise InvalidArgument(f"`regularizer.value` must be finite on the orthant, got {value}")
-        if not np.isfinite(slope).all():
-            k = int(np.flatnonzero(~np.isfinite(slope))[0])
-            raise InvalidArgument(
-                f"`regularizer.gradient` must be finite on the orthant, got {slope[k]} for weight {k} at {d[k]:g}"
-            )
-        return value, slope
+        """What L(b) and forms of b that are proven say of the minimum."""
+        dual = self._dual
+        longest = dual.longest_multiple(b) if dual.total == 0 else None
+        return least_of_multiples(self.regularizer, constant, F, dual.quadratic(b), longest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
-from oracle_opt.oracles.svm import Loss
+from oracle_opt.oracles.svm import Loss, SVMSolution
 from oracle_opt.words import shown
 
 ROUNDING = 64 * float(np.finfo(float).eps)  # relative rounding of the sums, quotients and roots of a group
@@ -146,49 +147,68 @@ class MixedNormOracle(SVMOracle):
         n_solves = n_steps = 0
         tried: list[Vector] = []
         found: list[Vector] = []
+        best: _Round | None = None
         c = self._c
         while True:
             n_solves += 1
-            weights = np.empty(self.bank.n_kernels)
-            weights[self._order] = point / self._of_kernels(c)
-            svm = self._machine.solve(weights, 0.5 * wanted)
-            n_steps += svm.n_steps
-            b = svm.signed_dual
-            forms, error = self._machine.forms(b)
-            total, F = proven(self.bank, self._dual, b, svm.imbalance, forms, error)
-            S, F = forms[self._order], F[self._order]
-            W = np.maximum(self._sums(point * S), 0.0)
-            self._c = _best_group_weights(W)
-            value = minorant_at(point, total, F / self._of_kernels(self._c))
-            # The machine's hyperplane has group norms W / c**2; its primal objective takes the largest of them. They
-            # are W up to the error of the forms, which F has on one side.
-            wrong = self._sums(point * (F - S)) + ROUNDING * W
-            upper = svm.primal_objective
-            upper += 0.5 * float(((W + wrong) / c**2).max() - ((W - wrong) / c).sum()) * (1 + ROUNDING)
-            if upper - value <= wanted * abs(upper) or n_solves == limit:
+            last = self._round(point, c, wanted)
+            n_steps += last.svm.n_steps
+            if best is None or last.upper - last.value < best.upper - best.value:
+                best = last
+            if best.upper - best.value <= wanted * abs(best.upper) or n_solves == limit:
                 break
+            if n_solves == MAX_SOLVES // 2:
+                # A weight of a group that had become very small grows slowly: from equal ones it does not have to.
+                c = np.full(len(self.groups), 1.0 / len(self.groups))
+                tried, found = [], []
+                continue
             tried.append(np.log(c))
-            found.append(np.log(self._c))
+            found.append(np.log(last.c))
             c = _extrapolated(tried[-MEMORY:], found[-MEMORY:])
-        largest = np.maximum(np.maximum.reduceat(F, self._starts), 0.0)
+        self._c = best.c
+        if best is not last:
+            self._machine.resume(self._extras(best.svm) | {"quadratic_forms": best.S})
+        largest = np.maximum(np.maximum.reduceat(best.F, self._starts), 0.0)
         return ObjectiveCut(
             point=point,
-            value=value,
-            subgradient=-0.5 * F / self._of_kernels(self._c),
-            error=error_above(value, upper),
+            value=best.value,
+            subgradient=-0.5 * best.F / self._of_kernels(best.c),
+            error=error_above(best.value, best.upper),
             # the best c for the largest S of each group gives the dual objective at a
-            lower_bound=total - 0.5 * (1 + ROUNDING) * float(np.sqrt(largest).sum()) ** 2 - ROUNDING * abs(total),
+            lower_bound=best.total
+            - 0.5 * (1 + ROUNDING) * float(np.sqrt(largest).sum()) ** 2
+            - ROUNDING * abs(best.total),
             extras={
-                **self._extras(svm),
+                **self._extras(best.svm),
                 **self._machine.extras(),
                 "n_steps": n_steps,
-                "kernel_weights": weights,
-                "group_weights": self._c.copy(),
-                "quadratic_forms": S,
+                "kernel_weights": best.weights,
+                "group_weights": best.c.copy(),
+                "quadratic_forms": best.S,
                 "n_solves": n_solves,
             },
-            answers=(self._update(point, S),) if AnalyticUpdate in query.wishes else (),
+            answers=(self._update(point, best.S),) if AnalyticUpdate in query.wishes else (),
         )
+
+    def _round(self, point: Vector, c: Vector, wanted: float) -> _Round:
+        """Solve the machine at weights c of the groups, and find better ones."""
+        weights = np.empty(self.bank.n_kernels)
+        weights[self._order] = point / self._of_kernels(c)
+        svm = self._machine.solve(weights, 0.5 * wanted)
+        b = svm.signed_dual
+        forms, error = self._machine.forms(b)
+        total, F = proven(self.bank, self._dual, b, svm.imbalance, forms, error)
+        S, F = forms[self._order], F[self._order]
+        W = np.maximum(self._sums(point * S), 0.0)
+        # The machine's hyperplane has group norms W / c**2; its primal objective takes the largest of them. They are W
+        # up to the error of the forms, which F has on one side. Where a group tells nothing, all of its W is that
+        # error, which must not be divided by a square of nothing.
+        wrong = self._sums(point * (F - S)) + ROUNDING * W
+        better = _best_group_weights(W + wrong)
+        value = minorant_at(point, total, F / self._of_kernels(better))
+        upper = svm.primal_objective
+        upper += 0.5 * float(((W + wrong) / c**2).max() - ((W - wrong) / c).sum()) * (1 + ROUNDING)
+        return _Round(svm, weights, S, F, total, better, value, upper)
 
     def _update(self, point: Vector, S: Vector) -> AnalyticUpdate:
         """In each group the weights l_k proportional to ``l_k sqrt(S_k)``; the old ones where all of these are 0."""
@@ -216,6 +236,20 @@ class MixedNormOracle(SVMOracle):
         """Values of the groups, one per kernel."""
         repeated: Vector = np.repeat(values, self.domain.sizes)
         return repeated
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """One machine of a query: what it proves, value and upper, at the best weights c of the groups for it."""
+
+    svm: SVMSolution
+    weights: Vector
+    S: Vector
+    F: Vector
+    total: float
+    c: Vector
+    value: float
+    upper: float
 
 
 def _best_group_weights(W: Vector) -> Vector:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import flag, instance, real, whole
+from oracle_opt.arguments import flag, floats, instance, real, whole
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut
+from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.oracle import Oracle
@@ -22,7 +23,7 @@ from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
-from oracle_opt.oracles.svm.box_dual import decision_values
+from oracle_opt.oracles.svm.box_dual import BoxDual, decision_values
 from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.loss import checked_dual
 from oracle_opt.result import Result
@@ -79,11 +80,25 @@ class SVMOracle(Oracle):
         self.max_steps = whole("max_steps", max_steps, 0)
         self.memory_budget = whole("memory_budget", memory_budget)
         self._most_updates = most_updates
+        self._start: Vector | None = None
         self._machine = self._machine_on(bank)
 
     def reset(self) -> None:
         """Forget the last solution."""
         self._machine.reset()
+        if self._start is not None:
+            self._machine.signed = self._start.copy()
+
+    def start_from(self, signed_dual: ArrayLike | None) -> None:
+        """Let the first machine of every run start here, as at the end of a run with a similar loss.
+
+        Parameters
+        ----------
+        signed_dual : array_like of shape (n,) or None
+            Signed dual variables, which need not be feasible; None: each run starts anew, which is the default.
+        """
+        self._start = checked_start_of(signed_dual, self.bank.n_points)
+        self.reset()
 
     def resume(self, cut: Cut) -> None:
         """Take the solution of a cut as the next starting point."""
@@ -177,6 +192,15 @@ class SVMOracle(Oracle):
         words = self._machine.identity()
         return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}{words}"
 
+    @property
+    def dual(self) -> BoxDual:
+        """The dual of the machine without its kernel: what the loss makes of the labels or targets."""
+        return self._dual
+
+    def new_machine(self) -> SVMMachine:
+        """Return a machine on all kernels, of this loss and these options, that knows no solution yet."""
+        return self._machine_on(self.bank)
+
     def _machine_on(self, bank: KernelBank | ProductBank) -> SVMMachine:
         """A machine of this loss and these options on a bank: this oracle's, or some of its kernels."""
         given = isinstance(bank, ProductBank) and not bank.on_the_fly
@@ -206,15 +230,30 @@ class SVMOracle(Oracle):
 
     def _checked_point(self, point: Vector) -> Vector:
         """Return a copy of the point, or raise `InvalidArgument` unless it is finite and in the domain."""
-        checked, dimension = np.array(point, dtype=float), self.domain.dimension
-        if checked.shape != (dimension,) or not np.isfinite(checked).all():
-            raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
-        if not self.domain.contains(checked):
-            raise InvalidArgument(
-                f"`query.point` must be in {self.domain!r}, got the sum {checked.sum():.12g} and the least entry "
-                f"{checked.min():.3g}; project it first"
-            )
-        return checked
+        return checked_query_point(point, self.domain)
+
+
+def checked_query_point(point: Vector, domain: Domain) -> Vector:
+    """Return a copy of a query point, or raise `InvalidArgument` unless it is finite and in the domain."""
+    checked, dimension = np.array(point, dtype=float), domain.dimension
+    if checked.shape != (dimension,) or not np.isfinite(checked).all():
+        raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
+    if not domain.contains(checked):
+        raise InvalidArgument(
+            f"`query.point` must be in {domain!r}, got the sum {checked.sum():.12g} and the least entry "
+            f"{checked.min():.3g}; project it first"
+        )
+    return checked
+
+
+def checked_start_of(signed_dual: ArrayLike | None, n_points: int) -> Vector | None:
+    """Return dual variables to start from, or raise `InvalidArgument` unless they are so many finite numbers."""
+    if signed_dual is None:
+        return None
+    start = np.array(floats("signed_dual", signed_dual))
+    if start.shape != (n_points,) or not np.isfinite(start).all():
+        raise InvalidArgument(f"`signed_dual` must be {n_points} finite numbers, got {shown(start)}")
+    return start
 
 
 def _checked_cut(cut: object, name: str) -> ObjectiveCut:

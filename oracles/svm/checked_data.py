@@ -76,6 +76,16 @@ def checked_C(C: float | ArrayLike) -> float | Vector:
     return weights if weights.ndim else float(weights)
 
 
+def checked_weights(weights: ArrayLike) -> Vector:
+    """Return weights of points, which nobody can change, or refuse them unless they are positive and finite."""
+    checked = np.array(floats("weights", weights, "positive numbers, one for each point"))
+    if checked.ndim != 1 or checked.size == 0:
+        raise InvalidArgument(f"`weights` must have shape (n,), got shape {checked.shape}")
+    _check_positive(checked, "`weights`")
+    checked.flags.writeable = False
+    return checked
+
+
 def checked_class_weight(class_weight: Mapping[int, float] | None) -> dict[int, float] | None:
     """Return factors on C, or raise `InvalidArgument` if a class is weighted that is not -1 or +1."""
     if class_weight is None:

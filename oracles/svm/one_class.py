@@ -9,6 +9,7 @@ from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.checked_data import checked_weights
 from oracle_opt.oracles.svm.loss import Loss, signs
 from oracle_opt.words import shown
 
@@ -20,16 +21,20 @@ class OneClass(Loss):
     ``min 1/2 |w|**2 - nu * n * rho + sum(max(0, rho - w @ phi(x)))``, in the scale of libsvm; a, w and rho of the
     reference are those here divided by ``nu * n``. The bias is -rho. All objectives are at most 0.
 
+    A point of weight 2 is two points: with weights c the box is ``0 <= a <= c`` and the sum ``nu * sum(c)``.
+
     Parameters
     ----------
     nu : float
         In (0, 1]: at most this share of the points has a negative decision value, at least this share is a support
         vector.
+    weights : array_like of shape (n,), optional
+        Weights of the points, positive; default 1.
 
     Raises
     ------
     InvalidArgument
-        nu is not in (0, 1]. From `dual`: `y` is not None.
+        nu is not in (0, 1], or the weights cannot be used. From `dual`: `y` is not None.
 
     References
     ----------
@@ -44,19 +49,23 @@ class OneClass(Loss):
     ([0.75, 0.25], -0.375, -0.75)
     """
 
-    def __init__(self, nu: float = 0.5) -> None:
+    def __init__(self, nu: float = 0.5, weights: ArrayLike | None = None) -> None:
         self.nu = real("nu", nu, above=0.0, most=1.0)
+        self.weights = None if weights is None else checked_weights(weights)
 
     def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
-        """No linear term, box between 0 and 1, sum ``nu * n``; see `Loss.dual`."""
+        """No linear term, box between 0 and the weights, sum nu times their sum; see `Loss.dual`."""
         if y is not None:
             raise InvalidArgument(
                 f"`y` must be None for the loss OneClass, which knows no labels, got {shown(y)}; "
                 "leave it out, or take `loss=Hinge()`"
             )
+        upper = np.ones(n_points) if self.weights is None else np.array(self.weights)
+        if upper.shape != (n_points,):
+            raise InvalidArgument(f"`weights` must be {n_points} numbers, one per point, got shape {upper.shape}")
         # The size of its gradients is that of the kernel: unit 0.
-        none, all_of_it = np.zeros(n_points), np.ones(n_points)
-        return BoxDual(none, none.copy(), all_of_it, total=self.nu * n_points, unit=0.0, checked=True)
+        none, total = np.zeros(n_points), self.nu * float(upper.sum())
+        return BoxDual(none, none.copy(), upper, total=total, unit=0.0, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """1 for points like those of the bank, -1 for outliers: the signs, 0 counting as 1."""

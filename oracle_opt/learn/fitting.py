@@ -1,0 +1,222 @@
+"""The stages of a fit behind the points: machines on a bank, runs that solve them, and what is kept of each."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from oracle_opt import Oracle, Result, minimize
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.history import History, Record
+from oracle_opt.learn.formulation import (
+    Norm,
+    kernel_weights,
+    make_oracle,
+    make_shared_oracle,
+    own_generator,
+    start_of,
+)
+from oracle_opt.oracles import KernelModel, MKLOracle, SharedWeightsOracle
+from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.svm import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class MachineProblem:
+    """A support vector machine to be trained on some points of a bank.
+
+    Parameters
+    ----------
+    points : ndarray of int, shape (r,)
+        Which points of the bank.
+    y : ndarray of shape (r,) or None
+        Labels -1 and 1, targets, or none.
+    loss : Loss
+        With the weights of these points.
+    """
+
+    points: NDArray[np.intp]
+    y: Vector | None
+    loss: Loss
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where a run may start: what the last one on such a problem ended with.
+
+    Parameters
+    ----------
+    point : ndarray
+        The best query point.
+    signed_dual : ndarray
+        The dual variables of the machine, or of all machines one after the other.
+    """
+
+    point: Vector
+    signed_dual: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What the runs of a fit leave.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (p,) or (number of problems, p)
+        The former where one run served all machines.
+    gap : float
+        The largest relative gap of the runs.
+    n_calls, most_calls : int
+        Oracle calls of all runs, and of the longest.
+    histories : tuple of History
+    models : list of KernelModel
+        One for each machine.
+    starts : tuple of Start
+        Where the next runs may start.
+    """
+
+    weights: NDArray[np.float64]
+    gap: float
+    n_calls: int
+    most_calls: int
+    histories: tuple[History, ...]
+    models: list[KernelModel]
+    starts: tuple[Start, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """How machines are trained: the formulation and the limits of a run.
+
+    Parameters
+    ----------
+    norm : float, str or Regularizer
+        Checked.
+    shared : bool
+        Whether all machines have the same weights of kernels.
+    generator : QueryPointGenerator or None
+        Copied for each run; None: the one that suits the oracle.
+    rtol : float
+        Relative gap at which a run ends.
+    max_calls : int
+        Limit on the oracle calls of a run.
+    memory_budget : int
+        Bytes for a combined kernel.
+    progress : bool
+        Whether a display is shown.
+    callback : callable, optional
+        Called with the number of the run and a `Record` after each oracle call.
+    """
+
+    norm: Norm
+    shared: bool
+    generator: Any
+    rtol: float
+    max_calls: int
+    memory_budget: int
+    progress: bool
+    callback: Callable[[int, Record], object] | None = None
+
+    def run(self, bank: KernelBank, problems: Sequence[MachineProblem], starts: Sequence[Start] = ()) -> Trained:
+        """Train the machines.
+
+        Parameters
+        ----------
+        bank : KernelBank
+            Kernels on all points.
+        problems : sequence of MachineProblem
+        starts : sequence of Start
+            Those of a run on the same problems, with other weights of the losses or a little different kernels; those
+            that do not fit are not used.
+
+        Returns
+        -------
+        Trained
+        """
+        if self.shared and len(problems) > 1:
+            machines = [self._oracle(bank, one, 1.0) for one in problems]
+            assert all(isinstance(one, MKLOracle) for one in machines)
+            oracle = make_shared_oracle(self.norm, machines)  # type: ignore[arg-type]
+            runs = [self._solved(0, oracle, starts)]
+            weights = kernel_weights(oracle, runs[0][1])
+            models = oracle.models(runs[0][1])
+        else:
+            oracles = [self._oracle(bank, one, self.norm) for one in problems]
+            runs = [self._solved(i, one, starts) for i, one in enumerate(oracles)]
+            every = [kernel_weights(one, cut) for one, (_, cut) in zip(oracles, runs, strict=True)]
+            models = [one.model(cut) for one, (_, cut) in zip(oracles, runs, strict=True)]
+            weights = every[0] if len(every) == 1 else np.array(every)
+        for model in models:
+            model.loss = type(model.loss)()  # without the weights of the points, which are as many as these
+        return Trained(
+            weights=weights,
+            gap=max(result.relative_gap for result, _ in runs),
+            n_calls=sum(result.n_calls for result, _ in runs),
+            most_calls=max(result.n_calls for result, _ in runs),
+            histories=tuple(result.history for result, _ in runs),
+            models=models,
+            starts=tuple(Start(cut.point, np.asarray(cut.extras["signed_dual"])) for _, cut in runs),
+        )
+
+    def _oracle(self, bank: KernelBank, problem: MachineProblem, norm: Norm) -> SVMOracle:
+        part = bank if problem.points.size == bank.n_points else ChosenPoints(bank, problem.points)
+        return make_oracle(norm, part, problem.y, problem.loss, self.memory_budget)
+
+    def _solved(
+        self, number: int, oracle: SVMOracle | SharedWeightsOracle, starts: Sequence[Start]
+    ) -> tuple[Result, ObjectiveCut]:
+        """The run of one oracle, and its best cut; a warning where it did not reach the gap that was asked for."""
+        start = starts[number] if number < len(starts) else None
+        callback = self.callback
+        if start is not None and start.signed_dual.size == n_duals(oracle):
+            oracle.start_from(start.signed_dual)
+        result = minimize(
+            oracle,
+            own_generator(self.generator, oracle, self.rtol),
+            start_of(oracle, None if start is None else start.point),
+            rtol=self.rtol,
+            gtol=None if oracle.convex else self.rtol * _scale(oracle),
+            max_calls=self.max_calls,
+            progress=self.progress,
+            callback=None if callback is None else lambda record: callback(number, record),
+        )
+        if result.cut is None:
+            raise InvalidArgument(f"no weights of the kernels were found: {result.message}")
+        if not result.success:
+            warn_of(result, self.rtol, oracle)
+        return result, result.cut
+
+
+def n_duals(oracle: SVMOracle | SharedWeightsOracle) -> int:
+    """Number of dual variables of all machines of an oracle."""
+    machines = oracle.machines if isinstance(oracle, SharedWeightsOracle) else [oracle]
+    return sum(one.bank.n_points for one in machines)
+
+
+def warn_of(result: Result, rtol: float, oracle: Oracle) -> None:
+    """Say in a `ConvergenceWarning` how far a run came."""
+    if oracle.convex:
+        reached = f"the proven relative gap is {result.relative_gap:.3g}, and rtol={rtol:g} was asked for"
+    else:
+        reached = "the gradient did not become small, and nothing is proven of a product of kernels"
+    warnings.warn(
+        f"The weights of the kernels are not optimal to the accuracy asked for: {reached}. {result.message} Raise "
+        "max_calls or rtol, scale the columns, or take a smaller C.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+
+
+def _scale(oracle: Oracle) -> float:
+    """What gradients of a problem that is not convex are measured against."""
+    return 1.0

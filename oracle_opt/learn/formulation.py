@@ -1,0 +1,177 @@
+"""What `norm=` means: which oracle sees the problem, and which generator solves it where none is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from difflib import get_close_matches
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from oracle_opt import QueryPointGenerator, generators
+from oracle_opt.arguments import instance, real
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.generators import choose_generator
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles import (
+    GMKLOracle,
+    LpRegularizer,
+    MixedNormOracle,
+    MKLOracle,
+    NewtonMKL,
+    ProductBank,
+    Regularizer,
+    SharedWeightsOracle,
+)
+from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.mkl_problem import KernelWeights
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.svm import Loss
+from oracle_opt.words import shown
+
+Norm = float | str | Regularizer
+NAMES = ("mixed", "product")
+
+
+def checked_norm(norm: Any) -> Norm:
+    """Return the norm: a number of at least 1, one of the names, or a regularizer.
+
+    Raises
+    ------
+    InvalidArgument
+        It is none of these.
+    """
+    if isinstance(norm, Regularizer):
+        return norm
+    if isinstance(norm, str):
+        if norm in NAMES:
+            return norm
+        near = get_close_matches(norm, NAMES, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InvalidArgument(
+            f"`norm` must be a number of at least 1, 'mixed', 'product' or a Regularizer, got {norm!r}{hint}"
+        )
+    if not isinstance(norm, Real) or isinstance(norm, bool):
+        called = f"; call it: {norm.__name__}()" if isinstance(norm, type) and issubclass(norm, Regularizer) else ""
+        raise InvalidArgument(
+            "`norm` must be a number of at least 1, 'mixed', 'product' or a Regularizer such as ElasticNet(), got "
+            f"{shown(norm)}{called}"
+        )
+    return real("norm", norm, least=1.0)
+
+
+def make_oracle(
+    norm: Norm, bank: KernelBank | ProductBank, y: Vector | None, loss: Loss, memory_budget: int
+) -> SVMOracle:
+    """Return the oracle of one machine.
+
+    Parameters
+    ----------
+    norm : float, str or Regularizer
+        Checked.
+    bank : KernelBank or ProductBank
+        The latter for the norm "product".
+    y : ndarray of shape (n,) or None
+        Labels -1 and 1, targets, or none.
+    loss : Loss
+        With the weights of the points.
+    memory_budget : int
+        As for `MKLOracle`.
+    """
+    if isinstance(bank, ProductBank):
+        return GMKLOracle(bank, y, LpRegularizer(1.0, power=1.0), loss=loss, memory_budget=memory_budget)
+    if isinstance(norm, Regularizer):
+        return GMKLOracle(bank, y, norm, loss=loss, memory_budget=memory_budget)
+    if norm == "mixed":
+        return MixedNormOracle(bank, y, loss, groups=numbers_of_groups(bank.groups), memory_budget=memory_budget)
+    if norm == 1.0:
+        return MKLOracle(bank, y, loss, memory_budget=memory_budget)
+    assert isinstance(norm, float)
+    return GMKLOracle(bank, y, LpRegularizer(norm), loss=loss, memory_budget=memory_budget)
+
+
+def make_shared_oracle(norm: Norm, machines: Sequence[MKLOracle]) -> SharedWeightsOracle:
+    """Return the oracle of machines that share the weights of their kernels.
+
+    Raises
+    ------
+    InvalidArgument
+        The norm has no such oracle.
+    """
+    if isinstance(norm, str):
+        why = {
+            "mixed": "with mixed norms the machine of each class has weights of its groups of its own",
+            "product": "the kernel of a product is no sum, and no bound would be proven",
+        }[norm]
+        raise InvalidArgument(
+            f"`shared_weights` must be False with norm={norm!r}: {why}; take norm=1.0, "
+            "a number above 1 or a Regularizer"
+        )
+    regularizer = norm if isinstance(norm, Regularizer) else None if norm == 1.0 else LpRegularizer(norm)
+    return SharedWeightsOracle(machines, regularizer)
+
+
+def numbers_of_groups(groups: Sequence[str]) -> list[list[int]]:
+    """Numbers of the kernels of each group, groups in the order of their first kernels."""
+    found: dict[str, list[int]] = {}
+    for k, group in enumerate(groups):
+        found.setdefault(group, []).append(k)
+    return list(found.values())
+
+
+def kernel_weights(oracle: Oracle, cut: ObjectiveCut) -> Vector:
+    """Weights of the kernels in the machine that answered a cut, ndarray of shape (p,)."""
+    weights = cut.extras["kernel_weights"] if isinstance(oracle, MixedNormOracle) else cut.point
+    positive: Vector = np.maximum(np.asarray(weights, dtype=float), 0.0)
+    return positive
+
+
+def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGenerator:
+    """Return the generator of a run: a copy of the one given, or the one that suits the oracle.
+
+    Where the problem has a smooth dual, as p-norms with p > 1 and the elastic net have, that is `NewtonMKL`; else the
+    one that `choose_generator` returns.
+
+    Raises
+    ------
+    InvalidArgument
+        It is none.
+    """
+    if generator is not None:
+        return deepcopy(checked_generator(generator))
+    problem = oracle.domain.problem if isinstance(oracle.domain, KernelWeights) else None
+    if problem is None:
+        return choose_generator(oracle)
+    solver = NewtonMKL()
+    if solver.refusal_of(problem):  # the user's own regularizer has no penalty that its fallback knows
+        solver = NewtonMKL(fallback=None)
+    solver.rtol = rtol
+    return solver
+
+
+def checked_generator(generator: Any) -> QueryPointGenerator:
+    """Return a generator, or raise `InvalidArgument` if it is none: a name is refused with the class it may mean."""
+    if isinstance(generator, str):
+        plain: Callable[[str], str] = lambda text: "".join(filter(str.isalnum, text)).lower()  # noqa: E731
+        names = [name for name in generators.__all__ if name[0].isupper()]
+        near = get_close_matches(plain(generator), [plain(name) for name in names], 1)
+        name = next((name for name in names if near and plain(name) == near[0]), "LevelSet")
+        raise InvalidArgument(
+            f"`generator` must be a generator object or None, got the text {generator!r}; write "
+            f"`from oracle_opt.generators import {name}` and generator={name}()"
+        )
+    kind: type[Any] = QueryPointGenerator
+    return instance("generator", generator, kind, "a generator such as LevelSet(), or None")  # type: ignore[no-any-return]
+
+
+def start_of(oracle: Oracle, previous: Vector | None) -> Vector | None:
+    """Where to start: where the last run ended if that is a point of this domain, else where the problem says."""
+    if previous is not None and previous.shape == (oracle.domain.dimension,) and oracle.domain.contains(previous):
+        return previous
+    domain = oracle.domain
+    problem = domain.problem if isinstance(domain, KernelWeights) else None
+    return None if problem is None else problem.dual.start()

@@ -1,0 +1,281 @@
+"""Classification with learned weights of kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from oracle_opt.arguments import flag
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.learn.checked_input import checked_points, checked_weights
+from oracle_opt.learn.class_labels import checked_y, class_factors, encoded
+from oracle_opt.learn.class_splits import class_splits, votes
+from oracle_opt.learn.fitting import MachineProblem
+from oracle_opt.learn.merged_points import MergedPoints, merged
+from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C
+from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge
+from oracle_opt.words import shown
+
+LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
+
+
+class MKLClassifier(ClassifierMixin, MKLEstimator):
+    """Support vector classification on a weighted sum of kernels, whose weights are learned with a proven gap.
+
+    ::
+
+        min over weights of  r(weights) + sum over machines of
+            min over w, b of  1/2 |w|**2 + C * sum_i s_i * loss(y_i * (w @ phi(x_i) + b)),   K = sum_k weights_k K_k
+
+    s are the sample weights times those of the classes. One machine tells two classes apart; several classes take a
+    machine each, or one for each pair.
+
+    A row of weight 2 is exactly the same as two rows, and of weight 0 as none: equal rows of equal label are merged
+    before anything is computed. By default the mean of the diagonal of each kernel is brought to 1, so that C means
+    what it means in `sklearn.svm.SVC`.
+
+    Parameters
+    ----------
+    kernels : KernelList or list of kernels, optional
+        Recipes, fitted on the points of `fit`. Default: ten Gaussian kernels and three polynomials on all columns and
+        on each column alone, after standardization; of sparse points on all columns alone. See `KernelList`.
+    norm : float, "mixed", "product" or Regularizer
+        What keeps the weights of the kernels small. 1.0, the default: they add up to 1, and few are left. p above 1:
+        ``1/2 * norm(weights, p)**2`` is added to the objective, and all are left. "mixed": every group of the kernels
+        is kept and few kernels within a group, see `MixedNormOracle`. `ElasticNet(...)`, `EntropyRegularizer(...)` or a
+        `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
+        sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
+        convex, nothing is proven, and `gap_` is infinite.
+    C : float
+        Weight of the loss, positive. To choose it: `MKLClassifierCV`, or GridSearchCV.
+    loss : {"hinge", "squared_hinge"}
+    multiclass : {"ovr", "ovo"}
+        Each class against the rest, or each against each.
+    shared_weights : bool
+        Whether all machines have the same weights of kernels: one convex problem, whose kernels are those of the task
+        and not of a class. Not with the norms "mixed" and "product". See `SharedWeightsOracle`.
+    class_weight : mapping, "balanced" or None
+        Factors on C by label; "balanced": inverse to the sums of the weights of the classes.
+    generator : QueryPointGenerator, optional
+        What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
+        Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
+        one that `minimize` chooses.
+    rtol : float
+        Relative duality gap at which the weights count as found.
+    max_calls : int
+        Limit on oracle calls of a run, each of which trains the machine once (all machines, where they share weights).
+        A run that ends there warns, see `sklearn.exceptions.ConvergenceWarning`.
+    probability : bool
+        Whether `predict_proba` is to be had, by calibration within `fit`.
+    warm_start : bool
+        Whether the next `fit` starts from the weights and the dual variables of the last one, where these fit: for a
+        path in C, say. The outcome is the same to within rtol.
+    memory_budget : int
+        Bytes that the kernels may take, and the combined kernel; where they are more the default kernels are computed
+        on the fly.
+    random_state : int, RandomState or None
+        Seed of what the kernels draw at random, on more points than they look at: pairs for the widths. None is 0, so
+        that two fits are the same.
+    progress : bool
+        Whether a display of each run is shown on the terminal.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels, sorted.
+    weights_ : ndarray of shape (p,) or (number of machines, p)
+        Weights of the kernels; one row a machine where there are several that do not share
+        them.
+    kernel_names_, kernel_groups_ : ndarray of str, shape (p,)
+        What each kernel is, and the group it belongs to.
+    gap_ : float
+        Relative duality gap that was proven, the largest of all runs; infinite where nothing is proven.
+    n_iter_, n_calls_ : int
+        Oracle calls of the longest run, and of all runs.
+    history_ : tuple of History
+        One for each run: bounds and seconds call by call.
+    models_ : list of KernelModel
+        The machines: support vectors and kernels of positive weight alone.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names of columns that are strings.
+
+    Raises
+    ------
+    InvalidArgument
+        From `fit`, a ValueError: what cannot be used is named, with the row and the column, and what to do.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from oracle_opt.learn import MKLClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MKLClassifier(shared_weights=True, C=10.0).fit(X, y)
+    >>> model.score(X, y) > 0.95, model.gap_ <= 1e-4
+    (True, True)
+    >>> for k in model.weights_.argsort()[:-3:-1]:
+    ...     print(f"{model.weights_[k]:.2f} {model.kernel_names_[k]}")
+    0.51 gaussian(width=0.8059) of all columns
+    0.19 gaussian(width=0.3111) of x2
+
+    Missing values are refused with their row and column. A pipeline fills them:
+
+    >>> import numpy as np
+    >>> from sklearn.impute import SimpleImputer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X[3, 2] = np.nan
+    >>> filled = make_pipeline(SimpleImputer(), MKLClassifier(shared_weights=True)).fit(X, y)
+    >>> filled.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        norm: Any = 1.0,
+        C: float = 1.0,
+        loss: str = "hinge",
+        multiclass: str = "ovr",
+        shared_weights: bool = False,
+        class_weight: Any = None,
+        generator: Any = None,
+        rtol: float = 1e-4,
+        max_calls: int = 1000,
+        probability: bool = False,
+        warm_start: bool = False,
+        memory_budget: int = 2 << 30,
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.kernels = kernels
+        self.norm = norm
+        self.C = C
+        self.loss = loss
+        self.multiclass = multiclass
+        self.shared_weights = shared_weights
+        self.class_weight = class_weight
+        self.generator = generator
+        self.rtol = rtol
+        self.max_calls = max_calls
+        self.probability = probability
+        self.warm_start = warm_start
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLClassifier:
+        """Learn the weights of the kernels and the machines of the classes.
+
+        Parameters
+        ----------
+        X : array_like, DataFrame or sparse array of shape (n, d)
+            Points, one a row.
+        y : array_like of shape (n,)
+            Labels of any type that can be sorted: at least two different ones.
+        sample_weight : array_like of shape (n,), optional
+            Factors on C, not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        training = self._training(shared=flag("shared_weights", self.shared_weights))
+        C = checked_C(self.C)
+        data = self._prepared(X, y, sample_weight)
+        self._fit_machines(training, self._bank(X, data.merged), self._problems(data, C))
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Decision values of new points.
+
+        Parameters
+        ----------
+        X : array_like, DataFrame or sparse array of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, number of classes)
+            Of two classes those of the machine, positive for ``classes_[1]``. Of more classes the values of the machine
+            of each class against the rest; with ``multiclass="ovo"`` the votes of all pairs, between which the decision
+            values decide: see `oracle_opt.learn.class_splits.votes`.
+        """
+        values = self._values(X)
+        if len(self.classes_) == 2:
+            return values[:, 0]
+        return values if self._pairs[0][1] is None else votes(values, self._pairs, len(self.classes_))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels of new points: the class of the largest decision value, ndarray of shape (m,)."""
+        values = self.decision_function(X)
+        numbers = (values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[numbers]
+        return labels
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> ClassData:
+        """Check points, labels and weights, and merge equal rows; sets `classes_`."""
+        if y is None:
+            raise InvalidArgument(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        points = checked_points(self, X, fit=True)
+        labels = checked_y(y, points.shape[0])
+        weights = checked_weights(sample_weight, points.shape[0])
+        self.classes_, numbers = encoded(labels, weights)
+        some = merged(points, numbers, weights)
+        return ClassData(some, numbers[some.rows])
+
+    def _problems(self, data: ClassData, C: float) -> list[MachineProblem]:
+        """The machines of all classes at this C; sets which classes each of them tells apart."""
+        loss, multiclass = checked_loss(self.loss), checked_multiclass(self.multiclass)
+        weights = data.merged.weights
+        factors = class_factors(self.class_weight, self.classes_, data.numbers, weights)
+        losses = C * weights * factors[data.numbers]
+        splits = class_splits(data.numbers, len(self.classes_), multiclass)
+        self._pairs = [(one.positive, one.negative) for one in splits]
+        return [MachineProblem(one.points, one.y, loss(losses[one.points])) for one in splits]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassData:
+    """What a classifier is fitted on.
+
+    Parameters
+    ----------
+    merged : MergedPoints
+        Rows that differ, with their weights.
+    numbers : ndarray of int, shape (m,)
+        The class of each of them.
+    """
+
+    merged: MergedPoints
+    numbers: NDArray[np.intp]
+
+
+def checked_loss(loss: Any) -> type[Hinge] | type[SquaredHinge]:
+    """Return the class of a loss by its name; an object is refused, as C and the weights of the points go into it."""
+    if isinstance(loss, str) and loss in LOSSES:
+        return LOSSES[loss]
+    hint = ""
+    if isinstance(loss, Loss) or (isinstance(loss, type) and issubclass(loss, Loss)):
+        hint = (
+            "; C, class_weight and sample_weight make the object of the loss here. With a loss of your own: "
+            "MKLOracle(bank, y, loss=...)"
+        )
+    elif isinstance(loss, str) and (near := get_close_matches(loss, LOSSES, 1)):
+        hint = f"; did you mean {near[0]!r}?"
+    raise InvalidArgument(f"`loss` must be 'hinge' or 'squared_hinge', got {shown(loss)}{hint}")
+
+
+def checked_multiclass(multiclass: Any) -> str:
+    """Return "ovr" or "ovo", or refuse anything else."""
+    if isinstance(multiclass, str) and multiclass in ("ovr", "ovo"):
+        return multiclass
+    raise InvalidArgument(
+        f"`multiclass` must be 'ovr', each class against the rest, or 'ovo', each against each, got {shown(multiclass)}"
+    )

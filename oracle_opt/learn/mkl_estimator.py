@@ -1,0 +1,135 @@
+"""What all estimators of multiple kernel learning share: the stages of `fit`, and new points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from oracle_opt.arguments import flag, real, whole
+from oracle_opt.arrays import Matrix
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.learn.checked_input import checked_points
+from oracle_opt.learn.fitting import MachineProblem, Start, Trained, Training
+from oracle_opt.learn.formulation import checked_generator, checked_norm
+from oracle_opt.learn.merged_points import MergedPoints
+from oracle_opt.oracles import KernelBank, KernelList
+from oracle_opt.words import shown
+
+
+class MKLEstimator(BaseEstimator):
+    """Base of the estimators: subclasses check y, make the machines' problems, and say what values mean.
+
+    The stages of a fit are: check the input, merge equal rows (`merged_points`), make the kernels (`_bank`), make the
+    problems, train them (`_training`, `Training.run`), and keep what was found (`_keep`).
+    """
+
+    kernels: Any
+    norm: Any
+    generator: Any
+    rtol: float
+    max_calls: int
+    warm_start: bool
+    memory_budget: int
+    random_state: Any
+    progress: bool
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse points are taken, and rows of the kernels are not: see `PrecomputedKernels` for those."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _training(self, *, shared: bool = False) -> Training:
+        """The formulation and the limits of the runs, checked."""
+        flag("warm_start", self.warm_start)
+        return Training(
+            norm=checked_norm(self.norm),
+            shared=shared,
+            generator=None if self.generator is None else checked_generator(self.generator),
+            rtol=real("rtol", self.rtol, least=0.0),
+            max_calls=whole("max_calls", self.max_calls),
+            memory_budget=whole("memory_budget", self.memory_budget),
+            progress=flag("progress", self.progress),
+        )
+
+    def _bank(self, X: Any, merged: MergedPoints) -> KernelBank:
+        """Kernels on the merged points: of a DataFrame its rows, so that columns have their names."""
+        self._sparse = sparse.issparse(merged.points)
+        budget = whole("memory_budget", self.memory_budget)
+        if self.kernels is None:
+            recipe = self._default_kernels(each=not self._sparse, memory_budget=budget)
+        else:
+            recipe = kernel_list(self.kernels, budget)
+        return recipe.fit(rows_of(X, merged), merged.weights)
+
+    def _default_kernels(self, *, each: bool, memory_budget: int) -> KernelList:
+        """What None means: on all columns and, with `each`, on each column alone."""
+        return KernelList.default(each=each, memory_budget=memory_budget)
+
+    def _fit_machines(self, training: Training, bank: KernelBank, problems: list[MachineProblem]) -> None:
+        """Train, from where the last fit ended if that is wanted, and set the attributes of a fit."""
+        starts: tuple[Start, ...] = self._starts if self.warm_start and hasattr(self, "_starts") else ()
+        self._keep(bank, training.run(bank, problems, starts))
+
+    def _keep(self, bank: KernelBank, trained: Trained) -> None:
+        """Set the attributes of a fit."""
+        self.kernel_names_ = np.array(bank.names, dtype=object)
+        self.kernel_groups_ = np.array(bank.groups, dtype=object)
+        self.weights_ = trained.weights
+        self.gap_ = trained.gap
+        self.n_calls_, self.n_iter_ = trained.n_calls, trained.most_calls
+        self.history_ = trained.histories
+        self.models_ = trained.models
+        self._starts = trained.starts
+
+    def _values(self, X: Any) -> Matrix:
+        """Decision values of all machines at new points, ndarray of shape (m, number of machines)."""
+        check_is_fitted(self, "models_")
+        points = checked_points(self, X, fit=False)
+        if sparse.issparse(points) != self._sparse:  # kernels look at new points in the form of the training points
+            points = sparse.csr_array(points) if self._sparse else points.toarray()
+        return np.stack([model.decision_function(points) for model in self.models_], axis=1)
+
+
+def checked_C(C: Any) -> float:
+    """Return C as a positive number, or refuse it; a list is refused with the way to choose among its numbers."""
+    if isinstance(C, list | tuple | np.ndarray) and np.ndim(C) > 0:
+        raise InvalidArgument(
+            f"`C` must be one positive number, got {shown(C)}. To choose among several: MKLClassifierCV(Cs=...), or "
+            "GridSearchCV(estimator, {'C': [...]}); weights of single rows go to fit(X, y, sample_weight=...)"
+        )
+    return real("C", C, above=0.0)
+
+
+def kernel_list(kernels: Any, memory_budget: int) -> KernelList:
+    """Return the recipe of the kernels that a user gave.
+
+    Raises
+    ------
+    InvalidArgument
+        They are given in another form; the message says in which they belong.
+    """
+    if isinstance(kernels, KernelList):
+        return kernels
+    if isinstance(kernels, KernelBank) or np.ndim(kernels if isinstance(kernels, np.ndarray) else 0) == 3:
+        raise InvalidArgument(
+            f"`kernels` must be a recipe, which can be fitted on any rows, got {shown(kernels)}. For kernels computed "
+            "before: kernels=KernelList([PrecomputedKernels(stack)]) with the stack of all points, and X a column of "
+            "row indices"
+        )
+    if isinstance(kernels, list | tuple):
+        return KernelList(kernels, memory_budget=memory_budget)
+    raise InvalidArgument(
+        f"`kernels` must be a KernelList, a list of kernels or None, got {shown(kernels)}; put a single one into a "
+        "list: kernels=['linear']"
+    )
+
+
+def rows_of(X: Any, merged: MergedPoints) -> Any:
+    """The merged points in the form of X: the rows of a pandas DataFrame, else the checked array."""
+    iloc = getattr(X, "iloc", None)
+    return merged.points if iloc is None else iloc[merged.rows]

@@ -1,0 +1,193 @@
+"""Regression with learned weights of kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from oracle_opt.arguments import real
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.learn.checked_input import checked_points, checked_weights
+from oracle_opt.learn.fitting import MachineProblem
+from oracle_opt.learn.merged_points import merged
+from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C
+from oracle_opt.oracles.svm import EpsilonInsensitive
+from oracle_opt.words import shown
+
+
+class MKLRegressor(RegressorMixin, MKLEstimator):
+    """Support vector regression on a weighted sum of kernels, whose weights are learned with a proven gap.
+
+    ::
+
+        min over weights, w, b of
+            r(weights) + 1/2 |w|**2 + C * sum_i s_i * max(0, abs(y_i - w @ phi(x_i) - b) - epsilon)
+
+    s are the sample weights. A row of weight 2 is exactly the same as two rows, and of weight 0 as none: equal rows of
+    equal target are merged before anything is computed.
+
+    Parameters
+    ----------
+    kernels : KernelList or list of kernels, optional
+        Recipes, fitted on the points of `fit`. Default: ten Gaussian kernels and three polynomials on all columns and
+        on each column alone, after standardization; of sparse points on all columns alone. See `KernelList`.
+    norm : float, "mixed", "product" or Regularizer
+        What keeps the weights of the kernels small. 1.0, the default: they add up to 1, and few are left. p above 1:
+        ``1/2 * norm(weights, p)**2`` is added to the objective, and all are left. "mixed": every group of the kernels
+        is kept and few kernels within a group, see `MixedNormOracle`. `ElasticNet(...)`, `EntropyRegularizer(...)` or a
+        `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
+        sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
+        convex, nothing is proven, and `gap_` is infinite.
+    C : float
+        Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
+    epsilon : float
+        Half the width of the tube without loss, in units of the targets.
+    generator : QueryPointGenerator, optional
+        What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
+        Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
+        one that `minimize` chooses.
+    rtol : float
+        Relative duality gap at which the weights count as found.
+    max_calls : int
+        Limit on oracle calls of a run, each of which trains the machine once (all machines, where they share weights).
+        A run that ends there warns, see `sklearn.exceptions.ConvergenceWarning`.
+    warm_start : bool
+        Whether the next `fit` starts from the weights and the dual variables of the last one, where these fit: for a
+        path in C, say. The outcome is the same to within rtol.
+    memory_budget : int
+        Bytes that the kernels may take, and the combined kernel; where they are more the default kernels are computed
+        on the fly.
+    random_state : int, RandomState or None
+        Seed of what the kernels draw at random, on more points than they look at: pairs for the widths. None is 0, so
+        that two fits are the same.
+    progress : bool
+        Whether a display of each run is shown on the terminal.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (p,)
+        Weights of the kernels.
+    kernel_names_, kernel_groups_ : ndarray of str, shape (p,)
+        What each kernel is, and the group it belongs to.
+    gap_ : float
+        Relative duality gap that was proven, the largest of all runs; infinite where nothing is proven.
+    n_iter_, n_calls_ : int
+        Oracle calls of the longest run, and of all runs.
+    history_ : tuple of History
+        One for each run: bounds and seconds call by call.
+    models_ : list of KernelModel
+        The machines: support vectors and kernels of positive weight alone.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names of columns that are strings.
+
+    Raises
+    ------
+    InvalidArgument
+        From `fit`, a ValueError: what cannot be used is named, with the row and the column, and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt.learn import MKLRegressor
+    >>> X = np.random.default_rng(0).uniform(-2.0, 2.0, size=(80, 3))
+    >>> y = np.sin(2.0 * X[:, 1])
+    >>> model = MKLRegressor(C=10.0, epsilon=0.05).fit(X, y)
+    >>> model.score(X, y) > 0.95, set(model.kernel_groups_[model.weights_ > 0.05])
+    (True, {'x1'})
+    """
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        *,
+        norm: Any = 1.0,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        generator: Any = None,
+        rtol: float = 1e-4,
+        max_calls: int = 1000,
+        warm_start: bool = False,
+        memory_budget: int = 2 << 30,
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.kernels = kernels
+        self.norm = norm
+        self.C = C
+        self.epsilon = epsilon
+        self.generator = generator
+        self.rtol = rtol
+        self.max_calls = max_calls
+        self.warm_start = warm_start
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLRegressor:
+        """Learn the weights of the kernels and the machine.
+
+        Parameters
+        ----------
+        X : array_like, DataFrame or sparse array of shape (n, d)
+            Points, one a row.
+        y : array_like of shape (n,)
+            Targets.
+        sample_weight : array_like of shape (n,), optional
+            Factors on C, not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
+
+        Returns
+        -------
+        self
+        """
+        training = self._training()
+        C, epsilon = checked_C(self.C), real("epsilon", self.epsilon, least=0.0)
+        if y is None:
+            raise InvalidArgument(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        points = checked_points(self, X, fit=True)
+        targets = checked_targets(y, points.shape[0])
+        some = merged(points, targets, checked_weights(sample_weight, points.shape[0]))
+        loss = EpsilonInsensitive(C * some.weights, epsilon)
+        problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], loss)
+        self._fit_machines(training, self._bank(X, some), [problem])
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Targets of new points.
+
+        Parameters
+        ----------
+        X : array_like, DataFrame or sparse array of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._values(X)[:, 0]
+
+
+def checked_targets(y: Any, n_points: int) -> Vector:
+    """Return targets as floats, shape (n,), or refuse them: words, complex numbers, missing ones by their row."""
+    given = column_or_1d(y, warn=True)
+    if np.iscomplexobj(given):
+        raise InvalidArgument("Complex data not supported: `y` must hold real numbers")
+    try:
+        targets = np.array(given, dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise InvalidArgument(f"`y` must hold numbers, got {shown(given)}: {problem}") from problem
+    if targets.size != n_points:
+        raise InvalidArgument(f"`y` must have {n_points} targets, one per row of X, got {targets.size}")
+    bad = np.flatnonzero(~np.isfinite(targets))
+    if bad.size:
+        raise InvalidArgument(
+            f"Input `y` contains NaN or infinity: row {bad[0]} (rows are counted from 0) is {targets[bad[0]]}; "
+            "leave such rows out"
+        )
+    return targets
