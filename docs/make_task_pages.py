@@ -24,8 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from oracle_opt import Result, minimize
 from oracle_opt.generators import Ellipsoid, Kelley, LevelSet, NewtonBundle, ReducedGradient
+from oracle_opt.line_styles import label_decades, look
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.study.plot_style import label_decades, look
 
 DOCS = Path(__file__).parent
 WIDTH = 7.4  # inches

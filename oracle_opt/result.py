@@ -14,9 +14,9 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.gap_plot import plot_gap
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
-from oracle_opt.optional import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,8 +184,11 @@ class Result:
         )
         return f"{self.memory / 2**20:.4g} MiB at most in this process{growth}"
 
-    def plot(self, ax: Axes | None = None, label: str | None = None) -> Axes:
-        """Draw the relative gap against oracle calls.
+    def plot(self, ax: Axes | None = None, label: str | None = None, *, x: str = "calls") -> Axes:
+        """Draw the proven relative gap against oracle calls or seconds, on logarithmic axes.
+
+        Several results may be drawn on the same axes: each has a color, dashes and a marker of its own. See
+        `oracle_opt.study.plot_runs` for both axes side by side, and for several runs of each method.
 
         Parameters
         ----------
@@ -193,22 +196,21 @@ class Result:
             Where to draw; default is a new figure.
         label : str, optional
             Name of the curve in the legend.
+        x : {'calls', 'seconds'}
+            The horizontal axis; the seconds are those in oracle and generator, up to and with each call.
 
         Returns
         -------
         matplotlib Axes
-        """
-        pyplot = require("matplotlib.pyplot", "plot", "figures")
 
-        if ax is None:
-            ax = pyplot.subplots()[1]
-        gaps = np.where(self.history.relative_gap > 0, self.history.relative_gap, np.nan)
-        ax.semilogy(self.history.call, np.where(np.isfinite(gaps), gaps, np.nan), label=label)
-        ax.set_xlabel("oracle calls")
-        ax.set_ylabel("relative gap")
-        if label is not None:
-            ax.legend()
-        return ax
+        Raises
+        ------
+        InvalidArgument
+            `x` is neither.
+        MissingPackage
+            Matplotlib is not installed.
+        """
+        return plot_gap(self.history, ax, label, x)
 
     def _repr_html_(self) -> str:
         """Show a small table in a notebook."""

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import combinations
 from math import inf
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hand_results import hand_results
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from small_results import small_results
 
 from oracle_opt import InvalidArgument, MissingPackage
+from oracle_opt.line_styles import COLORS, DASHES, MARKERS, look, marker
+from oracle_opt.study import GENERATORS
 from oracle_opt.study.analyses.curves import Curves, points, together
-from oracle_opt.study.plot_style import COLORS, look, marker
 from oracle_opt.study.results import Results
 
 
@@ -82,9 +85,41 @@ def test_a_generator_keeps_its_look(results: Results) -> None:
 
 
 def test_no_two_of_49_look_alike() -> None:
+    """By color and dashes, by color and marker, and, where a reader sees no colors, by dashes and marker."""
+    assert len(set(COLORS)) == len(set(DASHES)) == len(set(MARKERS)) == 7
     assert len({look(i) for i in range(49)}) == 49
     assert len({(look(i)[0], marker(i)) for i in range(49)}) == 49
-    assert len(set(COLORS)) == 7
+    assert len({(look(i)[1], marker(i)) for i in range(49)}) == 49
+
+
+def without_color(line: Line2D) -> tuple[object, ...]:
+    """What a reader without colors sees of a line: dashes in widths of the line, and marker."""
+    offset, dashes = line._unscaled_dash_pattern
+    return offset, None if dashes is None else tuple(dashes), line.get_marker()
+
+
+@pytest.mark.parametrize("n_points", [5, 200])
+@pytest.mark.parametrize("kind", ["line", "steps"])
+def test_all_generators_and_20_more_are_told_apart(kind: str, n_points: int) -> None:
+    x = np.arange(1.0, n_points + 1)
+    names = [*GENERATORS, *(f"variant {i}" for i in range(20))]
+    data = together([points("", name, x, (place + 1) / x) for place, name in enumerate(names)])
+    lines = Curves(data, "T", "x", "y", "", True, True, kind, order=tuple(names)).plot().axes[0].lines
+    assert len(lines) == len({without_color(line) for line in lines}) == len(names)
+    assert len({(line.get_color(), without_color(line)[1]) for line in lines}) == len(names)
+
+
+def test_colors_are_told_apart_with_any_color_vision() -> None:
+    """Red and green receptors missing, simulated in linear light after Viénot, Brettel and Mollon (1999)."""
+    confusions = {
+        "none missing": np.eye(3),
+        "red missing": np.array([[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]]),
+        "green missing": np.array([[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]),
+    }
+    for words, matrix in confusions.items():
+        seen = [np.clip(matrix @ np.array(to_rgb(color)) ** 2.2, 0, 1) ** (1 / 2.2) for color in COLORS]
+        least = min(np.linalg.norm(a - b) for a, b in combinations(seen, 2))
+        assert least > 0.1, words
 
 
 @pytest.mark.parametrize("kind", ["line", "steps", "points"])

@@ -340,7 +340,7 @@ def test_history_frame_plot_and_notebook(oracle) -> None:
     assert result.history.calls_to(0.0) is None or result.gap <= 0
     assert result.history.calls_to(np.inf) == 1
     ax = result.plot(label="Kelley")
-    assert ax.get_ylabel() == "relative gap"
+    assert ax.get_ylabel() == "proven relative gap"
     pyplot.close(ax.figure)
     assert "CONVERGED" in result._repr_html_()
 

@@ -8,6 +8,7 @@ from oracle_opt.study.localization_plot import plot_localization
 from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS, generator_of
 from oracle_opt.study.records import Limits
 from oracle_opt.study.results import Results
+from oracle_opt.study.run_curves import plot_runs
 from oracle_opt.study.settle import Outcome, Verdict, settle
 from oracle_opt.study.study import Study
 from oracle_opt.study.study_file import read_study
@@ -30,6 +31,7 @@ __all__ = [
     "export_benchopt",
     "generator_of",
     "plot_localization",
+    "plot_runs",
     "plot_weights",
     "read_study",
     "settle",

@@ -11,8 +11,10 @@ from oracle_opt.arguments import flag, instances, real, whole
 from oracle_opt.datasets import Dataset
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file, atomic_text
+from oracle_opt.study.plot_style import save_figure
 from oracle_opt.study.records import Limits
 from oracle_opt.study.results import Results
+from oracle_opt.study.run_curves import plot_runs
 from oracle_opt.study.study import Study
 from oracle_opt.study.summary import summary_table
 
@@ -110,5 +112,5 @@ def _write_files(folder: Path) -> None:
         return
     atomic_text(folder / "summary.csv", summary_table(results).to_csv(index=False))
     atomic_file(folder / "history.parquet", lambda path: results.history.to_parquet(path, index=False))
-    atomic_file(folder / "curves.png", lambda path: results.curves().save(path, width="page"))
+    save_figure(folder / "curves.png", lambda width: plot_runs(results, width=width), "page")
     results.report(folder / "report.html", title=", ".join(dict.fromkeys(results.runs["instance"])))

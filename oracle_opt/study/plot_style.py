@@ -1,11 +1,10 @@
-"""How figures look: colors, line styles, letters, axes, and the files they are saved in."""
+"""How figures are made: letters, sizes, and the files they are saved in; `line_styles` has how curves look."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from math import ceil, floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,6 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart also by readers who confuse red and green, with a line style and a marker each.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-STYLES = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), ":")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIDTHS = {"column": 3.3, "page": 6.9}  # inches, of a journal in two columns
 PRINT = {
     "font.size": 8.0,
@@ -38,18 +33,6 @@ SCREEN = {"lines.linewidth": 1.7, "lines.markersize": 5.0}
 # Text stays text, and the same figure gives the same file.
 FILES = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "oracle_opt"}
 UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
-
-
-def look(index: int) -> tuple[str, Any]:
-    """Color and line style of the curve of this index: no pair twice among 49."""
-    turn, place = divmod(index, len(COLORS))
-    return COLORS[place], STYLES[(place + turn) % len(STYLES)]
-
-
-def marker(index: int) -> str:
-    """Marker of the curve of this index: no pair of color and marker twice among 49."""
-    turn, place = divmod(index, len(MARKERS))
-    return MARKERS[(place + turn) % len(MARKERS)]
 
 
 def save_figure(path: os.PathLike[str] | str, draw: Callable[[float], Figure], width: str | float) -> None:
@@ -106,26 +89,6 @@ def new_figure(size: tuple[float, float]) -> Figure:
     return figure
 
 
-def literal(name: str) -> str:
-    """Write a name as it stands: dollars begin no formula, characters without a picture are question marks."""
-    return "".join(c if c.isprintable() else "?" for c in name).replace("$", r"\$")
-
-
-def label_decades(axis: Any) -> None:
-    """Plain numbers at the decades of a logarithmic axis, and between them where it spans less than two."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
-
-    least, most = sorted(axis.get_view_interval())
-    decades = log10(most / least) if least > 0 else 0.0
-    axis.set_major_formatter(FuncFormatter(_plain))
-    axis.set_minor_formatter(NullFormatter())
-    if decades < 0.7:
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-        axis.set_minor_locator(MaxNLocator(1))
-    elif decades < 2:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-
-
 def rounded(value: float) -> str:
     """Write a number in a few letters: 0.001, 1e-4, 5e-3.
 
@@ -141,15 +104,3 @@ def rounded(value: float) -> str:
         return text
     digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
     return f"{digits}e{int(power)}"
-
-
-def _plain(value: float, place: int | None = None) -> str:
-    """Write a number of an axis."""
-    if value <= 0:
-        return f"{value:g}"
-    exponent = log10(value)
-    if -3 < exponent < 5:
-        return f"{value:g}"
-    power = floor(exponent) if ceil(exponent) - exponent > 1e-9 else ceil(exponent)
-    factor = value / 10.0**power
-    return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-9 else f"${factor:g}\\cdot10^{{{power}}}$"

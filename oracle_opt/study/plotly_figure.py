@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oracle_opt.line_styles import MARKERS, SMALLEST_GAP, look, marker
 from oracle_opt.optional import require
-from oracle_opt.study.plot_style import look, rounded
+from oracle_opt.study.plot_style import rounded
 
 if TYPE_CHECKING:
     from oracle_opt.study.analyses.curves import Curves
 
-DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}
-SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+SYMBOLS = dict(zip(MARKERS, ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x"), strict=True))
 HEIGHT = 330  # pixels of a panel
-LEAST = 1e-16  # what is drawn for 0 on a logarithmic axis
+LINE = 2.0  # pixels
 
 
 def plotly_figure(curves: Curves) -> Any:
@@ -59,9 +59,10 @@ def _traces(scatter: Any, curves: Curves, points: Any, name: str, in_legend: boo
     """The band of a curve, if it has one, and the curve; a click in the legend hides both, in all panels."""
     x, y, low, high = (points[column].to_numpy(dtype=float) for column in ("x", "y", "low", "high"))
     if curves.log_y:
-        y, low, high = (np.where(values <= 0, LEAST, values) for values in (y, low, high))
+        y, low, high = (np.where(values <= 0, SMALLEST_GAP, values) for values in (y, low, high))
     place = curves.place(name)
-    color, style = look(place)
+    color, dashes = look(place)
+    dash = ",".join(f"{LINE * length:.3g}px" for length in dashes) or "solid"
     shape = "hv" if curves.kind == "steps" else "linear"
     alone = curves.kind == "points" or len(x) == 1
     shared = {"x": x, "legendgroup": name}
@@ -78,8 +79,8 @@ def _traces(scatter: Any, curves: Curves, points: Any, name: str, in_legend: boo
             name=name,
             showlegend=in_legend,
             mode="markers" if alone else "lines",
-            line={"color": color, "dash": DASHES.get(style, "longdash"), "shape": shape},
-            marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+            line={"color": color, "dash": dash, "shape": shape, "width": LINE},
+            marker={"color": color, "symbol": SYMBOLS[marker(place)]},
             error_y={"array": high - y, "arrayminus": y - low} if alone and banded.any() else None,
             **shared,
         )

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, label_decades, literal, look, marker, new_figure, rounded
+from oracle_opt.line_styles import SMALLEST_GAP, curve_options, label_decades, literal, plain_axes
+from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, new_figure, rounded
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from oracle_opt.study.analyses.curves import Curves
-
-SMALLEST_GAP = 1e-16
-FEW = 12  # points up to which those of a curve are marked
 
 
 def draw_curves(
@@ -72,7 +70,7 @@ def draw_curves(
             if len(given) != len(names):
                 raise InvalidArgument(f"`axes` must be as many as there are panels, {len(names)}, got {len(given)}")
             for panel, name in zip(given, names, strict=True):
-                _draw_panel(panel, curves, name)
+                draw_panel(panel, curves, name)
                 panel.set(xlabel=curves.x, ylabel=curves.y)
                 panel.legend(*panel.get_legend_handles_labels(), frameon=False)
             return given[0].figure
@@ -88,10 +86,10 @@ def _new_figure(curves: Curves, names: tuple[str, ...], width: float | None, hei
     letter, line, handle = (0.055, 0.17, 0.5) if width is not None else (0.078, 0.26, 0.65)  # of texts, in inches
     labels = [literal(name) for name in curves.names]
     if curves.threshold:
-        labels.append(_threshold(curves.threshold))
+        labels.append(threshold_label(curves.threshold))
     per_row = max(1, min(len(labels), 4, int(inches / (letter * max(map(len, labels)) + handle))))
     letters = 0.85 * inches / columns / letter  # over a panel
-    lines = max(_wrapped(name, letters).count("\n") + 1 for name in names) + _wrapped(curves.x, letters).count("\n")
+    lines = max(wrapped(name, letters).count("\n") + 1 for name in names) + wrapped(curves.x, letters).count("\n")
     if height is None:
         panel = (max(1.5, 0.7 * inches / columns) if width is not None else 3.1) + line * lines
         height = panel * rows + line * -(-len(labels) // per_row) + (0.15 if width is not None else 0.5)
@@ -100,18 +98,24 @@ def _new_figure(curves: Curves, names: tuple[str, ...], width: float | None, hei
     tall = 0.9 * (height / rows) / letter
     for place, axes in enumerate(panels.flat):
         if place < len(names):
-            _draw_panel(axes, curves, names[place])
-            axes.set_title(_wrapped(names[place], letters))
+            draw_panel(axes, curves, names[place])
+            axes.set_title(wrapped(names[place], letters))
             if place + columns >= len(names):
-                axes.set_xlabel(_wrapped(curves.x, letters))
+                axes.set_xlabel(wrapped(curves.x, letters))
             if place % columns == 0:
-                axes.set_ylabel(_wrapped(curves.y, tall))
+                axes.set_ylabel(wrapped(curves.y, tall))
         else:
             axes.set_visible(False)
     if width is None:
         figure.suptitle(literal(curves.title), fontsize="large")
+    legend_below(figure, labels, per_row)
+    return figure
+
+
+def legend_below(figure: Figure, labels: Sequence[str], per_row: int) -> None:
+    """One legend for all panels, in the order of these labels."""
     found = {
-        label: handle for axes in panels.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     ordered = [label for label in labels if label in found]
     figure.legend(
@@ -120,31 +124,30 @@ def _new_figure(curves: Curves, names: tuple[str, ...], width: float | None, hei
         loc="outside lower center",
         ncols=per_row,
         frameon=False,
-        handlelength=2.6,
+        handlelength=3.2,
         columnspacing=1.2,
     )
-    return figure
 
 
-def _threshold(value: float) -> str:
+def threshold_label(value: float) -> str:
+    """What the legend says of the line of an accuracy."""
     return f"threshold {rounded(value)}"
 
 
-def _wrapped(text: str, letters: float) -> str:
+def wrapped(text: str, letters: float) -> str:
     """Break a text into lines of so many letters."""
     return fill(literal(text), max(10, int(letters)), break_on_hyphens=False)
 
 
-def _draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
+def draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
     """Draw the curves of one panel."""
     part = curves.data[curves.data["panel"] == panel]
     present = set(part["name"])
-    marked = bool(curves.data.groupby(["panel", "name"]).size().max() <= FEW)
     for name in curves.names:
         if name in present:
-            _draw_one(axes, part[part["name"] == name], curves, name, marked)
+            _draw_one(axes, part[part["name"] == name], curves, name)
     if curves.threshold is not None:
-        label = _threshold(curves.threshold) if curves.threshold else None
+        label = threshold_label(curves.threshold) if curves.threshold else None
         axes.axhline(curves.threshold, color="0.45", linewidth=0.9, zorder=1, label=label)
     axes.set(xscale="log" if curves.log_x else "linear", yscale="log" if curves.log_y else "linear")
     if curves.diagonal:
@@ -152,9 +155,7 @@ def _draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
     if curves.y_limits is not None:
         axes.set_ylim(curves.y_limits)
     axes.set_title(literal(panel))
-    axes.grid(which="major", color="0.9", linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_axes(axes)
     for axis, is_log in ((axes.xaxis, curves.log_x), (axes.yaxis, curves.log_y)):
         if is_log:
             label_decades(axis)
@@ -162,30 +163,25 @@ def _draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
         axes.locator_params(axis="x", integer=True)
 
 
-def _draw_one(axes: Axes, rows: pd.DataFrame, curves: Curves, name: str, marked: bool) -> None:
+def _draw_one(axes: Axes, rows: pd.DataFrame, curves: Curves, name: str) -> None:
     """Draw one curve with its band."""
     x, y, low, high = (rows[column].to_numpy(dtype=float) for column in ("x", "y", "low", "high"))
     if curves.log_y:
         y, low, high = (np.where(values <= 0, SMALLEST_GAP, values) for values in (y, low, high))
-    place = curves.place(name)
-    color, style = look(place)
-    options: dict[str, Any] = {"color": color, "label": literal(name), "zorder": 3}
+    options = curve_options(curves.place(name), len(x)) | {"label": literal(name), "zorder": 3}
+    color = options["color"]
     banded = np.isfinite(low) & np.isfinite(high)
     if curves.kind == "points" or len(rows) == 1:
-        axes.plot(x, y, marker=marker(place), linestyle="none", **options)
+        axes.plot(x, y, **options | {"linestyle": "none", "markevery": None})
         if banded.any():
             axes.vlines(x[banded], low[banded], high[banded], color=color, linewidth=1.2, zorder=2)
         return
     steps = curves.kind == "steps"
-    if steps:
-        options["drawstyle"] = "steps-post"
-    elif marked:
-        options["marker"] = marker(place)
     if banded.any():
         axes.fill_between(
             x, low, high, where=banded, step="post" if steps else None, color=color, alpha=0.15, linewidth=0, zorder=2
         )
-    axes.plot(x, y, linestyle=style, **options)
+    axes.plot(x, y, drawstyle="steps-post" if steps else "default", **options)
 
 
 def spread_of(gaps: NDArray[np.float64]) -> tuple[Vector, Vector, Vector]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, literal, look, marker, new_figure
+from oracle_opt.line_styles import literal, look, marker
+from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

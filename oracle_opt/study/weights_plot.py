@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.line_styles import COLORS, MARKERS, literal
 from oracle_opt.optional import require
-from oracle_opt.study.plot_style import COLORS, MARKERS, SCREEN, fonts, literal, new_figure
+from oracle_opt.study.plot_style import SCREEN, fonts, new_figure
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:

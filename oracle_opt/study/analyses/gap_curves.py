@@ -13,6 +13,8 @@ from oracle_opt.study.analyses.problem_costs import number
 from oracle_opt.study.plots import spread_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from oracle_opt.study.results import Results
 
 MOST_POINTS = 300  # of a curve over seconds
@@ -52,12 +54,8 @@ def curves(results: Results, *, cost: str = "calls", test: str = "certified") ->
             groups.setdefault((path.instance, path.generator), []).append(path)
     parts = []
     seeds = {path.seed for paths in groups.values() for path in paths}
-    for (instance, generator), paths in groups.items():
-        x = _costs(paths, cost)
-        gaps = np.array([_gap_at(path, x) for path in paths])
-        known = np.isfinite(gaps).all(axis=0)
-        if known.any():
-            parts.append(points(instance, generator, x[known], *spread_of(gaps[:, known])))
+    for paths in groups.values():
+        parts.append(curve_of(paths, cost))
     words = [f"{GAPS[test].capitalize()} (test '{test}') against {COSTS[cost]}."]
     if len(seeds) > 1:
         words.append(
@@ -80,6 +78,16 @@ def curves(results: Results, *, cost: str = "calls", test: str = "certified") ->
         threshold=finest,
         order=results.order,
     )
+
+
+def curve_of(paths: list[RunPath], cost: str) -> pd.DataFrame:
+    """Rows of the curve of some runs of one generator on one instance, from where all of them have a gap."""
+    x = _costs(paths, cost)
+    gaps = np.array([_gap_at(path, x) for path in paths])
+    known = np.isfinite(gaps).all(axis=0)
+    mean, low, high = spread_of(gaps[:, known]) if known.any() else (np.zeros(0),) * 3
+    band = (low, high) if len(paths) > 1 else ()
+    return points(paths[0].instance, paths[0].generator, x[known], mean, *band)
 
 
 def _costs(paths: list[RunPath], cost: str) -> Vector:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import oracle_opt
+from oracle_opt.line_styles import look
 from oracle_opt.optional import require
-from oracle_opt.study.plot_style import look
 from oracle_opt.study.records import KEY, RUN_COLUMNS
 from oracle_opt.study.report.costs_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, widths
@@ -40,7 +40,6 @@ NUMBERS = {
 }
 BUDGETS = {"message": 40_000, "traceback": 100_000, "recipe": 40_000, "oracle": 40_000, "method": 40_000}  # characters
 PLAIN = ("CONVERGED", "MAX_CALLS", "MAX_SECONDS")  # ends that say everything
-DASHES = {"-": "", "--": "7 3", "-.": "9 3 2 3", ":": "2 3"}  # matplotlib's names of styles, in pixels
 
 
 def report_data(
@@ -151,6 +150,5 @@ def _number_column(column: pd.Series, digits: int) -> Any:
 
 def _look(place: int) -> dict[str, str]:
     """Color and dashes of a line, the ones it has in the figures for print."""
-    color, style = look(place)
-    dashes = DASHES[style] if isinstance(style, str) else " ".join(f"{1.8 * length:.3g}" for length in style[1])
-    return {"color": color, "dash": dashes}
+    color, dashes = look(place)
+    return {"color": color, "dash": " ".join(f"{1.8 * length:.3g}" for length in dashes)}

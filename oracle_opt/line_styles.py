@@ -1,0 +1,91 @@
+"""How curves look: colors, dashes, markers, and the axes they are drawn on."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, told apart also by readers who confuse red and green, with dashes and a marker each, by which
+# curves are told apart without any color. Dashes are lengths of ink and gap in widths of the line; without any: solid.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES: tuple[tuple[float, ...], ...] = (
+    *((), (4, 1.6), (6, 1.5, 1, 1.5), (1, 1.3)),
+    *((9, 2.5), (4, 1.4, 1, 1.4, 1, 1.4), (8, 1.6, 2.5, 1.6)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+SMALLEST_GAP = 1e-16  # where a gap of 0 is drawn on a logarithmic axis
+FEW = 12  # points up to which all of a curve have a marker
+APART = 0.15  # between the markers of longer curves, as a share of the diagonal of the axes
+
+
+def look(index: int) -> tuple[str, tuple[float, ...]]:
+    """Color and dashes of the curve of this index: no pair twice among 49."""
+    turn, place = divmod(index, 7)
+    return COLORS[place], DASHES[(place + turn) % 7]
+
+
+def marker(index: int) -> str:
+    """Marker of the curve of this index: with its color, and with its dashes, no pair twice among 49."""
+    turn, place = divmod(index, 7)
+    return MARKERS[(place + 2 * turn) % 7]
+
+
+def curve_options(index: int, n_points: int) -> dict[str, Any]:
+    """What matplotlib's `plot` is to be told for the curve of this index, of so many points."""
+    color, dashes = look(index)
+    # the markers of curves that run side by side do not stand side by side
+    every = None if n_points <= FEW else (APART * ((3 * index) % 7 + 0.5) / 7, APART)
+    style: Any = (0, dashes) if dashes else "-"
+    return {"color": color, "linestyle": style, "marker": marker(index), "markevery": every}
+
+
+def drawn_gaps(gaps: Vector) -> Vector:
+    """Gaps as a logarithmic axis can show them: 0 at the bottom, nothing where there is none."""
+    shown: Vector = np.where(np.isfinite(gaps), np.maximum(gaps, SMALLEST_GAP), np.nan)
+    return shown
+
+
+def plain_axes(axes: Axes) -> None:
+    """A light grid behind the curves, and no frame above and on the right."""
+    axes.grid(which="major", color="0.9", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def literal(name: str) -> str:
+    """Write a name as it stands: dollars begin no formula, characters without a picture are question marks."""
+    return "".join(c if c.isprintable() else "?" for c in name).replace("$", r"\$")
+
+
+def label_decades(axis: Any) -> None:
+    """Plain numbers at the decades of a logarithmic axis, and between them where it spans less than two."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    least, most = sorted(axis.get_view_interval())
+    decades = log10(most / least) if least > 0 else 0.0
+    axis.set_major_formatter(FuncFormatter(_plain))
+    axis.set_minor_formatter(NullFormatter())
+    if decades < 0.7:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_minor_locator(MaxNLocator(1))
+    elif decades < 2:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+
+
+def _plain(value: float, place: int | None = None) -> str:
+    """Write a number of an axis."""
+    if value <= 0:
+        return f"{value:g}"
+    exponent = log10(value)
+    if -3 < exponent < 5:
+        return f"{value:g}"
+    power = floor(exponent) if ceil(exponent) - exponent > 1e-9 else ceil(exponent)
+    factor = value / 10.0**power
+    return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-9 else f"${factor:g}\\cdot10^{{{power}}}$"

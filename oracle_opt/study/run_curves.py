@@ -1,0 +1,127 @@
+"""Gaps of results of `minimize`, with their spread, against calls and against seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oracle_opt.arguments import instances, real
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.result import Result
+from oracle_opt.study.analyses.convergence import COSTS, TICK, RunPath
+from oracle_opt.study.analyses.curves import Curves, together
+from oracle_opt.study.analyses.gap_curves import curve_of
+from oracle_opt.study.results import Results
+from oracle_opt.study.side_by_side import draw_side_by_side
+from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BOTH = ("calls", "total seconds")
+GAP, EXCESS = "proven relative gap", "above the minimum, over max(1, |minimum|)"
+
+
+def plot_runs(
+    runs: Results | Mapping[str, Result | Sequence[Result]], *, minimum: float | None = None, width: float | None = None
+) -> Figure:
+    """Draw the gap of runs against oracle calls and, beside it, against seconds in oracle and generator.
+
+    Where there are several runs of a name, or seeds of a study, the curve is their geometric mean, and its band reaches
+    from their 10 % to their 90 % quantile. It begins where all of them have a finite gap, and a run that has ended
+    keeps its last gap. No two of the first 49 curves look alike, with colors or without.
+
+    Parameters
+    ----------
+    runs : Results, or mapping of str to Result or to a sequence of them
+        The results of a study, a row of panels for each instance; or names of curves to what `minimize` returned.
+    minimum : float, optional
+        Draw, in place of the proven gap, how far the best value is above this known minimum, or above the best value
+        that is known. Not for a study: `Results.curves` has it as a test.
+    width : float, optional
+        Inches of a figure for print, with small letters; default is one for the screen.
+
+    Returns
+    -------
+    matplotlib Figure
+        Save it by its `savefig`.
+
+    Raises
+    ------
+    InvalidArgument
+        There is nothing to draw, or an argument cannot be used.
+    MissingPackage
+        Matplotlib or pandas is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import FunctionOracle, Simplex, minimize
+    >>> from oracle_opt.generators import Kelley, LevelSet
+    >>> from oracle_opt.study import plot_runs
+    >>> oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Simplex(3))
+    >>> start = np.array([1.0, 0.0, 0.0])
+    >>> figure = plot_runs({str(one): minimize(oracle, one, start) for one in (Kelley(), LevelSet())})
+    >>> [axes.get_xlabel() for axes in figure.axes]
+    ['oracle calls', 'seconds in oracle and generator']
+    """
+    width = None if width is None else real("width", width, above=0.0)
+    if isinstance(runs, Results):
+        if minimum is not None:
+            raise InvalidArgument("`minimum` must be left out for a study; see the test 'reference' of Results.curves")
+        columns = [runs.curves(cost=cost) for cost in BOTH]
+    else:
+        columns = [curves_of_runs(runs, cost, minimum) for cost in BOTH]
+    if not len(columns[0].data):
+        raise InvalidArgument(f"`runs` must have gaps to draw, got none. {columns[0].caption}")
+    return draw_side_by_side(columns, width)
+
+
+def curves_of_runs(
+    runs: Mapping[str, Result | Sequence[Result]], cost: str = "calls", minimum: float | None = None
+) -> Curves:
+    """Gaps of results as data of a figure; see `plot_runs`."""
+    if not isinstance(runs, Mapping) or not runs:
+        raise InvalidArgument(
+            f"`runs` must be Results, or a mapping of names to results of minimize, got {shown(runs)}"
+        )
+    least = None if minimum is None else real("minimum", minimum)
+    parts, most = [], 1
+    for name, given in runs.items():
+        several = [given] if isinstance(given, Result) else given
+        results = instances(f"runs[{name!r}]", several, Result, "results of minimize")
+        if not results:
+            raise InvalidArgument(f"`runs[{name!r}]` must be at least one result, got none")
+        most = max(most, len(results))
+        parts.append(curve_of([_path(str(name), seed, one, cost, least) for seed, one in enumerate(results)], cost))
+    y = GAP if least is None else EXCESS
+    words = f"{y[0].upper()}{y[1:]} against {COSTS[cost]}."
+    if most > 1:
+        words += " Curves are geometric means over the runs, bands reach from their 10 % to their 90 % quantile."
+    return Curves(
+        together(parts),
+        "Convergence",
+        COSTS[cost],
+        y,
+        words,
+        log_x=True,
+        log_y=True,
+        kind="line" if cost == "calls" else "steps",
+        order=tuple(map(str, runs)),
+    )
+
+
+def _path(name: str, seed: int, result: Result, cost: str, minimum: float | None) -> RunPath:
+    """What a run has reached at which cost."""
+    history = result.history
+    seconds = np.maximum(np.cumsum(history.oracle_seconds + history.generator_seconds), TICK)
+    spent = history.call.astype(float) if cost == "calls" else seconds
+    gap = history.relative_gap
+    if minimum is not None:
+        gap = np.maximum(history.upper_bound - minimum, 0.0) / max(1.0, abs(minimum))
+    gap = np.minimum.accumulate(gap)
+    n = 0.0 if result.point is None else float(result.point.size)
+    total = float(spent[-1]) if len(spent) else 0.0
+    return RunPath("", name, seed, n, result.status.name, spent, gap, total)
