@@ -38,6 +38,7 @@ PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
 SCRIPTS = (
     "footprint",
+    "model_size",
     "svm_oracle",
     "svm_kinds",
     "mkl_query",

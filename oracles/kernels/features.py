@@ -100,6 +100,10 @@ class FeatureKernels:
     def __init__(self, points: Matrix, standardize: Standardization, widths: Matrix) -> None:
         self.points, self.standardize, self.widths = points, standardize, widths
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without the specifications, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "specs"}
+
     @cached_property
     def specs(self) -> tuple[KernelSpec, ...]:
         """The kernels, 13 (d + 1) of them."""

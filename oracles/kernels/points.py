@@ -68,21 +68,26 @@ def columns_in_words(features: Indices, n_columns: int) -> str:
     return f"x{features[0]}, x{features[1]} .. x{features[-1]} ({features.size} columns)"
 
 
+def random_sums(points: Points) -> Vector:
+    """Sums of the coordinates with random numbers, the same each time: equal points have equal ones, others hardly."""
+    n = points.shape[0]
+    numbers = np.random.default_rng(0).normal(size=points.shape[1])
+    if sparse.issparse(points):
+        rows = np.repeat(np.arange(n), np.diff(points.indptr))
+        return np.asarray(np.bincount(rows, points.data * numbers[points.indices], minlength=n), dtype=float)
+    sums = np.zeros(n)
+    for f in range(points.shape[1]):  # one by one, as sums in another order round differently
+        sums += points[:, f] * numbers[f]
+    return sums
+
+
 def distinct(points: Points) -> tuple[Indices, Indices]:
     """First of each of the points that differ, and where each point is among them.
 
     Equal rows have equal sums with random numbers; should ever two that differ, all points count as different.
     """
     n = points.shape[0]
-    numbers = np.random.default_rng(0).normal(size=points.shape[1])
-    if sparse.issparse(points):
-        rows = np.repeat(np.arange(n), np.diff(points.indptr))
-        sums = np.bincount(rows, points.data * numbers[points.indices], minlength=n)
-    else:
-        sums = np.zeros(n)
-        for f in range(points.shape[1]):  # one by one, as sums in another order round differently
-            sums += points[:, f] * numbers[f]
-    _, first, index = np.unique(sums, return_index=True, return_inverse=True)
+    _, first, index = np.unique(random_sums(points), return_index=True, return_inverse=True)
     if first.size < n:
         changes = points != points[first[index]]
         if not (changes.nnz if sparse.issparse(points) else changes.any()):

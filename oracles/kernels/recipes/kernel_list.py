@@ -47,7 +47,8 @@ class KernelList:
     on_the_fly : bool or "auto"
         Whether entries are computed when they are needed, in place of kept. "auto": where they do not fit into the
         budget. Gaussian and polynomial kernels are as fast as `RBFBank` and `PolynomialBank`; others are computed block
-        by block; those of which nobody knows how exact they are cannot be.
+        by block, and functions are checked on 1,000 points alone; those of which nobody knows how exact they are are
+        refused.
     memory_budget : int
         Bytes the kernels may take, 2 GiB by default. What they will take is known before anything is built.
     n_pairs : int

@@ -168,7 +168,8 @@ def _all_real_or_missing(column: Any) -> bool:
 def _described(column: Any, label: str, kind: str = "object") -> tuple[str, str]:
     """The label of a column that holds no numbers, and what it holds."""
     if kind == "categories":
-        return label, f"categories such as {shown(column.cat.categories[0])}" if len(column.cat.categories) else kind
+        known = column.cat.categories.tolist()
+        return label, f"categories such as {shown(known[0])}" if known else kind
     if kind in ("dates", "complex numbers"):
         return label, kind
     strange = next((one for one in column if not isinstance(one, Real)), None)

@@ -20,10 +20,12 @@ from oracle_opt.oracles.kernels.recipes.metric_kernel import FittedMetric
 from oracle_opt.oracles.kernels.recipes.points_table import points_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import FittedPolynomials
 from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, Layout, RecipeCross, Scaling
-from oracle_opt.oracles.kernels.recipes.recipe_gram import check_trace, diagonals
+from oracle_opt.oracles.kernels.recipes.recipe_gram import check_trace, checked_matrix, diagonals
 
 # The most that entries may be wrong by, over the diagonal, for proven bounds to be of use.
 INEXACT = 1e-6
+# Points at most on which kernels are checked that are not known to be any.
+CHECKED = 1000
 
 
 class Seen:
@@ -123,6 +125,11 @@ def _of_products(
 def _evaluated(term: KernelTerm, layout: Layout, weights: Vector, normalize: bool) -> JoinedBank:
     """The kernels of a recipe block by block."""
     exactness, name = term.fitted.exactness, f"{term.fitted.labels[0]} of {term.group}"
+    if isinstance(term.fitted, FittedMetric) and not term.fitted.positive_semidefinite:
+        raise InvalidArgument(
+            f"the kernel {name!r} cannot be computed on the fly: it is no kernel on all points, and on these only its "
+            "matrix would tell; keep it, or leave it out"
+        )
     if exactness is None:
         raise InvalidArgument(
             f"the kernel {name!r} cannot be computed on the fly: entries that are computed anew differ by rounding, "
@@ -134,8 +141,19 @@ def _evaluated(term: KernelTerm, layout: Layout, weights: Vector, normalize: boo
             "diagonal; bring the columns to one scale, or keep it"
         )
     scales = weights.sum() / _traces(term, weights) if normalize else np.ones(len(term.numbers))
+    if not term.fitted.positive_semidefinite:
+        _check_some(term)
     bank = EvaluatedBank(term, list(term.numbers), scales)
     return JoinedBank([bank], prepare=Seen(layout, term.columns, term.scaling))
+
+
+def _check_some(term: KernelTerm) -> None:
+    """Refuse kernels that are none on some of the points, spread evenly: all, if they are few."""
+    n = int(term.points.shape[0])
+    some = np.unique(np.linspace(0, n - 1, min(n, CHECKED)).astype(np.intp))
+    few = term.kept(list(term.numbers), some)
+    for number, matrix in zip(few.numbers, few.fitted.matrices(few.points, few.points, few.numbers), strict=True):
+        checked_matrix(matrix, few, number, f"{term.fitted.labels[number]} of {term.group}")
 
 
 def _traces(term: KernelTerm, weights: Vector) -> Vector:

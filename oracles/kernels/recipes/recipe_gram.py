@@ -49,7 +49,7 @@ def kept_bank(
         else:
             matrices = term.fitted.matrices(term.points, term.points, term.numbers)
             for number, matrix in zip(term.numbers, matrices, strict=True):
-                K = _checked(matrix, term, number, names[number])
+                K = checked_matrix(matrix, term, number, names[number])
                 pack(K, scales[k + number], packed[k + number])
         k = part.stop
     good = np.array([not _is_constant(row) for row in packed])
@@ -112,7 +112,7 @@ def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> Non
         start = stop
 
 
-def _checked(matrix: Matrix, term: KernelTerm, number: int, name: str) -> NDArray[np.floating]:
+def checked_matrix(matrix: Matrix, term: KernelTerm, number: int, name: str) -> NDArray[np.floating]:
     """The matrix of a kernel on the training points, or refuse it by name."""
     n, what = term.points.shape[0], f"the kernel {name!r}"
     if np.shape(matrix) != (n, n):

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.oracles.kernels.points import distinct, squared_norms
+from oracle_opt.oracles.kernels.points import distinct, random_sums, squared_norms
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import Table
 
 # Pairs of points whose distances are taken at a time.
@@ -91,6 +91,8 @@ def positive_distances(Z: Table, weights: Vector, n_pairs: int, rng: Generator) 
     """
     first, index = distinct(Z)
     points, w = Z[first], np.asarray(np.bincount(index, weights), dtype=float)
+    order = np.argsort(random_sums(points))  # one order, whatever that of the points is
+    points, w = points[order], w[order]
     n = w.size
     of_pairs: Vector
     if n * (n - 1) // 2 <= n_pairs:
