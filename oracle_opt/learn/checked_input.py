@@ -137,7 +137,12 @@ def _columns_of_objects(X: Any) -> list[tuple[str, Sequence[Any] | NDArray[Any]]
         if X.dtype.kind not in "OUS" or X.ndim != 2:
             return []
         return [(str(j), X[:, j]) for j in range(X.shape[1])]
-    if isinstance(X, list | tuple) or sparse.issparse(X):
+    if isinstance(X, list | tuple):
+        rows = [row for row in X if isinstance(row, list | tuple)]
+        if len(rows) < len(X) or len({len(row) for row in rows}) != 1:
+            return []
+        return [(str(j), column) for j, column in enumerate(zip(*rows, strict=True))]
+    if sparse.issparse(X):
         return []
     columns, types = getattr(X, "columns", None), getattr(X, "dtypes", None)
     if columns is None or types is None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from oracle_opt import Oracle, Result, minimize
+from oracle_opt import Oracle, Result, Status, minimize
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
@@ -25,10 +25,12 @@ from oracle_opt.learn.formulation import (
     start_of,
 )
 from oracle_opt.oracles import KernelModel, MKLOracle, SharedWeightsOracle
-from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.svm import Loss
+
+PATIENCE = 30  # calls in which the best value of a problem that is not convex has to fall
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +129,15 @@ class Training:
     progress: bool
     callback: Callable[[int, Record], object] | None = None
 
-    def run(self, bank: KernelBank, problems: Sequence[MachineProblem], starts: Sequence[Start] = ()) -> Trained:
+    def run(
+        self, bank: KernelBank | ProductBank, problems: Sequence[MachineProblem], starts: Sequence[Start] = ()
+    ) -> Trained:
         """Train the machines.
 
         Parameters
         ----------
-        bank : KernelBank
-            Kernels on all points.
+        bank : KernelBank or ProductBank
+            Kernels on all points; the latter for the norm "product".
         problems : sequence of MachineProblem
         starts : sequence of Start
             Those of a run on the same problems, with other weights of the losses or a little different kernels; those
@@ -168,8 +172,8 @@ class Training:
             starts=tuple(Start(cut.point, np.asarray(cut.extras["signed_dual"])) for _, cut in runs),
         )
 
-    def _oracle(self, bank: KernelBank, problem: MachineProblem, norm: Norm) -> SVMOracle:
-        part = bank if problem.points.size == bank.n_points else ChosenPoints(bank, problem.points)
+    def _oracle(self, bank: KernelBank | ProductBank, problem: MachineProblem, norm: Norm) -> SVMOracle:
+        part = bank if problem.points.size == bank.n_points else some_points(bank, problem.points)
         return make_oracle(norm, part, problem.y, problem.loss, self.memory_budget)
 
     def _solved(
@@ -177,24 +181,62 @@ class Training:
     ) -> tuple[Result, ObjectiveCut]:
         """The run of one oracle, and its best cut; a warning where it did not reach the gap that was asked for."""
         start = starts[number] if number < len(starts) else None
-        callback = self.callback
         if start is not None and start.signed_dual.size == n_duals(oracle):
             oracle.start_from(start.signed_dual)
+        watch = CallWatch(number, self.callback, None if oracle.convex else self.rtol)
         result = minimize(
             oracle,
             own_generator(self.generator, oracle, self.rtol),
             start_of(oracle, None if start is None else start.point),
             rtol=self.rtol,
-            gtol=None if oracle.convex else self.rtol * _scale(oracle),
+            gtol=None if oracle.convex else self.rtol * float(np.sqrt(oracle.domain.dimension)),
             max_calls=self.max_calls,
             progress=self.progress,
-            callback=None if callback is None else lambda record: callback(number, record),
+            callback=watch,
         )
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         if result.cut is None:
             raise InvalidArgument(f"no weights of the kernels were found: {result.message}")
-        if not result.success:
+        if not (result.success or watch.settled):
             warn_of(result, self.rtol, oracle)
         return result, result.cut
+
+
+class CallWatch:
+    """Callback of a run: hands records on, and ends a run that no bound can end.
+
+    A problem that is not convex has no gap, and where its function has a kink no gradient vanishes: such a run ends,
+    too, once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
+
+    Parameters
+    ----------
+    number : int
+        Of the run.
+    callback : callable or None
+        Called with this number and a `Record`; True ends the run.
+    rtol : float or None
+        None: bounds end the run.
+    """
+
+    def __init__(self, number: int, callback: Callable[[int, Record], object] | None, rtol: float | None) -> None:
+        self.number, self.callback, self.rtol = number, callback, rtol
+        self.settled = False
+        self._best: list[float] = []
+
+    def __call__(self, record: Record) -> bool:
+        """Look at a record; True ends the run."""
+        stop = self.callback is not None and self.callback(self.number, record) is True
+        if self.rtol is not None:
+            self._best.append(record.upper_bound)
+            last = self._best[-PATIENCE - 1 :]
+            self.settled = len(last) > PATIENCE and last[0] - last[-1] <= self.rtol * abs(last[-1])
+        return stop or self.settled
+
+
+def some_points(bank: KernelBank | ProductBank, points: NDArray[np.intp]) -> KernelBank | ProductBank:
+    """The kernels of a bank on some of its points."""
+    return bank.on(points) if isinstance(bank, ProductBank) else ChosenPoints(bank, points)
 
 
 def n_duals(oracle: SVMOracle | SharedWeightsOracle) -> int:
@@ -208,15 +250,10 @@ def warn_of(result: Result, rtol: float, oracle: Oracle) -> None:
     if oracle.convex:
         reached = f"the proven relative gap is {result.relative_gap:.3g}, and rtol={rtol:g} was asked for"
     else:
-        reached = "the gradient did not become small, and nothing is proven of a product of kernels"
+        reached = "the best value was still falling, and nothing is proven of a product of kernels"
     warnings.warn(
         f"The weights of the kernels are not optimal to the accuracy asked for: {reached}. {result.message} Raise "
         "max_calls or rtol, scale the columns, or take a smaller C.",
         ConvergenceWarning,
         stacklevel=2,
     )
-
-
-def _scale(oracle: Oracle) -> float:
-    """What gradients of a problem that is not convex are measured against."""
-    return 1.0

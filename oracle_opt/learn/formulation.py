@@ -94,14 +94,8 @@ def make_oracle(
     return GMKLOracle(bank, y, LpRegularizer(norm), loss=loss, memory_budget=memory_budget)
 
 
-def make_shared_oracle(norm: Norm, machines: Sequence[MKLOracle]) -> SharedWeightsOracle:
-    """Return the oracle of machines that share the weights of their kernels.
-
-    Raises
-    ------
-    InvalidArgument
-        The norm has no such oracle.
-    """
+def check_shared(norm: Norm) -> None:
+    """Raise `InvalidArgument` where machines cannot share the weights of their kernels under a norm."""
     if isinstance(norm, str):
         why = {
             "mixed": "with mixed norms the machine of each class has weights of its groups of its own",
@@ -111,6 +105,11 @@ def make_shared_oracle(norm: Norm, machines: Sequence[MKLOracle]) -> SharedWeigh
             f"`shared_weights` must be False with norm={norm!r}: {why}; take norm=1.0, "
             "a number above 1 or a Regularizer"
         )
+
+
+def make_shared_oracle(norm: Norm, machines: Sequence[MKLOracle]) -> SharedWeightsOracle:
+    """Return the oracle of machines that share the weights of their kernels."""
+    assert not isinstance(norm, str)
     regularizer = norm if isinstance(norm, Regularizer) else None if norm == 1.0 else LpRegularizer(norm)
     return SharedWeightsOracle(machines, regularizer)
 

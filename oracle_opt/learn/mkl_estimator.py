@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.checked_input import checked_points
 from oracle_opt.learn.fitting import MachineProblem, Start, Trained, Training
-from oracle_opt.learn.formulation import checked_generator, checked_norm
+from oracle_opt.learn.formulation import check_shared, checked_generator, checked_norm
 from oracle_opt.learn.merged_points import MergedPoints
-from oracle_opt.oracles import KernelBank, KernelList
+from oracle_opt.oracles import GaussianKernels, KernelBank, KernelList, ProductBank
 from oracle_opt.words import shown
 
 
@@ -46,8 +47,11 @@ class MKLEstimator(BaseEstimator):
     def _training(self, *, shared: bool = False) -> Training:
         """The formulation and the limits of the runs, checked."""
         flag("warm_start", self.warm_start)
+        norm = checked_norm(self.norm)
+        if shared:
+            check_shared(norm)
         return Training(
-            norm=checked_norm(self.norm),
+            norm=norm,
             shared=shared,
             generator=None if self.generator is None else checked_generator(self.generator),
             rtol=real("rtol", self.rtol, least=0.0),
@@ -56,26 +60,33 @@ class MKLEstimator(BaseEstimator):
             progress=flag("progress", self.progress),
         )
 
-    def _bank(self, X: Any, merged: MergedPoints) -> KernelBank:
+    def _bank(self, X: Any, merged: MergedPoints) -> KernelBank | ProductBank:
         """Kernels on the merged points: of a DataFrame its rows, so that columns have their names."""
         self._sparse = sparse.issparse(merged.points)
-        budget = whole("memory_budget", self.memory_budget)
-        if self.kernels is None:
-            recipe = self._default_kernels(each=not self._sparse, memory_budget=budget)
-        else:
-            recipe = kernel_list(self.kernels, budget)
-        return recipe.fit(rows_of(X, merged), merged.weights)
+        product = isinstance(self.norm, str) and self.norm == "product"
+        recipe = self._recipe(whole("memory_budget", self.memory_budget), product)
+        points = rows_of(X, merged)
+        return recipe.fit_product(points, merged.weights) if product else recipe.fit(points, merged.weights)
 
-    def _default_kernels(self, *, each: bool, memory_budget: int) -> KernelList:
+    def _recipe(self, budget: int, product: bool) -> KernelList:
+        """The kernels that were given, or the default ones."""
+        seed = seed_of(self.random_state)
+        if self.kernels is not None:
+            return kernel_list(self.kernels, budget, seed)
+        if product:
+            return KernelList([GaussianKernels(each=True)], standardize=True, memory_budget=budget, seed=seed)
+        return self._default_kernels(each=not self._sparse, memory_budget=budget, seed=seed)
+
+    def _default_kernels(self, *, each: bool, memory_budget: int, seed: int) -> KernelList:
         """What None means: on all columns and, with `each`, on each column alone."""
-        return KernelList.default(each=each, memory_budget=memory_budget)
+        return KernelList.default(each=each, memory_budget=memory_budget, seed=seed)
 
-    def _fit_machines(self, training: Training, bank: KernelBank, problems: list[MachineProblem]) -> None:
+    def _fit_machines(self, training: Training, bank: KernelBank | ProductBank, problems: list[MachineProblem]) -> None:
         """Train, from where the last fit ended if that is wanted, and set the attributes of a fit."""
         starts: tuple[Start, ...] = self._starts if self.warm_start and hasattr(self, "_starts") else ()
         self._keep(bank, training.run(bank, problems, starts))
 
-    def _keep(self, bank: KernelBank, trained: Trained) -> None:
+    def _keep(self, bank: KernelBank | ProductBank, trained: Trained) -> None:
         """Set the attributes of a fit."""
         self.kernel_names_ = np.array(bank.names, dtype=object)
         self.kernel_groups_ = np.array(bank.groups, dtype=object)
@@ -105,7 +116,7 @@ def checked_C(C: Any) -> float:
     return real("C", C, above=0.0)
 
 
-def kernel_list(kernels: Any, memory_budget: int) -> KernelList:
+def kernel_list(kernels: Any, memory_budget: int, seed: int) -> KernelList:
     """Return the recipe of the kernels that a user gave.
 
     Raises
@@ -122,10 +133,23 @@ def kernel_list(kernels: Any, memory_budget: int) -> KernelList:
             "row indices"
         )
     if isinstance(kernels, list | tuple):
-        return KernelList(kernels, memory_budget=memory_budget)
+        return KernelList(kernels, on_the_fly="auto", memory_budget=memory_budget, seed=seed)
     raise InvalidArgument(
         f"`kernels` must be a KernelList, a list of kernels or None, got {shown(kernels)}; put a single one into a "
         "list: kernels=['linear']"
+    )
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of what is drawn at random: 0 for None, so that two fits are the same."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        return whole("random_state", random_state, 0)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    raise InvalidArgument(
+        f"`random_state` must be a whole number, a numpy.random.RandomState or None, got {shown(random_state)}"
     )
 
 

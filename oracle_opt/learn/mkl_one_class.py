@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
 from oracle_opt.arguments import real
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import merged
@@ -141,6 +142,11 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         self
         """
         training = self._training()
+        if training.norm == "product":
+            raise InvalidArgument(
+                "`norm` must not be 'product' for one class: without labels a product of kernels is best where all "
+                "points are the same to it, all weights 0; take a number, 'mixed' or a Regularizer"
+            )
         nu = real("nu", self.nu, above=0.0, most=1.0)
         points = checked_points(self, X, fit=True)
         some = merged(points, None, checked_weights(sample_weight, points.shape[0]))
@@ -149,10 +155,10 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         self.offset_ = np.array([-self.models_[0].bias])
         return self
 
-    def _default_kernels(self, *, each: bool, memory_budget: int) -> KernelList:
+    def _default_kernels(self, *, each: bool, memory_budget: int, seed: int) -> KernelList:
         """Gaussian kernels: others grow without end, so that points far away are like all."""
         kernels = [GaussianKernels(), *([GaussianKernels(each=True)] if each else [])]
-        return KernelList(kernels, standardize=True, memory_budget=memory_budget)
+        return KernelList(kernels, standardize=True, on_the_fly="auto", memory_budget=memory_budget, seed=seed)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Decision values of new points, not negative for those like the points of the fit.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,15 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
+
+
+class DistancesTo(Protocol):
+    """Distances between new points and some points; `shape` are their number and that of the points."""
+
+    shape: tuple[int, int]
+
+    def cross(self, new: Any, d: Vector) -> Matrix:
+        """``sum(d_k D_k)``, ndarray of shape (m, number of points)."""
 
 
 class GivenDistances:
@@ -70,7 +80,11 @@ class GivenDistances:
         """The number of a distance is its name."""
         return f"distance {k}", ""
 
-    def kept(self, which: Indices, points: Indices) -> KeptDistances:
+    def on(self, points: Indices) -> GivenDistances:
+        """The distances of some of the points: not of these, whose new points would have to be cut down, too."""
+        raise InvalidArgument("`points` can be chosen of the distances that KernelList.fit_product makes alone")
+
+    def kept(self, which: Indices, points: Indices) -> DistancesTo:
         """What picks these distances and points of those the user evaluates for all."""
         return KeptDistances(self.shape, which, points)
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
 from oracle_opt.oracles.kernels.standardization import Standardization
@@ -76,6 +77,10 @@ class PointDistances:
         """Name of a distance, and of its group: its column."""
         column = f"x{self._standardize.columns[k]}"
         return f"squared difference of {column}", column
+
+    def on(self, points: Indices) -> PointDistances:
+        """The distances of some of the points: not of these, whose new points would have to be cut down, too."""
+        raise InvalidArgument("`points` can be chosen of the distances that KernelList.fit_product makes alone")
 
     def kept(self, which: Indices, points: Indices) -> PointDistances:
         """Some of the distances, between new points and some of the points, and nothing else."""

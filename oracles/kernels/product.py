@@ -12,7 +12,7 @@ from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
-from oracle_opt.oracles.kernels.given_distances import GivenDistances, KeptDistances
+from oracle_opt.oracles.kernels.given_distances import DistancesTo, GivenDistances
 from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.point_distances import PointDistances
 from oracle_opt.words import numbered
@@ -23,13 +23,13 @@ class KeptProduct(KeptKernels):
 
     Parameters
     ----------
-    distances : KeptDistances or PointDistances
+    distances : DistancesTo
         Those kept, between new points and the points kept.
     n_kernels : int
         Their number.
     """
 
-    def __init__(self, distances: KeptDistances | PointDistances, n_kernels: int) -> None:
+    def __init__(self, distances: DistancesTo, n_kernels: int) -> None:
         self.n_kernels, self.n_points = n_kernels, distances.shape[1]
         self._distances = distances
 
@@ -97,6 +97,28 @@ class ProductBank:
         bank = cls.__new__(cls)
         bank._take(PointDistances(X))
         return bank
+
+    @classmethod
+    def of_distances(cls, distances: GivenDistances | PointDistances) -> ProductBank:
+        """Make a bank of distances that were checked before, as `KernelList.fit_product` does."""
+        bank = cls.__new__(cls)
+        bank._take(distances)
+        return bank
+
+    def on(self, points: ArrayLike) -> ProductBank:
+        """Return the distances of some of the points, numbered anew, as a bank of its own.
+
+        Parameters
+        ----------
+        points : array_like of int, shape (r,)
+            Indices of points.
+
+        Raises
+        ------
+        InvalidArgument
+            This bank was not made by `KernelList.fit_product`.
+        """
+        return self.of_distances(self._source.on(checked_indices(points, self.n_points, "points")))
 
     def _take(self, source: GivenDistances | PointDistances) -> None:
         self._source = source

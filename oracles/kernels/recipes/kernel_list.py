@@ -12,10 +12,12 @@ from scipy import sparse
 from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import KernelBank, checked_precision
+from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.list_entries import entries_of
 from oracle_opt.oracles.kernels.recipes.list_plan import Plan, planned, warn_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
+from oracle_opt.oracles.kernels.recipes.recipe_distances import RecipeDistances
 from oracle_opt.oracles.kernels.recipes.recipe_fly import bank_on_the_fly
 from oracle_opt.oracles.kernels.recipes.recipe_gram import kept_bank
 from oracle_opt.words import shown
@@ -202,6 +204,39 @@ class KernelList:
         if flies:
             return bank_on_the_fly(source, plan.weights, self.normalize is not None, self.dtype)
         return kept_bank(source, plan.weights, self.normalize is not None, self.dtype, self.memory_budget)
+
+    def fit_product(self, X: Any, sample_weight: ArrayLike | None = None) -> ProductBank:
+        """Make distances from training points, of which `GMKLOracle` learns a product of Gaussian kernels.
+
+        ``K(d) = exp(-sum_k d_k D_k)``: one distance D_k for the columns of each of the `GaussianKernels`, in units of
+        its weighted mean over all pairs of points. Their widths are not used: the weights d take their place.
+
+        Parameters
+        ----------
+        X, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        ProductBank
+            Its `cross` takes new points of the same columns.
+
+        Raises
+        ------
+        InvalidArgument
+            As from `fit`, or a kernel of the list is not Gaussian.
+        """
+        plan = self._planned(X, sample_weight)
+        n = int(plan.points.shape[0])
+        n_bytes = 8 * len({place.columns.tobytes() for place in plan.places}) * (n * (n - 1) // 2)
+        if n_bytes > self.memory_budget:
+            raise InvalidArgument(
+                f"`memory_budget` must be at least {n_bytes} bytes for the distances of {n} points, got "
+                f"{self.memory_budget}; pass a larger budget or fewer points, or take ProductBank.from_points(X), "
+                "which keeps no distances"
+            )
+        warn_of(plan.left_out, "constant are")
+        return ProductBank.of_distances(RecipeDistances.of_plan(plan))
 
     def _planned(self, X: Any, sample_weight: ArrayLike | None) -> Plan:
         return planned(self._entries, X, sample_weight, self.standardize)
