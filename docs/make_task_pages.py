@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages by task: compare_strategies, own_oracle, own_generator, certificates, coming_from.
+"""Draw the pictures of the pages by task, from ten_minutes to coming_from.
 
     python docs/make_task_pages.py [PAGE ...]
 
@@ -26,6 +26,7 @@ from oracle_opt import Result, minimize
 from oracle_opt.generators import Ellipsoid, Kelley, LevelSet, NewtonBundle, ReducedGradient
 from oracle_opt.line_styles import label_decades, look
 from oracle_opt.oracles import MKLOracle, uci_bank
+from oracle_opt.study import plot_weights
 
 DOCS = Path(__file__).parent
 WIDTH = 7.4  # inches
@@ -98,6 +99,13 @@ def draw_bounds(panel: Axes, run: Result, truth: float | None, title: str) -> No
     panel.legend(frameon=False, loc="best")
 
 
+def ten_minutes() -> Figure:
+    """The weights that the page finds."""
+    figure: Figure = plot_weights(names_of("ten_minutes")["best"]).figure
+    figure.set_dpi(150)
+    return figure
+
+
 def compare_strategies() -> Figure:
     """The study of the page: calls beside seconds, with bands."""
     names_of("compare_strategies")  # loads what a first run loads
@@ -165,7 +173,7 @@ def coming_from() -> Figure:
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
-    one.__name__: one for one in (compare_strategies, own_oracle, own_generator, certificates, coming_from)
+    one.__name__: one for one in (ten_minutes, compare_strategies, own_oracle, own_generator, certificates, coming_from)
 }
 
 
