@@ -24,9 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from oracle_opt import Result, minimize
 from oracle_opt.generators import Ellipsoid, Kelley, LevelSet, NewtonBundle, ReducedGradient
-from oracle_opt.line_styles import label_decades, look
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.study import plot_weights
+from oracle_opt.study import plot_runs, plot_weights
 
 DOCS = Path(__file__).parent
 WIDTH = 7.4  # inches
@@ -59,24 +58,10 @@ def panels(count: int, height: float, **options: Any) -> tuple[Figure, Sequence[
     return figure, axes
 
 
-def draw_gaps(runs: dict[str, Result]) -> Figure:
-    """The proven gap of each run against calls and against seconds."""
-    figure, axes = panels(2, 3.0, sharey=True)
-    for place, (name, run) in enumerate(runs.items()):
-        color, style = look(place)
-        history = run.history
-        seconds = np.cumsum(history.oracle_seconds + history.generator_seconds)
-        known = np.isfinite(history.relative_gap) & (history.relative_gap > 0)
-        for panel, cost in zip(axes, (history.call, seconds), strict=True):
-            panel.plot(
-                cost[known], history.relative_gap[known], color=color, linestyle=style, linewidth=1.7, label=name
-            )
-    for panel, words in zip(axes, ("oracle calls", "seconds in oracle and method"), strict=True):
-        panel.set(xscale="log", yscale="log", xlabel=words)
-        label_decades(panel.xaxis)
-        label_decades(panel.yaxis)
-    axes[0].set_ylabel("proven relative gap")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+def side_by_side(runs: Any) -> Figure:
+    """Gaps against calls and against seconds, as a figure of the pages' size."""
+    figure: Figure = plot_runs(runs, width=WIDTH)
+    figure.set_dpi(150)
     return figure
 
 
@@ -109,15 +94,7 @@ def ten_minutes() -> Figure:
 def compare_strategies() -> Figure:
     """The study of the page: calls beside seconds, with bands."""
     names_of("compare_strategies")  # loads what a first run loads
-    results = names_of("compare_strategies")["results"]
-    figure, axes = panels(2, 2.9, sharey=True)
-    for panel, cost in zip(axes, ("calls", "total seconds"), strict=True):
-        results.curves(cost=cost).plot([panel])
-        panel.set_title("")
-        panel.get_legend().remove()
-    axes[1].set_ylabel("")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-    return figure
+    return side_by_side(names_of("compare_strategies")["results"])
 
 
 def own_oracle() -> Figure:
@@ -137,7 +114,7 @@ def own_oracle() -> Figure:
 def own_generator() -> Figure:
     """The page's method beside a shipped one."""
     names = names_of("own_generator")
-    return draw_gaps(dict(zip(("EntropicDescent()", "LevelSet()"), names["runs"], strict=True)))
+    return side_by_side(dict(zip(("EntropicDescent()", "LevelSet()"), names["runs"], strict=True)))
 
 
 def certificates() -> Figure:
@@ -169,7 +146,7 @@ def coming_from() -> Figure:
         "NewtonBundle()": NewtonBundle(),
     }
     minimize(oracle, NewtonBundle())  # loads what a first run loads
-    return draw_gaps({name: minimize(oracle, one, rtol=1e-4, max_calls=1000) for name, one in methods.items()})
+    return side_by_side({name: minimize(oracle, one, rtol=1e-4, max_calls=1000) for name, one in methods.items()})
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
