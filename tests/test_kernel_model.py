@@ -29,6 +29,7 @@ from oracle_opt.oracles import (
     uci_bank,
     uci_bank_on_the_fly,
 )
+from oracle_opt.oracles.mkl import kernel_model
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge
 
 RNG = np.random.default_rng(0)
@@ -225,6 +226,22 @@ def test_products(bank, new):
     assert np.allclose(kept.cross(new, [1.0, 0.5]), bank.cross(new, [0.5, 0, 1.0, 0])[:, [5, 9, 0]], atol=1e-14)
     assert len(set(bank.names)) == 4
     assert bank.names[1] in ("squared difference of x1", "distance 1")
+
+
+@pytest.mark.parametrize(
+    "name", ["uci", "uci on the fly", "list of a frame", "rbf of sparse", "subsets", "joined", "given"]
+)
+def test_many_new_points_are_taken_in_parts(name, monkeypatch):
+    make, new = BANKS[name]
+    oracle = MKLOracle(make(X), Y, C=10.0)
+    model = oracle.model(minimize(oracle, LevelSet(), rtol=1e-2))
+    whole = model.decision_function(new)
+    monkeypatch.setattr(kernel_model, "ENTRIES_AT_ONCE", 2 * model.support.size + 1)
+    crossed = []
+    cross = type(model._kept).cross
+    monkeypatch.setattr(type(model._kept), "cross", lambda self, *a: crossed.append(cross(self, *a)) or crossed[-1])
+    assert np.allclose(model.decision_function(new), whole, rtol=0, atol=1e-12)
+    assert [K.shape[0] for K in crossed] == ([9] if name == "given" else [2, 2, 2, 2, 1])
 
 
 def test_no_kernel_and_no_support_vector():

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.cross import SomeGivenCrossKernels
 
 if TYPE_CHECKING:
     from oracle_opt.oracles.kernels.base import Indices, KernelBank
@@ -26,10 +27,13 @@ class KeptKernels(ABC):
     ----------
     n_kernels, n_points : int
         How many kernels, and points of the bank, were kept.
+    by_rows : bool
+        Whether rows of new points can be taken apart, as a row of `cross` depends on no other. Default: False.
     """
 
     n_kernels: int
     n_points: int
+    by_rows: bool = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_kernels={self.n_kernels}, n_points={self.n_points})"
@@ -67,6 +71,7 @@ class KeptCross(KeptKernels):
     def __init__(self, kernels: CrossSums, scales: Vector, n_points: int) -> None:
         self.n_kernels, self.n_points = scales.size, n_points
         self._kernels, self._scales = kernels, scales
+        self.by_rows = not isinstance(kernels, SomeGivenCrossKernels)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum, see `KeptKernels.cross`."""
@@ -91,6 +96,8 @@ class KeptWhole(KeptKernels):
     prepare : callable, optional
         What is done to new points first. Default: nothing.
     """
+
+    by_rows = True
 
     def __init__(
         self,
@@ -143,6 +150,7 @@ class KeptJoined(KeptKernels):
     ) -> None:
         self.n_kernels, self.n_points = sum(one.n_kernels for one in kept), kept[0].n_points
         self._kept, self._parts, self._prepare = tuple(kept), tuple(parts), prepare
+        self.by_rows = all(one.by_rows for one in kept)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum, see `KeptKernels.cross`."""

@@ -32,6 +32,7 @@ class KeptProduct(KeptKernels):
     def __init__(self, distances: DistancesTo, n_kernels: int) -> None:
         self.n_kernels, self.n_points = n_kernels, distances.shape[1]
         self._distances = distances
+        self.by_rows = isinstance(distances, PointDistances)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Product of the kernels, see `ProductBank.cross`."""

@@ -6,10 +6,12 @@ import pickle
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from oracle_opt.arrays import Vector
 from oracle_opt.oracles.kernels import KeptKernels
-from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices
+from oracle_opt.oracles.kernels.recipes.points_table import is_frame
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.box_dual import decision_values
 
@@ -86,13 +88,29 @@ class KernelModel:
         Returns
         -------
         ndarray of shape (m,)
-            Those of ``oracle.decision_function(cut, new)``, up to rounding.
+            Those of ``oracle.decision_function(cut, new)``, up to rounding. Many points are taken in parts, so that
+            memory does not grow with them.
         """
-        return decision_values(self._kept.cross(new, self.weights), self.signed_dual, self.bias)
+        at_once = max(ENTRIES_AT_ONCE // self.support.size, 1)
+        rows = _rows_of(new) if self._kept.by_rows else None
+        if rows is None or rows.shape[0] <= at_once:
+            return self._values(new)
+        parts = [slice(start, start + at_once) for start in range(0, rows.shape[0], at_once)]
+        return np.concatenate([self._values(rows.iloc[part] if is_frame(rows) else rows[part]) for part in parts])
 
     def predict(self, new: Any) -> Vector:
         """Labels -1 or +1 of new points, 0 counting as +1, or their targets, by the loss: ndarray of shape (m,)."""
         return self.loss.predict(self.decision_function(new))
+
+    def _values(self, new: Any) -> Vector:
+        return decision_values(self._kept.cross(new, self.weights), self.signed_dual, self.bias)
+
+
+def _rows_of(new: Any) -> Any:
+    """Points whose rows can be taken apart; None for what is no table."""
+    if sparse.issparse(new):
+        return sparse.csr_array(new)
+    return new if is_frame(new) or (isinstance(new, np.ndarray) and new.ndim == 2) else None
 
 
 def some_of(values: Vector) -> Indices:

@@ -37,7 +37,7 @@ def chosen_columns(columns: Any, points: Any, group: str) -> Indices:
     columns : str, int, sequence of these, slice, mask, or callable
         Names of columns of a DataFrame; numbers, negative ones from the end; a slice of numbers, or of names with both
         ends, as pandas takes it; a sequence of bool; or a function of the points that returns such.
-    points : ndarray, DataFrame or CSR array of shape (n, d)
+    points : ndarray, DataFrame or CSC array of shape (n, d)
         As `points_of` returns them.
     group : str
         What the choice is for, in messages.

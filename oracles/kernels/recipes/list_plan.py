@@ -46,7 +46,7 @@ class Plan:
 
     Attributes
     ----------
-    points : ndarray, DataFrame or CSR array of shape (n, d)
+    points : ndarray, DataFrame or CSC array of shape (n, d)
     weights : ndarray of shape (n,)
     places : list of Place
     left_out : list of str

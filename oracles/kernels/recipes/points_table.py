@@ -33,7 +33,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def points_of(X: Any, name: str) -> Any:
-    """Return points as a DataFrame, an ndarray or a CSR array of two dimensions, or refuse what is none of these.
+    """Return points as a DataFrame, an ndarray or a CSC array of two dimensions, or refuse what is none of these.
 
     What the columns hold is looked at by `table_of`, as perhaps not all of them are used.
     """
@@ -41,7 +41,7 @@ def points_of(X: Any, name: str) -> Any:
     if is_frame(X):
         points = X
     elif sparse.issparse(X):
-        points = sparse.csr_array(X)
+        points = sparse.csc_array(X)  # columns are taken of it
     else:
         try:
             points = np.asarray(X)
@@ -71,7 +71,7 @@ def table_of(points: Any, columns: Indices, name: str) -> Matrix | sparse.csr_ar
 
     Parameters
     ----------
-    points : ndarray, DataFrame or CSR array of shape (n, d)
+    points : ndarray, DataFrame or CSC array of shape (n, d)
         As `points_of` returns them.
     columns : ndarray of int, shape (c,)
         Which columns.
@@ -97,11 +97,10 @@ def table_of(points: Any, columns: Indices, name: str) -> Matrix | sparse.csr_ar
     return table
 
 
-def _sparse_table(points: sparse.csr_array, columns: Indices, name: str) -> sparse.csr_array:
+def _sparse_table(points: sparse.csc_array, columns: Indices, name: str) -> sparse.csr_array:
     if points.dtype.kind not in "fiub":
         raise InvalidArgument(f"`{name}` must hold real numbers, got a sparse array of {points.dtype}")
-    every = columns.size == points.shape[1] and bool((columns == np.arange(columns.size)).all())
-    table = sparse.csr_array(points if every else sparse.csc_array(points)[:, columns], dtype=float, copy=True)
+    table = sparse.csr_array(points[:, columns], dtype=float)
     table.sum_duplicates()
     table.eliminate_zeros()
     if not np.isfinite(table.data).all():

@@ -73,5 +73,15 @@ class FittedPolynomials(FittedKernels):
         base = self.constant + products_of(A, B)
         for k in which:
             with np.errstate(over="ignore"):  # a diagonal that is not finite is refused
-                power = base ** self.degrees[k]
+                power = _power(base, self.degrees[k])
             yield power
+
+
+def _power(base: Matrix, degree: int) -> Matrix:
+    """A new array of the powers, by products: several times as fast as `numpy.power`."""
+    power = base.copy()
+    for bit in bin(degree)[3:]:
+        power *= power
+        if bit == "1":
+            power *= base
+    return power

@@ -33,6 +33,11 @@ def weighted_quantiles(values: ArrayLike, weights: ArrayLike, levels: ArrayLike)
         Of the shape of `levels`.
     """
     v, w = np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
+    if w.min() == w.max():  # no need to sort
+        shares = np.asarray(levels, dtype=float) * v.size * (1.0 - 4.0 * EPS * v.size)
+        at = np.maximum(np.ceil(shares).astype(np.intp) - 1, 0)
+        equal: Vector = np.partition(v, np.unique(at))[at]
+        return equal
     order = np.argsort(v, kind="stable")
     order = order[w[order] > 0]
     reached = np.cumsum(w[order])
@@ -99,8 +104,12 @@ def positive_distances(Z: Table, weights: Vector, n_pairs: int, rng: Generator) 
         i, j = np.triu_indices(n, 1)
         of_pairs = w[i] * w[j]
     else:
-        reached = np.cumsum(w)
-        i, j = np.minimum(np.searchsorted(reached, rng.random((2, n_pairs)) * reached[-1], side="right"), n - 1)
+        shares = rng.random((2, n_pairs))
+        if w.min() == w.max():
+            i, j = np.minimum((shares * n).astype(np.intp), n - 1)
+        else:
+            reached = np.cumsum(w)
+            i, j = np.minimum(np.searchsorted(reached, shares * reached[-1], side="right"), n - 1)
         of_pairs = np.ones(n_pairs)
     squares: Vector = np.empty(i.size)
     for at in range(0, i.size, PAIRS_AT_ONCE):
