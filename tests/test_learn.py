@@ -60,6 +60,9 @@ def test_with_one_kernel_regression_and_one_class_are_those_of_scikit_learn() ->
     assert np.allclose(inside.score_samples(NEW), libsvm.score_samples(NEW), atol=1e-5)
     assert np.array_equal(inside.predict(NEW), libsvm.predict(NEW))
     assert np.array_equal(inside.fit_predict(X), inside.predict(X))
+    weights = np.random.default_rng(0).integers(0, 3, size=len(X))
+    inside, libsvm = inside.fit(X, sample_weight=weights), libsvm.fit(X, sample_weight=weights)
+    assert np.allclose(inside.decision_function(NEW), libsvm.decision_function(NEW), atol=1e-5)
 
 
 def test_several_classes_with_one_kernel_are_machines_of_svc() -> None:
@@ -223,3 +226,37 @@ def test_the_generator_that_was_given_is_not_changed() -> None:
     assert model.generator is generator
     first = model.weights_
     assert np.array_equal(model.fit(X, LABELS).weights_, first)
+
+
+def test_an_interrupted_fit_is_interrupted(monkeypatch) -> None:
+    def interrupted(*_) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MKLOracle, "query", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        MKLClassifier(SMALL).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("options", [{}, {"multiclass": "ovo"}, {"loss": "squared_hinge"}], ids=str)
+def test_products_of_kernels_learn_which_columns_matter(options) -> None:
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(150, 6))
+    kinds = np.digitize(points[:, 1], [-0.5, 0.5])
+    model = MKLClassifier(norm="product", C=10.0, **options).fit(points, kinds)
+    assert model.gap_ == np.inf
+    assert model.weights_.shape == (3, 6)
+    assert (model.weights_.argmax(axis=1) == 1).all()
+    new = rng.normal(size=(100, 6))
+    assert model.score(new, np.digitize(new[:, 1], [-0.5, 0.5])) > 0.9
+    assert model.kernel_names_[1] == "squared distance of x1"
+
+
+def test_a_product_with_one_distance_is_a_gaussian_kernel() -> None:
+    model = MKLRegressor([GaussianKernels()], norm="product", C=3.0, epsilon=0.05).fit(X, TARGETS)
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    theirs = SVR(C=3.0, epsilon=0.05, gamma=model.weights_[0] / squares.mean(), tol=1e-10).fit(X, TARGETS)
+    assert np.allclose(model.predict(NEW), theirs.predict(NEW), atol=1e-5)
+    weights = np.random.default_rng(0).integers(1, 3, size=len(X))
+    weighted = clone(model).fit(X, TARGETS, sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(TARGETS, weights))
+    assert np.array_equal(weighted.weights_, repeated.weights_)

@@ -1,5 +1,7 @@
 """Mixed-norm MKL: one oracle for mirror descent, the paper's alternation and cutting planes."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -212,3 +214,29 @@ def test_other_bad_arguments() -> None:
         minimize(MixedNormOracle(bank, y, 5.0, groups=GROUPS), MirrorDescent(scale=0.0))
     with pytest.raises(CapabilityMismatch, match="it needs a domain made of simplices"):
         minimize(GMKLOracle(bank, y, ElasticNet(), C=5.0), MirrorDescent())
+
+
+def test_a_group_that_tells_nothing_costs_rounding_alone() -> None:
+    """Its forms vanish at the optimum, and so does its weight: the error must not be divided by a square of that."""
+    points = np.array([[a, b] for a in (1.0, 2, 3, 4) for b in (1.0, 2, 3, 4)])
+    y = np.where(points[:, 0] % 2 == 1, 1.0, -1.0)  # the second column tells nothing
+    squares = [(points[:, f, None] - points[:, f]) ** 2 for f in (0, 1)]
+    bank = GramBank([np.exp(-width * D) for D in squares for width in (0.3, 3.0)])
+    for C in (1.0, 100.0):
+        oracle = MixedNormOracle(bank, y, C, groups=[[0, 1], [2, 3]])
+        result = minimize(oracle, LevelSet(), rtol=1e-4)
+        assert result.status is Status.CONVERGED
+        assert result.cut.extras["group_weights"][1] < 1e-3
+        truth = by_clarabel(bank, y, C, [[0, 1], [2, 3]])
+        assert result.lower_bound <= truth * (1 + 1e-6)
+        assert truth * (1 - 1e-6) <= result.upper_bound
+
+
+def test_a_group_comes_back_from_a_very_small_weight() -> None:
+    _, y, bank = problem()
+    oracle, point = MixedNormOracle(bank, y, 5.0, groups=GROUPS), points(GROUPS, 1)[1]
+    truth = oracle.query(Query(point, 1e-8))
+    oracle.resume(replace(truth, extras={**truth.extras, "group_weights": np.array([1.0, 1e-9, 1e-9])}))
+    back = oracle.query(Query(point, 1e-8))
+    assert back.value == pytest.approx(truth.value, rel=1e-6)
+    assert back.error <= 1e-6 * truth.value
