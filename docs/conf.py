@@ -30,7 +30,7 @@ myst_heading_anchors = 6
 myst_heading_slug_func = "github"
 suppress_warnings = ["myst.header"]  # a heading may be two levels below the one before it
 
-autosummary_generate = True
+autosummary_generate = api_pages.write_pages(Path(__file__).parent)
 autosummary_context = {"inherited_from": api_pages.inherited_from()}
 autosummary_filename_map = api_pages.distinct_files()
 autodoc_member_order = "bysource"
@@ -41,20 +41,25 @@ numpydoc_xref_param_type = True
 numpydoc_xref_aliases = api_pages.parameter_links()
 numpydoc_xref_ignore = "all"
 default_role = code_links.ROLE
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "oracle_opt"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
+html_use_index = html_domain_indices = False  # the API page lists the names, the search finds the rest
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_sidebars = {"**": ["all_pages"]}
 html_theme_options = {
     "logo": {"text": "oracle_opt", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "navbar_center": [],
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button-field"],
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -65,7 +70,6 @@ html_theme_options = {
 
 def setup(app):
     """Add what the three files of `_site` do."""
-    api_pages.write_pages(Path(__file__).parent)
     navigation.setup(app)
     code_links.setup(app)
     app.connect("autodoc-process-bases", api_pages.public_bases)

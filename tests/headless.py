@@ -121,6 +121,7 @@ class Browser:
         )
         self.resize(width, height)
         self.ask("Page.navigate", url="about:blank")
+        self.until("location.href === 'about:blank'")  # two navigations at once may block each other
         self.opened.add(path.resolve().as_uri())
         self.ask("Page.navigate", url=path.resolve().as_uri() + tail)
         self.until("document.readyState === 'complete' && document.querySelector('main > footer') !== null")

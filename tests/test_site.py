@@ -7,10 +7,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from headless import PROGRAM, Browser
 from test_docs import PAGES, ROOT, anchors, api_sections
 
 for package in ("sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc"):
@@ -19,6 +21,29 @@ for package in ("sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc"):
 DOCS = ROOT / "docs"
 WRITTEN = [page for page in PAGES if page.is_relative_to(DOCS)]
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"([^\"]*)\"")
+
+
+needs_browser = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt-get install chromium")
+# What reaches over the right edge of the window, but for what scrolls in a box of its own.
+OUTSIDE = """
+[...document.querySelectorAll('article *')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1
+  && !one.closest('pre, .pst-scrollable-table-container')).map((one) => one.outerHTML.slice(0, 200))
+"""
+LOOKED_AT = (
+    "index.md",
+    "compare_strategies.md",
+    "own_oracle.md",
+    "plug_in.md",
+    "api.md",
+    "performance.md",
+    "reproduction.md",
+    "reproduction/spg.md",
+    "gallery/index.md",
+    "gallery/mkl.md",
+    "reference/oracle_opt.minimize",
+    "reference/oracle_opt.oracles.MKLOracle",
+    "reference/oracle_opt.generators",
+)
 
 
 @pytest.fixture(scope="session")
@@ -140,3 +165,50 @@ def test_pages_use_no_markup_of_the_site_alone() -> None:
     """They read as well where Markdown is all that is understood."""
     for page in WRITTEN:
         assert not re.search(r"^:::|^```\{|\{(?:ref|doc|func|class|obj)\}`", page.read_text(), re.MULTILINE), page
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_is_wider_than_the_window(site: Path, browser: Browser, width: int) -> None:
+    """Wide tables and long lines of listings scroll in a box of their own, on a telephone, too."""
+    browser.requests.clear()
+    for page in LOOKED_AT:
+        browser.open(site / f"{page.removesuffix('.md')}.html", width)
+        assert browser.run("document.documentElement.scrollWidth") == width, page
+        assert browser.run(OUTSIDE) == [], page
+        assert browser.run("[...document.images].every((one) => one.complete && one.naturalWidth > 0)"), page
+    assert {url.partition(":")[0] for url in browser.requests} <= {"file", "about", "data"}
+
+
+@needs_browser
+def test_wide_tables_scroll(site: Path, browser: Browser) -> None:
+    """The test above would see a table that does not."""
+    browser.open(site / "performance.html", 390)
+    boxes = "[...document.querySelectorAll('.pst-scrollable-table-container')]"
+    assert browser.run(f"{boxes}.some((one) => one.scrollWidth > one.clientWidth)")
+    browser.run(f"{boxes}.forEach((one) => {{ one.className = ''; one.style.overflow = 'visible'; }})")
+    assert browser.run(OUTSIDE) != []
+
+
+@needs_browser
+def test_search_finds_a_name(site: Path, browser: Browser) -> None:
+    browser.open(site / "search.html", tail="?q=AnalyticCenter")
+    browser.until("document.querySelectorAll('#search-results li a').length > 0")
+    found = browser.run("[...document.querySelectorAll('#search-results li a')].map((one) => one.getAttribute('href'))")
+    assert any("AnalyticCenter.html" in link for link in found)
+
+
+@needs_browser
+def test_it_follows_a_dark_system(site: Path, browser: Browser) -> None:
+    shade = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
+    browser.open(site / "index.html")
+    light = browser.run(shade)
+    browser.open(site / "index.html", dark=True)
+    assert light > 700
+    assert browser.run(shade) < 150

@@ -99,8 +99,11 @@ def module_page(module: str, groups: dict[str, dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def write_pages(docs: Path) -> None:
-    """Write the pages of the modules, from which autosummary makes those of names; drop those of names that went."""
+def write_pages(docs: Path) -> list[str]:
+    """Write the pages of the modules, from which autosummary makes those of names; drop those of names that went.
+
+    Returns the files, for autosummary, which would not find those that came since the last build.
+    """
     folder = docs / FOLDER
     folder.mkdir(exist_ok=True)
     renamed = distinct_files()
@@ -113,3 +116,4 @@ def write_pages(docs: Path) -> None:
         path = folder / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
             path.write_text(text, encoding="utf-8")
+    return [f"{FOLDER}/{name}" for name in texts]
