@@ -82,14 +82,21 @@ def section_module(node, modules: set[str]) -> str:
 def resolve(app, env, node, content):
     """Find a name that Sphinx does not: one of a private module, or a member without a page of its own."""
     if node.get("refdomain") != "py":
-        return None
+        return content if is_inherited(node) else None
     target, public = node["reftarget"], public_names()
     domain = env.get_domain("py")
     for name in (public.get(target.rpartition(".")[2], ""), public.get(target.rpartition(".")[0].rpartition(".")[2])):
         if name and name in domain.objects and (node.get("is_code") or target.startswith("oracle_opt.")):
             return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
     outside = not target.startswith("oracle_opt")
-    return content if node.get("is_code") or outside else None
+    return content if node.get("is_code") or outside or is_inherited(node) else None
+
+
+def is_inherited(node) -> bool:
+    """Whether a reference is to the manual of scikit-learn, in a docstring that an estimator takes from there."""
+    while node is not None and not node.source:
+        node = node.parent
+    return node is not None and "docstring of sklearn." in node.source
 
 
 def link_pages(app, what, name, thing, options, lines: list[str]) -> None:
