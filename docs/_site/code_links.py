@@ -43,6 +43,8 @@ def add_links(app, doctree) -> None:
     everywhere = page == "api" or page.startswith("reference/")
     modules = set(names())
     seen = set()
+    for formula in list(doctree.findall(nodes.math)):  # in what scikit-learn wrote; drawing it would need the network
+        formula.replace_self(nodes.literal("", formula.astext()))
     for literal in list(doctree.findall(nodes.literal)):
         if inside(literal, (nodes.reference, nodes.title, pending_xref, nodes.term)):
             continue
