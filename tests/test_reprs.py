@@ -24,7 +24,7 @@ N = 200
 RNG = np.random.default_rng(0)
 POINT = RNG.normal(size=N)
 PUBLIC = ("oracle_opt", "oracle_opt.generators", "oracle_opt.oracles", "oracle_opt.oracles.svm", "oracle_opt.study")
-MODULES = (*PUBLIC, "oracle_opt.datasets")
+MODULES = (*PUBLIC, "oracle_opt.datasets", "oracle_opt.learn")
 
 
 def cut(**changes):

@@ -15,7 +15,7 @@ from oracle_opt.arguments import instance, real
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.generators import choose_generator
+from oracle_opt.generators import SPG, choose_generator
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles import (
     GMKLOracle,
@@ -132,8 +132,9 @@ def kernel_weights(oracle: Oracle, cut: ObjectiveCut) -> Vector:
 def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGenerator:
     """Return the generator of a run: a copy of the one given, or the one that suits the oracle.
 
-    Where the problem has a smooth dual, as p-norms with p > 1 and the elastic net have, that is `NewtonMKL`; else the
-    one that `choose_generator` returns.
+    Where the problem has a smooth dual, as p-norms with p > 1 and the elastic net have, that is `NewtonMKL`; for
+    several machines of shared weights under a regularizer `SPG`, as their sum is smooth; else the one that
+    `choose_generator` returns.
 
     Raises
     ------
@@ -144,7 +145,8 @@ def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGene
         return deepcopy(checked_generator(generator))
     problem = oracle.domain.problem if isinstance(oracle.domain, KernelWeights) else None
     if problem is None:
-        return choose_generator(oracle)
+        smooth = isinstance(oracle, SharedWeightsOracle) and oracle.regularizer is not None
+        return SPG() if smooth else choose_generator(oracle)
     solver = NewtonMKL()
     if solver.refusal_of(problem):  # the user's own regularizer has no penalty that its fallback knows
         solver = NewtonMKL(fallback=None)
