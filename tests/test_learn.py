@@ -175,6 +175,7 @@ def test_little_is_kept_and_pickled() -> None:
     assert len(packed) < 300 * 20 * 8 * 2 + 50_000  # two copies of the points; the kernels take 98 million bytes
     again = pickle.loads(packed)
     assert np.array_equal(again.decision_function(points), model.decision_function(points))
+    assert repr(model.models_[0].loss) == "Hinge(C=10, class_weight=None)"
     one_by_one = np.concatenate([model.decision_function(row[None]) for row in points[:50]])
     assert np.allclose(one_by_one, model.decision_function(points)[:50], rtol=1e-7, atol=1e-9)
 

@@ -45,11 +45,14 @@ class MachineProblem:
         Labels -1 and 1, targets, or none.
     loss : Loss
         With the weights of these points.
+    plain : Loss
+        Without them, which are as many as the points: what a model needs to know of it.
     """
 
     points: NDArray[np.intp]
     y: Vector | None
     loss: Loss
+    plain: Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,11 +163,11 @@ class Training:
             every = [kernel_weights(one, cut) for one, (_, cut) in zip(oracles, runs, strict=True)]
             models = [one.model(cut) for one, (_, cut) in zip(oracles, runs, strict=True)]
             weights = every[0] if len(every) == 1 else np.array(every)
-        for model in models:
-            model.loss = type(model.loss)()  # without the weights of the points, which are as many as these
+        for model, problem in zip(models, problems, strict=True):
+            model.loss = problem.plain
         return Trained(
             weights=weights,
-            gap=max(result.relative_gap for result, _ in runs),
+            gap=max(proven_gap(result) for result, _ in runs),
             n_calls=sum(result.n_calls for result, _ in runs),
             most_calls=max(result.n_calls for result, _ in runs),
             histories=tuple(result.history for result, _ in runs),
@@ -237,6 +240,11 @@ class CallWatch:
 def some_points(bank: KernelBank | ProductBank, points: NDArray[np.intp]) -> KernelBank | ProductBank:
     """The kernels of a bank on some of its points."""
     return bank.on(points) if isinstance(bank, ProductBank) else ChosenPoints(bank, points)
+
+
+def proven_gap(result: Result) -> float:
+    """The relative gap of a run, infinite where its bounds contradict each other and so prove nothing."""
+    return np.inf if result.status in (Status.CONTRADICTION, Status.OUTSIDE) else result.relative_gap
 
 
 def n_duals(oracle: SVMOracle | SharedWeightsOracle) -> int:

@@ -238,7 +238,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         losses = C * weights * factors[data.numbers]
         splits = class_splits(data.numbers, len(self.classes_), multiclass)
         self._pairs = [(one.positive, one.negative) for one in splits]
-        return [MachineProblem(one.points, one.y, loss(losses[one.points])) for one in splits]
+        return [MachineProblem(one.points, one.y, loss(losses[one.points]), loss(C)) for one in splits]
 
 
 @dataclass(frozen=True, eq=False)

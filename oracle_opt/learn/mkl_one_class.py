@@ -150,7 +150,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         nu = real("nu", self.nu, above=0.0, most=1.0)
         points = checked_points(self, X, fit=True)
         some = merged(points, None, checked_weights(sample_weight, points.shape[0]))
-        problem = MachineProblem(np.arange(some.rows.size), None, OneClass(nu, some.weights))
+        problem = MachineProblem(np.arange(some.rows.size), None, OneClass(nu, some.weights), OneClass(nu))
         self._fit_machines(training, self._bank(X, some), [problem])
         self.offset_ = np.array([-self.models_[0].bias])
         return self

@@ -154,8 +154,8 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         points = checked_points(self, X, fit=True)
         targets = checked_targets(y, points.shape[0])
         some = merged(points, targets, checked_weights(sample_weight, points.shape[0]))
-        loss = EpsilonInsensitive(C * some.weights, epsilon)
-        problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], loss)
+        losses = EpsilonInsensitive(C * some.weights, epsilon), EpsilonInsensitive(C, epsilon)
+        problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], *losses)
         self._fit_machines(training, self._bank(X, some), [problem])
         return self
 
