@@ -307,6 +307,8 @@ def test_quantiles_of_weighted_values_are_those_of_repeated_ones():
         truth = np.quantile(np.repeat(values, weights), levels, method="inverted_cdf")
         assert np.array_equal(weighted_quantiles(values, weights, levels), truth)
         assert np.array_equal(weighted_quantiles(values, 0.1 * weights, levels), truth)
+        truth = np.quantile(values, levels, method="inverted_cdf")
+        assert np.array_equal(weighted_quantiles(values, np.full(7, 0.3), levels), truth)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -326,6 +328,26 @@ def test_moments_and_distances_of_weighted_points_are_those_of_repeated_ones(mak
     again, _ = positive_distances(make(many), np.ones(len(many)), 50, np.random.default_rng(0))
     assert np.array_equal(some, again)
     assert (drawn_weights == 1.0).all()
+
+
+def test_pairs_are_drawn_in_proportion_to_their_weights():
+    """Of 40 points on a line two are heavy: most of the pairs that are drawn are theirs."""
+    Z, weights = np.arange(40.0)[:, None], np.ones(40)
+    weights[[3, 20]] = 1000.0
+    distances, of_pairs = positive_distances(Z, weights, 500, np.random.default_rng(0))
+    assert (of_pairs == 1.0).all()
+    assert np.mean(distances == 17.0) > 0.9
+    even, _ = positive_distances(Z, np.ones(40), 500, np.random.default_rng(0))
+    assert np.mean(even == 17.0) < 0.1
+
+
+def test_a_function_that_is_almost_one_of_two_points():
+    def scaled(size):
+        return lambda A, B: (A @ B.T) * (1.0 + size * (len(A) - len(B)) / 12)
+
+    assert KernelList([scaled(1e-9)]).fit(X).n_kernels == 1
+    with pytest.raises(InvalidArgument, match="must be a function of two points"):
+        KernelList([scaled(1e-4)]).fit(X)
 
 
 def test_the_default_is_weighted_whatever_the_order():

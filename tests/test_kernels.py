@@ -8,6 +8,7 @@ import pytest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles import GramBank, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels import KernelKind, KernelSpec
+from oracle_opt.oracles.kernels import bank as bank_module
 from oracle_opt.oracles.kernels._packed import asymmetry
 
 
@@ -88,7 +89,9 @@ def test_row_products_refuse_rows_that_are_none(rows):
         GramBank(stack()).row_products(rows, np.ones(33))
 
 
-@pytest.mark.parametrize(("memory", "copies"), [(None, 2), (2 * 8 * 7 * 561, 2), (2 * 8 * 7 * 561 - 1, 1), (0, 1)])
+@pytest.mark.parametrize(
+    ("memory", "copies"), [(None, 2), (2 * 8 * 7 * 561, 2), (2 * 8 * 7 * 561 - 1, 1), (8 * 7 * 561, 1)]
+)
 def test_second_layout_is_made_where_the_machine_has_room(monkeypatch, memory, copies):
     monkeypatch.setattr("oracle_opt.oracles.kernels.bank.most_of_memory", lambda: memory)
     bank = GramBank(stack())
@@ -305,6 +308,19 @@ def test_uci_bank_on_its_own_points_and_on_others():
     np.testing.assert_allclose(bank.cross(new, weights)[2:3], bank.cross(new[2:3], weights), atol=1e-15)
     # the standardization is that of the bank's points: a new point alone would be all zeros
     assert not np.allclose(bank.cross(new[:1], weights), bank.cross(new[1:2], weights))
+
+
+@pytest.mark.parametrize("make", [uci_bank, simplemkl_bank])
+def test_kernels_beyond_the_memory_are_refused_before_anything_is_built(make, monkeypatch):
+    monkeypatch.setattr(bank_module, "most_of_memory", lambda: 10**9)
+    X = np.random.default_rng(0).normal(size=(50_000, 2))
+    words = (
+        r"at least 390007800000 bytes for 39 kernels on 50000 points in float64, got None, which is 70 % .*on_the_fly"
+    )
+    with pytest.raises(InvalidArgument, match=words):
+        make(X)
+    with pytest.raises(InvalidArgument, match="float32"):
+        make(X, dtype=np.float32)
 
 
 def test_uci_bank_within_a_memory_limit():

@@ -60,8 +60,8 @@ class GramBank(KernelBank):
         trace, 1e-5 at C = 1e6.
     memory_limit : int, optional
         Bytes the stores may take. If only one of them fits, it is the one by kernels: `quadratic_forms` then reads
-        whole rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused. (An index of 4
-        bytes a pair is not counted.) Default: pairs are kept if both stores take at most 70 % of the machine's memory.
+        whole rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused before anything
+        is built. (An index of 4 bytes a pair is not counted.) Default: 70 % of the machine's memory.
     check : bool
         Whether the kernels are checked; a Cholesky factorization of each is the largest part of it.
 
@@ -348,10 +348,13 @@ def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: i
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise InvalidArgument(f"`dtype` must be float32 or float64, got {kind}")
     size = n_points * (n_points + 1) // 2
-    memory_limit = None if memory_limit is None else whole("memory_limit", memory_limit, 0)
-    if memory_limit is not None and n_kernels * size * kind.itemsize > memory_limit:
+    limit = most_of_memory() if memory_limit is None else whole("memory_limit", memory_limit, 0)
+    n_bytes = n_kernels * size * kind.itemsize
+    if limit is not None and n_bytes > limit:
+        got = f"{limit}" if memory_limit is not None else f"None, which is 70 % of this machine's memory, {limit}"
         raise InvalidArgument(
-            f"`memory_limit` must be at least {n_kernels * size * kind.itemsize} bytes for {n_kernels} kernels on "
-            f"{n_points} points in {kind}, got {memory_limit}"
+            f"`memory_limit` must be at least {n_bytes} bytes for {n_kernels} kernels on {n_points} points in {kind}, "
+            f"got {got}; banks on the fly keep no entries: uci_bank_on_the_fly(X), RBFBank, "
+            "KernelList(..., on_the_fly=True)"
         )
     return np.empty((n_kernels, size), kind)
