@@ -158,10 +158,12 @@ class Training:
             weights = kernel_weights(oracle, runs[0][1])
             models = oracle.models(runs[0][1])
         else:
-            oracles = [self._oracle(bank, one, self.norm) for one in problems]
-            runs = [self._solved(i, one, starts) for i, one in enumerate(oracles)]
-            every = [kernel_weights(one, cut) for one, (_, cut) in zip(oracles, runs, strict=True)]
-            models = [one.model(cut) for one, (_, cut) in zip(oracles, runs, strict=True)]
+            runs, every, models = [], [], []
+            for i, problem in enumerate(problems):  # one after the other, as each takes a combined kernel
+                alone = self._oracle(bank, problem, self.norm)
+                runs.append(self._solved(i, alone, starts))
+                every.append(kernel_weights(alone, runs[-1][1]))
+                models.append(alone.model(runs[-1][1]))
             weights = every[0] if len(every) == 1 else np.array(every)
         for model, problem in zip(models, problems, strict=True):
             model.loss = problem.plain
