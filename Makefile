@@ -3,6 +3,7 @@
 # make bench  all benchmarks, hours; rewrites docs/performance.md (BENCH="--only footprint" or --quick for less)
 # make site   the documentation as a site, in build/site
 # make sanitize  tests of the compiled modules under AddressSanitizer and UndefinedBehaviorSanitizer, some ten minutes
+# make wheel  a release on this machine, and its tests as users get it; make oldest  the same with the oldest packages
 # make clean  remove the environment and what was built
 
 VENV ?= .venv
@@ -13,7 +14,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
-.PHONY: demo test bench site sanitize clean
+.PHONY: demo test bench site sanitize wheel oldest clean
 
 demo: $(VENV)/.installed
 	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --out demo-report
@@ -48,6 +49,13 @@ site: $(VENV)/.installed-dev
 
 sanitize: $(VENV)/.installed-dev
 	sh tools/sanitize.sh $(VENV)
+
+PYTHONS ?= $(BIN)/python
+wheel: $(VENV)/.installed
+	for python in $(PYTHONS); do $(BIN)/python tools/check_wheel.py $$python || exit 1; done
+
+oldest: $(VENV)/.installed
+	$(BIN)/python tools/check_wheel.py --oldest
 
 clean:
 	rm -rf $(VENV) build demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

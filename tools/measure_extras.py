@@ -1,4 +1,4 @@
-"""What each extra of oracle-opt takes on disk: fresh environments, one after the other, and the size of what pip put there.
+"""What each extra of oracle-opt takes on disk: fresh environments, and the size of what pip put into each.
 
     python tools/measure_extras.py dist/oracle_opt-*.whl
 
@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def megabytes(folder: Path) -> float:
-    """Return what the files of a folder take, in millions of bytes, without the caches of compiled sources."""
+    """Return what the files of a folder take, in millions of bytes."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return sum(path.stat().st_size for path in files if path.suffix != ".pyc") / 1e6
+    return sum(path.stat().st_size for path in files) / 1e6
 
 
 def installed(wheel: Path, extra: str) -> tuple[float, int]:
@@ -26,7 +26,7 @@ def installed(wheel: Path, extra: str) -> tuple[float, int]:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
         words = f"oracle-opt[{extra}] @ {wheel.resolve().as_uri()}" if extra else str(wheel)
         python = Path(place) / "bin" / "python"
-        command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile", words]
+        command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", words]
         subprocess.run(command, check=True)
         (site,) = Path(place).glob("lib/python*/site-packages")
         return megabytes(site), len(list(site.glob("*.dist-info")))

@@ -34,7 +34,9 @@ class RBFTables:
         self.pair_starts = np.cumsum([0, *sizes[:-1] ** 2])
         self.values = np.ascontiguousarray(index.T)
         self.pairs = np.concatenate([table.T.ravel() for table in tables])
-        self.matrix = sparse.block_diag([sparse.coo_array(block) for t in tables for block in _squares(t)], format="csr")
+        self.matrix = sparse.block_diag(
+            [sparse.coo_array(block) for t in tables for block in _squares(t)], format="csr"
+        )
 
     def entries(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
         """Kernels of two lists of points, shape (r, c, t)."""
