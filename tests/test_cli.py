@@ -142,10 +142,14 @@ def test_datasets(monkeypatch, tmp_path):
     assert "268 / 500" in places["pima"]
 
 
-def test_version_and_entry_point():
+def test_version_and_entry_point(monkeypatch, capsys):
     assert run("--version").stdout.strip() == f"oracle-opt {version('oracle-opt')}"
     (script,) = entry_points(group="console_scripts", name="oracle-opt")
-    assert script.load() is main
+    monkeypatch.setattr(sys, "argv", ["oracle-opt", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        script.load()()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.strip() == f"oracle-opt {version('oracle-opt')}"
 
 
 def test_real_process(table, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from checkout import needs_sources
 
 import oracle_opt
 
@@ -76,6 +77,7 @@ def test_the_installed_modules_are_found():
     assert {f"oracle_opt.{name}" for name in ("driver", "generators.level_set", "oracles.mkl")} <= set(MODULES)
 
 
+@needs_sources
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_quotations_are_the_source(page):
     tool = runpy.run_path(str(ROOT / "docs" / "update_quotes.py"))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkout import needs_sources
 
 import oracle_opt
 
@@ -68,6 +69,7 @@ def test_no_name_stands_twice() -> None:
     assert [name for name in sorted(set(classes)) if classes.count(name) > 1] == []
 
 
+@needs_sources
 def test_the_installed_files_are_those_of_the_folders() -> None:
     """Sources are found by folder: a new file is listed nowhere, and a plain install has them all."""
     build = (ROOT / "meson.build").read_text()

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from checkout import ROOT, needs_sources
 
-ROOT = Path(__file__).parent.parent
 RECIPES = re.findall(
     r"^\| (?P<kind>[^|]+?) \| `(?P<file>[^`]+)`, `(?P<name>\w+)` \| (?P<lines>\d) \|",
     (ROOT / "CONTRIBUTING.md").read_text(),
@@ -14,6 +14,8 @@ RECIPES = re.findall(
 )
 # what compares, reproduces, checks and fits names plug-ins on purpose; plug-ins do not depend on it
 OUTER = ("learn", "study", "problems", "testing", "cli.py")
+
+pytestmark = needs_sources
 
 
 def lines_that_name(name: str, path: Path) -> int:

@@ -5,16 +5,14 @@ import re
 import runpy
 import shlex
 import tomllib
-from pathlib import Path
 
 import pytest
+from checkout import ROOT, needs_sources
 
-ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 VERSION = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text())[1]
 IMPORTED_AS = {"scikit-learn": "sklearn"}
-needs_sources = pytest.mark.skipif(not (ROOT / "oracle_opt").is_dir(), reason="the sources of the library are not here")
 
 
 def closure(extra):

@@ -6,11 +6,10 @@ import importlib.util
 import inspect
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from checkout import ROOT, needs_sources
 
-ROOT = Path(__file__).resolve().parents[1]
 COMPILED = sorted(path.relative_to(ROOT) for path in (ROOT / "oracles").rglob("*.pyx"))
 PROGRAM = """
 from oracle_opt import Result, minimize
@@ -26,6 +25,8 @@ minimize(LevelSet(), oracle)
 minimize()
 solve_csvc()
 """
+
+pytestmark = needs_sources
 
 
 def link(folder):

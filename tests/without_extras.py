@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,7 @@ NEEDS = {
         "cli",
         lambda folder: with_terminal(lambda: minimize(FunctionOracle(square, Simplex(3)), Kelley(), progress=True)),
     ),
+    "the estimators": ("scikit-learn", "learn", lambda folder: import_module("oracle_opt.learn")),
     "an executor": ("threadpoolctl", "parallel", threads),
     "a set of scikit-learn": ("scikit-learn", "learn", lambda folder: load("wdbc")),
     "a set of OpenML": ("scikit-learn", "learn", lambda folder: load("ionosphere")),

