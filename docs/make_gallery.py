@@ -1,45 +1,31 @@
 """Draw the pictures of docs/gallery/, write the tables of its pages and the one of docs/how_to_choose.md.
 
-    python docs/make_gallery.py [PAGE ...]
+    python docs/make_gallery.py [--pictures] [PAGE ...]
 
 The first listing of a page makes an `oracle`, and a `start` if it needs one. Each method of the page runs on it to the
-page's gap: one curve and one row, seconds of processor time, medians of three runs. With names of pages only these are
-made anew, and the table of docs/how_to_choose.md, which needs all of them, stays.
+page's gap, three times: one curve, whose band over seconds is the spread of the clock, and one row, seconds of
+processor time, medians. With names of pages only these are made anew, and the table of docs/how_to_choose.md, which
+needs all of them, stays; with --pictures all tables stay.
 """
 
 import re
 import sys
-from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-import matplotlib as mpl
 import numpy as np
-from make_curves import CURVES, FURTHER, save
-from matplotlib.figure import Figure
+from make_curves import METHODS, picture, processor_clock, save
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
-from oracle_opt.generators import LBFGS, Ellipsoid, FixedPoint, SpectralBundle
-from oracle_opt.oracles import SMOMKL, NewtonMKL
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"
 MAX_CALLS = 500
 REPEATS = 3
 LISTING = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-METHODS: Mapping[str, tuple[QueryPointGenerator, str, str]] = {
-    **CURVES,
-    **FURTHER,
-    "Ellipsoid()": (Ellipsoid(), "#888888", "-"),
-    "SpectralBundle()": (SpectralBundle(), "#000000", "-"),
-    "LBFGS()": (LBFGS(), "#882255", "--"),
-    "FixedPoint(updates=True)": (FixedPoint(updates=True), "#000000", "--"),
-    "NewtonMKL()": (NewtonMKL(), "#332288", "--"),
-    "SMOMKL()": (SMOMKL(), "#661100", "-"),
-}
 
 
 @dataclass(frozen=True)
@@ -100,10 +86,15 @@ PAGES = {
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of a method, and the median seconds of all."""
+    """The runs of a method, which differ in their seconds alone, and the median seconds of processor time."""
 
-    result: Result
+    results: tuple[Result, ...]
     seconds: float
+
+    @property
+    def result(self) -> Result:
+        """The first of them."""
+        return self.results[0]
 
 
 def answer(oracle: Oracle, start: np.ndarray | None, method: QueryPointGenerator, page: Page) -> Result:
@@ -119,40 +110,23 @@ def measure(page: str) -> tuple[bool, dict[str, Measured]]:
         exec(LISTING.search((FOLDER / f"{page}.md").read_text())[1], namespace)
     oracle, runs = namespace["oracle"], {}
     for name in PAGES[page].names:
-        seconds = []
+        results, seconds = [], []
         for _ in range(REPEATS):
             began = process_time()
-            result = answer(oracle, namespace.get("start"), METHODS[name][0], PAGES[page])
+            with processor_clock:
+                results.append(answer(oracle, namespace.get("start"), METHODS[name], PAGES[page]))
             seconds.append(process_time() - began)
-        runs[name] = Measured(result, float(np.median(seconds)))
-        print(f"{page}: {name} {result.n_calls} calls, {runs[name].seconds:.2g} s", file=sys.stderr)
+        runs[name] = Measured(tuple(results), float(np.median(seconds)))
+        print(f"{page}: {name} {results[0].n_calls} calls, {runs[name].seconds:.2g} s", file=sys.stderr)
     return oracle.convex, runs
 
 
 def draw(convex: bool, runs: dict[str, Measured], tolerance: float, path: Path) -> None:
-    """Proven relative gap against oracle calls; where nothing is proven, the excess over the best value of all."""
-    least = tolerance if convex else 1e-5
-    with mpl.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
-        figure = Figure(figsize=(6.2, 2.9), dpi=110, layout="constrained")
-        ax = figure.subplots()
-        best = min(run.result.upper_bound for run in runs.values())
-        for name, run in runs.items():
-            history = run.result.history
-            gaps = history.relative_gap if convex else (history.upper_bound - best) / abs(best)
-            gaps = np.where(gaps < 10, np.maximum(gaps, least / 5), np.nan)  # what is smaller is on the lower edge
-            _, color, dashes = METHODS[name]
-            ax.plot(history.call, gaps, color=color, ls=dashes, lw=1.6, label=name.removesuffix("()"))
-            if run.result.success and np.isfinite(gaps[-1]):
-                ax.plot(history.call[-1], gaps[-1], "o", ms=4, color=color, clip_on=False, zorder=3)
-        if convex:
-            ax.axhline(tolerance, color="0.45", lw=0.8, zorder=1)
-        ax.set(xscale="log", yscale="log", xlabel="oracle calls", xlim=(0.9, None), ylim=(least / 5, None))
-        ax.set_ylabel("proven relative gap" if convex else "above the best value, relative")
-        ax.set_xticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
-        ax.minorticks_off()
-        ax.grid(color="#dddddd", lw=0.6)
-        figure.legend(loc="outside right center", frameon=False)
-        save(figure, path, colors=64)
+    """Proven gap against calls and seconds; where nothing is proven, the excess over the best value of all."""
+    best = None if convex else min(run.result.upper_bound for run in runs.values())
+    results = {name: list(run.results) for name, run in runs.items()}
+    tau = tolerance if convex else 1e-5
+    save(picture(results, tau, best), path, colors=96)
 
 
 def power(tolerance: float) -> str:
@@ -199,13 +173,15 @@ def splice(path: Path, name: str, section: str) -> None:
 
 def main() -> None:
     """Make what is asked for."""
-    rows = []
-    for page in sys.argv[1:] or PAGES:
+    rows, pictures_alone = [], "--pictures" in sys.argv[1:]
+    named = [word for word in sys.argv[1:] if word != "--pictures"]
+    for page in named or PAGES:
         convex, runs = measure(page)
         draw(convex, runs, PAGES[page].tolerance, FOLDER / f"{page}.png")
-        splice(FOLDER / f"{page}.md", "measured", table(convex, runs, PAGES[page].tolerance))
+        if not pictures_alone:
+            splice(FOLDER / f"{page}.md", "measured", table(convex, runs, PAGES[page].tolerance))
         rows.append(choice(page, runs))
-    if len(sys.argv) == 1:
+    if not named and not pictures_alone:
         heading = "| oracle | to a gap of | first choice | why | its calls, seconds | the others |"
         splice(DOCS / "how_to_choose.md", "gallery", "\n".join([heading, "|---" * 6 + "|", *rows]))
 

@@ -3,7 +3,7 @@
     python docs/make_task_pages.py [PAGE ...]
 
 Each picture is of the objects that the listings of its page make, which are run first; that of coming_from is of a
-problem made here. Seconds are the machine's.
+problem made here. Seconds are of the processor.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from make_curves import save
+from make_curves import processor_clock, save
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
@@ -157,7 +157,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 def main() -> None:
     """Draw the pictures of the pages named, or of all."""
     for page in sys.argv[1:] or PICTURES:
-        with mpl.rc_context({"font.size": 8.5, "axes.titlesize": 9}):
+        with processor_clock, mpl.rc_context({"font.size": 8.5, "axes.titlesize": 9}):
             save(PICTURES[page](), DOCS / "images" / f"{page}.png", colors=160)
 
 

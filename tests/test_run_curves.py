@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot
 from small_results import largest_of_pieces, small_results
 
-from oracle_opt import InvalidArgument, Result, minimize
+from oracle_opt import Box, FunctionOracle, InvalidArgument, Result, minimize
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.line_styles import SMALLEST_GAP
 from oracle_opt.study import Results, plot_runs
@@ -47,9 +47,18 @@ def test_curves_by_hand() -> None:
 
 def test_above_a_known_minimum() -> None:
     """The upper bound is 1 throughout, and the best value that is known is 0.5."""
-    curves = curves_of_runs({"a": result_of([1.0, 0.1], [1, 1], [0, 0])}, "calls", 0.5)
+    curves = curves_of_runs({"a": result_of([1.0, 0.1], [1, 1], [0, 0])}, minimum=0.5)
     assert curves.data["y"].tolist() == [0.5, 0.5]
-    assert curves.y == "above the minimum, over max(1, |minimum|)"
+    assert curves.y == "value above the minimum, relative"
+
+
+def test_a_run_that_has_converged_is_at_its_accuracy() -> None:
+    """Also at a minimum of 0, where the gap over the upper bound itself never gets there."""
+    oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Box(-np.ones(3), 2 * np.ones(3)))
+    run = minimize(oracle, Kelley(), np.ones(3), rtol=1e-4, max_calls=2000)
+    assert run.success
+    assert run.relative_gap > 1e-4
+    assert curves_of_runs({"a": run}).data["y"].iloc[-1] <= 1e-4
 
 
 def test_calls_beside_seconds_with_bands(runs) -> None:
@@ -67,6 +76,22 @@ def test_calls_beside_seconds_with_bands(runs) -> None:
         assert (left.get_color(), left.get_marker()) == (right.get_color(), right.get_marker())
     assert {text.get_text() for text in figure.legends[0].texts} == set(names)
     assert max(calls.lines[0].get_xdata()) == max(one.n_calls for one in runs[str(Kelley())])
+
+
+def test_an_accuracy_is_a_line_and_the_axis_ends_a_decade_below() -> None:
+    figure = plot_runs({"a": result_of([0.5, 1e-2, 0.0], [1] * 3, [0] * 3)}, tau=1e-3)
+    for axes in figure.axes:
+        assert axes.get_ylim() == pytest.approx((1e-4, 1.0))
+        assert axes.lines[-1].get_ydata()[0] == 1e-3
+    assert [text.get_text() for text in figure.legends[0].texts] == ["a", "threshold 0.001"]
+
+
+def test_a_method_looks_the_same_in_several_pictures(runs) -> None:
+    names = list(runs)
+    few = plot_runs({name: runs[name] for name in (names[2], names[0])}, order=names)
+    looks = {line.get_label(): line.get_color() for axes in (*plot_runs(runs).axes,) for line in axes.lines}
+    assert {line.get_label(): line.get_color() for line in few.axes[0].lines}.items() <= looks.items()
+    assert [line.get_label() for line in few.axes[0].lines] == [names[0], names[2]]
 
 
 def test_one_run_has_no_band(runs) -> None:
@@ -94,6 +119,7 @@ def test_a_study_has_a_row_for_each_instance() -> None:
         (({"a": []},), {}, r"`runs\['a'\]` must be at least one result, got none"),
         (({"a": result_of([0.1], [1], [1])},), {"minimum": "low"}, "`minimum` must be"),
         (({"a": result_of([0.1], [1], [1])},), {"width": 0}, "`width` must be positive"),
+        (({"a": result_of([0.1], [1], [1])},), {"tau": 1}, "`tau` must lie strictly between 0 and 1"),
         (({"a": result_of([np.inf], [1], [1])},), {}, "`runs` must have gaps to draw, got none"),
     ],
 )
@@ -102,9 +128,10 @@ def test_refusals(arguments, options, words) -> None:
         plot_runs(*arguments, **options)
 
 
-def test_a_study_has_its_own_minima() -> None:
-    with pytest.raises(InvalidArgument, match="`minimum` must be left out for a study"):
-        plot_runs(small_results(max_calls=25), minimum=0.0)
+@pytest.mark.parametrize("options", [{"minimum": 0.0}, {"tau": 1e-2}, {"order": ["kelley"]}])
+def test_a_study_has_its_own_settings(options) -> None:
+    with pytest.raises(InvalidArgument, match="must be left out for a study, which has its own"):
+        plot_runs(small_results(max_calls=25), **options)
 
 
 @pytest.mark.parametrize(("x", "ends"), [("calls", 3.0), ("seconds", 7.0)])

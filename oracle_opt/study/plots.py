@@ -87,7 +87,7 @@ def _new_figure(curves: Curves, names: tuple[str, ...], width: float | None, hei
     labels = [literal(name) for name in curves.names]
     if curves.threshold:
         labels.append(threshold_label(curves.threshold))
-    per_row = max(1, min(len(labels), 4, int(inches / (letter * max(map(len, labels)) + handle))))
+    per_row = min(4, columns_of_legend(labels, inches, letter, handle))
     letters = 0.85 * inches / columns / letter  # over a panel
     lines = max(wrapped(name, letters).count("\n") + 1 for name in names) + wrapped(curves.x, letters).count("\n")
     if height is None:
@@ -110,6 +110,15 @@ def _new_figure(curves: Curves, names: tuple[str, ...], width: float | None, hei
         figure.suptitle(literal(curves.title), fontsize="large")
     legend_below(figure, labels, per_row)
     return figure
+
+
+def columns_of_legend(labels: Sequence[str], inches: float, letter: float, handle: float) -> int:
+    """The most columns of a legend that fit: each is as wide as its longest label, and filled from top to bottom."""
+    for columns in range(len(labels), 1, -1):
+        parts = np.array_split(np.array([len(label) for label in labels]), columns)
+        if sum(letter * part.max() + handle for part in parts) <= inches:
+            return columns
+    return 1
 
 
 def legend_below(figure: Figure, labels: Sequence[str], per_row: int) -> None:

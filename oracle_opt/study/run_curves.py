@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.arguments import instances, real
+from oracle_opt.arrays import Vector
+from oracle_opt.bounds import DECREASE
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.history import History
 from oracle_opt.result import Result
 from oracle_opt.study.analyses.convergence import COSTS, TICK, RunPath
 from oracle_opt.study.analyses.curves import Curves, together
@@ -21,25 +24,37 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BOTH = ("calls", "total seconds")
-GAP, EXCESS = "proven relative gap", "above the minimum, over max(1, |minimum|)"
+GAP, EXCESS = "proven relative gap", "value above the minimum, relative"
 
 
 def plot_runs(
-    runs: Results | Mapping[str, Result | Sequence[Result]], *, minimum: float | None = None, width: float | None = None
+    runs: Results | Mapping[str, Result | Sequence[Result]],
+    *,
+    tau: float | None = None,
+    minimum: float | None = None,
+    order: Sequence[str] = (),
+    width: float | None = None,
 ) -> Figure:
     """Draw the gap of runs against oracle calls and, beside it, against seconds in oracle and generator.
 
-    Where there are several runs of a name, or seeds of a study, the curve is their geometric mean, and its band reaches
-    from their 10 % to their 90 % quantile. It begins where all of them have a finite gap, and a run that has ended
-    keeps its last gap. No two of the first 49 curves look alike, with colors or without.
+    The gap is relative to the larger of the upper bound's size and a thousandth of the decrease since the first value:
+    the scale by which `minimize` stops. Where there are several runs of a name, or seeds of a study, the curve is their
+    geometric mean, and its band reaches from their 10 % to their 90 % quantile. It begins where all of them have a
+    finite gap, and a run that has ended keeps its last gap. No two of the first 49 curves look alike, with colors or
+    without.
 
     Parameters
     ----------
     runs : Results, or mapping of str to Result or to a sequence of them
         The results of a study, a row of panels for each instance; or names of curves to what `minimize` returned.
+    tau : float, optional
+        An accuracy to draw a line at; the axis ends a decade below it. A study has its own.
     minimum : float, optional
         Draw, in place of the proven gap, how far the best value is above this known minimum, or above the best value
-        that is known. Not for a study: `Results.curves` has it as a test.
+        that is known, over ``max(1, abs(minimum))``. Not for a study: `Results.curves` has it as a test.
+    order : sequence of str
+        Names of curves: each looks by its place in here, so that a method looks the same in several pictures. Default
+        is the order of `runs`; a study has its own.
     width : float, optional
         Inches of a figure for print, with small letters; default is one for the screen.
 
@@ -69,18 +84,26 @@ def plot_runs(
     """
     width = None if width is None else real("width", width, above=0.0)
     if isinstance(runs, Results):
-        if minimum is not None:
-            raise InvalidArgument("`minimum` must be left out for a study; see the test 'reference' of Results.curves")
+        if minimum is not None or tau is not None or len(order):
+            raise InvalidArgument(
+                "`tau`, `minimum` and `order` must be left out for a study, which has its own; its method `curves` "
+                "measures the distance to a known minimum by its test 'reference'"
+            )
         columns = [runs.curves(cost=cost) for cost in BOTH]
     else:
-        columns = [curves_of_runs(runs, cost, minimum) for cost in BOTH]
+        columns = [curves_of_runs(runs, cost, tau=tau, minimum=minimum, order=order) for cost in BOTH]
     if not len(columns[0].data):
         raise InvalidArgument(f"`runs` must have gaps to draw, got none. {columns[0].caption}")
     return draw_side_by_side(columns, width)
 
 
 def curves_of_runs(
-    runs: Mapping[str, Result | Sequence[Result]], cost: str = "calls", minimum: float | None = None
+    runs: Mapping[str, Result | Sequence[Result]],
+    cost: str = "calls",
+    *,
+    tau: float | None = None,
+    minimum: float | None = None,
+    order: Sequence[str] = (),
 ) -> Curves:
     """Gaps of results as data of a figure; see `plot_runs`."""
     if not isinstance(runs, Mapping) or not runs:
@@ -88,6 +111,7 @@ def curves_of_runs(
             f"`runs` must be Results, or a mapping of names to results of minimize, got {shown(runs)}"
         )
     least = None if minimum is None else real("minimum", minimum)
+    finest = None if tau is None else real("tau", tau, above=0.0, below=1.0)
     parts, most = [], 1
     for name, given in runs.items():
         several = [given] if isinstance(given, Result) else given
@@ -100,8 +124,9 @@ def curves_of_runs(
     words = f"{y[0].upper()}{y[1:]} against {COSTS[cost]}."
     if most > 1:
         words += " Curves are geometric means over the runs, bands reach from their 10 % to their 90 % quantile."
+    data = together(parts)
     return Curves(
-        together(parts),
+        data,
         "Convergence",
         COSTS[cost],
         y,
@@ -109,7 +134,9 @@ def curves_of_runs(
         log_x=True,
         log_y=True,
         kind="line" if cost == "calls" else "steps",
-        order=tuple(map(str, runs)),
+        threshold=finest,
+        order=tuple(dict.fromkeys([*order, *map(str, runs)])),
+        y_limits=None if finest is None or not len(data) else (finest / 10, 2 * float(data[["y", "high"]].max().max())),
     )
 
 
@@ -118,10 +145,19 @@ def _path(name: str, seed: int, result: Result, cost: str, minimum: float | None
     history = result.history
     seconds = np.maximum(np.cumsum(history.oracle_seconds + history.generator_seconds), TICK)
     spent = history.call.astype(float) if cost == "calls" else seconds
-    gap = history.relative_gap
-    if minimum is not None:
-        gap = np.maximum(history.upper_bound - minimum, 0.0) / max(1.0, abs(minimum))
-    gap = np.minimum.accumulate(gap)
+    gap = _stopping_gap(history) if minimum is None else (history.upper_bound - minimum) / max(1.0, abs(minimum))
+    gap = np.minimum.accumulate(np.maximum(gap, 0.0))
     n = 0.0 if result.point is None else float(result.point.size)
     total = float(spent[-1]) if len(spent) else 0.0
     return RunPath("", name, seed, n, result.status.name, spent, gap, total)
+
+
+def _stopping_gap(history: History) -> Vector:
+    """The gap relative to the scale by which `minimize` stops."""
+    upper, lower = history.upper_bound, history.lower_bound
+    first = upper[np.isfinite(upper)][:1]
+    gaps = np.full(len(upper), np.inf)
+    known = np.isfinite(upper) & np.isfinite(lower)
+    scale = np.maximum(np.abs(upper[known]), DECREASE * (first - upper[known]))
+    gaps[known] = (upper[known] - lower[known]) / np.maximum(1e-12, scale)
+    return gaps

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oracle_opt.line_styles import literal
 from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, new_figure
-from oracle_opt.study.plots import draw_panel, legend_below, threshold_label, wrapped
+from oracle_opt.study.plots import columns_of_legend, draw_panel, legend_below, threshold_label, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,16 +38,17 @@ def draw_side_by_side(columns: Sequence[Curves], width: float | None = None) -> 
     labels = [literal(name) for name in first.names]
     if first.threshold:
         labels.append(threshold_label(first.threshold))
-    per_row = max(1, min(len(labels), int(inches / (letter * max(map(len, labels)) + 0.65))))
+    per_row = min(5, columns_of_legend(labels, inches, letter, 0.65))
     titled = first.panels != ("",)
-    height = (ROW * inches / len(columns) + line * (1 + titled)) * len(first.panels) + line * -(-len(labels) // per_row)
+    panel = ROW * inches / len(columns)
+    height = (panel + line * (1 + titled)) * len(first.panels) + line * -(-len(labels) // per_row)
     with fonts(PRINT if width is not None else SCREEN):
         figure = new_figure((inches, height))
         grid = figure.subplots(len(first.panels), len(columns), squeeze=False, sharey="row")
-        for row, panel in zip(grid, first.panels, strict=True):
+        for row, name in zip(grid, first.panels, strict=True):
             for axes, curves in zip(row, columns, strict=True):
-                draw_panel(axes, curves, panel)
-                axes.set_xlabel(wrapped(curves.x, 0.9 * inches / len(columns) / letter))
-            row[0].set_ylabel(literal(first.y))
+                draw_panel(axes, curves, name)
+                axes.set_xlabel(wrapped(curves.x, 0.9 * panel / ROW / letter))
+            row[0].set_ylabel(wrapped(first.y, 0.75 * panel / letter))
         legend_below(figure, labels, per_row)
         return figure
