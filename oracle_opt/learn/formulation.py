@@ -35,6 +35,7 @@ from oracle_opt.words import shown
 
 Norm = float | str | Regularizer
 NAMES = ("mixed", "product")
+INWARDS = 0.2  # of 0, 0.01, 0.1, 0.3, 0.6 the values around it took the fewest calls on paths in C on three sets
 
 
 def checked_norm(norm: Any) -> Norm:
@@ -170,9 +171,15 @@ def checked_generator(generator: Any) -> QueryPointGenerator:
 
 
 def start_of(oracle: Oracle, previous: Vector | None) -> Vector | None:
-    """Where to start: where the last run ended if that is a point of this domain, else where the problem says."""
-    if previous is not None and previous.shape == (oracle.domain.dimension,) and oracle.domain.contains(previous):
-        return previous
+    """Where to start: near where the last run ended, if that is a point of this domain, else where the problem says.
+
+    On simplices most weights have become 0, where bundle methods know least of the function: a share `INWARDS` of the
+    equal weights is mixed in, which halves their calls.
+    """
     domain = oracle.domain
+    if previous is not None and previous.shape == (domain.dimension,) and domain.contains(previous):
+        if domain.simplices() is None:
+            return previous
+        return (1.0 - INWARDS) * previous + INWARDS * domain.interior_point()
     problem = domain.problem if isinstance(domain, KernelWeights) else None
     return None if problem is None else problem.dual.start()
