@@ -5,7 +5,8 @@ from oracle_opt.optional import require
 require("sklearn", "learn", "the estimators of oracle_opt.learn")
 
 from oracle_opt.learn.mkl_classifier import MKLClassifier  # noqa: E402 - what they need was asked for first
+from oracle_opt.learn.mkl_classifier_cv import MKLClassifierCV  # noqa: E402
 from oracle_opt.learn.mkl_one_class import MKLOneClass  # noqa: E402
 from oracle_opt.learn.mkl_regressor import MKLRegressor  # noqa: E402
 
-__all__ = ["MKLClassifier", "MKLOneClass", "MKLRegressor"]
+__all__ = ["MKLClassifier", "MKLClassifierCV", "MKLOneClass", "MKLRegressor"]

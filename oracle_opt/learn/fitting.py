@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import History, Record
+from oracle_opt.learn.fit_watcher import FitWatcher
 from oracle_opt.learn.formulation import (
     Norm,
     kernel_weights,
@@ -119,8 +120,8 @@ class Training:
         Bytes for a combined kernel.
     progress : bool
         Whether a display is shown.
-    callback : callable, optional
-        Called with the number of the run and a `Record` after each oracle call.
+    watcher : FitWatcher, optional
+        Is told when a run begins, of each oracle call, and when the run ends.
     """
 
     norm: Norm
@@ -130,7 +131,7 @@ class Training:
     max_calls: int
     memory_budget: int
     progress: bool
-    callback: Callable[[int, Record], object] | None = None
+    watcher: FitWatcher | None = None
 
     def run(
         self, bank: KernelBank | ProductBank, problems: Sequence[MachineProblem], starts: Sequence[Start] = ()
@@ -186,9 +187,12 @@ class Training:
     ) -> tuple[Result, ObjectiveCut]:
         """The run of one oracle, and its best cut; a warning where it did not reach the gap that was asked for."""
         start = starts[number] if number < len(starts) else None
+        watcher = self.watcher
+        if watcher is not None:
+            watcher.begins(oracle)
         if start is not None and start.signed_dual.size == n_duals(oracle):
             oracle.start_from(start.signed_dual)
-        watch = CallWatch(number, self.callback, None if oracle.convex else self.rtol)
+        watch = CallWatch(watcher, None if oracle.convex else self.rtol)
         result = minimize(
             oracle,
             own_generator(self.generator, oracle, self.rtol),
@@ -199,11 +203,13 @@ class Training:
             progress=self.progress,
             callback=watch,
         )
+        if watcher is not None:
+            watcher.ends()
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if result.cut is None:
             raise InvalidArgument(f"no weights of the kernels were found: {result.message}")
-        if not (result.success or watch.settled):
+        if not (result.success or result.status is Status.STOPPED):  # a callback knows that it stopped it
             warn_of(result, self.rtol, oracle)
         return result, result.cut
 
@@ -216,27 +222,24 @@ class CallWatch:
 
     Parameters
     ----------
-    number : int
-        Of the run.
-    callback : callable or None
-        Called with this number and a `Record`; True ends the run.
+    watcher : FitWatcher or None
+        Is told of each call, and may end the run.
     rtol : float or None
         None: bounds end the run.
     """
 
-    def __init__(self, number: int, callback: Callable[[int, Record], object] | None, rtol: float | None) -> None:
-        self.number, self.callback, self.rtol = number, callback, rtol
-        self.settled = False
+    def __init__(self, watcher: FitWatcher | None, rtol: float | None) -> None:
+        self.watcher, self.rtol = watcher, rtol
         self._best: list[float] = []
 
     def __call__(self, record: Record) -> bool:
         """Look at a record; True ends the run."""
-        stop = self.callback is not None and self.callback(self.number, record) is True
+        stop = self.watcher is not None and self.watcher.answered(record)
         if self.rtol is not None:
             self._best.append(record.upper_bound)
             last = self._best[-PATIENCE - 1 :]
-            self.settled = len(last) > PATIENCE and last[0] - last[-1] <= self.rtol * abs(last[-1])
-        return stop or self.settled
+            stop |= len(last) > PATIENCE and last[0] - last[-1] <= self.rtol * abs(last[-1])
+        return stop
 
 
 def some_points(bank: KernelBank | ProductBank, points: NDArray[np.intp]) -> KernelBank | ProductBank:

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from oracle_opt.arguments import flag
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.learn.callback_support import FitTasks, with_callbacks
 from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.class_labels import checked_y, class_factors, encoded
+from oracle_opt.learn.class_probabilities import calibrated, probabilities
 from oracle_opt.learn.class_splits import class_splits, votes
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import MergedPoints, merged
-from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C
+from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C, rows_of
 from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge
 from oracle_opt.words import shown
 
 LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
+
+# Parameters of machines that are fitted on the way; of these, C is their own.
+SHARED = (
+    "kernels",
+    "norm",
+    "loss",
+    "multiclass",
+    "shared_weights",
+    "class_weight",
+    "generator",
+    "rtol",
+    "max_calls",
+    "memory_budget",
+)
 
 
 class MKLClassifier(ClassifierMixin, MKLEstimator):
@@ -169,6 +188,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         self.random_state = random_state
         self.progress = progress
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLClassifier:
         """Learn the weights of the kernels and the machines of the classes.
 
@@ -185,10 +205,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         -------
         self
         """
-        training = self._training(shared=flag("shared_weights", self.shared_weights))
-        C = checked_C(self.C)
-        data = self._prepared(X, y, sample_weight)
-        self._fit_machines(training, self._bank(X, data.merged), self._problems(data, C))
+        self._fit_at(checked_C(self.C), X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -216,6 +233,68 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         numbers = (values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[numbers]
         return labels
+
+    def _has_probability(self) -> bool:
+        """Whether there are probabilities, for `available_if`."""
+        if not self.probability:
+            raise AttributeError(
+                f"`predict_proba` needs probability=True, set before `fit`, got probability={self.probability!r}: "
+                "probabilities are calibrated by a cross-validation, which takes five more fits"
+            )
+        return True
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, calibrated by cross-validation in `fit`.
+
+        Of two classes a sigmoid of the decision value [1]_, which never decreases; close to 0 the sign of the decision
+        value, which `predict` goes by, and the more probable class may differ. Of more classes a softmax of decision
+        values with one slope [2]_: the most probable class is that of `predict`.
+
+        Parameters
+        ----------
+        X : array_like, DataFrame or sparse array of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, number of classes)
+            In the order of `classes_`; rows have the sum 1.
+
+        References
+        ----------
+        .. [1] Platt (1999), "Probabilistic outputs for support vector machines and comparisons to regularized
+           likelihood methods".
+        .. [2] Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural networks", section 4.2.
+        """
+        decisions = self.decision_function(X)
+        check_is_fitted(self, "calibration_")
+        return probabilities(self.calibration_, decisions)
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of `predict_proba`, ndarray of shape (m, number of classes)."""
+        with np.errstate(divide="ignore"):
+            logs: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return logs
+
+    def _fit_at(self, C: float, X: Any, y: Any, sample_weight: Any, within: FitTasks | None = None) -> None:
+        """Fit with a C that was checked, as a task of its own or within another one."""
+        training, probability = self._training(shared=flag("shared_weights", self.shared_weights)), flag("probability", self.probability)
+        data = self._prepared(X, y, sample_weight)
+        problems = self._problems(data, C)
+        n_runs = 1 if training.shared else len(problems)
+        tasks = FitTasks.of_fit(self, X, y, sample_weight, n_runs) if within is None else within.part("refit", n_runs)
+        self._fit_machines(training, self._bank(X, data.merged), problems, tasks)
+        if probability:
+            rows, labels = rows_of(X, data.merged), self.classes_[data.numbers]
+            make = partial(self._plain, C)
+            self.calibration_ = calibrated(make, rows, data.numbers, labels, data.merged.weights, self.random_state)
+        tasks.end(dict)
+
+    def _plain(self, C: float) -> MKLClassifier:
+        """A classifier with these parameters and this C, without probabilities; it shares the recipe of the kernels."""
+        given = {name: getattr(self, name) for name in SHARED}
+        return MKLClassifier(**given, C=C)
 
     def _prepared(self, X: Any, y: Any, sample_weight: Any) -> ClassData:
         """Check points, labels and weights, and merge equal rows; sets `classes_`."""

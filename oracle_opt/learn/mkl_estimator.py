@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -13,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.learn.callback_support import CallbackSupport, FitTasks
 from oracle_opt.learn.checked_input import checked_points
 from oracle_opt.learn.fitting import MachineProblem, Start, Trained, Training
+from oracle_opt.learn.fit_watcher import FitWatcher
 from oracle_opt.learn.formulation import check_shared, checked_generator, checked_norm
 from oracle_opt.learn.merged_points import MergedPoints
 from oracle_opt.oracles import GaussianKernels, KernelBank, KernelList, ProductBank
 from oracle_opt.words import shown
 
 
-class MKLEstimator(BaseEstimator):
+class MKLEstimator(CallbackSupport, BaseEstimator):  # type: ignore[misc]
     """Base of the estimators: subclasses check y, make the machines' problems, and say what values mean.
 
     The stages of a fit are: check the input, merge equal rows (`merged_points`), make the kernels (`_bank`), make the
@@ -81,9 +84,13 @@ class MKLEstimator(BaseEstimator):
         """What None means: on all columns and, with `each`, on each column alone."""
         return KernelList.default(each=each, memory_budget=memory_budget, seed=seed)
 
-    def _fit_machines(self, training: Training, bank: KernelBank | ProductBank, problems: list[MachineProblem]) -> None:
+    def _fit_machines(
+        self, training: Training, bank: KernelBank | ProductBank, problems: list[MachineProblem], tasks: FitTasks
+    ) -> None:
         """Train, from where the last fit ended if that is wanted, and set the attributes of a fit."""
         starts: tuple[Start, ...] = self._starts if self.warm_start and hasattr(self, "_starts") else ()
+        if tasks.seen:
+            training = replace(training, watcher=FitWatcher(tasks, bank, len(problems)))
         self._keep(bank, training.run(bank, problems, starts))
 
     def _keep(self, bank: KernelBank | ProductBank, trained: Trained) -> None:

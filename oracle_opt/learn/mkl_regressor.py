@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.learn.callback_support import FitTasks, with_callbacks
 from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import merged
@@ -129,6 +130,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         self.random_state = random_state
         self.progress = progress
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLRegressor:
         """Learn the weights of the kernels and the machine.
 
@@ -154,9 +156,17 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         points = checked_points(self, X, fit=True)
         targets = checked_targets(y, points.shape[0])
         some = merged(points, targets, checked_weights(sample_weight, points.shape[0]))
+<<<<<<< HEAD
         losses = EpsilonInsensitive(C * some.weights, epsilon), EpsilonInsensitive(C, epsilon)
         problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], *losses)
         self._fit_machines(training, self._bank(X, some), [problem])
+=======
+        loss = EpsilonInsensitive(C * some.weights, epsilon)
+        problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], loss)
+        tasks = FitTasks.of_fit(self, X, y, sample_weight, 1)
+        self._fit_machines(training, self._bank(X, some), [problem], tasks)
+        tasks.end(dict)
+>>>>>>> 2b3caea (MKLClassifierCV: a path in C with warm starts; calibrated probabilities; callbacks of scikit-learn)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

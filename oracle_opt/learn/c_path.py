@@ -1,0 +1,119 @@
+"""The path in C of one fold: kernels are made once, and each problem starts where the last one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arguments import real
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.learn.callback_support import FitTasks
+from oracle_opt.learn.class_probabilities import calibrated
+from oracle_opt.learn.mkl_classifier import MKLClassifier
+from oracle_opt.learn.mkl_estimator import rows_of
+
+
+@dataclass(frozen=True, eq=False)
+class FoldPart:
+    """Rows that train, or that test.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse array of shape (r, d)
+    y : ndarray of shape (r,)
+    weights : ndarray of shape (r,) or None
+    """
+
+    X: Any
+    y: NDArray[Any]
+    weights: Vector | None
+
+
+class SearchedClassifier(MKLClassifier):
+    """A classifier on the way: its kernels stay, and probabilities are calibrated when a scorer asks for them.
+
+    Parameters
+    ----------
+    As for `MKLClassifier`.
+    """
+
+    def fit_path(self, part: FoldPart, Cs: Sequence[float], starts: bool = True) -> Any:
+        """Fit with each C in turn; yields the index of C and the oracle calls, from the smallest C to the largest.
+
+        Parameters
+        ----------
+        part : FoldPart
+            Rows to train on.
+        Cs : sequence of float
+        starts : bool
+            Whether each fit starts where the last one ended.
+        """
+        training = self._training(shared=self.shared_weights)
+        data = self._prepared(part.X, part.y, part.weights)
+        bank, found = self._bank(part.X, data.merged), ()
+        rows, labels, weights = rows_of(part.X, data.merged), self.classes_[data.numbers], data.merged.weights
+        for i in np.argsort(Cs, kind="stable").tolist():
+            C = float(Cs[i])
+            trained = training.run(bank, self._problems(data, C), found if starts else ())
+            self._keep(bank, trained)
+            found = trained.starts
+            self.calibration_ = None
+            make = partial(self._plain, C)
+            self._calibrate = partial(calibrated, make, rows, data.numbers, labels, weights, self.random_state)
+            yield i, trained.n_calls
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """As of `MKLClassifier`."""
+        if self.calibration_ is None:
+            self.calibration_ = self._calibrate()
+        found: NDArray[np.float64] = super().predict_proba(X)
+        return found
+
+
+def path_scores(
+    machine: SearchedClassifier,
+    Cs: Sequence[float],
+    train: FoldPart,
+    test: FoldPart,
+    score: Callable[[Any, FoldPart], Any],
+    tasks: FitTasks,
+) -> tuple[Vector, int]:
+    """Score each C on the test rows of a fold.
+
+    Parameters
+    ----------
+    machine : SearchedClassifier
+    Cs : sequence of float
+    train, test : FoldPart
+    score : callable
+        Of the estimator and the test rows.
+    tasks : FitTasks
+        The task of this fold, in which each C is one.
+
+    Returns
+    -------
+    scores : ndarray of shape (number of Cs,)
+    n_calls : int
+        Oracle calls of all C.
+    """
+    scores, n_calls = np.empty(len(Cs)), 0
+    for i, calls in machine.fit_path(train, Cs):
+        one = tasks.part("C")
+        n_calls += calls
+        scores[i] = checked_score(score(machine, test))
+        one.end(partial(dict, {name: value for name, value in vars(machine).items() if name.endswith("_")}))
+    return scores, n_calls
+
+
+def checked_score(value: Any) -> float:
+    """Return a score as a finite number, or refuse it."""
+    found = np.asarray(value)
+    if found.ndim or found.dtype.kind not in "biuf" or not np.isfinite(found):
+        raise InvalidArgument(f"`scoring` must give a finite number for each fold and C, got {value!r}")
+    return real("scoring", float(found))

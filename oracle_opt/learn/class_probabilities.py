@@ -1,0 +1,82 @@
+"""Probabilities of classes from decision values of machines that did not see the points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing, check_random_state
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.learn.class_softmax import ClassSoftmax
+from oracle_opt.learn.platt_sigmoid import PlattSigmoid
+
+N_FOLDS = 5
+Numbers = NDArray[np.intp]
+Calibration = PlattSigmoid | ClassSoftmax
+
+
+def calibrated(
+    make: Callable[[], Any], rows: Any, numbers: Numbers, labels: NDArray[Any], weights: Vector, random_state: Any
+) -> Calibration:
+    """Fit probabilities to the decision values of cross-validation with five folds.
+
+    The folds are of points that differ, with the weights of all rows that are like them: repeated rows and weights give
+    the same result, and no row is in training and test at once.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a new estimator.
+    rows : array, DataFrame or sparse array of shape (m, d)
+        Points that differ, in an order that does not depend on that of the data.
+    numbers : ndarray of int, shape (m,)
+        Class of each point.
+    labels : ndarray of shape (m,)
+        Label of each point, sorted as the numbers.
+    weights : ndarray of shape (m,)
+        Positive.
+    random_state : int, RandomState or None
+        Draws the folds; None: always the same ones.
+
+    Returns
+    -------
+    PlattSigmoid or ClassSoftmax
+        The former, of the second class, where there are two.
+    """
+    n_classes = int(numbers.max()) + 1
+    shape = (numbers.size,) if n_classes == 2 else (numbers.size, n_classes)
+    values, seen = np.zeros(shape), np.zeros(numbers.size, dtype=bool)
+    for train, test in folds(numbers, random_state):
+        machine = make().fit(_safe_indexing(rows, train), labels[train], sample_weight=weights[train])
+        values[test] = machine.decision_function(_safe_indexing(rows, test))
+        seen[test] = True
+    if not seen.any():  # no class has two points that differ
+        values, seen = make().fit(rows, labels, sample_weight=weights).decision_function(rows), ~seen
+    if n_classes == 2:
+        return PlattSigmoid.of(values[seen], numbers[seen] == 1, weights[seen])
+    return ClassSoftmax.of(values[seen], numbers[seen], weights[seen])
+
+
+def folds(numbers: Numbers, random_state: Any) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yield training and test points of each fold; points that are alone in their class train only."""
+    rng = check_random_state(0 if random_state is None else random_state)
+    fold, first = np.full(numbers.size, -1), 0
+    for c in range(int(numbers.max()) + 1):
+        of_class = rng.permutation(np.flatnonzero(numbers == c))
+        if of_class.size > 1:
+            fold[of_class] = (first + np.arange(of_class.size)) % N_FOLDS
+            first += of_class.size
+    for k in range(N_FOLDS):
+        if (fold == k).any():
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+
+def probabilities(calibration: Calibration, decisions: NDArray[np.float64]) -> Matrix:
+    """Probabilities of the classes, ndarray of shape (m, number of classes), rows of sum 1."""
+    if isinstance(calibration, ClassSoftmax):
+        return calibration(decisions)
+    second = calibration(decisions)
+    return np.stack([1.0 - second, second], axis=1)
