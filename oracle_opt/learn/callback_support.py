@@ -12,6 +12,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class NoCallbackSupport:
     """In place of scikit-learn's mixin where the version has no callbacks: an estimator has no `set_callbacks`."""
 
+
 try:
     _module: Any = import_module("sklearn.callback")
 except ImportError:  # before scikit-learn 1.9

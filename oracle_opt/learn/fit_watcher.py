@@ -40,7 +40,8 @@ class FitWatcher:
 
     def begins(self, oracle: SVMOracle | SharedWeightsOracle) -> None:
         """A run is about to begin."""
-        self._oracle, self._best = oracle, None
+        self._oracle = oracle
+        self._best: ObjectiveCut | None = None
         self._gap, self._calls = np.inf, 0
         self._machine = self.tasks.part("run", None)
         self._call = self._machine.part("oracle call")

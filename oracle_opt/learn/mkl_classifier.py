@@ -90,7 +90,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         Limit on oracle calls of a run, each of which trains the machine once (all machines, where they share weights).
         A run that ends there warns, see `sklearn.exceptions.ConvergenceWarning`.
     probability : bool
-        Whether `predict_proba` is to be had, by calibration within `fit`.
+        Whether `predict_proba` is to be had, by calibration within `fit`: on the decision values of a cross-validation
+        with five folds, which take five more fits.
     warm_start : bool
         Whether the next `fit` starts from the weights and the dual variables of the last one, where these fit: for a
         path in C, say. The outcome is the same to within rtol.
@@ -98,8 +99,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         Bytes that the kernels may take, and the combined kernel; where they are more the default kernels are computed
         on the fly.
     random_state : int, RandomState or None
-        Seed of what the kernels draw at random, on more points than they look at: pairs for the widths. None is 0, so
-        that two fits are the same.
+        Draws the folds of the calibration of probabilities. None is 0, so that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
 
@@ -120,6 +120,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         One for each run: bounds and seconds call by call.
     models_ : list of KernelModel
         The machines: support vectors and kernels of positive weight alone.
+    calibration_ : PlattSigmoid or ClassSoftmax
+        With `probability`: what makes probabilities of decision values; the latter for more than two classes.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names of columns that are strings.
@@ -243,7 +245,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
             )
         return True
 
-    @available_if(_has_probability)
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, calibrated by cross-validation in `fit`.
 
@@ -270,7 +272,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         check_is_fitted(self, "calibration_")
         return probabilities(self.calibration_, decisions)
 
-    @available_if(_has_probability)
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of `predict_proba`, ndarray of shape (m, number of classes)."""
         with np.errstate(divide="ignore"):
@@ -279,7 +281,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
     def _fit_at(self, C: float, X: Any, y: Any, sample_weight: Any, within: FitTasks | None = None) -> None:
         """Fit with a C that was checked, as a task of its own or within another one."""
-        training, probability = self._training(shared=flag("shared_weights", self.shared_weights)), flag("probability", self.probability)
+        training = self._training(shared=flag("shared_weights", self.shared_weights))
+        probability = flag("probability", self.probability)
         data = self._prepared(X, y, sample_weight)
         problems = self._problems(data, C)
         n_runs = 1 if training.shared else len(problems)

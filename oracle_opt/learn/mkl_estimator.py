@@ -16,15 +16,15 @@ from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import CallbackSupport, FitTasks
 from oracle_opt.learn.checked_input import checked_points
-from oracle_opt.learn.fitting import MachineProblem, Start, Trained, Training
 from oracle_opt.learn.fit_watcher import FitWatcher
+from oracle_opt.learn.fitting import MachineProblem, Start, Trained, Training
 from oracle_opt.learn.formulation import check_shared, checked_generator, checked_norm
 from oracle_opt.learn.merged_points import MergedPoints
 from oracle_opt.oracles import GaussianKernels, KernelBank, KernelList, ProductBank
 from oracle_opt.words import shown
 
 
-class MKLEstimator(CallbackSupport, BaseEstimator):  # type: ignore[misc]
+class MKLEstimator(CallbackSupport, BaseEstimator):
     """Base of the estimators: subclasses check y, make the machines' problems, and say what values mean.
 
     The stages of a fit are: check the input, merge equal rows (`merged_points`), make the kernels (`_bank`), make the

@@ -9,11 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
 from oracle_opt.arguments import real
-<<<<<<< HEAD
 from oracle_opt.errors import InvalidArgument
-=======
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
->>>>>>> 2b3caea (MKLClassifierCV: a path in C with warm starts; calibrated probabilities; callbacks of scikit-learn)
 from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import merged
@@ -155,14 +152,9 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         nu = real("nu", self.nu, above=0.0, most=1.0)
         points = checked_points(self, X, fit=True)
         some = merged(points, None, checked_weights(sample_weight, points.shape[0]))
-<<<<<<< HEAD
         problem = MachineProblem(np.arange(some.rows.size), None, OneClass(nu, some.weights), OneClass(nu))
-        self._fit_machines(training, self._bank(X, some), [problem])
-=======
-        problem = MachineProblem(np.arange(some.rows.size), None, OneClass(nu, some.weights))
         tasks = FitTasks.of_fit(self, X, None, sample_weight, 1)
         self._fit_machines(training, self._bank(X, some), [problem], tasks)
->>>>>>> 2b3caea (MKLClassifierCV: a path in C with warm starts; calibrated probabilities; callbacks of scikit-learn)
         self.offset_ = np.array([-self.models_[0].bias])
         tasks.end(dict)
         return self

@@ -156,17 +156,11 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         points = checked_points(self, X, fit=True)
         targets = checked_targets(y, points.shape[0])
         some = merged(points, targets, checked_weights(sample_weight, points.shape[0]))
-<<<<<<< HEAD
         losses = EpsilonInsensitive(C * some.weights, epsilon), EpsilonInsensitive(C, epsilon)
         problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], *losses)
-        self._fit_machines(training, self._bank(X, some), [problem])
-=======
-        loss = EpsilonInsensitive(C * some.weights, epsilon)
-        problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], loss)
         tasks = FitTasks.of_fit(self, X, y, sample_weight, 1)
         self._fit_machines(training, self._bank(X, some), [problem], tasks)
         tasks.end(dict)
->>>>>>> 2b3caea (MKLClassifierCV: a path in C with warm starts; calibrated probabilities; callbacks of scikit-learn)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

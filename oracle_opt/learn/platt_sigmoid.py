@@ -45,9 +45,9 @@ class PlattSigmoid:
     def of(cls, decisions: Vector, positive: NDArray[np.bool_], weights: Vector) -> PlattSigmoid:
         """Fit the sigmoid to decision values of points that did not train them.
 
-        Maximizes the weighted likelihood of the targets ``(N + 1) / (N + 2)`` of the positive and ``1 / (N + 2)`` of the
-        other points, N the weights of the class: without them the slope of separated classes would be infinite. A point
-        of weight 2 is two points.
+        Maximizes the weighted likelihood of the targets ``(N + 1) / (N + 2)`` of the positive and ``1 / (N + 2)`` of
+        the other points, N the weights of the class: without them the slope of separated classes would be infinite. A
+        point of weight 2 is two points.
 
         Parameters
         ----------
