@@ -56,7 +56,7 @@ def test_choice_and_scores_are_those_of_a_grid_search(options) -> None:
     search = GridSearchCV(MKLClassifier(rtol=1e-6, **plain), {"C": list(CS)}, **how).fit(TABLE, NAMES)
     folds = [search.cv_results_[f"split{f}_test_score"] for f in range(len(along.scores_))]
     assert np.allclose(along.scores_, folds, atol=1e-12)
-    assert along.C_ == search.best_params_["C"]
+    assert search.best_params_["C"] == along.C_
     assert along.best_score_ == pytest.approx(search.best_score_)
     best = search.best_estimator_
     assert np.array_equal(along.decision_function(TABLE), best.decision_function(TABLE))  # one fit with the same C
@@ -104,7 +104,7 @@ def test_a_score_of_probabilities_calibrates_them_for_each_c() -> None:
     along = MKLClassifierCV(SMALL, Cs=(0.1, 10.0), cv=3, scoring="neg_log_loss", probability=True).fit(X, Y)
     search = GridSearchCV(MKLClassifier(SMALL, probability=True), {"C": [0.1, 10.0]}, cv=3, scoring="neg_log_loss")
     search.fit(X, Y)
-    assert along.C_ == search.best_params_["C"]
+    assert search.best_params_["C"] == along.C_
     assert along.best_score_ == pytest.approx(search.best_score_, abs=0.01)  # machines to 1e-4, of other starts
     assert along.scores_.min() > -1.0
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_searched_is_refused_with_the_fold() -> None:
             MKLClassifierCV(SMALL, Cs=Cs).fit(X, Y)
     order = np.argsort(Y, kind="stable")
     apart = [(order[:20], order[20:]), (order[20:], order[:20])]
-    with pytest.raises(InvalidArgument, match="`cv`.*1 class to train on in fold 0"):
+    with pytest.raises(InvalidArgument, match=r"`cv`.*1 class to train on in fold 0"):
         MKLClassifierCV(SMALL, cv=apart).fit(X, Y)
     with pytest.raises(InvalidArgument, match="`scoring` must give a finite number"):
         MKLClassifierCV(SMALL, scoring=lambda estimator, points, labels: np.nan).fit(X, Y)
@@ -206,7 +206,7 @@ def test_a_stack_of_kernels_is_searched_by_row_indices() -> None:
     assert [name.split(" of ")[0] for name in model.kernel_names_] == ["narrow", "wide", "linear"]
     search = GridSearchCV(MKLClassifier(kernels), {"C": [0.1, 1.0]}, cv=3).fit(rows, Y)
     along = MKLClassifierCV(kernels, Cs=(0.1, 1.0), cv=3).fit(pd.DataFrame(rows, columns=["row"]), Y)
-    assert along.C_ == search.best_params_["C"]
+    assert search.best_params_["C"] == along.C_
     for estimator in (MKLClassifier(kernels), MKLClassifierCV(kernels)):
-        with pytest.raises(InvalidArgument, match="two dimensions.*PrecomputedKernels.*row indices"):
+        with pytest.raises(InvalidArgument, match=r"two dimensions.*PrecomputedKernels.*row indices"):
             estimator.fit(stack, Y)

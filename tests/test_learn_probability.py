@@ -110,7 +110,7 @@ def test_repeated_rows_are_weights(multiclass) -> None:
 def test_folds_leave_two_points_of_a_class_apart_and_train_on_a_lonely_one() -> None:
     numbers = np.array([0] * 12 + [1] * 2 + [2])
     tests = []
-    for train, test in folds(numbers, None):
+    for train, test in folds(numbers, 0):
         assert set(numbers[train]) == {0, 1, 2}
         assert not set(train) & set(test)
         tests += test.tolist()

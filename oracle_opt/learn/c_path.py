@@ -17,7 +17,7 @@ from oracle_opt.learn.callback_support import FitTasks
 from oracle_opt.learn.class_probabilities import Calibration, calibrated
 from oracle_opt.learn.fitting import Start
 from oracle_opt.learn.mkl_classifier import MKLClassifier
-from oracle_opt.learn.mkl_estimator import rows_of
+from oracle_opt.learn.mkl_estimator import rows_of, seed_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class SearchedClassifier(MKLClassifier):
             found = tuple(map(_inner, trained.starts)) if training.norm == 1.0 else trained.starts
             self._calibration_of_C = None
             make = partial(self._plain, C)
-            self._calibrate = partial(calibrated, make, rows, data.numbers, labels, weights, self.random_state)
+            self._calibrate = partial(calibrated, make, rows, data.numbers, labels, weights, seed_of(self.random_state))
             yield i, trained.n_calls
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

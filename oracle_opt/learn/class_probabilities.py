@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.learn.class_softmax import ClassSoftmax
@@ -19,7 +19,7 @@ Calibration = PlattSigmoid | ClassSoftmax
 
 
 def calibrated(
-    make: Callable[[], Any], rows: Any, numbers: Numbers, labels: NDArray[Any], weights: Vector, random_state: Any
+    make: Callable[[], Any], rows: Any, numbers: Numbers, labels: NDArray[Any], weights: Vector, seed: int
 ) -> Calibration:
     """Fit probabilities to the decision values of cross-validation with five folds.
 
@@ -38,8 +38,8 @@ def calibrated(
         Label of each point, sorted as the numbers.
     weights : ndarray of shape (m,)
         Positive.
-    random_state : int, RandomState or None
-        Draws the folds; None: always the same ones.
+    seed : int
+        Draws the folds.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def calibrated(
     n_classes = int(numbers.max()) + 1
     shape = (numbers.size,) if n_classes == 2 else (numbers.size, n_classes)
     values, seen = np.zeros(shape), np.zeros(numbers.size, dtype=bool)
-    for train, test in folds(numbers, random_state):
+    for train, test in folds(numbers, seed):
         machine = make().fit(_safe_indexing(rows, train), labels[train], sample_weight=weights[train])
         values[test] = machine.decision_function(_safe_indexing(rows, test))
         seen[test] = True
@@ -60,9 +60,9 @@ def calibrated(
     return ClassSoftmax.of(values[seen], numbers[seen], weights[seen])
 
 
-def folds(numbers: Numbers, random_state: Any) -> Iterator[tuple[Numbers, Numbers]]:
+def folds(numbers: Numbers, seed: int) -> Iterator[tuple[Numbers, Numbers]]:
     """Yield training and test points of each fold; points that are alone in their class train only."""
-    rng = check_random_state(0 if random_state is None else random_state)
+    rng = np.random.default_rng(seed)
     fold, first = np.full(numbers.size, -1), 0
     for c in range(int(numbers.max()) + 1):
         of_class = rng.permutation(np.flatnonzero(numbers == c))

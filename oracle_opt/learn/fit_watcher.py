@@ -11,7 +11,7 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.history import Record
 from oracle_opt.learn.callback_support import FitTasks
 from oracle_opt.learn.formulation import kernel_weights
-from oracle_opt.oracles import KernelBank, KernelModel, SharedWeightsOracle
+from oracle_opt.oracles import KernelBank, KernelModel, ProductBank, SharedWeightsOracle
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 
 
@@ -26,12 +26,12 @@ class FitWatcher:
     ----------
     tasks : FitTasks
         The task in which machines are trained.
-    bank : KernelBank
+    bank : KernelBank or ProductBank
     n_machines : int
         How many there are.
     """
 
-    def __init__(self, tasks: FitTasks, bank: KernelBank, n_machines: int) -> None:
+    def __init__(self, tasks: FitTasks, bank: KernelBank | ProductBank, n_machines: int) -> None:
         self.tasks, self.bank, self.n_machines = tasks, bank, n_machines
         self._models: list[KernelModel] = []
         self._weights: list[Any] = []

@@ -22,7 +22,7 @@ from oracle_opt.learn.class_probabilities import calibrated, probabilities
 from oracle_opt.learn.class_splits import class_splits, votes
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import MergedPoints, merged
-from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C, rows_of
+from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C, rows_of, seed_of
 from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge
 from oracle_opt.words import shown
 
@@ -40,6 +40,7 @@ SHARED = (
     "rtol",
     "max_calls",
     "memory_budget",
+    "random_state",
 )
 
 
@@ -99,7 +100,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         Bytes that the kernels may take, and the combined kernel; where they are more the default kernels are computed
         on the fly.
     random_state : int, RandomState or None
-        Draws the folds of the calibration of probabilities. None is 0, so that two fits are the same.
+        Seed of what the kernels draw at random, on more points than they look at, which are pairs for the widths, and
+        of the folds that calibrate probabilities. None is 0, so that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
 
@@ -291,7 +293,9 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         if probability:
             rows, labels = rows_of(X, data.merged), self.classes_[data.numbers]
             make = partial(self._plain, C)
-            self.calibration_ = calibrated(make, rows, data.numbers, labels, data.merged.weights, self.random_state)
+            self.calibration_ = calibrated(
+                make, rows, data.numbers, labels, data.merged.weights, seed_of(self.random_state)
+            )
         tasks.end(dict)
 
     def _plain(self, C: float) -> MKLClassifier:

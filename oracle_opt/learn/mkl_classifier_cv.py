@@ -171,7 +171,7 @@ class MKLClassifierCV(MKLClassifier):
         self.scores_, self.n_search_calls_ = np.empty((len(splits), len(Cs))), 0
         parameters = {name: getattr(self, name) for name in SHARED}
         for f, (train, test) in enumerate(splits):
-            machine = SearchedClassifier(**parameters, probability=probability, random_state=self.random_state)
+            machine = SearchedClassifier(**parameters, probability=probability)
             score = partial(_score, scorer, {name: _safe_indexing(value, test) for name, value in of_score.items()})
             fold = tasks.part("fold", len(Cs))
             self.scores_[f], n_calls = path_scores(machine, Cs, part(train), part(test), score, fold)
