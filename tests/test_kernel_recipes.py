@@ -26,6 +26,7 @@ from oracle_opt.oracles import (
     PrecomputedKernels,
     SklearnKernel,
 )
+from oracle_opt.oracles.kernels.recipes import recipe_gram
 from oracle_opt.oracles.kernels.recipes.weighted import positive_distances, weighted_moments, weighted_quantiles
 
 
@@ -415,6 +416,17 @@ def test_a_standardized_constant_column_moves_no_new_point():
     assert np.allclose(at_one.cross(far, [1.0]), truth, atol=1e-13)
 
 
+def test_widths_that_rounding_swamps_are_checked(monkeypatch):
+    """Distances of sparse points far away are differences of large norms: narrow kernels on them may be none."""
+    checked = []
+    truth = recipe_gram.checked_matrix
+    monkeypatch.setattr(recipe_gram, "checked_matrix", lambda *a: checked.append(a[-1]) or truth(*a))
+    far = sparse.csr_array(1e4 + drawn(0, d=6))
+    KernelList([GaussianKernels([20.0]), GaussianKernels([2e-4], each=True), GaussianKernels([2e-4])]).fit(far)
+    assert checked == ["gaussian(width=0.0002) of all columns"]
+    assert KernelList([GaussianKernels([2e-4])], on_the_fly=True).fit(far).exactness > 1e-3
+
+
 def test_distances_too_small_to_square_are_named():
     with pytest.raises(InvalidArgument, match=r"no two training points differ by more than 1e-150"):
         KernelList([GaussianKernels()]).fit(1e-200 * X)
@@ -452,9 +464,46 @@ def test_recipes_of_a_users_own():
     bank = KernelList([Cauchy()]).fit(X)
     assert bank.names == ("one of all columns",)
     assert np.allclose(bank.combine([1.0]), 1 / (1 + cdist(X, X) ** 2))
-    for labels in ((), ("a", "b"), (1,)):
+    for labels in ((), ("a", "b"), (1,), "a", None):
         with pytest.raises(InvalidArgument, match=r"fit must return"):
             KernelList([Cauchy(labels)]).fit(X)
+    for wrong in (X, None, "text", np.eye(12) * 1j):
+        words = r"the kernel 'one of all columns' must be an array of real numbers of shape \(12, 12\), one for each"
+        with pytest.raises(InvalidArgument, match=words):
+            KernelList([Given(wrong)]).fit(X)
+    assert KernelList([Given(np.eye(12, dtype=np.int8))], normalize=None).fit(X).combine([1.0])[0, 0] == 1.0
+
+
+class Given(KernelRecipe):
+    """Yields what it was given."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def count(self):
+        return 1
+
+    def fit(self, Z, weights, rng):
+        return FittedGiven(self.matrix)
+
+
+class FittedGiven(FittedKernels):
+    labels = ("one",)
+    positive_semidefinite = True
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def matrices(self, A, B, which):
+        if self.matrix is not None:
+            yield self.matrix[: len(A), : len(B)] if isinstance(self.matrix, np.ndarray) else self.matrix
+
+
+def test_a_column_of_two_values_has_one_width():
+    columns = np.column_stack([X[:, 0] > 0.5, X[:, 1]])
+    bank = KernelList([GaussianKernels(n_widths=4, each=True)]).fit(columns)
+    assert bank.names[0] == "gaussian(width=1) of x0"
+    assert bank.groups == ("x0", "x1", "x1", "x1", "x1")
 
 
 def test_no_warning_where_nothing_is_left_out():

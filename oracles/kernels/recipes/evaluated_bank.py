@@ -145,13 +145,13 @@ class EvaluatedBank(KernelBank):
         used = np.flatnonzero(d)
         total = np.zeros((A.shape[0], B.shape[0]))
         numbers = [self._which[k] for k in used.tolist()]
-        for weight, matrix in zip(d[used].tolist(), self._term.fitted.matrices(A, B, numbers), strict=True):
+        for weight, matrix in zip(d[used].tolist(), self._term.matrices(A, B, numbers), strict=True):
             matrix *= weight
             total += matrix
         return total
 
     def _matrices(self, A: Table, B: Table) -> Iterator[Matrix]:
-        return self._term.fitted.matrices(A, B, self._which)
+        return self._term.matrices(A, B, self._which)
 
     def _checked(self, rows: ArrayLike, columns: ArrayLike) -> tuple[Indices, Indices]:
         return checked_indices(rows, self.n_points, "rows"), checked_indices(columns, self.n_points, "columns")

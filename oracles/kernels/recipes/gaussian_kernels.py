@@ -12,6 +12,7 @@ from scipy import sparse
 from oracle_opt.arguments import flag, floats, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
 from oracle_opt.oracles.kernels.rbf_widths import checked_widths
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
 from oracle_opt.oracles.kernels.recipes.weighted import positive_distances, squared_distances, weighted_quantiles
@@ -29,6 +30,7 @@ class GaussianKernels(KernelRecipe):
     widths : float or array_like, optional
         The widths, in units of the columns. Default: `n_widths` of them, geometric between two quantiles of the
         positive distances of the training points, in which a pair counts by the product of the weights of its points.
+        There is one where both quantiles are the same distance, as on a column of zeros and ones.
     n_widths : int
         How many, where they are not given.
     quantiles : tuple of two floats
@@ -78,7 +80,7 @@ class GaussianKernels(KernelRecipe):
         return f"GaussianKernels({', '.join(words)})"
 
     def count(self) -> int:
-        """Number of widths."""
+        """Number of widths, at most."""
         return self.n_widths if self.widths is None else self.widths.size
 
     def fit(self, Z: Table, weights: Vector, rng: Generator) -> FittedGaussians:
@@ -92,7 +94,8 @@ class GaussianKernels(KernelRecipe):
                 "1e-150; give other units to the columns, or pass `widths`"
             )
         least, largest = weighted_quantiles(distances, of_pairs, self.quantiles).tolist()
-        return FittedGaussians(np.geomspace(least, largest, self.n_widths), rounding(Z, least))
+        widths = np.geomspace(least, largest, self.n_widths if least < largest else 1)
+        return FittedGaussians(widths, rounding(Z, least))
 
 
 class FittedGaussians(FittedKernels):
@@ -115,7 +118,7 @@ class FittedGaussians(FittedKernels):
 def rounding(Z: Table, width: float) -> float:
     """How wrong entries of this width may be: as a sum of squares of differences, or of norms where Z is sparse."""
     d = Z.shape[1]
-    if not sparse.issparse(Z):
+    if not sparse.issparse(Z) or d <= FEW_FEATURES:
         return EPS * (0.25 * float(d) + 4.0)
     norms = float(Z.multiply(Z).sum(axis=1).max())
     return EPS * (float(d) + 8.0) * (0.5 / width**2) * 4.0 * norms + 4.0 * EPS

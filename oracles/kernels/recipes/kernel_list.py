@@ -156,7 +156,7 @@ class KernelList:
         )
 
     def n_bytes(self, X: Any) -> int:
-        """Bytes that the bank of these points will take, known without building it.
+        """Bytes that the bank of these points will take at most, known without building it.
 
         Parameters
         ----------

@@ -128,7 +128,7 @@ class KernelRecipe(ABC):
 
     @abstractmethod
     def count(self) -> int:
-        """Number of kernels that `fit` makes."""
+        """Number of kernels that `fit` makes, at most."""
 
     @abstractmethod
     def fit(self, Z: Table, weights: Vector, rng: Generator) -> FittedKernels:
@@ -146,5 +146,5 @@ class KernelRecipe(ABC):
         Returns
         -------
         FittedKernels
-            As many as `count` says.
+            As many as `count` says, or fewer where some would be the same.
         """

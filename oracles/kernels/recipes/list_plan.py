@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def n_kernels(self) -> int:
-        """How many kernels there will be."""
+        """How many kernels there will be, at most."""
         return sum(place.recipe.count() for place in self.places)
 
     @property
@@ -157,10 +157,11 @@ def _fitted(place: Place, Z: Table, weights: Vector, rng: np.random.Generator) -
     fitted = place.recipe.fit(Z, weights, rng)
     if not isinstance(fitted, FittedKernels):
         raise InvalidArgument(f"{place.recipe!r}.fit must return FittedKernels, got {shown(fitted)}")
-    labels, p = tuple(fitted.labels), place.recipe.count()
-    if len(labels) != p or len(set(labels)) < p or not all(isinstance(label, str) for label in labels):
+    labels: Any = getattr(fitted, "labels", None)
+    p, several = place.recipe.count(), isinstance(labels, tuple | list)
+    if not several or not 0 < len(set(labels)) == len(labels) <= p or not all(isinstance(one, str) for one in labels):
         raise InvalidArgument(
-            f"{place.recipe!r}.fit must return kernels with {p} different `labels`, as many as count(), got "
+            f"{place.recipe!r}.fit must return kernels with different `labels`, from 1 to count() = {p} of them, got "
             f"{shown(labels)}"
         )
     return fitted

@@ -16,6 +16,7 @@ from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.recipes.columns import placed_columns
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
 from oracle_opt.oracles.kernels.recipes.points_table import points_of, table_of
+from oracle_opt.words import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,19 @@ class KernelTerm:
         """Numbers of its kernels."""
         return range(len(self.fitted.labels))
 
+    def matrices(self, A: Table, B: Table, numbers: Sequence[int]) -> Iterator[Matrix]:
+        """Yield kernels as `FittedKernels.matrices` does, or refuse what is no matrix of theirs."""
+        made, wanted = iter(self.fitted.matrices(A, B, numbers)), (A.shape[0], B.shape[0])
+        for number in numbers:
+            matrix = next(made, None)
+            if not isinstance(matrix, np.ndarray) or matrix.shape != wanted or matrix.dtype.kind not in "fiub":
+                name = f"{self.fitted.labels[number]} of {self.group}"
+                raise InvalidArgument(
+                    f"the kernel {name!r} must be an array of real numbers of shape {wanted}, one for each number that "
+                    f"{type(self.fitted).__name__}.matrices is asked for, got {shown(matrix)}"
+                )
+            yield matrix if matrix.dtype == np.float64 else matrix.astype(float)
+
     def kept(self, numbers: Sequence[int], some: Indices, points: Table | None = None) -> KernelTerm:
         """Some of the kernels on some of the points, which may be at hand already, and nothing else."""
         Z = self.points[some] if points is None else points
@@ -160,6 +174,6 @@ class RecipeCross:
             of = self.terms[term]
             if id(of.points) not in tables:
                 tables[id(of.points)] = of.scaling(self.layout.table(new, of.columns))
-            matrices = of.fitted.matrices(tables[id(of.points)], of.points, [number for number, _ in pairs])
+            matrices = of.matrices(tables[id(of.points)], of.points, [number for number, _ in pairs])
             for matrix, (_, weight) in zip(matrices, pairs, strict=True):
                 yield matrix, weight

@@ -133,7 +133,8 @@ def _evaluated(term: KernelTerm, layout: Layout, weights: Vector, normalize: boo
     if exactness is None:
         raise InvalidArgument(
             f"the kernel {name!r} cannot be computed on the fly: entries that are computed anew differ by rounding, "
-            "and proven bounds must know by how much; keep it, or say so: FunctionKernel(k, exactness=1e-12)"
+            "and proven bounds must know by how much; keep it, or say so: FunctionKernel(k, exactness=1e-12), or the "
+            "attribute `exactness` of FittedKernels"
         )
     if exactness > INEXACT:
         raise InvalidArgument(
@@ -152,7 +153,7 @@ def _check_some(term: KernelTerm) -> None:
     n = int(term.points.shape[0])
     some = np.unique(np.linspace(0, n - 1, min(n, CHECKED)).astype(np.intp))
     few = term.kept(list(term.numbers), some)
-    for number, matrix in zip(few.numbers, few.fitted.matrices(few.points, few.points, few.numbers), strict=True):
+    for number, matrix in zip(few.numbers, few.matrices(few.points, few.points, few.numbers), strict=True):
         checked_matrix(matrix, few, number, f"{term.fitted.labels[number]} of {term.group}")
 
 

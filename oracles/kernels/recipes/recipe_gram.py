@@ -46,10 +46,11 @@ def kept_bank(
         names = source.names[part]
         if normalize:
             scales[part] = weights.sum() / _weighted_trace(term, weights, names)
-        if term.fitted.positive_semidefinite:
+        # Entries wrong by e of the diagonal move an eigenvalue by at most e times the trace: as much as a check allows.
+        if term.fitted.positive_semidefinite and (term.fitted.exactness or 0.0) <= 1e-8:
             _fill(term, scales[part], packed[part])
         else:
-            matrices = term.fitted.matrices(term.points, term.points, term.numbers)
+            matrices = term.matrices(term.points, term.points, term.numbers)
             for number, matrix in zip(term.numbers, matrices, strict=True):
                 K = checked_matrix(matrix, term, number, names[number])
                 pack(K, scales[k + number], packed[k + number])
@@ -71,7 +72,7 @@ def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
     for start in range(0, n, DIAGONAL_BLOCK):
         part = slice(start, min(start + DIAGONAL_BLOCK, n))
         Z = term.points[part]
-        yield part, np.column_stack([np.diagonal(K) for K in term.fitted.matrices(Z, Z, term.numbers)])
+        yield part, np.column_stack([np.diagonal(K) for K in term.matrices(Z, Z, term.numbers)])
 
 
 def _weighted_trace(term: KernelTerm, weights: Vector, names: tuple[str, ...]) -> Vector:
@@ -106,7 +107,7 @@ def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> Non
         # Entries on and below the diagonal of these rows, which follow each other in a half.
         where = np.flatnonzero(np.arange(stop) <= np.arange(start, stop)[:, None])
         part = slice(start * (start + 1) // 2, stop * (stop + 1) // 2)
-        some = term.fitted.matrices(term.points[start:stop], term.points[:stop], term.numbers)
+        some = term.matrices(term.points[start:stop], term.points[:stop], term.numbers)
         for number, matrix in zip(term.numbers, some, strict=True):
             entries = np.take(matrix, where)
             entries *= scales[number]
@@ -132,7 +133,7 @@ def _check_alone(K: NDArray[np.floating], term: KernelTerm, number: int, what: s
     """Refuse a kernel that gives a point other entries alone than among all: it is no function of two points."""
     n = K.shape[0]
     a, b = np.array([n // 2]), np.array([0, n - 1])
-    (alone,) = term.fitted.matrices(term.points[a], term.points[b], [number])
+    (alone,) = term.matrices(term.points[a], term.points[b], [number])
     scale = np.sqrt(np.maximum(K[a, a] * K[b, b], 0.0))
     off = np.abs(np.asarray(alone, dtype=float).reshape(-1) - K[a, b])
     if (off > ALONE * np.maximum(scale, np.abs(K).max() * 1e-3)).any():

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
 from oracle_opt.oracles.kernels.points import distinct, random_sums, squared_norms
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import Table
 
@@ -66,10 +67,11 @@ def weighted_moments(Z: Table, weights: Vector) -> tuple[Vector, Vector]:
 
 def squared_distances(A: Table, B: Table) -> Matrix:
     """Squared distances of the rows of A and of B, shape (m, n); a row of them does not depend on the other rows."""
-    if not sparse.issparse(A):
+    if not sparse.issparse(A) or A.shape[1] <= FEW_FEATURES:
         from scipy.spatial.distance import cdist
 
-        found: Matrix = cdist(A, B, "sqeuclidean")
+        left, right = (Z.toarray() if sparse.issparse(Z) else Z for Z in (A, B))
+        found: Matrix = cdist(left, right, "sqeuclidean")
         return found
     # |x|^2 + |z|^2 - 2 x z, which rounding may bring below 0
     products = products_of(A, B)
