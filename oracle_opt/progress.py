@@ -10,10 +10,18 @@ from oracle_opt.history import Record
 from oracle_opt.optional import require
 
 
+def on_terminal() -> bool:
+    """Whether standard error is there, open, and a terminal."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except (AttributeError, ValueError):  # something else stands in its place, or it is closed
+        return False
+
+
 @contextmanager
 def progress_display(wanted: bool, description: str, max_calls: int) -> Iterator[Callable[[Record], None]]:
     """Give a function to be called with every record."""
-    if not (wanted and sys.stderr is not None and sys.stderr.isatty()):
+    if not (wanted and on_terminal()):
         yield lambda record: None
         return
     require("rich", "cli", "the line that progress=True shows")

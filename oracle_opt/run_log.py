@@ -29,7 +29,7 @@ def line_writer(log: bool | Line) -> Line | None:
         It is nothing of that kind.
     """
     if log is True:
-        return _to_standard_error
+        return to_standard_error
     if log is False:
         return None
     if not callable(log):
@@ -40,7 +40,8 @@ def line_writer(log: bool | Line) -> Line | None:
     return log
 
 
-def _to_standard_error(line: str) -> None:
+def to_standard_error(line: str) -> None:
+    """Write a line at once; no trouble with standard error ends a run."""
     # Where the program looks for it now; none may be there, or the terminal may be gone: the run goes on.
     if sys.stderr is not None:
         with suppress(OSError, ValueError):

@@ -9,8 +9,10 @@ import sys
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from oracle_opt import Box, FunctionOracle, InvalidArgument, Simplex, Status, minimize, resident_memory, run_log
+from oracle_opt.cli import main
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.oracles import GramBank, solve_lp_mkl, solve_mkl
 from oracle_opt.study import Study
@@ -86,10 +88,10 @@ def test_logging_and_print_take_the_lines(oracle, caplog, capsys):
 def test_no_standard_error_ends_no_run(oracle, monkeypatch, tmp_path, options, where):
     closed = open(tmp_path / "log", "w")  # noqa: SIM115  # a file that is closed too early is what is tested
     closed.close()
-    if where == "closed" and "progress" in options:
-        pytest.skip("a closed file cannot say whether it is a terminal")
     monkeypatch.setattr(sys, "stderr", None if where == "none" else closed)
     assert minimize(oracle, Kelley(), atol=1e-9, **options).success
+    results = Study({"a": oracle}, ["kelley"]).run(tmp_path / "study", jobs=1, **{"progress": False} | options)
+    assert results.runs["status"].tolist() == ["CONVERGED"]
 
 
 @pytest.mark.parametrize("log", [None, 1, "print", [print]])
@@ -156,6 +158,18 @@ def test_a_study_says_each_run(oracle, tmp_path, capfd):
     ]
     study.run(tmp_path, jobs=1, progress=False, log=True)
     assert capfd.readouterr().err == "4 runs found finished, 0 to do\n"
+    study.run(tmp_path, jobs=1, progress=True, log=True)
+    assert capfd.readouterr().err == "4 runs found finished, 0 to do\n"
+
+
+def test_the_command_says_each_run(tmp_path):
+    (tmp_path / "line.csv").write_text("a,label\n" + "".join(f"{x},{int(x > 4)}\n" for x in range(10)))
+    words = [*("compare", str(tmp_path / "line.csv"), "--splits", "2", "--C", "1"), *("--generators", "fixed-point")]
+    done = CliRunner().invoke(main, [*words, "--log", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    lines = done.stderr.splitlines()
+    assert lines[0] == "2 runs to do"
+    assert [line.partition(":")[0] for line in lines[1:]] == ["1 of 2", "2 of 2"]
 
 
 def test_seconds_are_those_of_the_whole_run(monkeypatch):

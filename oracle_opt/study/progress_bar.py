@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from types import TracebackType
 from typing import Any
 
 from oracle_opt.errors import MissingPackage
 from oracle_opt.optional import require
-from oracle_opt.run_log import Line, line_writer
+from oracle_opt.progress import on_terminal
+from oracle_opt.run_log import Line, line_writer, to_standard_error
 from oracle_opt.study.records import Run
 
 
@@ -34,19 +34,21 @@ class ProgressBar:
             self._write(words)
         if not wanted:
             return
+        if not on_terminal():
+            if log is not True:  # which has said it there
+                to_standard_error(words)
+            return
         try:
             require("rich", "cli", "a progress bar")
         except MissingPackage as problem:
-            sys.stderr.write(f"{words} ({problem})\n")
+            to_standard_error(f"{words} ({problem})")
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(stderr=True)
         columns = (BarColumn(), MofNCompleteColumn(), TextColumn("runs {task.description}"), TimeElapsedColumn())
-        self._bar = Progress(
-            *columns, console=console, transient=True, disable=not console.is_terminal or not n_missing
-        )
+        self._bar = Progress(*columns, console=console, transient=True, disable=not n_missing)
         self._task = self._bar.add_task("", total=n_missing)
         console.print(words, highlight=False)
 
