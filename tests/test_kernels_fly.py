@@ -168,10 +168,34 @@ def test_bytes_are_known_before(dtype):
     with pytest.raises(InvalidArgument, match=re.escape(words)):
         less.fit(X)
     auto = KernelList.default(dtype=dtype, memory_budget=recipe.n_bytes(X) - 1)
-    assert auto.n_bytes(X) == 16 * 150
+    assert auto.n_bytes(X) == 16 * 50 * (3 + 4)
     assert isinstance(auto.fit(X), JoinedBank)
-    with pytest.raises(InvalidArgument, match=r"at least 2400 bytes for 52 kernels on 50 points in float\d\d computed"):
-        KernelList.default(dtype=dtype, memory_budget=2399).fit(X)
+    with pytest.raises(InvalidArgument, match=r"at least 5600 bytes for 52 kernels on 50 points in float\d\d computed"):
+        KernelList.default(dtype=dtype, memory_budget=5599).fit(X)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "kernels", [KernelList.default, lambda **o: KernelList(["laplacian", "linear", "cosine"], **o)]
+)
+def test_banks_on_the_fly_take_no_more_than_was_said(make, kernels):
+    X = drawn(0, 4000, 12)
+    X[X < 0.5] = 0.0
+    recipe = kernels(on_the_fly=True)
+    recipe.fit(make(X))  # whatever is loaded on first use
+    tracemalloc.start()
+    try:
+        bank = recipe.fit(make(X))
+        assert tracemalloc.get_traced_memory()[0] < recipe.n_bytes(make(X)) + 500_000
+    finally:
+        tracemalloc.stop()
+    assert bank.n_points == 4000
+
+
+def test_a_list_that_can_neither_be_kept_nor_computed_anew():
+    words = r"'shared of all columns' cannot be computed on the fly.*\. Kept, these 2 kernels take 13120 bytes"
+    with pytest.raises(InvalidArgument, match=words):
+        KernelList([shared, "linear"], on_the_fly="auto", memory_budget=12_000).fit(drawn(0))
 
 
 def test_a_refusal_builds_nothing(monkeypatch):

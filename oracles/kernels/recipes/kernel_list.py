@@ -12,6 +12,7 @@ from scipy import sparse
 from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import KernelBank, checked_precision
+from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.list_entries import entries_of
@@ -166,7 +167,8 @@ class KernelList:
         Returns
         -------
         int
-            On the fly those of the points, else those of all entries on and below the diagonals.
+            On the fly those of the points and of what is equal among them; else those of all entries on and below the
+            diagonals. A `GramBank` may take as much again where the budget allows it, for the pairs that it is asked.
         """
         plan = self._planned(X, None)
         return self._bytes_of(plan, self._flies(plan))
@@ -202,7 +204,14 @@ class KernelList:
         warn_of(plan.left_out, "constant are")
         source = plan.fitted(self.seed)
         if flies:
-            return bank_on_the_fly(source, plan.weights, self.normalize is not None, self.dtype)
+            try:
+                return bank_on_the_fly(source, plan.weights, self.normalize is not None, self.dtype)
+            except InvalidArgument as problem:
+                kept, budget = self._bytes_of(plan, False), self.memory_budget
+                raise InvalidArgument(
+                    f"{problem}. Kept, these {plan.n_kernels} kernels take {kept} bytes in {self.dtype}, and "
+                    f"`memory_budget` is {budget}"
+                ) from problem
         return kept_bank(source, plan.weights, self.normalize is not None, self.dtype, self.memory_budget)
 
     def fit_product(self, X: Any, sample_weight: ArrayLike | None = None) -> ProductBank:
@@ -252,8 +261,13 @@ class KernelList:
         n = int(plan.points.shape[0])
         if not flies:
             return plan.n_kernels * (n * (n + 1) // 2) * int(self.dtype.itemsize)
-        size = int(plan.points.nnz) if sparse.issparse(plan.points) else n * int(plan.points.shape[1])
-        return 16 * size
+        # Points for Gaussian and for polynomial kernels; of each set of columns which points are equal on it; and all
+        # numbers in few columns of sparse points.
+        sets = {place.columns.tobytes(): place.columns.size for place in plan.places}
+        if not sparse.issparse(plan.points):
+            return 16 * n * (int(plan.points.shape[1]) + len(sets))
+        few = sum(size for size in sets.values() if size <= FEW_FEATURES)
+        return 48 * int(plan.points.nnz) + 16 * n * (len(sets) + few + 4)
 
     def _check_budget(self, plan: Plan, flies: bool) -> None:
         """Refuse a bank that takes more bytes than the budget, before anything is built."""
