@@ -57,11 +57,24 @@ class QueryPointGenerator(ABC):
 
     @abstractmethod
     def reset(self, domain: Domain, point: Vector) -> None:
-        """Build all state for a new run that starts at `point`."""
+        """Build all state for a new run.
+
+        Parameters
+        ----------
+        domain : Domain
+            The set over which the run minimizes.
+        point : ndarray of shape (n,)
+            Where it starts, in the domain.
+        """
 
     @abstractmethod
     def ask(self) -> Vector | Query:
         """Return the next query point; asking twice gives the same point.
+
+        Returns
+        -------
+        ndarray of shape (n,) or Query
+            The point, in the domain, or a query that also says which accuracy and which answers are wished for.
 
         Raises
         ------
@@ -71,14 +84,37 @@ class QueryPointGenerator(ABC):
 
     @abstractmethod
     def tell(self, cut: Cut) -> Step:
-        """Take up the answer. The first objective cut is a serious step."""
+        """Take up the answer.
+
+        Parameters
+        ----------
+        cut : Cut
+            What the oracle answered at the point that was asked about, or a cut of an earlier run.
+
+        Returns
+        -------
+        Step
+            What the method did with it. The first objective cut is a serious step.
+        """
 
     def minorant(self) -> Minorant | None:
-        """Return an affine function that the method's model proves below f on the feasible set, if it has one."""
+        """Return an affine function that the method's model proves below f on the feasible set, if it has one.
+
+        Returns
+        -------
+        Minorant or None
+            From it the driver proves a lower bound; `None`, the default, proves nothing.
+        """
         return None
 
     def weight(self) -> float:
-        """Weight of the last cut in the averaged certificate; 0 leaves it out."""
+        """Return the weight of the last cut in the averaged certificate.
+
+        Returns
+        -------
+        float
+            Not negative; 0, the default, leaves the cut out.
+        """
         return 0.0
 
     def inner_steps(self) -> int:
@@ -86,18 +122,40 @@ class QueryPointGenerator(ABC):
 
         For methods that spare calls by work on a model of the oracle's making: its size grows with the data as that of
         a call does, so a count of calls alone would not tell what a run costs.
+
+        Returns
+        -------
+        int
+            By default 0.
         """
         return 0
 
     def refusal(self, domain: Domain) -> str | None:
-        """Say in a few words why this method cannot serve the domain; `None` if it can."""
+        """Say why this method cannot serve a domain.
+
+        Parameters
+        ----------
+        domain : Domain
+            That of the oracle; asked before the first call.
+
+        Returns
+        -------
+        str or None
+            A few words, such as "it needs linear constraints"; `None` if it can serve the domain.
+        """
         return None
 
     def finish(self) -> None:  # noqa: B027 - a method that holds nothing has nothing to let go
         """Let go of what a run holds, threads say: the driver calls it when a run is over, however it ended."""
 
     def parameters(self) -> dict[str, object]:
-        """Return the constructor's arguments."""
+        """Return the constructor's arguments.
+
+        Returns
+        -------
+        dict
+            Names to values: with these a run can be repeated.
+        """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def __repr__(self) -> str:
@@ -128,6 +186,18 @@ class SequentialGenerator(QueryPointGenerator):
         """Yield query points, receive their cuts: ``cut = yield point``; return when there is nothing left to ask.
 
         What it returns, if anything, says why in a few words.
+
+        Parameters
+        ----------
+        domain : Domain
+            The set over which the run minimizes.
+        point : ndarray of shape (n,)
+            Where it starts, in the domain.
+
+        Yields
+        ------
+        ndarray of shape (n,), Query or Step
+            The next point to ask about, or what was done with the last cut.
         """
 
     def reset(self, domain: Domain, point: Vector) -> None:

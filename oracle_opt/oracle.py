@@ -45,6 +45,16 @@ class Oracle(ABC):
     def query(self, query: Query) -> Cut:
         """Answer one query; called by the driver alone, so every call is counted.
 
+        Parameters
+        ----------
+        query : Query
+            The point, of the domain, and what is wished for beside value and subgradient; wishes may be ignored.
+
+        Returns
+        -------
+        ObjectiveCut or FeasibilityCut
+            A cut of ``query.point``: the first kind where f is known, the second where the point is not feasible.
+
         Raises
         ------
         EmptyLocalizationSet
@@ -56,12 +66,28 @@ class Oracle(ABC):
         """Forget warm starts: the next answers are those of a new oracle."""
 
     def resume(self, cut: Cut) -> None:  # noqa: B027 - as above
-        """Take up the warm start that answering `cut` left behind (a journal is being replayed)."""
+        """Take up the warm start that answering a cut left behind: a journal is being replayed.
+
+        Parameters
+        ----------
+        cut : Cut
+            The recorded answer.
+        """
 
     def revived(self, cut: Cut) -> Cut:
         """Return a recorded cut with those answers that a journal cannot hold, such as a `LocalModel`, made anew.
 
         They must be made of what the cut holds alone, to the last bit as they were. Called after `resume`.
+
+        Parameters
+        ----------
+        cut : Cut
+            The recorded answer.
+
+        Returns
+        -------
+        Cut
+            The same answer; by default as it was recorded.
         """
         return cut
 
@@ -70,9 +96,14 @@ class Oracle(ABC):
         return f"{type(self).__name__}(on {shown(getattr(self, 'domain', None))})"
 
     def identity(self) -> str:
-        """Words that tell this problem from others; a journal of another identity is refused.
+        """Return words that tell this problem from others; a journal of another identity is refused.
 
         The default knows the class and the domain. `oracle_opt.arrays.digest` makes words of data.
+
+        Returns
+        -------
+        str
+            Equal for equal problems, in every process.
         """
         convexity = "" if self.convex else "not convex, "
         return f"{type(self).__module__}.{type(self).__qualname__}, {convexity}on {self.domain.identity()}"

@@ -50,33 +50,86 @@ class Domain(ABC):
 
     @abstractmethod
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
-        """Nearest point of the set, in the norm ``sum(metric * z**2)`` (default: all ones)."""
+        """Return the nearest point of the set.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            Any point.
+        metric : ndarray of shape (n,), optional
+            Positive: near is meant in the norm ``sum(metric * z**2)``; default is all ones.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A point that `contains` accepts.
+        """
 
     @abstractmethod
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
-        """Minimum of ``slope @ z`` over the promised set, and a point that attains it.
+        """Minimize a linear function over the promised set.
 
-        An unbounded minimum is -inf, its point then has infinite entries.
+        Parameters
+        ----------
+        slope : ndarray of shape (n,)
+            The function is ``slope @ z``.
+
+        Returns
+        -------
+        minimum : float
+            Its least value; -inf if there is none.
+        point : ndarray of shape (n,)
+            A point that attains it, with infinite entries where there is none.
         """
 
     @abstractmethod
     def interior_point(self) -> Vector:
-        """Return a point of the promised set's relative interior: the default starting point."""
+        """Return a point of the promised set's relative interior: the default starting point.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The same at every call.
+        """
 
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
-        """Whether the point is in the set, up to a distance of tolerance * max(1, norm of the point)."""
+        """Tell whether a point is in the set.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            Any point.
+        tolerance : float
+            It may be as far outside as ``tolerance * max(1, norm(point))``.
+
+        Returns
+        -------
+        bool
+            By default from the distance to its projection.
+        """
         return bool(np.linalg.norm(self.project(point) - point) <= tolerance * max(1.0, float(np.linalg.norm(point))))
 
     def linear_constraints(self) -> LinearConstraints | None:
         """Return the linear description of the set, or `None` if it has none; by default that of its `simplices`.
 
         Bounds that are only promised are infinite here.
+
+        Returns
+        -------
+        LinearConstraints or None
+            Equations, bounds and inequalities.
         """
         blocks = self.simplices()
         return None if blocks is None else blocks.linear_constraints()
 
     def simplices(self) -> SimplexBlocks | None:
-        """Return the blocks of a product of simplices, scaled or not; `None`, the default, if the set is none."""
+        """Return the blocks of a product of simplices, scaled or not.
+
+        Returns
+        -------
+        SimplexBlocks or None
+            `None`, the default, if the set is no such product.
+        """
         return None
 
     def face(self, coordinates: NDArray[np.intp]) -> Domain | None:
@@ -89,24 +142,48 @@ class Domain(ABC):
         ----------
         coordinates : ndarray of int, shape (k,)
             In increasing order.
+
+        Returns
+        -------
+        Domain or None
+            A set of dimension k.
         """
         return None
 
     def entropic_metric(self, point: Vector) -> Vector | None:
-        """Diagonal Hessian of the entropy at a point, kept bounded; `None` where entropy makes no sense."""
+        """Return the diagonal Hessian of the entropy at a point, kept bounded.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            In the set.
+
+        Returns
+        -------
+        ndarray of shape (n,) or None
+            Positive; `None`, the default, where entropy makes no sense.
+        """
         return None
 
     def promised_polyhedron(self) -> Domain | None:
         """Return a polyhedron that holds the promised set, as a domain without promises: polyhedral methods search it.
 
-        By default the set itself, or `None` if it has no linear constraints.
+        Returns
+        -------
+        Domain or None
+            By default the set itself, or `None` if it has no linear constraints.
         """
         return None if self.linear_constraints() is None else self
 
     def bounding_box(self) -> tuple[Vector, Vector]:
-        """Lower and upper bounds of the variables on the promised set, infinite where it has no end.
+        """Return bounds of the variables on the promised set.
 
         They need not be the tightest. By default each variable's range is asked of `minimize_linear`, once.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n,)
+            Infinite where the set has no end.
         """
         return self._ranges[0].copy(), self._ranges[1].copy()
 
@@ -118,19 +195,33 @@ class Domain(ABC):
         return np.array([lower, [-self.minimize_linear(-row)[0] for row in unit]])
 
     def enclosing_ball(self) -> tuple[Vector, float]:
-        """Center and radius of a ball that holds the promised set, the smallest if it is known.
+        """Return a ball that holds the promised set, the smallest if it is known.
 
         By default that around the bounding box, about `interior_point`; infinite where it is.
+
+        Returns
+        -------
+        center : ndarray of shape (n,)
+            Its center.
+        radius : float
+            Its radius.
         """
         center = self.interior_point()
         lower, upper = self._ranges
         return center, float(np.linalg.norm(np.maximum(upper - center, center - lower)))
 
     def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
-        """Center c and axes M of an ellipsoid ``{c + M @ w : norm(w) <= 1}`` that holds the promised set.
+        """Return an ellipsoid ``{c + M @ w : norm(w) <= 1}`` that holds the promised set.
 
-        Asked of bounded sets alone. The columns of M span the affine hull. By default the smallest ellipsoid around the
-        bounding box or, where there are equations, the part of `enclosing_ball` that satisfies them.
+        Asked of bounded sets alone. By default the smallest ellipsoid around the bounding box or, where there are
+        equations, the part of `enclosing_ball` that satisfies them.
+
+        Returns
+        -------
+        center : ndarray of shape (n,)
+            The center c.
+        axes : ndarray of shape (n, d)
+            The axes, columns of M; they span the affine hull.
         """
         constraints = self.linear_constraints()
         if constraints is None or not len(constraints.equality_rhs):
@@ -171,11 +262,21 @@ class Domain(ABC):
         return None if distance <= tolerance else (away / distance, distance)
 
     def extent(self, slope: Vector) -> float:
-        """Largest ``sum(abs(slope * z))`` over the promised set, or more.
+        """Bound the size of a linear function on the promised set.
 
         Rounding errors of an affine function on the set are multiples of it, and proven bounds are lowered by them. In
         a direction without end the set counts as far as its finite side. By default each variable's range is asked of
         `minimize_linear`, once.
+
+        Parameters
+        ----------
+        slope : ndarray of shape (n,)
+            The function is ``slope @ z``.
+
+        Returns
+        -------
+        float
+            The largest ``sum(abs(slope * z))``, or more.
         """
         return float(np.abs(slope).dot(self._reach))
 
@@ -187,17 +288,37 @@ class Domain(ABC):
         return reach
 
     def minimum_rounding(self, slope: Vector) -> float:
-        """By how much the minimum that `minimize_linear` gives may exceed the true one.
+        """Return by how much the minimum that `minimize_linear` gives may exceed the true one.
 
         Besides the rounding of one sum or product, 4 units of roundoff of the minimum, which is counted anyway. By
         default what a sum of products may, ``(n + 6) / 2 * 2**-52 * extent(slope)``; 0 if it is rounded down.
+
+        Parameters
+        ----------
+        slope : ndarray of shape (n,)
+            The function is ``slope @ z``.
+
+        Returns
+        -------
+        float
+            Not negative.
         """
         return EPS * (0.5 * self.dimension + 3) * self.extent(slope)
 
     def doubt(self, point: Vector) -> str:
         """Say in a sentence that a point lies at the edge of a set that is only stated to hold a minimizer.
 
-        Where it does, the statement may be false, and with it the lower bounds. No words, the default, if it does not.
+        Where it does, the statement may be false, and with it the lower bounds.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            The best point of a run.
+
+        Returns
+        -------
+        str
+            The sentence; no words, the default, if the point does not lie there.
         """
         return ""
 
@@ -209,9 +330,14 @@ class Domain(ABC):
         return f"{type(self).__name__}(dimension={getattr(self, 'dimension', None)})"
 
     def identity(self) -> str:
-        """Words that tell this set from others, to the last bit of its data: part of a problem's identity.
+        """Return words that tell this set from others, to the last bit of its data: part of a problem's identity.
 
         The default is made of all attributes. A set whose attributes change while it is used returns its data instead.
+
+        Returns
+        -------
+        str
+            Equal for equal sets, in every process.
         """
         return f"{self!r}, {fingerprint(self)}"
 
