@@ -53,7 +53,17 @@ def choose_generator(oracle: Oracle) -> QueryPointGenerator:
 
 
 def explain_choice(oracle: Oracle) -> str:
-    """Say in a sentence which generator `choose_generator` returns for this oracle, and why.
+    """Say in a sentence which generator `choose_generator` returns for an oracle, and why.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        The oracle that is to be minimized.
+
+    Returns
+    -------
+    str
+        The sentence.
 
     Examples
     --------

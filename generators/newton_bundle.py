@@ -47,12 +47,12 @@ class NewtonBundle(QueryPointGenerator):
         Newton steps begin after a level step whose value this model predicted to this share of the gap, default 0.05.
     memory : int
         Least number of Hessians in the mean, default 3; 1 is the best point's alone.
-    most_memory : int
-        Largest number, default 10: the mean grows while Newton steps leave much of the gap.
     level : float
         That of the level steps, default 0.8.
     max_cuts : int
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
+    most_memory : int
+        Largest number, default 10: the mean grows while Newton steps leave much of the gap.
 
     Notes
     -----

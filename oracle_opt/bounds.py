@@ -178,7 +178,7 @@ class BoundTracker:
         return bool(self.conflict) or self.lower - self.upper > allowed
 
     def update(self, cut: Cut, minorant: Minorant | None, weight: float) -> None:
-        """Take up one answer, the model's minorant after it, and its weight in the average."""
+        """Take up one answer, the `cut`, the `minorant` of the model after it, and its `weight` in the average."""
         self._n_answers += 1
         if self._convex and not self.conflict:
             self.conflict = self._memory.conflict(cut, self._n_answers)

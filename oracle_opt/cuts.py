@@ -47,7 +47,7 @@ class Query:
         return replace(self, point=self.point.copy())
 
     def repeats(self, previous: Query) -> bool:
-        """Whether this asks what was asked before: the kind of query, the point and all wishes are the same."""
+        """Whether this asks what `previous` asked: the kind of query, the point and all wishes are the same."""
         wishes = (self.accuracy, self.wishes) == (previous.accuracy, previous.wishes)
         return type(self) is type(previous) and wishes and bool((self.point == previous.point).all())
 
@@ -186,7 +186,9 @@ class Minorant:
     Parameters
     ----------
     constant : float
+        Its value at 0, before the error is taken off.
     slope : ndarray of shape (n,)
+        Its gradient.
     error : float
         How far ``constant + slope @ z`` may exceed f on the domain because its numbers are rounded.
     tolerance : float

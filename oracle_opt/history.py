@@ -23,7 +23,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One answered call, as a callback sees it; `cut_bound` is the best lower bound by a single cut alone."""
+    """One answered call, as a callback sees it.
+
+    Attributes
+    ----------
+    call : int
+        Its number; the first is 1.
+    step : Step
+        What the generator did with the answer.
+    cut : Cut
+        The answer.
+    upper_bound, lower_bound, relative_gap : float
+        What is proven after the call.
+    bound_source : BoundSource
+        Which proof the lower bound is of.
+    cut_bound : float
+        The best lower bound by a single cut alone.
+    """
 
     __repr__ = one_line
 

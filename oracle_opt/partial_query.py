@@ -18,7 +18,7 @@ class PartialQuery(Query):
     negative, the cut stays valid. It then says so by the answer `ExactSlopes`. Second derivatives are wanted on the
     coordinates alone. Other oracles take it as a query like others.
 
-    Parameters
+    Attributes
     ----------
     coordinates : ndarray of int, shape (k,)
         In increasing order; all nonzero coordinates of the point are among them.

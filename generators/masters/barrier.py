@@ -49,7 +49,7 @@ class Polytope:
         return bool((self.matrix @ x < self.rhs).all() and (x > self.lower).all() and (x < self.upper).all())
 
     def barrier(self, x: Vector) -> float:
-        """Value of the barrier; infinite outside."""
+        """Value of the barrier at x; infinite outside."""
         if not self.interior(x):
             return np.inf
         below, above = np.isfinite(self.lower), np.isfinite(self.upper)

@@ -196,10 +196,17 @@ class CutPool:
         Half of `cap` stays, those with the largest multipliers, then the newest; of the summands' cuts as many for each
         summand on average, and at least the newest.
 
+        Parameters
+        ----------
+        cap : int
+            So many cuts may stand.
+        objective, feasibility, summands : ndarray
+            Multipliers of the cuts of each kind; no `summands` where there are none.
+
         Returns
         -------
-        objective, summands : ndarray of bool
-            Masks of the whole cuts and of those of summands.
+        tuple of two ndarrays of bool, or None
+            Masks of the whole cuts and of those of summands; `None` if none was dropped.
         """
         if len(self.objective) <= cap and len(self.summands) <= cap * max(self.n_summands, 1):
             return None

@@ -103,7 +103,25 @@ class Rows:
         summand: int = 0,
         tolerance: float = 0.0,
     ) -> None:
-        """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays."""
+        """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays.
+
+        Parameters
+        ----------
+        row : ndarray of shape (n,)
+            Slope of the cut.
+        constant : float
+            Its value at 0.
+        value : float
+            Its value at its own point.
+        size : float
+            Size of the terms it was computed from, whose rounding it has.
+        error : float
+            Error that the oracle stated.
+        summand : int
+            Number of the summand that it belongs to.
+        tolerance : float
+            What the oracle tolerates of a feasibility cut.
+        """
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
             if self._summand[i] == summand and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
                 self._sides[1, i] = min(self._sides[1, i], value)

@@ -90,7 +90,7 @@ class CuttingPlaneModel:
         return max(4.0 * EPS * abs(self.pool.upper), 2.0 * error)
 
     def query(self, point: Vector, tune_accuracy: bool = False) -> Vector | Query:
-        """What `ask` returns: the point, perhaps with the wish that the relative error be a tenth of the relative gap.
+        """What `ask` returns: the point, with `tune_accuracy` and the wish of an error of a tenth of the relative gap.
 
         Raises
         ------

@@ -25,6 +25,11 @@ def nearest_feasible(domain: Domain, rows: Rows, point: Vector) -> Projection:
         The feasibility cuts.
     point : ndarray of shape (n,)
         The point to project.
+
+    Returns
+    -------
+    Projection
+        The nearest point, and the multipliers.
     """
     simple, equations, sides = simple_part(domain)
     matrix = np.vstack([rows.matrix, equations])
@@ -57,6 +62,11 @@ def prove_empty(domain: Domain, rows: Rows, multipliers: Vector) -> bool:
         The feasibility cuts.
     multipliers : ndarray of shape (m,)
         Multipliers of the cuts; negative ones count as 0.
+
+    Returns
+    -------
+    bool
+        Whether it is proven.
     """
     u = np.maximum(multipliers, 0.0)
     if not (u.any() and np.isfinite(u).all()):
@@ -75,7 +85,18 @@ def is_positive(domain: Domain, affine: Minorant) -> bool:
 
 
 def nothing_left(proven: bool) -> Exhausted:
-    """Why a method ends that has no point to ask: the cuts leave none, by a proof, or it found none."""
+    """Make the exception of a method that has no point left to ask about.
+
+    Parameters
+    ----------
+    proven : bool
+        Whether the cuts provably leave none; else the method found none.
+
+    Returns
+    -------
+    Exhausted
+        To be raised, with the reason in words.
+    """
     if proven:
         return EmptyLocalizationSet("multipliers of the cuts prove that they leave no point of the domain")
     return Exhausted("no point was found that satisfies the feasibility cuts, and no proof that there is none")

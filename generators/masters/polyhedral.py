@@ -12,7 +12,18 @@ NEEDS_BOUNDS = "it needs a bounded domain; state a finite radius or finite bound
 
 
 def polyhedral_refusal(domain: Domain) -> str | None:
-    """Say why a cutting-plane model on this domain has no bounded master, if so."""
+    """Say why a cutting-plane model on a domain has no bounded master, if so.
+
+    Parameters
+    ----------
+    domain : Domain
+        That of the oracle.
+
+    Returns
+    -------
+    str or None
+        A few words, as `QueryPointGenerator.refusal` returns.
+    """
     return NEEDS_ROWS if domain.promised_polyhedron() is None else boundless_refusal(domain)
 
 

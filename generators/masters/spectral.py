@@ -43,7 +43,7 @@ class SpectralModel:
         return pulled
 
     def constant(self, V: Matrix, eta: Vector) -> float:
-        """Constant of the same minorant."""
+        """Constant of the same minorant, of V and eta."""
         return float(np.vdot(V, self.center)) + float(eta @ self.constants)
 
 

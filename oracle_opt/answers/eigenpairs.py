@@ -61,7 +61,7 @@ class AffineMatrix:
 
     @classmethod
     def of(cls, C: sparse.csr_array, A: Sequence[sparse.csr_array]) -> AffineMatrix:
-        """The function of these matrices."""
+        """Make the function of its matrices, ``C - sum_i y[i] * A[i]``."""
         from scipy import sparse
 
         stacked = sparse.hstack([one.reshape((-1, 1)) for one in A], format="coo")

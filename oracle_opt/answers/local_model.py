@@ -48,7 +48,12 @@ class LocalFunction(ABC):
 
     @abstractmethod
     def on(self, coordinates: NDArray[np.intp]) -> Oracle:
-        """Return g as an oracle in some coordinates, in increasing order; the others are 0.
+        """Return g as an oracle in some coordinates; the others are 0.
+
+        Parameters
+        ----------
+        coordinates : ndarray of int, shape (k,)
+            In increasing order.
 
         Returns
         -------
@@ -80,6 +85,11 @@ class LocalFunction(ABC):
     def predict(self, minimum: LocalMinimum) -> tuple[float, LocalFunction | None]:
         """Estimate f where g is least, from above, and find what g leaves out.
 
+        Parameters
+        ----------
+        minimum : LocalMinimum
+            Where g is least.
+
         Returns
         -------
         tuple
@@ -89,7 +99,7 @@ class LocalFunction(ABC):
 
     @abstractmethod
     def joined(self, other: LocalFunction) -> LocalFunction:
-        """Return a function between g and f, exact at the same point, that lets move what moves in another one."""
+        """Return a function between g and f, exact at the same point, that lets move what moves in `other`, too."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +113,7 @@ class LocalModel(Answer):
     Parameters
     ----------
     function : LocalFunction, optional
+        The function; a cut that was read from a journal has none at first.
     """
 
     words = "local models"

@@ -7,7 +7,13 @@ from oracle_opt.datasets.catalog_entry import CatalogEntry, OpenMLRecipe
 
 
 def names() -> tuple[str, ...]:
-    """Return the names `load` knows."""
+    """Return the names `load` knows.
+
+    Returns
+    -------
+    tuple of str
+        Whether a set is at hand or not, see `available`.
+    """
     return tuple(CATALOG)
 
 

@@ -79,9 +79,22 @@ def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
 
 @dataclass(frozen=True)
 class Availability:
-    """Where a known set would come from: name, size, place, and whether it is there without a download.
+    """Where a known set would come from.
 
-    The number of points labeled 1 is None where we do not know it.
+    Attributes
+    ----------
+    name : str
+        What `load` knows it by.
+    n, d : int
+        Numbers of points and of features.
+    n_positive : int or None
+        Number of points labeled 1, where it is known.
+    description : str
+        What the set is about.
+    place : str
+        A file, a package or an address.
+    here : bool
+        Whether it is there without a download.
     """
 
     name: str
@@ -94,7 +107,13 @@ class Availability:
 
 
 def available() -> tuple[Availability, ...]:
-    """List the known sets, with where `load` would take each from; reads and fetches nothing."""
+    """List the known sets, with where `load` would take each from; reads and fetches nothing.
+
+    Returns
+    -------
+    tuple of Availability
+        One for each set.
+    """
     return tuple(
         Availability(name, entry.n, entry.d, entry.n_positive, entry.description, *_place(name, entry))
         for name, entry in CATALOG.items()

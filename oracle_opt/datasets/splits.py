@@ -24,8 +24,10 @@ def split_points(y: Vector, seed: int, *, train: float = 0.7) -> tuple[NDArray[n
 
     Returns
     -------
-    train, test : ndarray of int
-        Row numbers.
+    train : ndarray of int
+        Row numbers of the training points.
+    test : ndarray of int
+        Those of the others.
 
     Raises
     ------

@@ -9,7 +9,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: what was looked at, what is there, and whether it is broken."""
+    """One line of a diagnosis.
+
+    Attributes
+    ----------
+    name : str
+        What was looked at.
+    words : str
+        What is there.
+    broken : bool
+        Whether that keeps the library from working.
+    """
 
     name: str
     words: str

@@ -182,8 +182,10 @@ class Domain(ABC):
 
         Returns
         -------
-        lower, upper : ndarray of shape (n,)
-            Infinite where the set has no end.
+        lower : ndarray of shape (n,)
+            The lower bounds, -inf where the set has no end.
+        upper : ndarray of shape (n,)
+            The upper ones.
         """
         return self._ranges[0].copy(), self._ranges[1].copy()
 

@@ -12,8 +12,16 @@ from oracle_opt.words import one_line
 
 @dataclass(frozen=True, eq=False)
 class LinearConstraints:
-    """The set ``{z : equality_matrix @ z == equality_rhs, lower <= z <= upper}``, cut by ``inequality_matrix @ z <=
-    inequality_rhs`` where these are not `None`. Bounds may be infinite.
+    """Equations, bounds and inequalities that describe a polyhedral set.
+
+    Attributes
+    ----------
+    equality_matrix, equality_rhs : ndarray of shape (m, n) and (m,)
+        Points z of the set have ``equality_matrix @ z == equality_rhs``.
+    lower, upper : ndarray of shape (n,)
+        And ``lower <= z <= upper``; bounds may be infinite.
+    inequality_matrix, inequality_rhs : ndarray of shape (k, n) and (k,), optional
+        And ``inequality_matrix @ z <= inequality_rhs``, where these are not `None`.
     """
 
     __repr__ = one_line
@@ -46,7 +54,8 @@ class LinearConstraints:
         """Of the bounds and inequalities violated at a point, the one that cuts deepest into an ellipsoid around it.
 
         As `Domain.deepest_cut`: unit normal and violation of the one with the largest violation over
-        ``norm(normal @ axes)``, half the width of the ellipsoid ``{point + axes @ w : norm(w) <= 1}``.
+        ``norm(normal @ axes)``, half the width of the ellipsoid ``{point + axes @ w : norm(w) <= 1}``; `None` where no
+        violation is above `tolerance`.
         """
         outside = np.maximum(self.lower - point, point - self.upper)
         worst = np.flatnonzero(outside > tolerance)

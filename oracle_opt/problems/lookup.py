@@ -42,6 +42,11 @@ MODULES = (
 def families() -> tuple[str, ...]:
     """Return the names of all families.
 
+    Returns
+    -------
+    tuple of str
+        Whether their data are at hand or not, see `missing`.
+
     Examples
     --------
     >>> from oracle_opt import problems
@@ -53,6 +58,16 @@ def families() -> tuple[str, ...]:
 
 def family(name: str) -> Family:
     """Return a family by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `families`.
+
+    Returns
+    -------
+    Family
+        What makes its problems.
 
     Raises
     ------
@@ -79,6 +94,11 @@ def suite(name: str | None = None) -> list[Problem]:
     name : str, optional
         A family; default is all.
 
+    Returns
+    -------
+    list of Problem
+        Recipes: nothing is built or read.
+
     Raises
     ------
     InvalidArgument
@@ -91,6 +111,16 @@ def missing(name: str | None = None) -> dict[str, str]:
     """Return the names of the problems that are not at hand, of all families or one, each with what to do about it.
 
     A collection of which nothing is at hand stands there under its own name.
+
+    Parameters
+    ----------
+    name : str, optional
+        A family; default is all.
+
+    Returns
+    -------
+    dict of str to str
+        By name, the reason and what to do.
     """
     return {known: why for one in _chosen(name) for known, why in one.missing().items()}
 

@@ -49,7 +49,19 @@ class Family(ABC):
 
 @dataclass(frozen=True)
 class Listed(Family):
-    """A family made of functions, which are called when it is asked."""
+    """A family made of functions, which are called when it is asked.
+
+    Attributes
+    ----------
+    name : str
+        What it is found by.
+    about : str
+        What its problems are, in a few words.
+    at_hand : callable
+        Returns its problems, a list.
+    not_at_hand : callable
+        Returns those that are not at hand, names to reasons; default: none.
+    """
 
     name: str
     about: str

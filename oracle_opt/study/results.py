@@ -182,7 +182,7 @@ class Results:
         return self._with(runs)
 
     def merge(self, *others: Results) -> Results:
-        """Put the runs of several studies together.
+        """Put the runs of this study and those of `others` together.
 
         Of runs with the same digest the first is kept. The accuracies are those that all of them asked for.
 

@@ -88,7 +88,12 @@ def settle(
         Gap relative to ``max(abs(upper bound), abs(c) @ abs(x))``, also of the decrease along a direction of recession.
         A gap of ten times the oracle's tolerance times ``sum(abs(c))`` counts as closed, too.
     max_calls, max_seconds
-        Limits of each run.
+        As for `minimize`: limits of each run.
+
+    Returns
+    -------
+    Verdict
+        The outcome, and what proves it.
 
     Raises
     ------

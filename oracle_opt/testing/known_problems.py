@@ -57,7 +57,13 @@ class KnownProblem:
 
 
 def small_domains() -> list[Domain]:
-    """One domain of each class, of a few variables."""
+    """Make one domain of each class, of a few variables.
+
+    Returns
+    -------
+    list of Domain
+        New objects.
+    """
     rng = np.random.default_rng(0)
     rows, sides = rng.normal(size=(5, 4)), rng.uniform(0.2, 0.8, size=5)
     return [

@@ -27,7 +27,15 @@ _PARTS = 8  # tasks of a query by an executor
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over sampled scenarios, and half the width of its confidence interval."""
+    """A mean over sampled scenarios, and half the width of its confidence interval.
+
+    Attributes
+    ----------
+    mean : float
+        The mean.
+    half_width : float
+        The interval reaches from ``mean - half_width`` to ``mean + half_width``.
+    """
 
     mean: float
     half_width: float
@@ -146,7 +154,20 @@ class BendersOracle(Oracle):
         executor: Executor | None = None,
         parts: int | None = None,
     ) -> BendersOracle:
-        """Read the SMPS files beside a core file; see `read_smps` and the class."""
+        """Read the SMPS files beside a core file.
+
+        Parameters
+        ----------
+        core, maximize, rescale
+            As for `read_smps`.
+        n_samples, seed, n_summands, radius, executor, parts
+            As above.
+
+        Returns
+        -------
+        BendersOracle
+            On the problem of these files.
+        """
         problem = read_smps(core, maximize=maximize, rescale=rescale)
         return cls(
             problem,
@@ -186,6 +207,22 @@ class BendersOracle(Oracle):
 
         The expectation of a sampled problem's optimal value lies below the true one; so bounds from several seeds
         against this estimate at their best x bound the optimality gap (Mak, Morton & Wood 1999).
+
+        Parameters
+        ----------
+        x : ndarray of shape (n,)
+            First-stage decision.
+        count : int
+            Number of scenarios.
+        seed : int
+            Seed of the random numbers; another one than that of the oracle's own sample.
+        level : float
+            Probability that the interval covers the expectation.
+
+        Returns
+        -------
+        Estimate
+            The mean, and half the width of the interval.
         """
         drawn = self.problem.sample(count, seed)
         stage = SecondStage(self.problem, *drawn, self._stage.frame, count)

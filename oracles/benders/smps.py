@@ -41,6 +41,11 @@ def read_smps(
     rescale : bool
         Divide the probabilities of each block by their sum. By default they must add up to 1 within 1e-4.
 
+    Returns
+    -------
+    TwoStageProblem
+        Its data, to be minimized.
+
     Raises
     ------
     InvalidData

@@ -229,7 +229,7 @@ class TwoStageProblem:
         return outcomes, probability
 
     def sample(self, count: int, seed: int) -> tuple[NDArray[np.intp], Vector]:
-        """Draw scenarios independently, each of probability 1 / count."""
+        """Draw scenarios independently, each of probability 1 / count; equal for an equal `seed`."""
         rng = np.random.default_rng(seed)
         draws = [
             rng.choice(len(block.probabilities), size=count, p=block.probabilities / block.probabilities.sum())

@@ -55,7 +55,7 @@ class Cone(ABC):
         """
 
     def project(self, v: Vector) -> Vector:
-        """Nearest point of K."""
+        """Nearest point of K to v."""
         rows = self.separate(v)
         nearest: Vector = v - (rows @ v) @ rows
         return nearest
@@ -204,7 +204,7 @@ class PositiveSemidefinite(Cone):
         return f"PositiveSemidefinite({self.order})"
 
     def matrix(self, v: Vector) -> NDArray[np.float64]:
-        """Matrix of a vector."""
+        """Symmetric matrix of a vector v."""
         full = np.zeros((self.order, self.order))
         full[self._rows, self._columns] = full[self._columns, self._rows] = v / self._scale
         return full

@@ -100,6 +100,11 @@ class ConicOracle(Oracle):
     InvalidArgument
         Shapes that do not fit, entries that are not finite, a P that is not symmetric or not positive semidefinite.
 
+    References
+    ----------
+    .. [1] Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
+       plane method", for multiple deep feasibility cuts.
+
     Examples
     --------
     The largest x + y in the unit disc:
@@ -119,11 +124,6 @@ class ConicOracle(Oracle):
     >>> nearest = ConicOracle([0, 0], [[1, 2]], [5], [Zero(1)], P=np.eye(2))
     >>> minimize(nearest, Kelley()).point.round(2).tolist()
     [1.0, 2.0]
-
-    References
-    ----------
-    .. [1] Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
-       plane method", for multiple deep feasibility cuts.
     """
 
     def __init__(
@@ -245,7 +245,20 @@ class ConicOracle(Oracle):
         max_half_spaces: int = 50,
         recover: Callable[[Vector], Variables] | None = None,
     ) -> ConicOracle:
-        """The oracle of a conic problem; the other parameters are those of the constructor."""
+        """Make the oracle of a conic problem.
+
+        Parameters
+        ----------
+        problem : ConicProblem
+            Its data.
+        domain, multicut, hold_rows, tolerance, max_half_spaces, recover
+            As above.
+
+        Returns
+        -------
+        ConicOracle
+            On the data of the problem.
+        """
         instance("problem", problem, ConicProblem, "a ConicProblem; ConicOracle.from_cvxpy takes a cvxpy.Problem")
         return cls(
             problem.c,
@@ -370,6 +383,11 @@ class ConicOracle(Oracle):
         ----------
         cuts : iterable of cuts
             Those of a run with ``keep_cuts=True``: ``result.history.cuts``.
+
+        Returns
+        -------
+        Infeasibility
+            The vector y of the dual cone, and how far it reaches.
 
         Raises
         ------

@@ -176,6 +176,11 @@ class KernelBank(ABC):
         ----------
         k : int
             Number of the kernel.
+
+        Returns
+        -------
+        tuple of two str
+            The name and the group.
         """
         return f"kernel {k}", ""
 
@@ -218,7 +223,7 @@ class KernelBank(ABC):
         return diagonal.max(axis=0), (1 + EPS * self.n_points) * diagonal.sum(axis=0)
 
     def noise(self, n_used: int) -> float:
-        """Error of an entry of a sum of so many kernels, over the root of the product of its two diagonal entries."""
+        """Error of an entry of a sum of `n_used` kernels, over the root of the product of its two diagonal entries."""
         return self.exactness + 0.5 * EPS * (n_used + 8)
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:

@@ -114,6 +114,11 @@ class ProductBank:
         points : array_like of int, shape (r,)
             Indices of points.
 
+        Returns
+        -------
+        ProductBank
+            On r points.
+
         Raises
         ------
         InvalidArgument
@@ -210,7 +215,7 @@ class ProductBank:
         return np.exp(-self._source.cross(new, self._checked(weights)))
 
     def label(self, k: int) -> tuple[str, str]:
-        """Name of a distance, and of its group: of points the column, else its number and none."""
+        """Name of distance number k, and of its group: of points the column, else its number and none."""
         return self._source.label(k)
 
     @property

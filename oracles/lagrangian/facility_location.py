@@ -102,6 +102,18 @@ class FacilityLocationOracle(LagrangianOracle):
         customer its demand, ignored, and its m costs. The second has a line ``FILE: name``, then ``m n 0``, then for
         each facility its number, opening cost and n costs.
 
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        multicut
+            As above.
+
+        Returns
+        -------
+        FacilityLocationOracle
+            On the problem of the file.
+
         Raises
         ------
         InvalidData

@@ -144,6 +144,18 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     ) -> GeneralizedAssignmentOracle:
         """Read one problem of the OR-Library: m n, m rows of n costs, m rows of n uses, m capacities.
 
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        maximize, multicut, radius, executor, parts
+            As above.
+
+        Returns
+        -------
+        GeneralizedAssignmentOracle
+            On the problem of the file.
+
         Raises
         ------
         InvalidData

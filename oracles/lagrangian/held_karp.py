@@ -86,7 +86,20 @@ class HeldKarpOracle(LagrangianOracle):
     def from_tsplib(
         cls, path: str | os.PathLike[str], *, special: int = 0, radius: float | None = None
     ) -> HeldKarpOracle:
-        """Read a TSPLIB file; see `read_tsplib` and the class."""
+        """Read a TSPLIB file.
+
+        Parameters
+        ----------
+        path : path-like
+            As for `read_tsplib`.
+        special, radius
+            As above.
+
+        Returns
+        -------
+        HeldKarpOracle
+            On the distances of the file.
+        """
         with data_of(Path(path), "special", "radius"):
             return cls(read_tsplib(path), special=special, radius=radius)
 

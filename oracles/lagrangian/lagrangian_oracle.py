@@ -296,11 +296,11 @@ class LagrangianOracle(Oracle):
                 )
 
     def dual_bound(self, result: Result) -> float:
-        """Bound on the primal optimum that a run proved: below it, or above it for `maximize`."""
+        """Bound on the primal optimum that the run of a `result` proved: below it, or above it for `maximize`."""
         return -self._sign * result.upper_bound
 
     def dual_limit(self, result: Result) -> float:
-        """Value that the bound of no multipliers of the domain exceeds, or falls below for `maximize`."""
+        """Value that the bound of no multipliers exceeds, or falls below for `maximize`, by what a `result` proved."""
         return -self._sign * result.lower_bound
 
     def recover(self, cuts: Iterable[Cut], weights: ArrayLike | None = None) -> PrimalSolution:

@@ -134,6 +134,18 @@ class MulticommodityFlowOracle(LagrangianOracle):
 
         Nodes are counted from 1, at most 100 for each arc and commodity. A capacity may be ``inf``.
 
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        multicut, radius, executor, parts
+            As above.
+
+        Returns
+        -------
+        MulticommodityFlowOracle
+            On the problem of the file.
+
         Raises
         ------
         InvalidData

@@ -24,6 +24,11 @@ def read_tsplib(path: str | os.PathLike[str]) -> Matrix:
     EDGE_WEIGHT_TYPE may be EXPLICIT (FULL_MATRIX, UPPER_ROW, LOWER_ROW, UPPER_DIAG_ROW, LOWER_DIAG_ROW), EUC_2D,
     CEIL_2D, ATT or GEO. Cities are in the order of their numbers.
 
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
     Returns
     -------
     ndarray of shape (n, n)

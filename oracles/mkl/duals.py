@@ -30,7 +30,15 @@ MULTIPLES = (1e-24, 1e24)
 
 @dataclass(frozen=True, eq=False)
 class WeightDerivative:
-    """Derivative ``diag(diagonal) + factor * outer(direction, direction)`` of the weights in the quadratic forms."""
+    """Derivative ``diag(diagonal) + factor * outer(direction, direction)`` of the weights in the quadratic forms.
+
+    Attributes
+    ----------
+    diagonal, direction : ndarray of shape (p,)
+        The diagonal part, and the vector of that of rank one.
+    factor : float
+        The factor before it.
+    """
 
     diagonal: Vector
     direction: Vector

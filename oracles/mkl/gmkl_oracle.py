@@ -52,9 +52,11 @@ class GMKLOracle(SVMOracle):
     regularizer : Regularizer, optional
         r: `LpRegularizer`, `ElasticNet`, `EntropyRegularizer` or an object of a subclass of your own. Default:
         ``LpRegularizer(2)``, half the squared Euclidean norm.
+    loss, C
+        As for `MKLOracle`.
     radius : float
         States that some minimizer has all weights <= radius; cutting-plane methods need it finite. Default: unbounded.
-    loss, C, accuracy, max_steps, memory_budget
+    accuracy, max_steps, memory_budget
         As for `MKLOracle`. Where the kernel of a product of points does not fit into the budget it is computed on the
         fly; that of given distances, which take p / 2 as many bytes, is formed on all points whatever the budget.
 

@@ -49,12 +49,14 @@ class MixedNormOracle(SVMOracle):
     groups : sequence of sequences of int
         Indices of the kernels of each group; together they are 0 .. p - 1, each once. The weights of a query point
         are in this order, group after group.
+    C : float or array_like of shape (n,), optional
+        As for `MKLOracle`.
     max_solves : int, optional
         At most so many SVMs per query, however large the error that is left. With 1 the run is the paper's alternation,
         Algorithm 1: steps in l, the generator's, alternate with steps in c, after every one of them. That suits
         methods which keep moving (`MirrorDescent`, `FixedPoint`); those that compare values, or may ask the same point
         again, stall on such errors. Default: as many as the accuracy needs.
-    C, accuracy, max_steps, memory_budget
+    accuracy, max_steps, memory_budget
         As for `MKLOracle`; the accuracy is that of h.
 
     Attributes

@@ -78,6 +78,11 @@ class Regularizer(ABC):
             Largest t for which ``t * b`` is in the box; at least 1, perhaps infinite.
         quadratic : float
             What is subtracted and goes with its square: of the squared hinge, half the form of the ridge.
+
+        Returns
+        -------
+        float
+            The maximum, or less.
         """
 
         def bound(t: float) -> float:
@@ -115,7 +120,7 @@ class Regularizer(ABC):
         Raises
         ------
         InvalidArgument
-            r does not go with so many kernels.
+            r does not go with `n_kernels` kernels.
         """
         return None
 

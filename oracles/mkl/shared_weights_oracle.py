@@ -141,7 +141,7 @@ class SharedWeightsOracle(Oracle):
                 machine.signed = self._start[ends[m] : ends[m + 1]].copy()
 
     def start_from(self, signed_dual: ArrayLike | None) -> None:
-        """As `SVMOracle.start_from`, with the dual variables of all machines one after the other."""
+        """As `SVMOracle.start_from`, `signed_dual` being those of all machines one after the other."""
         self._start = checked_start_of(signed_dual, int(self._ends()[-1]))
         self.reset()
 
@@ -225,17 +225,17 @@ class SharedWeightsOracle(Oracle):
         return {"signed_dual": b, "alpha": np.abs(b), "bias": bias, "quadratic_forms": S, **own}
 
     def cut_of(self, cut: ObjectiveCut, m: int) -> ObjectiveCut:
-        """The cut of one machine, as its own oracle would have given it."""
+        """Return the cut of machine number m, as its own oracle would have given it."""
         return replace(cut.summands[m], extras=self.extras_of(cut, m))
 
     def models(self, result: Result | ObjectiveCut) -> list[KernelModel]:
-        """What a run found, alone, as `SVMOracle.model`: a list with a model for each machine."""
+        """Return what a `result` holds, alone, as `SVMOracle.model`: a list with a model for each machine."""
         cut = result.cut if isinstance(result, Result) else result
         checked = instance("result", cut, ObjectiveCut, "a result of a run on this oracle, or one of its cuts")
         return [one.model(self.cut_of(checked, m)) for m, one in enumerate(self.machines)]
 
     def weights(self, result: Result | ObjectiveCut, *, largest_first: bool = False) -> pd.DataFrame:
-        """Weights of the kernels that a run found, as a table: see `SVMOracle.weights`."""
+        """Return the weights of a `result` as a table, perhaps the `largest_first`: see `SVMOracle.weights`."""
         cut = result.cut if isinstance(result, Result) else result
         checked = instance("result", cut, ObjectiveCut, "a result of a run on this oracle, or one of its cuts")
         return self.machines[0].weights(self.cut_of(checked, 0), largest_first=largest_first)

@@ -107,7 +107,22 @@ class SMOMKL(MKLSolver):
         return (yield from self.solve_from(problem.pieces.start(), problem, self.rtol))
 
     def solve_from(self, start: Vector, problem: MKLProblem, rtol: float) -> Steps:
-        """`solve` from feasible signed dual variables, in a run that is to end at a gap of rtol."""
+        """Go on from dual variables, as `solve` does from none.
+
+        Parameters
+        ----------
+        start : ndarray of shape (n,)
+            Feasible signed dual variables.
+        problem : MKLProblem
+            Kernels, loss and regularizer.
+        rtol : float
+            Relative gap at which the run is to end.
+
+        Yields
+        ------
+        ndarray, Query or Step
+            As `solve`.
+        """
         bank, pieces, dual, penalty = problem.bank, problem.pieces, problem.dual, problem.dual.penalty()
         assert penalty is not None  # `refusal_of` refuses all other regularizers
         steps = WorkingSets(bank, pieces, penalty, start, self._size(bank), self.cache_bytes)

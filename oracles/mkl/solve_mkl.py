@@ -149,14 +149,16 @@ def solve_mkl(
         `Hinge`, `SquaredHinge`, `EpsilonInsensitive`, `OneClass`, or one of your own. Default: ``Hinge(C)``.
     C : float or array_like of shape (n,), optional
         Short for ``loss=Hinge(C)``.
-    rtol, atol, max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress, log
+    rtol, atol
         As for `minimize`.
-    memory_budget : int
-        As for `MKLOracle`.
     solver : MKLSolver, optional
         Default: `NewtonMKL()`, whose SVMs need no combined kernel where that does not fit into the budget; without its
         fallback if `SMOMKL` does not know the regularizer. What it says of the gap wanted, its `rtol`, is set to that
         of this run.
+    max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress, log
+        As for `minimize`.
+    memory_budget : int
+        As for `MKLOracle`.
 
     Returns
     -------

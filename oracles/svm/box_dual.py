@@ -160,7 +160,7 @@ class BoxDual:
     checked: bool = False
 
     def check(self, n_points: int) -> None:
-        """Raise `InvalidArgument` unless this is a dual for n points that can be solved: what `Loss.dual` promises."""
+        """Raise `InvalidArgument` unless this dual, for `n_points` points, can be solved: what `Loss.dual` promises."""
         if self.checked:
             return
         n, zero = n_points, np.zeros(n_points)
@@ -213,7 +213,7 @@ class BoxDual:
         return max(1.0, (1.0 - EPS) * float(room.min(initial=np.inf)))
 
     def value(self, b: Vector) -> float:
-        """Objective without the quadratic form of the kernel."""
+        """Objective at b without the quadratic form of the kernel."""
         value = float(self.linear @ b)
         if self.epsilon > 0:
             value -= self.epsilon * float(np.abs(b).sum())
@@ -228,7 +228,7 @@ class BoxDual:
         return (1.0 + EPS * (b.size + 12)) * 0.5 * float(self.ridge @ (b * b))
 
     def rounding(self, b: Vector) -> float:
-        """Bound on the error of `value`, that of a rounded linear term included."""
+        """Bound on the error of `value` at b, that of a rounded linear term included."""
         size = float(np.abs(self.linear) @ np.abs(b)) + self.epsilon * float(np.abs(b).sum())
         if self.ridge is not None:
             size += float(self.ridge @ (b * b))
@@ -264,10 +264,24 @@ class BoxDual:
         max_steps: int = 10_000_000,
         noise: float = 0.0,
     ) -> SVMSolution:
-        """Solve on a kernel that was checked before and has the ridge; the options are those of `solve_svm`.
+        """Solve on a kernel that was checked before and has the ridge.
 
         What is certified holds for every kernel whose entries differ by at most ``noise * sqrt(K_ii * K_jj)``: a sum of
         kernels that was rounded is as good as the exact one.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n, n)
+            The kernel.
+        start, accuracy, tolerance, max_steps
+            As for `solve_svm`.
+        noise : float
+            The relative error of its entries.
+
+        Returns
+        -------
+        SVMSolution
+            Dual variables, bounds, and how the solve ended.
         """
         # In units of a power of 2 nothing is rounded.
         unit = self.unit if self.unit > 0 else unit_of(self.total * abs(float(K.mean(dtype=float))))

@@ -29,12 +29,14 @@ def solve_csvc(
 
     Parameters
     ----------
-    K, start, accuracy, tolerance, max_steps, check
+    K
         As for `solve_svm`.
     y : array_like of shape (n,)
         Labels, -1 and +1, both present.
     C : float or array_like of shape (n,)
         Weight of the loss of each point, positive: the upper bound of its dual variable.
+    start, accuracy, tolerance, max_steps, check
+        As for `solve_svm`.
 
     Returns
     -------

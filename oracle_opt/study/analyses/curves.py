@@ -78,7 +78,7 @@ class Curves:
         return tuple(dict.fromkeys(self.data["panel"]))
 
     def place(self, name: str) -> int:
-        """Place of a curve in the order, by which it looks."""
+        """Place of the curve called `name` in the order, by which it looks."""
         return list(dict.fromkeys((*self.order, *self.data["name"]))).index(name)
 
     def plot(self, axes: Axes | Sequence[Axes] | None = None, *, backend: str = "matplotlib") -> Any:

@@ -88,7 +88,7 @@ class Ranks:
         return png_of(self.plot())
 
     def save(self, path: os.PathLike[str] | str, *, width: str | float = "column") -> None:
-        """Save the diagram for print, as `Curves.save` does."""
+        """Save the diagram for print in the file `path`, of a `width` as for `Curves.save`."""
         save_figure(path, lambda inches: draw_ranks(self, width=inches), width)
 
 

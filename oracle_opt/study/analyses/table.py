@@ -105,7 +105,7 @@ class Table:
         return _written(text, path)
 
     def to_markdown(self, path: os.PathLike[str] | str | None = None) -> str:
-        """Write the table for Markdown: the head, the rows, and below them title and caption."""
+        """Return the table in Markdown: head, rows, title and caption; write it into the file `path`, if given."""
         head = [escape_markdown(str(name)) for name in self.data]
         marks = ["---:" if self._numeric(name) else "---" for name in self.data]
         rows = [head, marks, *self._cells(escape_markdown, "**{}**", plain_number)]
@@ -118,7 +118,7 @@ class Table:
         return self.to_markdown()
 
     def to_csv(self, path: os.PathLike[str] | str | None = None) -> str:
-        """Write the data as comma-separated values, with all digits; infinite numbers are ``inf``."""
+        """Return the data as comma-separated values with all digits; write them into the file `path`, if given."""
         return _written(self.data.to_csv(index=False, lineterminator="\n"), path)
 
     def _numeric(self, name: str) -> bool:

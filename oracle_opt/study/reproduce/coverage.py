@@ -60,7 +60,13 @@ class CoverageLine:
 
 
 def coverage() -> tuple[CoverageLine, ...]:
-    """Read the lines of `coverage.csv`, in the order of the papers."""
+    """Read the lines of `coverage.csv`.
+
+    Returns
+    -------
+    tuple of CoverageLine
+        In the order of the papers.
+    """
     text = files(__package__).joinpath("coverage.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return tuple(

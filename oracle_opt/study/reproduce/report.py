@@ -165,7 +165,18 @@ def tables_of(lines: tuple[tuple[str, str, str, str], ...]) -> str:
 
 
 def table_of_figures(report: Report) -> Table:
-    """Make the table for the terminal."""
+    """Make the table of an experiment for the terminal.
+
+    Parameters
+    ----------
+    report : Report
+        What `reproduce` returned.
+
+    Returns
+    -------
+    Table
+        Its rows, to be printed by rich.
+    """
     require("rich", "cli", "tables on the terminal")
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
