@@ -130,3 +130,25 @@ def test_docstring_is_valid(name: str) -> None:
 
 def test_what_is_left_out_is_a_check() -> None:
     assert set(LEFT_OUT) <= set(ERROR_MSGS)
+
+
+def test_a_parameter_that_is_not_documented_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def halve(value: float, times: int) -> float:
+        """Halve a number.
+
+        Parameters
+        ----------
+        value : float
+            The number.
+        """
+        return value / 2**times
+
+    class Halves:
+        def of(self, value: float, times: int) -> float:
+            """Return a value that was halved."""
+            return value / 2**times
+
+    monkeypatch.setitem(THINGS, "halve", (halve, False, None))
+    monkeypatch.setitem(THINGS, "Halves.of", (Halves.of, False, Halves))
+    assert [words.partition(":")[0] for words in complaints("halve")] == ["PR01", "RT01"]
+    assert complaints("Halves.of") == ["PR01: times"]

@@ -218,6 +218,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         Parameters
         ----------
         X : array_like, DataFrame or sparse array of shape (m, d)
+            New points, with the columns of the fit.
 
         Returns
         -------
@@ -232,7 +233,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         return values if self._pairs[0][1] is None else votes(values, self._pairs, len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels of new points: the class of the largest decision value, ndarray of shape (m,)."""
+        """Labels of new points X: the class of the largest decision value, ndarray of shape (m,)."""
         values = self.decision_function(X)
         numbers = (values >= 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[numbers]
@@ -258,6 +259,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         Parameters
         ----------
         X : array_like, DataFrame or sparse array of shape (m, d)
+            New points, with the columns of the fit.
 
         Returns
         -------

@@ -136,6 +136,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         X : array_like, DataFrame or sparse array of shape (n, d)
             Points, one a row.
         y : ignored
+            There are no labels.
         sample_weight : array_like of shape (n,), optional
             Not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
 
@@ -170,6 +171,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         Parameters
         ----------
         X : array_like, DataFrame or sparse array of shape (m, d)
+            New points, with the columns of the fit.
 
         Returns
         -------
@@ -180,10 +182,10 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         return values
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Decision values before the offset is taken off, ndarray of shape (m,)."""
+        """Decision values of new points X before the offset is taken off, ndarray of shape (m,)."""
         values: NDArray[np.float64] = self.decision_function(X) + self.offset_
         return values
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """1 for points like those of the fit, -1 for outliers, ndarray of shape (m,)."""
+        """Tell points X like those of the fit, 1, from outliers, -1: ndarray of shape (m,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)

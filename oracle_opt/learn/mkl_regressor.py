@@ -169,6 +169,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         Parameters
         ----------
         X : array_like, DataFrame or sparse array of shape (m, d)
+            New points, with the columns of the fit.
 
         Returns
         -------
