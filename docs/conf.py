@@ -1,8 +1,9 @@
 """How Sphinx makes the site of the documentation: `make site`, or `sphinx-build -W docs build/site`.
 
-The pages are those of this folder, as they also read in a plain viewer of Markdown. Three things are added while the
+The pages are those of this folder, as they also read in a plain viewer of Markdown. Four things are added while the
 site is built, none of which a page has to write: the order of the pages (`_site/navigation.py`), a page for each public
-name (`_site/api_pages.py`) and links from names to these pages (`_site/code_links.py`).
+name (`_site/api_pages.py`), links from names to these pages (`_site/code_links.py`), and the files at the top of the
+repository (`_site/project_pages.py`).
 """
 
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _site import api_pages, code_links, navigation
+from _site import api_pages, code_links, navigation, project_pages
 
 import oracle_opt
 
@@ -20,6 +21,7 @@ copyright = author
 version = release = oracle_opt.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "myst_parser", "numpydoc"]
+source_suffix = {".md": "markdown", ".markdown": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_site", "_static", "_templates"]
 templates_path = ["_templates"]
 nitpicky = True
@@ -70,6 +72,7 @@ html_theme_options = {
 
 def setup(app):
     """Add what the three files of `_site` do."""
+    project_pages.setup(app)
     navigation.setup(app)
     code_links.setup(app)
     app.connect("autodoc-process-bases", api_pages.public_bases)

@@ -40,7 +40,7 @@ def add_links(app, doctree) -> None:
     """Make links of the names on a page: all on API pages, elsewhere the first of each."""
     page = app.env.docname
     public = public_names()
-    everywhere = page == "api" or page.startswith("reference/")
+    everywhere = page == "api" or page.startswith("reference/oracle_opt")
     modules = set(names())
     seen = set()
     for formula in list(doctree.findall(nodes.math)):  # in what scikit-learn wrote; drawing it would need the network

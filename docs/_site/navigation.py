@@ -8,7 +8,7 @@ from pathlib import Path
 from _site import api_pages
 
 DOCS = Path(__file__).resolve().parents[1]
-LINK = re.compile(r"\[([^\]]+)\]\(([\w/]+)\.md\)")
+LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)?[\w/]+)\.md\)")
 # Pages with pages below them: where these lie, and whether a row of a table names one page, in its first cell.
 BELOW = {"gallery/index": ("gallery/", True), "reproduction": ("", False)}
 
@@ -29,7 +29,11 @@ def rows(page: str, first_cell: bool = True) -> dict[str, dict[str, str]]:
 def contents(page: str) -> dict[str, dict[str, str]]:
     """Return what stands below a page: by heading, by document, its title there."""
     if page == "index":
-        return {heading: entries for heading, entries in rows("index").items() if heading}
+        return {
+            heading: {name.replace("../", "reference/"): title for name, title in entries.items()}
+            for heading, entries in rows("index").items()
+            if heading
+        }
     if page == "api":
         return {"": {f"reference/{module}": module for module in api_pages.sections()}}
     if page not in BELOW:
