@@ -122,6 +122,7 @@ def frame(**columns):
         (frame(s=pd.Series([None, "b", None, 1], dtype=object)), "column 's' holds "),
         (frame(t=pd.date_range("2026-01-01", periods=4)), "column 't' holds dates; make numbers of dates"),
         (frame(t=pd.to_timedelta([1, 2, 3, 4], unit="D")), "column 't' holds dates; make numbers of dates"),
+        (frame(t=pd.period_range("2026-01", periods=4, freq="M")), "column 't' holds dates; make numbers of dates"),
         (frame(z=[1j, 2, 3, 4]), "column 'z' holds complex numbers; pass real and imaginary parts"),
         (frame(d=[{}, 1, 2, 3]), "column 'd' holds the dict {}"),
         (frame(a=[1, np.nan, 3, np.nan]), "column 'a' of `X` must be finite, got NaN in row 1, and 1 more such number"),

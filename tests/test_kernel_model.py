@@ -114,6 +114,9 @@ def test_decisions_are_those_of_the_oracle(name):
         one_by_one = np.concatenate([model.decision_function(row) for row in rows])
         assert np.allclose(one_by_one, model.decision_function(new), rtol=1e-10, atol=1e-12)
     names, groups = bank.names, bank.groups
+    if len(set(groups)) > 1:  # elsewhere a number may tell equal names apart
+        assert model.names == tuple(names[k] for k in model.kernels)
+    assert model.groups == tuple(groups[k] for k in model.kernels)
     assert len(set(names)) == len(names) == len(groups) == bank.n_kernels
     assert all(isinstance(word, str) for word in (*names, *groups))
     chosen = [bank.n_kernels - 1, 0]
@@ -156,11 +159,9 @@ def test_names_of_a_million_kernels_are_not_made_before_they_are_asked_for(monke
     point = np.zeros(100_000)
     point[777] = 1.0
     cut = oracle.query(Query(point))
-    oracle.model(cut)
+    assert oracle.model(cut).names == (bank.label(777)[0],)
     bank.subset([5, 6]).kept([1], [0])
-    assert asked == []
-    assert bank.label(3)[0].startswith("gaussian(width=")
-    assert asked == [3]
+    assert asked == [777, 777]
 
 
 def test_decisions_are_those_of_scikit_learn():

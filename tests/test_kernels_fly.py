@@ -1,5 +1,6 @@
 """Kernels computed on the fly are those that are kept, and what they take is known before anything is built."""
 
+import pickle
 import re
 import tracemalloc
 
@@ -85,6 +86,10 @@ def test_kernels_are_those_that_are_kept(name):
     assert np.allclose(
         fly.kept(which, some).cross(make(new), d[:9]), kept.kept(which, some).cross(make(new), d[:9]), **size
     )
+    copy = pickle.loads(pickle.dumps(fly))
+    assert copy.digest() == fly.digest()
+    assert copy.names == fly.names
+    assert np.array_equal(copy.cross(make(new), d), fly.cross(make(new), d))
     assert fly.digest() == KernelList(kernels, on_the_fly=True, **options).fit(make(X), weights).digest()
 
 

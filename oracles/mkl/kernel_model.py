@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,15 @@ class KernelModel:
         Of the machine: it makes labels or targets of decision values.
     kernels, support : ndarray of int
         Numbers of these kernels and of these points in the bank.
+    labels : sequence of tuples (str, str)
+        Name and group of each of these kernels.
 
     Attributes
     ----------
     weights, signed_dual, bias, loss, kernels, support
         As given.
+    names, groups : tuple of str
+        Of the kernels.
 
     Examples
     --------
@@ -65,9 +70,11 @@ class KernelModel:
         loss: Loss,
         kernels: Indices,
         support: Indices,
+        labels: Sequence[tuple[str, str]],
     ) -> None:
         self._kept, self.weights, self.signed_dual, self.bias, self.loss = kept, weights, signed_dual, bias, loss
         self.kernels, self.support = kernels, support
+        self.names, self.groups = tuple(name for name, _ in labels), tuple(group for _, group in labels)
 
     def __repr__(self) -> str:
         return f"KernelModel({self.kernels.size} kernels, {self.support.size} support vectors, {self.loss!r})"

@@ -151,7 +151,9 @@ class SVMOracle(Oracle):
         used, bias = weights[kernels], float(cut.extras["bias"])
         if not used.any() and isinstance(self.bank, KernelBank):
             used, b = np.ones(1), np.zeros_like(b)  # all decisions are the bias, as if there were no support vector
-        return KernelModel(self.bank.kept(kernels, support), used, b[support], bias, self.loss, kernels, support)
+        labels = [self.bank.label(k) for k in kernels.tolist()]
+        kept = self.bank.kept(kernels, support)
+        return KernelModel(kept, used, b[support], bias, self.loss, kernels, support, labels)
 
     def weights(self, result: Result | ObjectiveCut, *, largest_first: bool = False) -> pd.DataFrame:
         """Weights of the kernels that a run found, as a table.

@@ -151,7 +151,8 @@ def _kind(dtype: Any) -> str:
         return "complex numbers"
     if types.is_numeric_dtype(dtype):
         return "number"
-    if types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+    of_time = types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)
+    if of_time or isinstance(dtype, sys.modules["pandas"].PeriodDtype):
         return "dates"
     return "text" if types.is_string_dtype(dtype) and not types.is_object_dtype(dtype) else "object"
 
