@@ -14,8 +14,10 @@ from oracle_opt.oracles import (
     BendersOracle,
     ConicOracle,
     CvxpyOracle,
+    GaussianKernels,
     GMKLOracle,
     GramBank,
+    KernelList,
     LpRegularizer,
     MaxEigenvalueOracle,
     MKLOracle,
@@ -59,12 +61,17 @@ def mkl():
     return MKLOracle(uci_bank(POINTS), LABELS, C=1.0)
 
 
+def recipes():
+    return KernelList([GaussianKernels(), ("first", ["laplacian", "linear", lambda A, B: A @ B.T], [0])]).fit(POINTS)
+
+
 WORKS = {
     "MKL": lambda folder: minimize(mkl(), LevelSet(), rtol=1e-3),
     "MKL, analytic centers": lambda folder: minimize(mkl(), AnalyticCenter(), rtol=1e-3),
     "MKL, the method chosen": lambda folder: minimize(mkl(), rtol=1e-3),
     "norms": lambda folder: minimize(GMKLOracle(uci_bank(POINTS), LABELS, LpRegularizer(2.0)), rtol=1e-3),
     "norms, Newton": lambda folder: solve_mkl(uci_bank(POINTS), LABELS, LpRegularizer(2.0), rtol=1e-3),
+    "kernels by recipes": lambda folder: minimize(MKLOracle(recipes(), LABELS, C=1.0), LevelSet(), rtol=1e-3),
     "cones": lambda folder: minimize(cone(), LevelSet(), rtol=1e-3),
     "eigenvalues": lambda folder: minimize(
         MaxEigenvalueOracle(np.diag([1.0, 2.0]), [np.diag([1.0, -1.0])], [0.0], domain=Box([-2.0], [2.0])),
