@@ -25,6 +25,7 @@ ROUNDING = 64 * float(np.finfo(float).eps)  # relative rounding of the sums, quo
 FLOOR = 1e-10  # the least weight c_j, which a group keeps whose kernels vanish on the support vectors
 MAX_SOLVES = 50  # SVMs per query
 MEMORY = 6  # alternations that are extrapolated
+FALLS, PATIENCE = 0.9, 8  # a factor by which the error of a query has to fall once in so many rounds
 
 
 class MixedNormOracle(SVMOracle):
@@ -150,19 +151,24 @@ class MixedNormOracle(SVMOracle):
         tried: list[Vector] = []
         found: list[Vector] = []
         best: _Round | None = None
+        since, restarted = 0, False  # rounds since the error last fell, and whether they began once more
         c = self._c
         while True:
             n_solves += 1
             last = self._round(point, c, wanted)
             n_steps += last.svm.n_steps
+            since += 1
             if best is None or last.upper - last.value < best.upper - best.value:
+                since = 0 if best is None or last.upper - last.value < FALLS * (best.upper - best.value) else since
                 best = last
             if best.upper - best.value <= wanted * abs(best.upper) or n_solves == limit:
                 break
-            if n_solves == MAX_SOLVES // 2:
+            if since >= PATIENCE and restarted:
+                break
+            if since >= PATIENCE:
                 # A weight of a group that had become very small grows slowly: from equal ones it does not have to.
+                since, restarted, tried, found = 0, True, [], []
                 c = np.full(len(self.groups), 1.0 / len(self.groups))
-                tried, found = [], []
                 continue
             tried.append(np.log(c))
             found.append(np.log(last.c))
