@@ -10,6 +10,7 @@ import pytest
 from refusal_cases import THINGS
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.gaussian_process.kernels import RationalQuadratic
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
@@ -238,6 +239,14 @@ def test_constant_columns_are_left_out_by_name_and_constant_points_refused(kind)
     assert np.allclose(values(FRAME.assign(still=3.0)), expected(FRAME), rtol=1e-3, atol=1e-3)
     with pytest.raises(ValueError, match="must have a column that is not constant"):
         kind().fit(np.ones((10, 3)), Y[:10] if Y[:10].any() else np.arange(10) > 4)
+
+
+def test_tags_say_whether_sparse_points_are_taken() -> None:
+    dense = ["linear", RationalQuadratic()]
+    for kernels, sparse_too in ((None, True), (["linear"], True), (dense, False), (["x"], True)):
+        assert MKLClassifier(kernels).__sklearn_tags__().input_tags.sparse is sparse_too
+    with pytest.raises(ValueError, match="takes no sparse `X`"):
+        MKLClassifier(dense).fit(sparse.csr_array(X), Y)
 
 
 def test_one_sample_is_refused() -> None:

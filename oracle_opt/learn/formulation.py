@@ -133,8 +133,8 @@ def kernel_weights(oracle: Oracle, cut: ObjectiveCut) -> Vector:
 def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGenerator:
     """Return the generator of a run: a copy of the one given, or the one that suits the oracle.
 
-    Where the problem has a smooth dual, as p-norms with p > 1 and the elastic net have, that is `NewtonMKL`; for
-    several machines of shared weights under a regularizer `SPG`, as their sum is smooth; else the one that
+    Where the problem has a smooth dual, as p-norms with p > 1 and the elastic net have, that is `NewtonMKL`; `SPG`
+    for mixed norms, and for machines that share weights under a regularizer, whose sum is smooth; else the one that
     `choose_generator` returns.
 
     Raises
@@ -146,8 +146,8 @@ def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGene
         return deepcopy(checked_generator(generator))
     problem = oracle.domain.problem if isinstance(oracle.domain, KernelWeights) else None
     if problem is None:
-        smooth = isinstance(oracle, SharedWeightsOracle) and oracle.regularizer is not None
-        return SPG() if smooth else choose_generator(oracle)
+        shared = isinstance(oracle, SharedWeightsOracle) and oracle.regularizer is not None
+        return SPG() if shared or isinstance(oracle, MixedNormOracle) else choose_generator(oracle)
     solver = NewtonMKL()
     if solver.refusal_of(problem):  # the user's own regularizer has no penalty that its fallback knows
         solver = NewtonMKL(fallback=None)

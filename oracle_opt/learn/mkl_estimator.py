@@ -42,9 +42,9 @@ class MKLEstimator(CallbackSupport, BaseEstimator):
     progress: bool
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse points are taken, and rows of the kernels are not: see `PrecomputedKernels` for those."""
+        """Sparse points are taken where all kernels take them; for kernels computed before see `PrecomputedKernels`."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = takes_sparse(self.kernels)
         return tags
 
     def _training(self, *, shared: bool = False) -> Training:
@@ -158,6 +158,14 @@ def seed_of(random_state: Any) -> int:
     raise InvalidArgument(
         f"`random_state` must be a whole number, a numpy.random.RandomState or None, got {shown(random_state)}"
     )
+
+
+def takes_sparse(kernels: Any) -> bool:
+    """Whether kernels as a user gave them can be made of sparse points, so far as is known before `fit`."""
+    try:
+        return kernels is None or kernel_list(kernels, 0, 0).takes_sparse
+    except InvalidArgument:
+        return True  # nothing can be made of them; `fit` says why
 
 
 def rows_of(X: Any, merged: MergedPoints) -> Any:

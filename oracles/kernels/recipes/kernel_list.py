@@ -120,6 +120,11 @@ class KernelList:
         listed = ", ".join(inside if len(inside) <= 6 else [*inside[:5], f"... {len(inside) - 5} more"])
         return f"KernelList([{listed}]{''.join(f', {word}' for word in words)})"
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether all kernels can be made of sparse points."""
+        return all(entry.recipe.takes_sparse for entry in self._entries)
+
     @classmethod
     def default(
         cls,
