@@ -43,7 +43,7 @@ def conic_form(problem: cp.Problem) -> tuple[ConicProblem, Callable[[Vector], Va
     names = {variable.id: variable.name() for variable in problem.variables()}
 
     def recover(x: Vector) -> Variables:
-        solution = Solution("optimal", 0.0, {0: x}, {}, {})
+        solution = Solution("optimal", 0.0, {0: x}, None, {})  # no multipliers are asked for
         for reduction, log in zip(reversed(chain.reductions[:-1]), reversed(inverse[:-1]), strict=True):
             solution = reduction.invert(solution, log)
         return {names[key]: np.asarray(value) for key, value in solution.primal_vars.items() if key in names}
