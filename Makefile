@@ -58,4 +58,4 @@ oldest: $(VENV)/.installed
 	$(BIN)/python tools/check_wheel.py --oldest
 
 clean:
-	rm -rf $(VENV) build demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
