@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from oracle_opt import InvalidArgument
+from oracle_opt import InvalidArgument, minimize
+from oracle_opt.generators import LevelSet
+from oracle_opt.oracles import MKLOracle, uci_bank
 from oracle_opt.study import plot_weights
 
 RNG = np.random.default_rng(0)
@@ -75,6 +77,16 @@ def test_weights_of_several_problems():
     assert plot_weights(estimator).get_xlabel() == "weight of the kernel"
 
 
+def test_a_result_is_drawn_with_its_oracle():
+    X = RNG.normal(size=(30, 2))
+    oracle = MKLOracle(uci_bank(X), np.where(X[:, 0] > 0, 1.0, -1.0), C=1.0)
+    result = minimize(oracle, LevelSet(), rtol=1e-2)
+    for given in (result, result.cut):
+        assert bars(plot_weights(given, oracle=oracle)) == bars(plot_weights(oracle.weights(result)))
+    with pytest.raises(InvalidArgument, match="a result with `oracle=` the one it is of"):
+        plot_weights(result)
+
+
 def test_it_draws_where_it_is_told():
     from matplotlib.figure import Figure
 
@@ -87,7 +99,7 @@ def test_it_draws_where_it_is_told():
     ("given", "words"),
     [
         (pd.DataFrame({"name": ["a"], "weight": [1.0]}), "'group' is missing"),
-        (np.ones(3), r"must be the table of oracle.weights\(result\) or a fitted estimator"),
+        (np.ones(3), r"must be the table of oracle.weights\(result\), a result with"),
         (SimpleNamespace(weights_=np.ones(2), kernel_names_=["a"], kernel_groups_=["b"]), "got 2 weights, 1 names"),
         (table([np.nan, 1.0], ["a", "b"]), "must be finite"),
         (table([], []), "got 0 weights"),

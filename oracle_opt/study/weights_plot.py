@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Matrix
+from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.line_styles import COLORS, MARKERS, literal
 from oracle_opt.optional import require
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.result import Result
 from oracle_opt.study.plot_style import SCREEN, fonts, new_figure
 from oracle_opt.words import shown
 
@@ -41,17 +44,19 @@ class Bar(NamedTuple):
     lengths: NDArray[np.float64]
 
 
-def plot_weights(weights: Any, ax: Axes | None = None, *, n_named: int = 12) -> Axes:
+def plot_weights(weights: Any, ax: Axes | None = None, *, oracle: SVMOracle | None = None, n_named: int = 12) -> Axes:
     """Draw the weights of kernels: a bar for each of the largest, colored by group; the others of a group are one bar.
 
     Parameters
     ----------
-    weights : DataFrame or fitted estimator
-        The table that ``oracle.weights(result)`` returns, with the columns name, group and weight; or an estimator of
-        `oracle_opt.learn`. Where several problems have weights of their own, one for each class say, bars are their
-        means, and a mark shows each of them.
+    weights : DataFrame, Result or fitted estimator
+        The table that ``oracle.weights(result)`` returns, with the columns name, group and weight; a result, with its
+        oracle; or an estimator of `oracle_opt.learn`. Where several problems have weights of their own, one for each
+        class say, bars are their means, and a mark shows each of them.
     ax : matplotlib Axes, optional
         Where to draw; default is a new figure.
+    oracle : oracle of multiple kernel learning, optional
+        The one a result is of: it knows the names of the kernels.
     n_named : int
         Bars that stand for one kernel, at most.
 
@@ -74,6 +79,8 @@ def plot_weights(weights: Any, ax: Axes | None = None, *, n_named: int = 12) -> 
     ['a', 'b']
     """
     require("matplotlib", "plot", "pictures of weights")
+    if isinstance(weights, Result | ObjectiveCut) and isinstance(oracle, SVMOracle):
+        weights = oracle.weights(weights)
     given = _weights_of(weights)
     order, bars = _bars(given, whole("n_named", n_named))
     with fonts(SCREEN):
@@ -100,8 +107,9 @@ def _weights_of(weights: Any) -> Weights:
             values, names, groups = weights.weights_, weights.kernel_names_, weights.kernel_groups_
         except AttributeError as problem:
             raise InvalidArgument(
-                "`weights` must be the table of oracle.weights(result) or a fitted estimator with `weights_`, "
-                f"`kernel_names_` and `kernel_groups_`, got {shown(weights)}: {problem}"
+                "`weights` must be the table of oracle.weights(result), a result with `oracle=` the one it is of, or a "
+                "fitted estimator with `weights_`, `kernel_names_` and `kernel_groups_`, got "
+                f"{shown(weights)}: {problem}"
             ) from problem
         values, classes = np.atleast_2d(np.asarray(values, dtype=float)), getattr(weights, "classes_", None)
     n_problems, p = values.shape
