@@ -31,6 +31,7 @@ OUTSIDE = """
 """
 LOOKED_AT = (
     "index.md",
+    "ten_minutes.md",
     "compare_strategies.md",
     "own_oracle.md",
     "plug_in.md",
@@ -42,6 +43,7 @@ LOOKED_AT = (
     "gallery/mkl.md",
     "reference/oracle_opt.minimize",
     "reference/oracle_opt.oracles.MKLOracle",
+    "reference/oracle_opt.learn.MKLClassifier",
     "reference/oracle_opt.generators",
 )
 
@@ -147,6 +149,23 @@ def test_names_in_docstrings_and_pages_are_links(site: Path) -> None:
     assert "`" not in re.sub(r"<pre>.*?</pre>", "", page[page.index("<article") : page.index("</article>")])
     page = (site / "gallery" / "mkl.html").read_text(encoding="utf-8")
     assert 'href="../reference/oracle_opt.oracles.MKLOracle.html#oracle_opt.oracles.MKLOracle"' in page
+
+
+def test_a_member_that_does_not_exist_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build warns of `Result.gaps` on a page; fields, methods and what constructors set are known."""
+    monkeypatch.syspath_prepend(DOCS)
+    has_member = importlib.import_module("_site.code_links").has_member
+    for name in (
+        "Result.gap",
+        "Result.plot",
+        "Status.CONVERGED",
+        "Query.point",
+        "FunctionOracle.domain",
+        "Oracle.convex",
+    ):
+        assert has_member(f"oracle_opt.{name}"), name
+    for name in ("Result.gaps", "Status.DONE", "FunctionOracle.functions"):
+        assert not has_member(f"oracle_opt.{name}"), name
 
 
 def test_methods_of_private_bases_are_shown(site: Path) -> None:

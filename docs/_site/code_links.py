@@ -1,5 +1,7 @@
 """Links from names of the library, wherever a page or a docstring writes them as code, to the page of the name."""
 
+import importlib
+import inspect
 import re
 
 from docutils import nodes
@@ -39,6 +41,8 @@ def full_name(text: str, public: dict[str, str], module: str = "") -> str:
 def add_links(app, doctree) -> None:
     """Make links of the names on a page: all on API pages, elsewhere the first of each."""
     page = app.env.docname
+    if page == "reference/CHANGELOG":  # it tells of names that are no more
+        return
     public = public_names()
     everywhere = page == "api" or page.startswith("reference/oracle_opt")
     modules = set(names())
@@ -88,10 +92,24 @@ def resolve(app, env, node, content):
     target, public = node["reftarget"], public_names()
     domain = env.get_domain("py")
     for name in (public.get(target.rpartition(".")[2], ""), public.get(target.rpartition(".")[0].rpartition(".")[2])):
-        if name and name in domain.objects and (node.get("is_code") or target.startswith("oracle_opt.")):
+        known = has_member(target) if node.get("is_code") else target.startswith("oracle_opt.")
+        if name and name in domain.objects and known:
             return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
+    if node.get("is_code"):
+        return None  # a warning: no such name
     outside = not target.startswith("oracle_opt")
-    return content if node.get("is_code") or outside or is_inherited(node) else None
+    return content if outside or is_inherited(node) else None
+
+
+def has_member(target: str) -> bool:
+    """Whether the class of ``module.Class.member`` has such a member: a method, a field, or what a method sets."""
+    path, _, member = target.rpartition(".")
+    module, _, name = path.rpartition(".")
+    if module not in names() or name not in names()[module]:
+        return True  # not a member
+    owner = getattr(importlib.import_module(module), name)
+    sources = [inspect.getsource(one) for one in owner.__mro__ if one.__module__.startswith("oracle_opt")]
+    return hasattr(owner, member) or any(re.search(rf"\bself\.{member}\b|^ +{member}:", text, re.M) for text in sources)
 
 
 def is_inherited(node) -> bool:
