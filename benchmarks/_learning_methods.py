@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 from oracle_opt import minimize
-from oracle_opt.oracles import GramBank, LpRegularizer, MKLOracle, solve_mkl
+from oracle_opt.learn import MKLClassifierCV
+from oracle_opt.oracles import GramBank, KernelList, MKLOracle, PrecomputedKernels
 from oracle_opt.oracles.svm import solve_csvc
 
 CS = (0.1, 1.0, 10.0, 100.0)
@@ -76,34 +77,16 @@ def svc(K, y, C):
 
 
 def mkl(split, norm):
-    """Multiple kernel learning of this library; along the path in C each run starts from the last weights."""
-    began, svms = process_time(), 0
-
-    def path(bank, y, Cs):
-        nonlocal svms
-        start = None
-        for C in Cs:
-            if norm == 1:
-                result = minimize(MKLOracle(bank, y, C=C), None, start, rtol=MKL_GAP)
-                start = result.point
-            else:
-                result = solve_mkl(bank, y, LpRegularizer(norm), C=C, rtol=MKL_GAP)
-            svms += result.n_calls
-            yield result
-
-    scores = []
-    for train, valid in split.folds:
-        results = path(GramBank(split.part(train, train), check=False), split.y[train], CS)
-        between = split.part(valid, train)
-        scores.append([right(_decisions(weighted(between, r.point), r), split.y[valid]) for r in results])
-    C = chosen(scores, CS)
-    *_, last = path(GramBank(split.kernels, check=False), split.y, [one for one in CS if one <= C])
-    accuracy = right(_decisions(split.cross(last.point), last), split.y_test)
-    return Found(last.point / last.point.sum(), accuracy, process_time() - began, svms, C)
-
-
-def _decisions(K, result):
-    return K @ result.cut.extras["signed_dual"] + result.cut.extras["bias"]
+    """`MKLClassifierCV` of this library, on row indices of the kernels; the machine of its weights predicts."""
+    began = process_time()
+    recipe = KernelList([PrecomputedKernels(split.kernels)], normalize=None)
+    model = MKLClassifierCV(recipe, Cs=CS, cv=split.folds, norm=norm, rtol=MKL_GAP)
+    model.fit(np.arange(len(split.y))[:, None], split.y)
+    w = model.weights_
+    machine = solve_csvc(weighted(split.kernels, w), split.y, model.C_, check=False)
+    accuracy = right(split.cross(w) @ machine.signed_dual + machine.bias, split.y_test)
+    svms = model.n_search_calls_ + model.n_calls_ + 1
+    return Found(w / w.sum(), accuracy, process_time() - began, svms, model.C_)
 
 
 def average(split):

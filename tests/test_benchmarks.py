@@ -90,7 +90,7 @@ def test_methods_of_learning_are_compared_by_a_proven_optimum(monkeypatch, capsy
     runpy.run_path(str(ROOT / "benchmarks" / "learning.py"))["main"]()
     tables = [block.splitlines() for block in capsys.readouterr().out.split("\n\n") if block.startswith("|")]
     cells = [[[cell.strip() for cell in line.split("|")[1:-1]] for line in lines] for lines in tables]
-    accuracy, _, above, kernels, _ = (dict(zip(rows[0], rows[2], strict=True)) for rows in cells)
+    accuracy, _, above, kernels, _, path = (dict(zip(rows[0], rows[2], strict=True)) for rows in cells)
     methods = [name for name in above if name not in ("set", "C", "gap", "least")]
     for name in methods:
         if above[name] == "not installed":
@@ -101,3 +101,4 @@ def test_methods_of_learning_are_compared_by_a_proven_optimum(monkeypatch, capsy
     assert float(above["MKL, norm 1"].split()[0]) <= 0.1 < float(above["SVC, average"].split()[0])
     assert float(above["least"].split()[0]) <= float(above["SVC, one kernel"].split()[0])
     assert kernels["SVC, one kernel"] == "1"
+    assert int(path["13 C, from the last"]) < int(path["13 C, anew"])
