@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -66,7 +66,7 @@ class SearchedClassifier(MKLClassifier):
             C = float(Cs[i])
             trained = training.run(bank, self._problems(data, C), found if starts else ())
             self._keep(bank, trained)
-            found = tuple(map(_inner, trained.starts)) if training.norm == 1.0 else trained.starts
+            found = trained.starts
             self._calibration_of_C = None
             make = partial(self._plain, C)
             self._calibrate = partial(calibrated, make, rows, data.numbers, labels, weights, seed_of(self.random_state))
@@ -78,15 +78,6 @@ class SearchedClassifier(MKLClassifier):
             self._calibration_of_C = self.calibration_ = self._calibrate()
         found: NDArray[np.float64] = super().predict_proba(X)
         return found
-
-
-def _inner(start: Start) -> Start:
-    """Half way from the weights of a sparse solution to equal ones.
-
-    On the simplex most weights end at 0, and a run that starts in a corner needs calls to leave it: on four sets and
-    four C between 0.1 and 100 as many as a run from equal weights saves, while one from half way still saves some.
-    """
-    return replace(start, point=0.5 * start.point + 0.5 / start.point.size)
 
 
 def path_scores(
