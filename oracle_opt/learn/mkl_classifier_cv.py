@@ -30,10 +30,10 @@ class MKLClassifierCV(MKLClassifier):
     """`MKLClassifier` with a C chosen by cross-validation: of each fold the kernels are made once.
 
     In each fold the problems of all C are solved from the smallest to the largest, and each starts where the last one
-    ended, as with `warm_start`. Choice and scores are those of ``GridSearchCV(MKLClassifier(), {"C": Cs})``, in about half the time with norm
-    1 and 4 numbers C, a third with norm 2. That is above all as kernels are made once; the starts save a tenth of the
-    oracle calls with norm 1, and a quarter with 13 numbers C, half of them with norm 2 (the figures are on the page
-    `docs/learning_compared.md`).
+    ended, as with `warm_start`. Choice and scores are those of ``GridSearchCV(MKLClassifier(), {"C": Cs})``, in about
+    half the time with norm 1 and 4 numbers C, a third with norm 2. That is above all as kernels are made once; the
+    starts save a tenth of the oracle calls with norm 1, and a third with 13 numbers C, half of them with norm 2. The
+    figures are on the page "Kernel learning compared".
 
     Parameters
     ----------
