@@ -44,7 +44,7 @@ $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)
 	touch $@ $(VENV)/.installed
 
 site: $(VENV)/.installed-dev
-	$(BIN)/python -P -m sphinx -q -W --keep-going docs build/site
+	$(BIN)/python -P -m sphinx -q -W --keep-going -d build/site-trees docs build/site
 	@echo "open build/site/index.html"
 
 sanitize: $(VENV)/.installed-dev
