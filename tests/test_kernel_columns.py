@@ -10,6 +10,7 @@ from sklearn.compose import ColumnTransformer, make_column_selector
 
 from oracle_opt import InvalidArgument
 from oracle_opt.oracles import KernelList
+from oracle_opt.words import shown
 
 NAMES = ["petal length", "petal width", "sepal", "height"]
 FRAME = pd.DataFrame(np.random.default_rng(0).random((9, 4)), columns=NAMES)
@@ -41,7 +42,7 @@ def chosen(columns, X=FRAME):
         lambda X: [name for name in X.columns if "petal" in name],
         make_column_selector(pattern="al"),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_columns_are_those_of_a_column_transformer(columns):
     wanted = [columns] if isinstance(columns, str | int) else columns  # there they make a vector
@@ -75,7 +76,7 @@ def test_columns_of_other_points(make, columns):
         ({"sepal": 1}, "must be names, numbers, a slice or a mask"),
         (slice("sepal", "z"), "name 'z', which `X` does not have"),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_columns_that_are_not_there(columns, words):
     with pytest.raises(InvalidArgument, match=re.escape(words)):

@@ -24,6 +24,7 @@ from oracle_opt.oracles import (
     PrecomputedKernels,
 )
 from oracle_opt.oracles.kernels.recipes import kernel_list, list_plan
+from oracle_opt.words import shown
 
 
 def shared(A, B):
@@ -143,7 +144,7 @@ def test_a_run_on_the_fly_proves_the_same():
         (FunctionKernel(lambda A, B: -shared(A, B) + 9, exactness=1e-14), "must be positive semidefinite, got the eig"),
         ("sigmoid", "cannot be computed on the fly: it is no kernel on all points"),
     ],
-    ids=str,
+    ids=shown,
 )
 def test_kernels_that_cannot_be_computed_on_the_fly_are_named(kernel, words):
     with pytest.raises(InvalidArgument, match=re.escape(words)):
