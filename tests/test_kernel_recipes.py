@@ -165,7 +165,8 @@ class Calls:
         (lambda A, B: "text", "must return a matrix of real numbers, got 'text'"),
         (lambda A, B: A @ B.T * 1j, "must return a matrix of real numbers"),
         (lambda A, B: 1 / 0, "raised ZeroDivisionError for tables of shapes (12, 3) and (12, 3): division by zero"),
-        (lambda A, B: A @ B.T + np.nan, "the kernel 'function of all columns' must be finite, got the trace nan"),
+        (lambda A, B: A @ B.T + np.nan, "the kernel 'function of all columns' must be finite, got nan at (0, 0)"),
+        (lambda A, B: A[:, :1] - B[:, 0], "must be symmetric, got "),  # and zero on the diagonal
         (lambda A, B: np.triu(A @ B.T), "must be symmetric, got "),
         (lambda A, B: np.triu(A @ B.T), "let it return (K + K.T) / 2, if that is rounding; else it is no kernel"),
         (lambda A, B: cdist(A, B) + 0.01, "must be positive semidefinite, got the eigenvalue -"),

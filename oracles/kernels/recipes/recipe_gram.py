@@ -44,15 +44,17 @@ def kept_bank(
     for term in source.terms:
         part = slice(k, k + len(term.numbers))
         names = source.names[part]
-        if normalize:
-            scales[part] = weights.sum() / _weighted_trace(term, weights, names)
         # Entries wrong by e of the diagonal move an eigenvalue by at most e times the trace: as much as a check allows.
         if term.fitted.positive_semidefinite and (term.fitted.exactness or 0.0) <= 1e-8:
+            if normalize:
+                scales[part] = weights.sum() / _weighted_trace(term, weights, names)
             _fill(term, scales[part], packed[part])
         else:
             matrices = term.matrices(term.points, term.points, term.numbers)
             for number, matrix in zip(term.numbers, matrices, strict=True):
                 K = checked_matrix(matrix, term, number, names[number])
+                if normalize:
+                    scales[k + number] = weights.sum() / (weights @ np.diagonal(K))
                 pack(K, scales[k + number], packed[k + number])
         k = part.stop
     good = np.array([not _is_constant(row) for row in packed])
@@ -121,6 +123,7 @@ def checked_matrix(matrix: Matrix, term: KernelTerm, number: int, name: str) -> 
     if np.shape(matrix) != (n, n):
         raise InvalidArgument(f"{what} must have shape {(n, n)} on the training points, got {np.shape(matrix)}")
     K = checked_kernel(matrix, what, "let it return (K + K.T) / 2, if that is rounding; else it is no kernel")
+    check_trace(name, float(np.trace(K)))
     check_positive_semidefinite(
         K, what, "leave it out, or take parameters for which it is a kernel: with others no gap would be proven"
     )
