@@ -24,10 +24,12 @@ LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"
 
 
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt-get install chromium")
-# What reaches over the right edge of the window, but for what scrolls in a box of its own.
+# What reaches over the right edge of the window, or a word of it does, but for what scrolls in a box of its own.
 OUTSIDE = """
-[...document.querySelectorAll('article *')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1
-  && !one.closest('pre, .pst-scrollable-table-container')).map((one) => one.outerHTML.slice(0, 200))
+[...document.querySelectorAll('article *')].filter((one) => !one.closest('pre, .pst-scrollable-table-container')
+  && (one.getBoundingClientRect().right > innerWidth + 1
+    || one.matches('p, li, dd, dt, h1, h2, h3') && one.scrollWidth > one.clientWidth + 1))
+  .map((one) => one.outerHTML.slice(0, 200))
 """
 LOOKED_AT = (
     "index.md",

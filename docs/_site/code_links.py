@@ -9,6 +9,7 @@ from sphinx.addnodes import pending_xref
 
 from _site.api_pages import names, public_names
 
+SHORT = 18  # characters of a cell of a table that are kept on one line
 ROLE = "name_or_code"  # of text between single backticks in docstrings
 CALL = re.compile(r"((?:\w+\.)*\w+)(?:\(.*\))?", re.DOTALL)
 PAGE = re.compile(r"docs/([\w/]+)\.md")
@@ -61,6 +62,13 @@ def add_links(app, doctree) -> None:
         link["refdoc"] = page
         literal.replace_self(link)
         link += literal
+
+
+def mark_short_cells(app, doctree) -> None:
+    """Mark the cells of tables that hold a figure or a name, which the style keeps on one line."""
+    for cell in doctree.findall(nodes.entry):
+        if len(cell.astext()) <= SHORT and not inside(cell, (nodes.thead,)):
+            cell["classes"].append("short")
 
 
 def inside(node, kinds) -> bool:
@@ -128,5 +136,6 @@ def setup(app) -> None:
     """Connect this file with Sphinx."""
     app.add_role(ROLE, code)
     app.connect("doctree-read", add_links)
+    app.connect("doctree-read", mark_short_cells)
     app.connect("missing-reference", resolve)
     app.connect("autodoc-process-docstring", link_pages)
