@@ -33,7 +33,10 @@ class Split:
 
     def part(self, rows, columns):
         """All kernels between some points."""
-        return np.array([K[np.ix_(rows, columns)] for K in self.kernels])
+        found = np.empty((len(self.kernels), len(rows), len(columns)))
+        for K, into in zip(self.kernels, found, strict=True):
+            into[:] = K[np.ix_(rows, columns)]
+        return found
 
 
 @dataclass(frozen=True)
