@@ -46,6 +46,7 @@ def run(count, seed, tally):
 
 
 def _grown(once, tally, window, most):
+    others = {child.pid for child in multiprocessing.active_children()}  # of what ran in this process before
     for _ in range(min(WARM, max(LEAST_WARM, window))):
         once()
     marks = [_held()]
@@ -69,8 +70,9 @@ def _grown(once, tally, window, most):
             tally.error(f"{name} a repeat", max(0.0, least[name]))
         if least[name] > allowed:
             words.append(f"{least[name]:.3g} {name} more with each repeat")
-    if multiprocessing.active_children():
-        words.append(f"{len(multiprocessing.active_children())} child processes are left")
+    left = [child for child in multiprocessing.active_children() if child.pid not in others]
+    if left:
+        words.append(f"{len(left)} child processes are left")
     return words
 
 
