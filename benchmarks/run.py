@@ -27,6 +27,7 @@ from oracle_opt.files import atomic_text
 PROBLEMS = ROOT / "docs" / "problems.md"
 SCALING = ROOT / "docs" / "scaling.md"
 LEARNING = ROOT / "docs" / "learning_compared.md"
+PEERS_PAGE = ROOT / "docs" / "peers.md"
 PAGES = {
     "problems": PROBLEMS,
     "problems_lagrangian": PROBLEMS,
@@ -61,8 +62,13 @@ SCRIPTS = (
     "scale",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
-PEERS = ("scikit-learn", "cvxpy", "clarabel", "ellalgo", "MKLpy")
+PEERS = ("scikit-learn", "cvxpy", "clarabel", "scs", "ellalgo", "MKLpy")
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def page_of(name):
+    """Where a section stands."""
+    return PEERS_PAGE if name.startswith("peers_") else PAGES.get(name, PERFORMANCE)
 
 
 def version(distribution):
@@ -140,7 +146,7 @@ def splice(text, name, section):
 
 def keep(name, section):
     """Write a section into the page, read anew as it may have been edited meanwhile."""
-    path = PAGES.get(name, PERFORMANCE)
+    path = page_of(name)
     atomic_text(path, splice(path.read_text(encoding="utf-8"), name, section))
 
 
@@ -155,9 +161,8 @@ def main():
         machine()
         return 0
     for name in ("machine", *chosen.only):
-        splice(
-            PAGES.get(name, PERFORMANCE).read_text(encoding="utf-8"), name, ""
-        )  # an hour of measuring must not end at a missing mark
+        # an hour of measuring must not end at a missing mark
+        splice(page_of(name).read_text(encoding="utf-8"), name, "")
     failed = []
     for name in ("machine", *chosen.only):
         began = perf_counter()

@@ -14,7 +14,7 @@ from oracle_opt.errors import DataUnavailable
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "\n".join(
     (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("performance.md", "problems.md", "scaling.md", "learning_compared.md")
+    for name in ("performance.md", "problems.md", "scaling.md", "learning_compared.md", "peers.md")
 )
 
 

@@ -261,7 +261,9 @@ def n_duals(oracle: SVMOracle | SharedWeightsOracle) -> int:
 def warn_of(result: Result, rtol: float, oracle: Oracle) -> None:
     """Say in a `ConvergenceWarning` how far a run came."""
     if oracle.convex:
-        reached = f"the proven relative gap is {result.relative_gap:.3g}, and rtol={rtol:g} was asked for"
+        gap = proven_gap(result)
+        known = f"the proven relative gap is {gap:.3g}" if np.isfinite(gap) else "nothing is proven"
+        reached = f"{known}, and rtol={rtol:g} was asked for"
     else:
         reached = "the best value was still falling, and nothing is proven of a product of kernels"
     warnings.warn(
