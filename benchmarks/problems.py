@@ -8,6 +8,7 @@ from functools import partial
 from time import perf_counter
 
 import numpy as np
+from _peer_solvers import clarabel_on, ellalgo_on, fastest_sdpa_program, highs_on_rows, highs_on_scenarios, in_words
 from _shared import parser, say, table
 
 from oracle_opt import FreeSpace, Status, minimize, problems
@@ -21,7 +22,19 @@ from oracle_opt.problems.sdpa_files import as_largest_eigenvalue, read_sdpa
 from oracle_opt.study import Outcome, settle
 
 QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
-HEADINGS = ("instance", "size", "known", "upper bound", "lower bound", "proven gap", "ended", "calls", "seconds", "by")
+HEADINGS = (
+    "instance",
+    "size",
+    "known",
+    "upper bound",
+    "lower bound",
+    "proven gap",
+    "ended",
+    "calls",
+    "seconds",
+    "by",
+    "peer",
+)
 LARGEST = 1e6  # promise of a trace: a method that has not found its solution by then does not for want of a larger one
 LIMITS = {
     Status.MAX_SECONDS: "time limit",
@@ -48,8 +61,7 @@ def settled(entry, oracle, size, generator, rtol, seconds):
         ended = LIMITS.get(verdict.result.status, verdict.result.status.name.lower())
     if verdict.infeasibility is not None:
         ended += f" within {verdict.infeasibility.reach:.1e}"
-    known = entry["resolved"] if entry.get("status", "optimal") == "optimal" else entry["status"]
-    return row(entry["name"], size, known, verdict.result, ended, perf_counter() - began, generator)
+    return row(entry["name"], size, known_of(entry), verdict.result, ended, perf_counter() - began, generator)
 
 
 def run(name, size, known, oracle, generator, rtol, seconds, start=None, atol=0.0):
@@ -116,15 +128,20 @@ def promised(entry, program, generator, rtol, seconds):
     return row(name, size, entry["resolved"], result, ended, perf_counter() - began, generator)
 
 
-def stochastic(entry, seconds):
-    """Rows of a two-stage stochastic program; of a sampled average where there are too many scenarios."""
+def scenarios_of(entry):
+    """A two-stage program, how many scenarios to draw if there are too many, and its known optimum."""
     files = {
         ending: path_in_folder("stochastic", name, needed=entry["name"]) for ending, name in entry["files"].items()
     }
     maximize = entry["sense"] == "max"
     problem = read_smps(files["cor"], files["tim"], files["sto"], maximize=maximize)
     known = -entry["resolved"] if maximize else entry["resolved"]
-    samples = 20_000 if problem.n_scenarios > 100_000 else None
+    return problem, 20_000 if problem.n_scenarios > 100_000 else None, known
+
+
+def stochastic(entry, seconds):
+    """Rows of a two-stage stochastic program; of a sampled average where there are too many scenarios."""
+    problem, samples, known = scenarios_of(entry)
     oracle = BendersOracle(problem, n_samples=samples)
     size = f"{problem.n_scenarios} scenarios" + (f", {samples} drawn" if samples else "")
     for generator in (Kelley(), AnalyticCenter(), LevelSet(), ProximalBundle()):
@@ -139,6 +156,27 @@ def nonsmooth(entry, seconds):
     rtol = 1e-6 if abs(optimum) > 1e-6 else 0.0
     for generator in (LevelSet(), AnalyticCenter(), ProximalBundle(), Kelley(), Ellipsoid()):
         yield partial(run, entry["name"], size, optimum, oracle, generator, rtol, seconds, instance.start, 1e-6 - rtol)
+
+
+def known_of(entry):
+    """The optimum of an entry, or the word that it has none."""
+    return entry["resolved"] if entry.get("status", "optimal") == "optimal" else entry["status"]
+
+
+def peer_of(kind, entry):
+    """What a solver made for this kind of problem says of it, in words."""
+    if kind == "nonsmooth":
+        instance = problems.find(f"nonsmooth/{entry['name']}")[0]()
+        return ellalgo_on(instance.oracle, instance.start, instance.optimum, 1e-6 * max(1.0, abs(instance.optimum)))
+    if kind == "lp":
+        return in_words("HiGHS", highs_on_rows(linear_program(entry).problem), known_of(entry), 1e-6)
+    if kind == "qp":
+        return in_words("Clarabel", clarabel_on(quadratic_program(entry).problem), known_of(entry), 1e-6)
+    if kind == "sdp":
+        return fastest_sdpa_program(path_in_folder("sdp", entry["file"], needed=entry["name"]), known_of(entry), 1e-5)
+    problem, samples, known = scenarios_of(entry)
+    drawn = problem.all_scenarios() if samples is None else problem.sample(samples, 0)
+    return in_words("HiGHS", highs_on_scenarios(problem, *drawn), known if samples is None else "sampled", 1e-6)
 
 
 def main():
@@ -165,7 +203,8 @@ def main():
             if chosen.quick and entry["name"] not in QUICK:
                 continue
             say(entry["name"])
-            rows += [work() for work in rows_of(entry, chosen.seconds)]
+            peer = peer_of(kind, entry)
+            rows += [(*work(), peer) for work in rows_of(entry, chosen.seconds)]
         print(f"### {title}\n")
         table(HEADINGS, rows)
 
