@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _one_at_a_time = RLock()  # several runs may share a domain, and a model of HiGHS serves one thread
 
 MISSED = 1e-8  # distance to a constraint, in units of the point, that a projection may leave
+WORTH = 1e-9  # share of a minimum that a proof may lose before its multipliers are cleaned
 
 
 class Polyhedron(Domain):
@@ -150,22 +151,46 @@ class Polyhedron(Domain):
         except (ProgramFailure, InvalidArgument):
             duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior
         u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
+        proven = self._proven(slope / unit, u, v)
+        if float(slope @ vertex) / unit - proven > WORTH * (abs(proven) + 1.0):
+            proven = max(proven, self._proven(slope / unit, *self._without_remainders(slope / unit, u, v, vertex)))
+        return unit * proven, np.clip(vertex, self.lower, self.upper)
+
+    def _proven(self, slope: Vector, u: Vector, v: Vector) -> float:
+        """What multipliers of the inequalities and equations prove of the minimum, rounded down."""
         rows, equations = np.flatnonzero(u), np.flatnonzero(v)
         A, b, u = self.A[rows], self.b[rows], u[rows]
         E, f, v = self.equality_matrix[equations], self.equality_rhs[equations], v[equations]
         # for any u >= 0 and v: slope z >= (slope + A'u + E'v) z - u b - v f on the set; where bounds are far, each
         # digit of the reduced slope counts: in extended precision, where there is one
         exact = np.longdouble
-        reduced = slope.astype(exact) / unit + u.astype(exact) @ A + v.astype(exact) @ E
+        reduced = slope.astype(exact) + u.astype(exact) @ A + v.astype(exact) @ E
         least = (
             np.minimum(reduced * self._least, reduced * self._most).sum() - u.astype(exact) @ b - v.astype(exact) @ f
         )
         # the terms of a reduced slope, then those of the minimum (u and v count as they are)
-        size = (np.abs(slope) / unit + u @ np.abs(A) + np.abs(v) @ np.abs(E)) @ self._reach
+        size = (np.abs(slope) + u @ np.abs(A) + np.abs(v) @ np.abs(E)) @ self._reach
         size += u @ np.abs(b) + np.abs(v) @ np.abs(f)
         error = float(np.finfo(exact).eps) * (len(u) + len(v) + 0.5 * self.dimension + 4) * float(size)
-        proven = float(least) - error - EPS * (abs(float(least)) + error)
-        return unit * proven, np.clip(vertex, self.lower, self.upper)
+        return float(least) - error - EPS * (abs(float(least)) + error)
+
+    def _without_remainders(self, slope: Vector, u: Vector, v: Vector, vertex: Vector) -> tuple[Vector, Vector]:
+        """The multipliers nearest to these whose reduced slope is 0 where the vertex is between its bounds.
+
+        HiGHS leaves reduced slopes up to its tolerance there, each of which a proof loses times the width of the
+        bounds.
+        """
+        room = 1e-9 * (1.0 + np.abs(vertex))
+        between = (vertex > self.lower + room) & (vertex < self.upper - room)
+        used = np.flatnonzero(u)
+        matrix = np.vstack([self.A[used], self.equality_matrix])[:, between]
+        found = np.r_[u[used], v]
+        for _ in range(2):  # the second time for what rounding left
+            reduced = slope[between].astype(np.longdouble) + found.astype(np.longdouble) @ matrix
+            found = found - np.linalg.lstsq(matrix.T, reduced.astype(float), rcond=None)[0]
+        u = np.zeros_like(u)
+        u[used] = np.maximum(found[: len(used)], 0.0)
+        return u, found[len(used) :]
 
     def extent(self, slope: Vector) -> float:
         """By bounds of each variable, which a bound on the sum of all may have made tighter."""
