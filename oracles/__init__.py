@@ -1,6 +1,13 @@
 """Oracles: convex problems, each seen through the cuts it answers."""
 
-from oracle_opt.oracles.benders import BendersOracle, Estimate, RandomBlock, TwoStageProblem, read_smps
+from oracle_opt.oracles.benders import (
+    BendersOracle,
+    Estimate,
+    RandomBlock,
+    SecondStageSolutions,
+    TwoStageProblem,
+    read_smps,
+)
 from oracle_opt.oracles.conic import (
     Cone,
     ConicOracle,
@@ -119,6 +126,7 @@ __all__ = [
     "Regularizer",
     "RelaxedSolution",
     "SecondOrder",
+    "SecondStageSolutions",
     "ShardedBank",
     "SharedWeightsOracle",
     "SklearnKernel",

@@ -248,6 +248,9 @@ CASES = {
             "first_upper": "none number negative",
             **dict.fromkeys(("x_lower", "x_upper", "y_lower", "y_upper", "offset"), SIGNED),
             "names": "none",
+            "row_names": "none",
+            "column_names": "none",
+            "maximize": FLAG,
         },
     ),
     "RandomBlock": Case(

@@ -85,7 +85,7 @@ OTHERS = {
         }
         | {"offset": [0.25], "blocks": [[], [RandomBlock(**BLOCK), RandomBlock([1.0])]]}
         | {name: [sparse.csr_array(np.eye(2)[::-1])] for name in ("T", "W", "A")},
-        {"names": NAMES_ALONE},
+        dict.fromkeys(("names", "row_names", "column_names", "maximize"), NAMES_ALONE),
         lambda made: BendersOracle(made, n_samples=3).identity(),
     ),
     RandomBlock: Case(
@@ -102,7 +102,7 @@ OTHERS = {
             "recourse_entries": [[[1, 0]]],
             "recourse": [ulp([[1.0], [2.0]], (1, 0))],
         },
-        {"name": NAMES_ALONE},
+        {"name": NAMES_ALONE, "labels": NAMES_ALONE},
         lambda made: BendersOracle(TwoStageProblem(**sells(blocks=[made])), n_samples=3).identity(),
     ),
     Hinge: Case(Hinge, {"C": 3.0}, CLASSES, {}, answers_of),

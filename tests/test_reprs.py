@@ -89,6 +89,7 @@ INSTANCES = {
     "Record": lambda: records()[-1],
     "Result": lambda: RESULT,
     "SimplexBlocks": lambda: oracle_opt.SimplexBlocks((2,) * N, 1.0, np.ones(2 * N)),
+    "SecondStageSolutions": lambda: O.BendersOracle(PROBLEM, n_samples=10).second_stage(POINT),
     "Simplex": lambda: oracle_opt.Simplex(N),
     "BendersOracle": lambda: O.BendersOracle(PROBLEM, n_samples=10),
     "ConicOracle": lambda: CONIC,

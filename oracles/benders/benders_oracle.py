@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import instance, real, whole
+from oracle_opt.arguments import floats, instance, real, whole
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.cuts import Cut, FeasibilityCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
@@ -19,8 +20,11 @@ from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.benders.recourse import Basis
 from oracle_opt.oracles.benders.second_stage import MOST_CUTS, Drawing, SecondStage
+from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
+from oracle_opt.result import Result
+from oracle_opt.words import shown
 
 _PARTS = 8  # tasks of a query by an executor
 
@@ -202,6 +206,33 @@ class BendersOracle(Oracle):
         del gathered.feasibility[MOST_CUTS:]
         return gathered.cut()
 
+    def second_stage(
+        self, at: Result | ObjectiveCut | ArrayLike, scenarios: ArrayLike | None = None
+    ) -> SecondStageSolutions:
+        """Second-stage decisions, costs and multipliers of the scenarios at a point, a linear program for each.
+
+        Parameters
+        ----------
+        at : Result, ObjectiveCut or array_like of shape (n,)
+            The result of a run, one of its cuts, or a first-stage decision.
+        scenarios : array_like of int, optional
+            Numbers of scenarios, or a range; default all of the oracle's, if their numbers take less than 2 GB.
+
+        Returns
+        -------
+        SecondStageSolutions
+            Arrays with a line a scenario; its `frame()` is a pandas DataFrame with the names of rows and columns.
+
+        Examples
+        --------
+        >>> from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
+        >>> demand = RandomBlock([0.5, 0.5], rows=[1], rhs=[[2.0], [6.0]])
+        >>> shop = TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -float("inf"), [0, 2], [demand], x_upper=10)
+        >>> BendersOracle(shop).second_stage([5.0]).y.ravel().tolist()
+        [2.0, 5.0]
+        """
+        return solved_scenarios(self._stage, _first_stage_point(at, self.domain.dimension), scenarios)
+
     def estimate(self, x: Vector, count: int, seed: int, level: float = 0.95) -> Estimate:
         """Mean of ``c @ x + Q_s(x)`` over freshly drawn scenarios, with its normal confidence interval.
 
@@ -241,6 +272,17 @@ class BendersOracle(Oracle):
         stage = self._stage
         scenarios = f"{len(stage.probability)} scenarios #{digest(stage.outcomes, stage.probability)}"
         return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_summands} summands"
+
+
+def _first_stage_point(at: Result | ObjectiveCut | ArrayLike, dimension: int) -> Vector:
+    if isinstance(at, Result) and at.point is None:
+        raise InvalidArgument("`at` is a result without a point: no point was feasible in every scenario")
+    given = at.point if isinstance(at, Result | ObjectiveCut) else at
+    assert given is not None
+    x = floats("at", given, "a Result, an ObjectiveCut or a first-stage decision")
+    if x.shape != (dimension,) or not np.isfinite(x).all():
+        raise InvalidArgument(f"`at` must be a finite first-stage decision of shape ({dimension},), got {shown(x)}")
+    return x
 
 
 def _first_stage(problem: TwoStageProblem, radius: float) -> Polyhedron:

@@ -233,6 +233,12 @@ class Recourse:
             raise InvalidArgument("`problem` must have a bounded second stage, and its cost falls without end")
         raise RuntimeError(ending(self._model, status))
 
+    def solution(self) -> Vector:
+        """Return y of the last program, moved into its bounds; it must have been feasible."""
+        y = np.array(self._model.getSolution().col_value)
+        inside: Vector = np.minimum(np.maximum(y, self.y_lower), self.y_upper)
+        return inside
+
     def _upper(self, y: Vector, pi: Vector, lower: Vector, upper: Vector, rounding: Vector) -> float:
         """Cost of y, moved into its bounds, and the price of the rows it misses."""
         y = np.minimum(np.maximum(y, self.y_lower), self.y_upper)

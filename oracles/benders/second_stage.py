@@ -158,19 +158,23 @@ class SecondStage:
             gathered.add(basis, start + served, values, bounds, self.outcomes, self.probability)
         return left[~fits]
 
+    def turn(self, program: Recourse, s: int | np.integer) -> None:
+        """Give a program the costs and the recourse matrix of scenario s."""
+        for block, outcome in zip(self.problem.blocks, self.outcomes[s], strict=True):
+            assert block.cost is not None
+            assert block.recourse is not None
+            if len(block.cost_columns):
+                program.change_cost(block.cost_columns, block.cost[outcome])
+            if len(block.recourse_entries):
+                program.change_matrix(block.recourse_entries, block.recourse[outcome])
+
     def _serve_singly(self, x: Vector, scenarios: range, program: Recourse, gathered: Gathered) -> None:
         """A program a scenario, each from the last one's solution."""
         members = np.arange(scenarios.start, scenarios.stop)
         lower, upper = self.frame.row_sides(x, self.outcomes[members])
         answers = []
         for s, low, high in zip(members, lower, upper, strict=True):
-            for block, outcome in zip(self.problem.blocks, self.outcomes[s], strict=True):
-                assert block.cost is not None
-                assert block.recourse is not None
-                if len(block.cost_columns):
-                    program.change_cost(block.cost_columns, block.cost[outcome])
-                if len(block.recourse_entries):
-                    program.change_matrix(block.recourse_entries, block.recourse[outcome])
+            self.turn(program, s)
             answers.append(program.solve(low, high, gathered.rounding))
         for k, (feasible, dual, _) in enumerate(answers):
             if not feasible and len(gathered.feasibility) < MOST_CUTS:

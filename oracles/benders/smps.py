@@ -10,7 +10,8 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.benders.mps import Line, LinearProgram, read_lines, read_mps
-from oracle_opt.oracles.benders.two_stage_problem import RandomBlock, TwoStageProblem
+from oracle_opt.oracles.benders.random_block import RandomBlock
+from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.reading import number, shown, wrong
 
 Entry = tuple[str, str]  # column, row
@@ -91,6 +92,9 @@ def read_smps(
             y_upper=model.column_upper[n:],
             offset=sign * model.offset,
             names=list(model.columns)[:n],
+            row_names=list(model.rows)[r:],
+            column_names=list(model.columns)[n:],
+            maximize=sign < 0,
         )
     except InvalidArgument as problem:
         raise InvalidData(f"{core}: {problem}") from problem
@@ -135,6 +139,7 @@ class _Block:
     line: int
     outcomes: list[tuple[float, dict[Entry, float]]] = field(default_factory=list)
     lines: dict[Entry, int] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)  # names of scenarios
 
 
 class _Stochastic:
@@ -190,6 +195,7 @@ class _Stochastic:
             raise self._wrong(line, f"the parent {shown(parent)} is no scenario above")
         # a scenario inherits from its parent
         self._scenarios[name] = self._start(line, "SCENARIOS", line.words[3], dict(self._scenarios.get(parent, {})))
+        self._block.labels.append(name)
 
     def _wrong(self, line: Line, reason: str) -> InvalidData:
         return wrong(self.path, line.number, f"{line.section}: {reason}")
@@ -319,4 +325,5 @@ def _random_block(stages: _Stages, block: _Block, rescale: bool) -> RandomBlock:
         np.array(places["recourse"], dtype=np.intp).reshape(-1, 2),
         arrays["recourse"],
         block.name,
+        block.labels,
     )

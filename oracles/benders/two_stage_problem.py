@@ -3,93 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arguments import floats, instances, real, sparse_matrix, text
+from oracle_opt.arguments import flag, floats, instances, real, sparse_matrix
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.proof import multiplier_bounds
-from oracle_opt.words import one_line, shown
+from oracle_opt.oracles.benders.random_block import RandomBlock
+from oracle_opt.oracles.benders.scenario_frame import blocks_of
+from oracle_opt.words import shown
 
-
-@dataclass(frozen=True, eq=False)
-class RandomBlock:
-    """Entries of the second stage that vary together; different blocks are independent.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (k,)
-        Probabilities of the outcomes.
-    rows, rhs : ndarray of int, shape (r,), and ndarray of shape (k, r)
-        Second-stage rows and their right-hand sides, an outcome per line.
-    cost_columns, cost : ndarray of int, shape (s,), and ndarray of shape (k, s)
-        Second-stage columns and their costs.
-    technology_entries, technology : ndarray of int, shape (t, 2), and ndarray of shape (k, t)
-        Entries (row, first-stage column) of T.
-    recourse_entries, recourse : ndarray of int, shape (w, 2), and ndarray of shape (k, w)
-        Entries (row, second-stage column) of W.
-    name : str
-        Name of the block in error messages.
-
-    Raises
-    ------
-    InvalidArgument
-        Probabilities that are not positive or do not add up to 1 within 1e-4, arrays that do not fit.
-    """
-
-    __repr__ = one_line
-
-    probabilities: Vector
-    rows: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    rhs: NDArray[np.float64] | None = None
-    cost_columns: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
-    cost: NDArray[np.float64] | None = None
-    technology_entries: NDArray[np.intp] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
-    technology: NDArray[np.float64] | None = None
-    recourse_entries: NDArray[np.intp] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.intp))
-    recourse: NDArray[np.float64] | None = None
-    name: str = "block"
-
-    def __post_init__(self) -> None:
-        text("name", self.name)
-        probabilities = floats("probabilities", self.probabilities)
-        object.__setattr__(self, "probabilities", probabilities)
-        if probabilities.ndim != 1:
-            raise InvalidArgument(f"`probabilities` of {self.name} must have shape (k,), got {probabilities.shape}")
-        if not (probabilities > 0).all():
-            raise InvalidArgument(
-                f"`probabilities` of {self.name} must be positive, got {probabilities.tolist()[:10]}; "
-                "drop impossible outcomes"
-            )
-        total = float(probabilities.sum())
-        if abs(total - 1.0) > 1e-4:
-            raise InvalidArgument(f"`probabilities` of {self.name} must add up to 1, got {total:.6g}")
-        for places, values in (
-            ("rows", "rhs"),
-            ("cost_columns", "cost"),
-            ("technology_entries", "technology"),
-            ("recourse_entries", "recourse"),
-        ):
-            where = _places(places, getattr(self, places))
-            object.__setattr__(self, places, where)
-            shape = (len(probabilities), len(where))
-            given = getattr(self, values)
-            array = np.zeros(shape) if given is None else floats(values, given)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise InvalidArgument(
-                    f"`{values}` of {self.name} must be finite, of shape {shape}, got shape {array.shape}"
-                )
-            object.__setattr__(self, values, array)
-
-    def digest(self) -> str:
-        """16 hexadecimal digits that tell this block from others, its name apart."""
-        costs = self.cost_columns, self.cost, self.recourse_entries, self.recourse
-        return digest(self.probabilities, self.rows, self.rhs, self.technology_entries, self.technology, *costs)
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class TwoStageProblem:
@@ -118,13 +48,17 @@ class TwoStageProblem:
         Bounds; default 0 and infinity.
     offset : float
         Constant of the objective.
-    names : sequence of str, optional
-        Names of the first-stage variables.
+    names, row_names, column_names : sequence of str, optional
+        Names of the first-stage variables, of the second-stage rows and of the second-stage variables, the last two
+        all different; default x0, x1, ..., row0, row1, ..., y0, y1, ...
+    maximize : bool
+        Whether the costs are those of a maximization, with the sign changed. Only tables of scenarios care: their costs
+        are those of the maximization.
 
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, NaN.
+        Shapes that do not fit, NaN, names that are not as many as what they name.
     """
 
     def __init__(
@@ -146,6 +80,9 @@ class TwoStageProblem:
         y_upper: ArrayLike = np.inf,
         offset: float = 0.0,
         names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
+        column_names: Sequence[str] | None = None,
+        maximize: bool = False,
     ) -> None:
         self.c, self.q = _vector("c", c, None), _vector("q", q, None)
         n, k = self.c.size, self.q.size
@@ -162,9 +99,14 @@ class TwoStageProblem:
         self.x_lower, self.x_upper = _vector("x_lower", x_lower, n), _vector("x_upper", x_upper, n)
         self.y_lower, self.y_upper = _vector("y_lower", y_lower, k), _vector("y_upper", y_upper, k)
         self.offset = real("offset", offset)
-        self.names = tuple(f"x{j}" for j in range(n)) if names is None else instances("names", names, str, "a str")
-        if len(self.names) != n:
-            raise InvalidArgument(f"`names` must be {n}, one per first-stage variable, got {len(self.names)}")
+        self.names = _names("names", names, "x", n, "one per first-stage variable")
+        self.row_names = _names("row_names", row_names, "row", m, "one per second-stage row")
+        self.column_names = _names("column_names", column_names, "y", k, "one per second-stage variable")
+        for argument, given in (("row_names", self.row_names), ("column_names", self.column_names)):
+            if len(set(given)) < len(given):
+                twice = next(name for name in given if given.count(name) > 1)
+                raise InvalidArgument(f"`{argument}` must all be different, and {shown(twice)} stands twice")
+        self.maximize = flag("maximize", maximize)
         self.blocks = instances("blocks", blocks, RandomBlock, "a RandomBlock")
         for block in self.blocks:
             for name, places, limits in (
@@ -204,6 +146,55 @@ class TwoStageProblem:
         """Whether costs and recourse matrix are the same in all scenarios."""
         return not any(len(block.cost_columns) or len(block.recourse_entries) for block in self.blocks)
 
+    def with_scenarios(self, scenarios: DataFrame, *further: DataFrame) -> TwoStageProblem:
+        """Return this program with the scenarios of a table, or of several that are independent of each other.
+
+        A table has a row a scenario. Its column "probability" is optional: without it all rows are equally likely. Each
+        other column is an entry that varies, in place of the program's own:
+
+        ================================  ===========================================================================
+        name of the column                entry
+        ================================  ===========================================================================
+        a row's name or its number        its right-hand side, as ``("rhs", row)``
+        ``("cost", column)``              cost of a second-stage variable, of the maximization if it is one
+        ``("technology", row, column)``   coefficient of a first-stage variable in a row
+        ``("recourse", row, column)``     coefficient of a second-stage variable in a row
+        ================================  ===========================================================================
+
+        Tuples may be the columns of a `MultiIndex`, which fills the shorter ones with "". The index of a table names
+        its scenarios.
+
+        Parameters
+        ----------
+        scenarios : pandas.DataFrame
+            The table.
+        *further : pandas.DataFrame
+            More tables: each combination of a row of each is a scenario, its probability the product of theirs.
+
+        Returns
+        -------
+        TwoStageProblem
+            The same program with a random block a table, which replace those it had.
+
+        Raises
+        ------
+        InvalidArgument
+            No table or an empty one, unknown names, what is no number or missing, with its row and column,
+            probabilities that are not positive or do not add up to 1 within 1e-6, an entry that varies twice.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from oracle_opt.oracles import TwoStageProblem
+        >>> names = ["sold", "demand"]
+        >>> shop = TwoStageProblem([1], [-3], [[-1], [0]], [[1], [1]], -float("inf"), [0, 2], row_names=names)
+        >>> shop.with_scenarios(pd.DataFrame({"demand": [2.0, 6.0]})).n_scenarios
+        2
+        """
+        made = copy(self)
+        made.blocks = blocks_of(self, (scenarios, *further))
+        return made
+
     def multiplier_boxes(self) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
         """Two boxes for the second stage's multipliers: that of the sides of its rows, and one of all feasible ones."""
         signs = (
@@ -239,11 +230,11 @@ class TwoStageProblem:
         return outcomes, np.full(count, 1.0 / count)
 
 
-def _places(name: str, given: ArrayLike) -> NDArray[np.intp]:
-    places = floats(name, given, "an array of whole numbers")
-    if not (places == np.rint(places)).all():
-        raise InvalidArgument(f"`{name}` must be whole numbers, got {shown(places)}")
-    return places.astype(np.intp)
+def _names(argument: str, given: Sequence[str] | None, letter: str, count: int, each: str) -> tuple[str, ...]:
+    names = tuple(f"{letter}{j}" for j in range(count)) if given is None else instances(argument, given, str, "a str")
+    if len(names) != count:
+        raise InvalidArgument(f"`{argument}` must be {count}, {each}, got {len(names)}")
+    return names
 
 
 def _vector(name: str, given: ArrayLike, size: int | None) -> Vector:
