@@ -4,7 +4,7 @@ import sys
 
 HIDDEN = {
     *("pandas", "pyarrow", "matplotlib", "sklearn", "typer", "rich", "loky", "cloudpickle", "threadpoolctl"),
-    *("dask", "distributed", "plotly", "PIL"),
+    *("dask", "distributed", "plotly", "PIL", "linopy", "pyomo"),
 }
 
 

@@ -250,6 +250,7 @@ CASES = {
             "names": "none",
             "row_names": "none",
             "column_names": "none",
+            "first_row_names": "none",
             "maximize": FLAG,
         },
     ),

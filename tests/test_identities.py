@@ -85,7 +85,7 @@ OTHERS = {
         }
         | {"offset": [0.25], "blocks": [[], [RandomBlock(**BLOCK), RandomBlock([1.0])]]}
         | {name: [sparse.csr_array(np.eye(2)[::-1])] for name in ("T", "W", "A")},
-        dict.fromkeys(("names", "row_names", "column_names", "maximize"), NAMES_ALONE),
+        dict.fromkeys(("names", "row_names", "column_names", "first_row_names", "maximize"), NAMES_ALONE),
         lambda made: BendersOracle(made, n_samples=3).identity(),
     ),
     RandomBlock: Case(

@@ -157,6 +157,8 @@ class _Table:
             hint = f"; it is a variable of the second stage, its cost is the column ('cost', {name!r})"
         elif name in self._names[problem.names] and what != "first-stage column":
             hint = "; it is a variable of the first stage"
+        elif name in problem.first_row_names and what == "second-stage row":
+            hint = "; it is a row of the first stage, without second-stage variables"
         error = unknown(self._argument, what, name, names)
         raise InvalidArgument(f"{error}{hint}") if hint else error
 

@@ -94,6 +94,7 @@ def read_smps(
             names=list(model.columns)[:n],
             row_names=list(model.rows)[r:],
             column_names=list(model.columns)[n:],
+            first_row_names=list(model.rows)[:r],
             maximize=sign < 0,
         )
     except InvalidArgument as problem:

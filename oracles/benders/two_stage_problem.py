@@ -13,13 +13,19 @@ from scipy import sparse
 from oracle_opt.arguments import flag, floats, instances, real, sparse_matrix
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.benders.linopy_program import Groups, linopy_program
+from oracle_opt.oracles.benders.mps import LinearProgram
 from oracle_opt.oracles.benders.proof import multiplier_bounds
+from oracle_opt.oracles.benders.pyomo_program import pyomo_program
 from oracle_opt.oracles.benders.random_block import RandomBlock
 from oracle_opt.oracles.benders.scenario_frame import blocks_of
+from oracle_opt.oracles.benders.stages import stages
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
+    from linopy import Model
     from pandas import DataFrame
+    from pyomo.environ import ConcreteModel
 
 
 class TwoStageProblem:
@@ -48,9 +54,9 @@ class TwoStageProblem:
         Bounds; default 0 and infinity.
     offset : float
         Constant of the objective.
-    names, row_names, column_names : sequence of str, optional
-        Names of the first-stage variables, of the second-stage rows and of the second-stage variables, the last two
-        all different; default x0, x1, ..., row0, row1, ..., y0, y1, ...
+    names, row_names, column_names, first_row_names : sequence of str, optional
+        Names of the first-stage variables, of the second-stage rows and variables, which are all different, and of the
+        first-stage rows; default x0, x1, ..., row0, row1, ..., y0, y1, ..., first0, first1, ...
     maximize : bool
         Whether the costs are those of a maximization, with the sign changed. Only tables of scenarios care: their costs
         are those of the maximization.
@@ -82,6 +88,7 @@ class TwoStageProblem:
         names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
         column_names: Sequence[str] | None = None,
+        first_row_names: Sequence[str] | None = None,
         maximize: bool = False,
     ) -> None:
         self.c, self.q = _vector("c", c, None), _vector("q", q, None)
@@ -102,6 +109,7 @@ class TwoStageProblem:
         self.names = _names("names", names, "x", n, "one per first-stage variable")
         self.row_names = _names("row_names", row_names, "row", m, "one per second-stage row")
         self.column_names = _names("column_names", column_names, "y", k, "one per second-stage variable")
+        self.first_row_names = _names("first_row_names", first_row_names, "first", r, "one per first-stage row")
         for argument, given in (("row_names", self.row_names), ("column_names", self.column_names)):
             if len(set(given)) < len(given):
                 twice = next(name for name in given if given.count(name) > 1)
@@ -145,6 +153,93 @@ class TwoStageProblem:
     def only_rows_vary(self) -> bool:
         """Whether costs and recourse matrix are the same in all scenarios."""
         return not any(len(block.cost_columns) or len(block.recourse_entries) for block in self.blocks)
+
+    @classmethod
+    def from_linopy(cls, model: Model, first_stage: Sequence[str]) -> TwoStageProblem:
+        """Split a deterministic model of linopy into two stages; `with_scenarios` then says what varies.
+
+        Rows of first-stage variables alone are of the first stage, the others of the second, and so are the costs.
+        Rows and columns are called ``name[coordinate,...]``, such as ``demand[Bonn]``.
+
+        Parameters
+        ----------
+        model : linopy.Model
+            Linear and continuous.
+        first_stage : sequence of str
+            Names of the variables that are decided before the scenario is known: of all entries of one, "capacity", or
+            of a single one, "capacity[mill]".
+
+        Returns
+        -------
+        TwoStageProblem
+            To be minimized: the costs of a maximization have changed their sign.
+
+        Raises
+        ------
+        MissingPackage
+            linopy is not installed.
+        InvalidArgument
+            Another model, unknown names, a stage without variables or rows.
+        """
+        return cls._of(*linopy_program(model), first_stage)
+
+    @classmethod
+    def from_pyomo(cls, model: ConcreteModel, first_stage: Sequence[str]) -> TwoStageProblem:
+        """Split a deterministic model of Pyomo into two stages, as `from_linopy` does.
+
+        Rows and columns have their names in Pyomo, such as ``demand[Bonn]``. A right-hand side is what a constraint's
+        constants come to when all are moved to the right.
+
+        Parameters
+        ----------
+        model : pyomo.environ.ConcreteModel
+            Linear and continuous, with one active objective. Fixed variables count as numbers.
+        first_stage : sequence of str
+            Names of the variables that are decided before the scenario is known: of all entries of one, "capacity", or
+            of a single one, "capacity[mill]".
+
+        Returns
+        -------
+        TwoStageProblem
+            To be minimized: the costs of a maximization have changed their sign.
+
+        Raises
+        ------
+        MissingPackage
+            Pyomo is not installed.
+        InvalidArgument
+            Another model, unknown names, a stage without variables or rows.
+        """
+        return cls._of(*pyomo_program(model), first_stage)
+
+    @classmethod
+    def _of(cls, program: LinearProgram, groups: Groups, first_stage: Sequence[str]) -> TwoStageProblem:
+        found = stages(program, groups, first_stage)
+        sign = -1.0 if program.maximize else 1.0
+        cost, offset = sign * program.cost + 0.0, sign * program.offset + 0.0  # no -0.0
+        x, y, before, after = found.first, found.second, found.first_rows, found.second_rows
+        columns, rows = np.array(list(program.columns), dtype=object), np.array(list(program.rows), dtype=object)
+        return cls(
+            cost[x],
+            cost[y],
+            program.matrix[after][:, x],
+            program.matrix[after][:, y],
+            program.row_lower[after],
+            program.row_upper[after],
+            A=program.matrix[before][:, x],
+            first_lower=program.row_lower[before],
+            first_upper=program.row_upper[before],
+            x_lower=program.column_lower[x],
+            x_upper=program.column_upper[x],
+            y_lower=program.column_lower[y],
+            y_upper=program.column_upper[y],
+            offset=offset,
+            names=columns[x].tolist(),
+            row_names=rows[after].tolist(),
+            column_names=columns[y].tolist(),
+            first_row_names=rows[before].tolist(),
+            maximize=program.maximize,
+        )
 
     def with_scenarios(self, scenarios: DataFrame, *further: DataFrame) -> TwoStageProblem:
         """Return this program with the scenarios of a table, or of several that are independent of each other.
