@@ -9,7 +9,7 @@ from oracle_opt import FeasibilityCut, InvalidArgument, Query, Status, minimize
 from oracle_opt.errors import InvalidData
 from oracle_opt.generators import AnalyticCenter, Kelley, ProximalBundle
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem, read_smps
-from oracle_opt.oracles.benders.recourse import Basis
+from oracle_opt.oracles.benders.vertices import Vertices
 
 LIMIT = 60.0
 
@@ -144,14 +144,14 @@ def test_bunching_gives_what_single_programs_give(monkeypatch):
 def test_a_basis_that_misses_its_own_scenario_counts_no_other_twice(monkeypatch):
     problem, x = capacities(), np.array([5.0, 6.0, 7.0])
     known = BendersOracle(problem).query(Query(x))
-    serve = Basis.serve
+    tried = Vertices.tried
 
-    def misses_the_first(self, lower, upper, *sizes):
-        fits, bounds = serve(self, lower, upper, *sizes)
-        others = fits & (np.arange(len(lower)) > 0)
+    def misses_the_first(self, form, which, *given):
+        fits, bounds = tried(self, form, which, *given)
+        others = fits & (np.arange(len(which)) > 0)
         return others, bounds[others[fits]]
 
-    monkeypatch.setattr(Basis, "serve", misses_the_first)
+    monkeypatch.setattr(Vertices, "tried", misses_the_first)
     cut = BendersOracle(problem).query(Query(x))
     assert cut.value == pytest.approx(known.value, rel=1e-10)
     assert cut.subgradient == pytest.approx(known.subgradient, rel=1e-10)

@@ -9,8 +9,10 @@ from scipy.optimize import linprog
 
 from oracle_opt import Query
 from oracle_opt.oracles import BendersOracle, LagrangianOracle, RandomBlock, RelaxedSolution, TwoStageProblem
-from oracle_opt.oracles.benders.proof import farkas, multiplier_bounds
-from oracle_opt.oracles.benders.recourse import Recourse
+from oracle_opt.oracles.benders.proof import Interiors, farkas, multiplier_bounds
+from oracle_opt.oracles.benders.recourse import DualVertex, Recourse, Solved
+from oracle_opt.oracles.benders.standard_form import StandardForm
+from oracle_opt.oracles.benders.vertices import Vertices
 
 
 def fractions(values):
@@ -43,15 +45,27 @@ def second_stage(seed):
     return rng, W, q, np.zeros(k + 2 * m), y_upper, signs
 
 
+def form_of(W, y_lower, y_upper, box):
+    m = W.shape[0]
+    return StandardForm(W, np.zeros((0, 2), dtype=int), y_lower, y_upper, np.zeros(m), np.zeros(m), box)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_multipliers_are_feasible_and_their_constant_is_a_bound_exactly(seed):
     rng, W, q, y_lower, y_upper, signs = second_stage(seed)
-    program = Recourse(q, W, y_lower, y_upper, signs, multiplier_bounds(W, y_lower, y_upper, q, q, signs))
+    form = form_of(W, y_lower, y_upper, multiplier_bounds(W, y_lower, y_upper, q, q, signs))
+    program, interiors = Recourse(form, Interiors(form, 0.0 * q)), Interiors(form, q)
     columns = [fractions(column) for column in W.toarray().T]
     for _ in range(10):
         side = rng.normal(size=W.shape[0])
-        feasible, dual, upper = program.solve(side, side, np.zeros(W.shape[0]))
-        assert feasible
+        assert isinstance(program.solve(q, None, side, side), Solved)
+        basic, at = (part[None] for part in program.basis())
+        inverse = np.linalg.inv(form.bases(basic, None))
+        vertex = Vertices.of(form, inverse, basic, at, q[None], None, interiors(q[None], None))
+        zero, sides = np.zeros(1, dtype=int), (side[None], side[None])
+        fits, uppers = vertex.tried(form, zero, *sides, np.zeros(len(side)), q[None], None)
+        assert fits.all()
+        dual, upper = DualVertex(vertex.multipliers[0], float(vertex.constant[0])), uppers[0]
         pi = fractions(dual.multipliers)
         least = Fraction(0)
         for column, cost, most in zip(columns, fractions(q), y_upper, strict=True):

@@ -18,9 +18,9 @@ from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.benders.recourse import Basis
-from oracle_opt.oracles.benders.second_stage import MOST_CUTS, Drawing, SecondStage
+from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
+from oracle_opt.oracles.benders.serving import MOST_CUTS
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.result import Result
@@ -185,8 +185,7 @@ class BendersOracle(Oracle):
 
     def reset(self) -> None:
         """Forget the bases found."""
-        self._bases: list[Basis] = []
-        self._program = self._stage.program()
+        self._server = self._stage.server(range(len(self._stage.probability)))
 
     def query(self, query: Query) -> Cut:
         """Solve all scenarios at x.
@@ -199,7 +198,7 @@ class BendersOracle(Oracle):
         x = np.asarray(query.point)
         gathered, n_scenarios = self._stage.gathered(x), len(self._stage.probability)
         if self.parts is None:
-            self._bases = self._stage.serve(x, range(n_scenarios), self._program, self._bases, gathered)
+            self._server.serve(self._stage, x, range(n_scenarios), gathered)
             return gathered.cut()
         for share in self._workers.run(SecondStage.share, x, successive(n_scenarios, self.parts)):
             gathered.add_share(share)
@@ -259,7 +258,8 @@ class BendersOracle(Oracle):
         stage = SecondStage(self.problem, *drawn, self._stage.frame, count)
         point = np.asarray(x, dtype=float)
         gathered = stage.gathered(point)
-        self._bases = stage.serve(point, range(count), self._program, self._bases, gathered)
+        server = self._server if self.problem.only_rows_vary else stage.server(range(count))
+        server.serve(stage, point, range(count), gathered)
         if gathered.feasibility:
             raise InvalidArgument("`x` must be feasible in every scenario drawn, and one has no second stage there")
         values = np.asarray(gathered.value * count, dtype=float)

@@ -92,8 +92,8 @@ class Frame:
             problem, mass / mass.sum(), lower, upper, pull, T_sizes, sides, EPS * terms, turned, changes, longest
         )
 
-    def row_sides(self, x: Vector, outcomes: Outcomes) -> tuple[Matrix, Matrix]:
-        """Sides of ``W y`` in each scenario: those of the rows minus T x."""
+    def moved(self, x: Vector, outcomes: Outcomes) -> Matrix:
+        """What each scenario adds to the sides of ``W y``: that of its right-hand side, less T x."""
         problem = self.problem
         moved = np.tile(-(problem.T @ x), (len(outcomes), 1))
         for b, block in enumerate(problem.blocks):
@@ -101,7 +101,7 @@ class Frame:
                 moved[:, block.rows] += (block.rhs - problem.rhs[block.rows])[outcomes[:, b]]
         for b, rows, columns, change in self.changes:
             np.subtract.at(moved.T, rows, ((change * x[columns])[outcomes[:, b]]).T)
-        return problem.row_lower + moved, problem.row_upper + moved
+        return moved
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.benders.standard_form import Interior, StandardForm
 
 EXTENDED = float(np.finfo(np.longdouble).eps)
 _ROUNDS = 20  # rounds of tightening the bounds of multipliers
+_TARGETS = 100  # multipliers well inside that are remembered
 
 
 def multiplier_bounds(
@@ -111,6 +113,55 @@ class Inside:
         found = linprog(gain, rows, sides, equations if some else None, cost[free] if some else None, bounds)
         if found.status == 0:
             self.multipliers = np.clip(found.x[:m], *signs)
+
+
+class Interiors:
+    """Multipliers well inside, found as they are needed: those of one scenario serve others whose costs are near.
+
+    Parameters
+    ----------
+    form : StandardForm
+    cost : ndarray of shape (k,)
+        Costs that the first ones are of: the least of any scenario where y may rise without end, say.
+    """
+
+    def __init__(self, form: StandardForm, cost: Vector) -> None:
+        self._form, self._cost = form, cost
+        self._found: list[tuple[Vector, int]] = []  # and how many reduced costs were not on their side
+
+    def __call__(self, cost: Matrix, values: Matrix | None) -> Interior | None:
+        """Multipliers for each line of costs and of entries that vary; None where every side is finite."""
+        form = self._form
+        if not form.side.any():
+            return None
+        lines = max(len(cost), 1 if values is None else len(values))
+        if not self._found:
+            self._find(self._cost, None if values is None else values[0])
+            if not (cost == self._cost).all():
+                self._found[0] = self._found[0][0], 0
+        target, margin = np.zeros((lines, form.shape[0])), np.zeros((lines, form.shape[1]))
+        left, tried = np.arange(lines), 0
+        while len(left):
+            some = cost if len(cost) == 1 else cost[left]
+            mine = None if values is None else values[left]
+            own = tried == len(self._found)
+            if own:
+                self._find(some[0], None if mine is None else mine[0])
+            multipliers, least = self._found[tried]
+            margins, outside = form.margin(multipliers, some, mine)
+            fits = np.broadcast_to(outside <= least, left.shape).copy()
+            fits[0] |= own
+            target[left[fits]] = multipliers
+            margin[left[fits]] = np.broadcast_to(margins, (len(left), form.shape[1]))[fits]
+            left, tried = left[~fits], tried + 1
+        del self._found[_TARGETS:]
+        return target, margin
+
+    def _find(self, cost: Vector, values: Vector | None) -> None:
+        form = self._form
+        found = Inside(form.matrix(values), cost, form.side, form.free, form.signs).multipliers
+        outside = form.margin(found, cost[None], None if values is None else values[None])[1]
+        self._found.append((found, int(outside[0])))
 
 
 def farkas(W: sparse.csr_array, y_lower: Vector, y_upper: Vector, lower: Vector, upper: Vector) -> Vector:

@@ -7,15 +7,16 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.benders.gathered import Frame, Gathered, Share
-from oracle_opt.oracles.benders.recourse import Basis, Recourse
+from oracle_opt.oracles.benders.proof import Interiors
+from oracle_opt.oracles.benders.recourse import Recourse
+from oracle_opt.oracles.benders.serving import Bunched, Singly
+from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
-
-_CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
-MOST_CUTS = 50  # feasibility cuts of one answer
-_MOST_BASES = 500  # bases remembered
+from oracle_opt.oracles.benders.vertices import Vertices, inverses
 
 
 @dataclass(frozen=True)
@@ -66,123 +67,88 @@ class SecondStage:
         self.frame, self.n_summands = frame, n_summands
 
     @cached_property
-    def _pattern(self) -> Recourse:
-        """A program that solves nothing itself."""
+    def form(self) -> StandardForm:
+        """The program that all scenarios share."""
         p = self.problem
-        return Recourse(p.q, p.W, p.y_lower, p.y_upper, *p.multiplier_boxes())
+        box = p.multiplier_boxes()[1]
+        W = sparse.csr_array(p.W, copy=True)
+        W.sum_duplicates()
+        entries = [block.recourse_entries for block in p.blocks if len(block.recourse_entries)]
+        places = np.unique(np.vstack(entries), axis=0) if entries else np.zeros((0, 2), dtype=np.intp)
+        if entries:
+            whole = W.tolil()
+            whole[tuple(places.T)] = 0.0
+            W = sparse.csr_array(whole)
+        W.eliminate_zeros()
+        return StandardForm(W, places, p.y_lower, p.y_upper, p.row_lower, p.row_upper, box)
+
+    @cached_property
+    def interiors(self) -> Interiors:
+        """Multipliers well inside."""
+        cost = self.problem.q.copy()
+        for block in self.problem.blocks:
+            if block.cost is not None and len(block.cost_columns):
+                columns = block.cost_columns
+                least = np.where(self.form.side[columns] < 0, block.cost.max(axis=0), block.cost.min(axis=0))
+                cost[columns] = least
+        return Interiors(self.form, cost)
+
+    @cached_property
+    def _rays(self) -> Interiors:
+        return Interiors(self.form, np.zeros(self.form.shape[1]))
 
     def program(self) -> Recourse:
         """Return a program that has solved nothing."""
-        return self._pattern.anew()
+        return Recourse(self.form, self._rays)
+
+    def costs(self, members: NDArray[np.intp]) -> Matrix:
+        """Costs of the second stage: a line for each of these scenarios, or one for all."""
+        if not any(len(block.cost_columns) for block in self.problem.blocks):
+            return self.problem.q[None]
+        result = np.tile(self.problem.q, (len(members), 1))
+        for block, outcome in zip(self.problem.blocks, self.outcomes[members].T, strict=True):
+            if block.cost is not None and len(block.cost_columns):
+                result[:, block.cost_columns] = block.cost[outcome]
+        return result
+
+    def entries(self, members: NDArray[np.intp]) -> Matrix | None:
+        """Entries of W that vary, a line for each of these scenarios; None where none does."""
+        places = self.form.entries
+        if not len(places):
+            return None
+        result = np.zeros((len(members), len(places)))
+        flat = places[:, 0] * self.form.shape[1] + places[:, 1]
+        for block, outcome in zip(self.problem.blocks, self.outcomes[members].T, strict=True):
+            if block.recourse is not None and len(block.recourse_entries):
+                mine = block.recourse_entries[:, 0] * self.form.shape[1] + block.recourse_entries[:, 1]
+                result[:, np.searchsorted(flat, mine)] = block.recourse[outcome]
+        return result
+
+    def vertices(
+        self, basic: NDArray[np.intp], at: NDArray[np.int8], cost: Matrix, values: Matrix | None
+    ) -> tuple[Vertices, NDArray[np.bool_]]:
+        """Dual vertices of bases, and which of them there are: not those of singular ones."""
+        inverse, good = inverses(self.form.bases(basic, values))
+        if not good.all():
+            cost = cost if len(cost) == 1 else cost[good]
+            values = None if values is None else values[good]
+        made = Vertices.of(self.form, inverse, basic[good], at[good], cost, values, self.interiors(cost, values))
+        finite = np.isfinite(made.constant) & np.isfinite(made.multipliers).all(axis=1)
+        if not finite.all():
+            good[good] = finite
+            made = made.take(np.flatnonzero(finite))
+        return made, good
 
     def gathered(self, x: Vector) -> Gathered:
         """Return empty sums at a point."""
         return Gathered(self.frame, x, self.n_summands, len(self.probability))
 
-    def serve(
-        self, x: Vector, scenarios: range, program: Recourse, bases: list[Basis], gathered: Gathered
-    ) -> list[Basis]:
-        """Add the answers of successive scenarios to the sums.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-        scenarios : range
-            Which scenarios.
-        program : Recourse
-            Solves those that no basis serves; starts where it ended.
-        bases : list of Basis
-            Tried first, in this order, where costs and recourse do not vary.
-        gathered : Gathered
-            The sums.
-
-        Returns
-        -------
-        list of Basis
-            Those given and those found; of too many the last ones.
-        """
-        if self.problem.only_rows_vary:
-            bases = bases.copy()
-            self._serve_bunched(x, scenarios, program, bases, gathered)
-            return bases[-_MOST_BASES:]
-        self._serve_singly(x, scenarios, program, gathered)
-        return bases
+    def server(self, scenarios: range) -> Bunched | Singly:
+        """Return what serves these scenarios, and has served none."""
+        return Bunched(self) if self.problem.only_rows_vary else Singly(self, scenarios)
 
     def share(self, x: Vector, first: int, last: int) -> Share:
         """Sums over scenarios `first` to `last` - 1, by a program that has solved nothing: they have no history."""
-        gathered = self.gathered(x)
-        self.serve(x, range(first, last), self.program(), [], gathered)
+        gathered, scenarios = self.gathered(x), range(first, last)
+        self.server(scenarios).serve(self, x, scenarios, gathered)
         return gathered.share()
-
-    def _serve_bunched(
-        self, x: Vector, scenarios: range, program: Recourse, bases: list[Basis], gathered: Gathered
-    ) -> None:
-        """Bases known first, a new one from the first scenario that is left, until none is."""
-        outcomes, p = self.outcomes, self.probability
-        for start in range(scenarios.start, scenarios.stop, _CHUNK):
-            lower, upper = self.frame.row_sides(x, outcomes[start : min(start + _CHUNK, scenarios.stop)])
-            left = np.arange(len(lower))
-            for basis in bases:
-                left = self._settle(basis, left, start, lower, upper, gathered)
-                if not len(left):
-                    break
-            while len(left):
-                feasible, dual, value = program.solve(lower[left[0]], upper[left[0]], gathered.rounding)
-                if not feasible:
-                    cuts = dual.values(lower[left], upper[left])
-                    if not cuts[0] > 0:
-                        raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
-                    gathered.add_ray(dual, start + left[0], float(cuts[0]), outcomes)
-                    left = left[cuts <= 0]
-                    if len(gathered.feasibility) >= MOST_CUTS:
-                        return
-                    continue
-                one = left[:1]
-                found = program.basis(dual)
-                if found is not None:
-                    bases.append(found)
-                    left = self._settle(found, left, start, lower, upper, gathered)
-                # a basis may miss its own scenario by more than the tolerance and still fit others
-                if len(left) and left[0] == one[0]:
-                    gathered.add(dual, start + one, dual.values(lower[one], upper[one]), np.array([value]), outcomes, p)
-                    left = left[1:]
-
-    def _settle(
-        self, basis: Basis, left: NDArray[np.intp], start: int, lower: Matrix, upper: Matrix, gathered: Gathered
-    ) -> NDArray[np.intp]:
-        """Serve those for which the basis is optimal; give the others."""
-        fits, bounds = basis.serve(lower[left], upper[left], gathered.sides, gathered.rate)
-        served = left[fits]
-        if len(served):
-            values = basis.values(lower[served], upper[served])
-            gathered.add(basis, start + served, values, bounds, self.outcomes, self.probability)
-        return left[~fits]
-
-    def turn(self, program: Recourse, s: int | np.integer) -> None:
-        """Give a program the costs and the recourse matrix of scenario s."""
-        for block, outcome in zip(self.problem.blocks, self.outcomes[s], strict=True):
-            assert block.cost is not None
-            assert block.recourse is not None
-            if len(block.cost_columns):
-                program.change_cost(block.cost_columns, block.cost[outcome])
-            if len(block.recourse_entries):
-                program.change_matrix(block.recourse_entries, block.recourse[outcome])
-
-    def _serve_singly(self, x: Vector, scenarios: range, program: Recourse, gathered: Gathered) -> None:
-        """A program a scenario, each from the last one's solution."""
-        members = np.arange(scenarios.start, scenarios.stop)
-        lower, upper = self.frame.row_sides(x, self.outcomes[members])
-        answers = []
-        for s, low, high in zip(members, lower, upper, strict=True):
-            self.turn(program, s)
-            answers.append(program.solve(low, high, gathered.rounding))
-        for k, (feasible, dual, _) in enumerate(answers):
-            if not feasible and len(gathered.feasibility) < MOST_CUTS:
-                violation = float(dual.values(lower[[k]], upper[[k]])[0])
-                if not violation > 0:
-                    raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
-                gathered.add_ray(dual, int(members[k]), violation, self.outcomes)
-        if not gathered.feasibility:
-            pi = np.array([dual.multipliers for _, dual, _ in answers])
-            constants, bounds = np.array([(dual.constant, bound) for _, dual, bound in answers]).T
-            gathered.add_each(pi, constants, members, lower, upper, bounds, self.outcomes, self.probability)

@@ -13,6 +13,7 @@ from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
+from oracle_opt.oracles.benders.recourse import Solved
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.words import one_line, shown
@@ -150,19 +151,29 @@ def solved_scenarios(stage: SecondStage, x: Vector, scenarios: ArrayLike | None)
         np.full((len(members), k), np.nan),
         np.full((len(members), m), np.nan),
     )
-    program, rounding = stage.program(), stage.gathered(x).rounding
+    program, form, rounding = stage.program(), stage.form, stage.gathered(x).rounding
     for start in range(0, len(members), _CHUNK):
         some = members[start : start + _CHUNK]
-        lower, upper = stage.frame.row_sides(x, stage.outcomes[some])
-        for i, (s, low, high) in enumerate(zip(some, lower, upper, strict=True), start):
-            stage.turn(program, s)
-            feasible[i], dual, bound = program.solve(low, high, rounding)
-            if feasible[i]:
-                y[i], duals[i] = program.solution(), dual.multipliers
-                rows = program.W @ y[i]
-                missed[i] = np.max(np.maximum(low - rows, rows - high), initial=0.0)
-                cost[i], upper_bound[i] = program.q @ y[i], bound
-                lower_bound[i] = dual.values(low[None], high[None])[0]
+        moved, costs, values = stage.frame.moved(x, stage.outcomes[some]), stage.costs(some), stage.entries(some)
+        low, high = problem.row_lower + moved, problem.row_upper + moved
+        for i in range(len(some)):
+            q, entries = costs[i % len(costs)], None if values is None else values[i]
+            solved = program.solve(q, entries, low[i], high[i])
+            if isinstance(solved, Solved):
+                y[start + i], duals[start + i] = solved.y, solved.multipliers
+        at = np.flatnonzero(np.isfinite(y[start : start + len(some), 0]))
+        if not len(at):
+            continue
+        costs, values = costs if len(costs) == 1 else costs[at], None if values is None else values[at]
+        low, high, at = low[at], high[at], start + at
+        inside = stage.interiors(costs, values)
+        duals[at], constant, upper_bound[at], rows = form.proven(
+            duals[at], y[at], costs, values, inside, low, high, rounding
+        )
+        feasible[at], cost[at] = True, (costs * y[at]).sum(axis=1)
+        sides = np.where(duals[at] > 0, low, np.where(duals[at] < 0, high, 0.0))
+        lower_bound[at] = constant + (duals[at] * sides).sum(axis=1)
+        missed[at] = np.max(np.maximum(low - rows, rows - high), axis=1, initial=0.0)
     rows = problem.A @ x
     over = (problem.first_lower - rows, rows - problem.first_upper, problem.x_lower - x, x - problem.x_upper)
     return SecondStageSolutions(

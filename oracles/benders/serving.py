@@ -1,0 +1,267 @@
+"""How the scenarios of a query get multipliers and bounds of their values, and what is kept between queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.benders.dual_simplex import optimal_bases, small_enough
+from oracle_opt.oracles.benders.gathered import Gathered
+from oracle_opt.oracles.benders.recourse import DualVertex, Solved
+from oracle_opt.oracles.benders.vertices import MOST_BYTES, Indices, Pool, Vertices, bytes_of_one
+
+if TYPE_CHECKING:
+    from oracle_opt.oracles.benders.second_stage import SecondStage
+
+MOST_CUTS = 50  # feasibility cuts of one answer
+_CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
+_ENTRIES = 1 << 21  # of the costs of scenarios in memory at a time
+_FIRST, _LARGEST, _FACTOR = 8, 4096, 8  # scenarios pivoted together: as many more each time
+
+
+class Answers:
+    """Multipliers of some scenarios, their constants, and upper bounds on their values.
+
+    Parameters
+    ----------
+    stage : SecondStage
+    x : ndarray of shape (n,)
+    members : ndarray of int
+        The scenarios, rising.
+    gathered : Gathered
+        Takes them up; it has the rounding of the sides, and the rays.
+    """
+
+    def __init__(self, stage: SecondStage, x: Vector, members: Indices, gathered: Gathered) -> None:
+        self.stage, self.members, self.gathered = stage, members, gathered
+        problem, form = stage.problem, stage.form
+        self.moved = stage.frame.moved(x, stage.outcomes[members])
+        self.lower, self.upper = problem.row_lower + self.moved, problem.row_upper + self.moved
+        self.cost, self.values = stage.costs(members), stage.entries(members)
+        self._pi = np.zeros((len(members), form.shape[0]))
+        self._constant, self._bound = np.zeros(len(members)), np.zeros(len(members))
+
+    def of_some(self, lines: Indices) -> tuple[Matrix, Matrix | None]:
+        """Costs, and entries of W that vary, of some scenarios."""
+        cost = self.cost if len(self.cost) == 1 else self.cost[lines]
+        return cost, None if self.values is None else self.values[lines]
+
+    def try_vertices(self, vertices: Vertices, which: Indices, lines: Indices) -> NDArray[np.bool_]:
+        """Answer those scenarios for which their vertex is optimal; tell which."""
+        cost, values = self.of_some(lines)
+        lower, upper = self.lower[lines], self.upper[lines]
+        fits, bounds = vertices.tried(self.stage.form, which, lower, upper, self.gathered.rounding, cost, values)
+        served, which = lines[fits], which[fits]
+        self._pi[served], self._constant[served] = vertices.multipliers[which], vertices.constant[which]
+        self._bound[served] = bounds
+        return fits
+
+    def take(self, line: int, solved: Solved) -> None:
+        """Answer one scenario with what HiGHS found."""
+        form, one = self.stage.form, np.array([line])
+        cost, values = self.of_some(one)
+        inside = self.stage.interiors(cost, values)
+        pi, constant, bound, _ = form.proven(
+            solved.multipliers[None], solved.y[None], cost, values, inside, self.lower[one], self.upper[one],
+            self.gathered.rounding,
+        )  # fmt: skip
+        self._pi[one], self._constant[one], self._bound[one] = pi, constant, bound
+
+    def add_ray(self, line: int, ray: DualVertex, left: Indices) -> Indices:
+        """Keep the half-space of an infeasible scenario; those of `left` that the ray proves infeasible are done."""
+        cuts = ray.values(self.lower[np.r_[line, left]], self.upper[np.r_[line, left]])
+        if not cuts[0] > 0:
+            raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
+        self.gathered.add_ray(ray, int(self.members[line]), float(cuts[0]), self.stage.outcomes)
+        return left[cuts[1:] <= 0]
+
+    def gather(self) -> None:
+        """Add all to the sums, unless one is infeasible."""
+        if not self.gathered.feasibility:
+            outcomes, p = self.stage.outcomes, self.stage.probability
+            self.gathered.add_each(
+                self._pi, self._constant, self.members, self.lower, self.upper, self._bound, outcomes, p
+            )
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many half-spaces as an answer holds."""
+        return len(self.gathered.feasibility) >= MOST_CUTS
+
+
+class Bunched:
+    """Where costs and W are the same in all scenarios, so that a dual vertex of one is one of all.
+
+    One product gives the value of every known vertex in every scenario; the best is optimal if its basis is feasible
+    there. Scenarios for which it is not take dual simplex steps from it, a few scenarios first, whose vertices may
+    serve the others; what these cannot do, HiGHS does.
+
+    Parameters
+    ----------
+    stage : SecondStage
+    pool : Pool, optional
+        Vertices known from the start.
+    """
+
+    def __init__(self, stage: SecondStage, pool: Pool | None = None) -> None:
+        self._program = stage.program()
+        self.pool = Pool(stage.form) if pool is None else pool.copy()
+        self._pivots = small_enough(stage.form)
+        self.solved = self.stepped = 0  # scenarios solved by HiGHS, and by dual simplex steps
+
+    def serve(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
+        """Add the answers of successive scenarios to the sums."""
+        self.pool.begin()
+        step = min(_CHUNK, max(MOST_BYTES // bytes_of_one(stage.form), 1))
+        for start in range(scenarios.start, scenarios.stop, step):
+            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), gathered)
+            self._chunk(stage, answers)
+            if answers.full:
+                return
+            answers.gather()
+
+    def _chunk(self, stage: SecondStage, answers: Answers) -> None:
+        pool, moved = self.pool, answers.moved
+        left = np.arange(len(moved))
+        best, value = np.zeros(len(moved), dtype=np.intp), np.full(len(moved), -np.inf)
+        known, size = 0, _FIRST
+        while len(left):
+            seconds_left()
+            if len(pool) > known:
+                # of what is new, what is better than the best so far, is tried
+                number, better = pool.best(moved[left], known)
+                rises = better > value[left]
+                tried = left[rises]
+                best[tried], value[tried] = number[rises], better[rises]
+                known = len(pool)
+                fits = answers.try_vertices(pool.vertices, best[tried], tried)
+                pool.used(best[tried[fits]])
+                left = np.setdiff1d(left, tried[fits], assume_unique=True)
+            elif not len(pool) or not self._pivots:
+                left = self._solve(stage, answers, left[0], left[1:])
+            else:
+                some, left = left[:size], left[size:]
+                size = min(size * _FACTOR, _LARGEST)
+                hard = self._step(stage, answers, some, best)
+                while len(hard) and not answers.full:
+                    rest = self._solve(stage, answers, hard[0], np.r_[hard[1:], left])
+                    hard, left = np.intersect1d(hard, rest), np.intersect1d(left, rest)
+            if answers.full:
+                return
+
+    def _step(self, stage: SecondStage, answers: Answers, some: Indices, best: Indices) -> Indices:
+        """Dual simplex steps from the best vertices; return the scenarios that are not answered then."""
+        cost, values = answers.of_some(some)
+        pool, sides = self.pool, (answers.lower[some], answers.upper[some])
+        done, basic, at = optimal_bases(stage.form, pool.vertices, best[some], cost, values, *sides)
+        _, first, again = np.unique(at, axis=0, return_index=True, return_inverse=True)
+        found, good = stage.vertices(basic[first], at[first], cost, values)
+        numbers = np.full(len(first), -1)
+        numbers[good] = pool.add(found)
+        numbers = numbers[again.ravel()]
+        served = np.zeros(len(some), dtype=bool)
+        lines = np.flatnonzero(done)[numbers >= 0]
+        served[lines] = answers.try_vertices(pool.vertices, numbers[numbers >= 0], some[lines])
+        self.stepped += int(served.sum())
+        return some[~served]
+
+    def _solve(self, stage: SecondStage, answers: Answers, line: int, left: Indices) -> Indices:
+        """Solve one scenario; return those of `left` that are not known to be infeasible."""
+        one = np.array([line])
+        cost, values = answers.of_some(one)
+        solved = self._program.solve(cost[0], None, answers.lower[line], answers.upper[line])
+        self.solved += 1
+        if isinstance(solved, DualVertex):
+            return answers.add_ray(line, solved, left)
+        basic, at = self._program.basis()
+        found, good = stage.vertices(basic[None], at[None], cost, values)
+        if good[0]:
+            number = self.pool.add(found)
+            if answers.try_vertices(self.pool.vertices, number, one)[0]:
+                return left
+        # a basis may miss its own scenario by more than the tolerance and still fit others
+        answers.take(line, solved)
+        return left
+
+
+class Singly:
+    """Where costs or W vary: each scenario has the vertex that was optimal for it last, and takes steps from there.
+
+    Parameters
+    ----------
+    stage : SecondStage
+    scenarios : range
+        Those that are served.
+    """
+
+    def __init__(self, stage: SecondStage, scenarios: range) -> None:
+        self._program = stage.program()
+        self._first = scenarios.start
+        kept = min(len(scenarios), MOST_BYTES // bytes_of_one(stage.form)) if small_enough(stage.form) else 0
+        self._own = Vertices.room(kept, stage.form)
+        self._known = np.zeros(kept, dtype=bool)
+        self.solved = self.stepped = 0
+
+    def serve(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
+        """Add the answers of successive scenarios to the sums."""
+        step = max(1, min(_CHUNK, _ENTRIES // sum(stage.form.shape)))
+        for start in range(scenarios.start, scenarios.stop, step):
+            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), gathered)
+            self._chunk(stage, answers)
+            if answers.full:
+                return
+            answers.gather()
+
+    def _chunk(self, stage: SecondStage, answers: Answers) -> None:
+        number = answers.members - self._first
+        kept = number < len(self._own)
+        left = np.arange(len(number))
+        begun = np.flatnonzero(kept & self._known[np.where(kept, number, 0)]) if len(self._own) else left[:0]
+        if len(begun):
+            fits = answers.try_vertices(self._own, number[begun], begun)
+            left, begun = np.setdiff1d(left, begun[fits]), begun[~fits]
+        if len(begun):
+            cost, values = answers.of_some(begun)
+            sides = answers.lower[begun], answers.upper[begun]
+            done, basic, at = optimal_bases(stage.form, self._own, number[begun], cost, values, *sides)
+            served = self._keep(stage, answers, begun[done], basic, at)
+            self.stepped += len(served)
+            left = np.setdiff1d(left, served)
+        bases, lines = [], []
+        for line in left.tolist():
+            seconds_left()
+            cost, values = answers.of_some(np.array([line]))
+            values = None if values is None else values[0]
+            solved = self._program.solve(cost[0], values, answers.lower[line], answers.upper[line])
+            self.solved += 1
+            if isinstance(solved, DualVertex):
+                answers.add_ray(line, solved, left[:0])
+                if answers.full:
+                    return
+                continue
+            answers.take(line, solved)
+            if kept[line]:
+                lines.append(line)
+                bases.append(self._program.basis())
+        if lines:
+            basic, at = (np.array(part) for part in zip(*bases, strict=True))
+            self._keep(stage, answers, np.array(lines), basic, at)
+
+    def _keep(
+        self, stage: SecondStage, answers: Answers, lines: Indices, basic: Indices, at: NDArray[np.int8]
+    ) -> Indices:
+        """Vertices of these scenarios from now on; return those that they answer."""
+        if not len(lines):
+            return lines
+        cost, values = answers.of_some(lines)
+        found, good = stage.vertices(basic, at, cost, values)
+        lines = lines[good]
+        number = answers.members[lines] - self._first
+        self._own.put(number, found)
+        self._known[number] = True
+        fits = answers.try_vertices(self._own, number, lines)
+        return lines[fits]

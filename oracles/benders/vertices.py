@@ -1,0 +1,261 @@
+"""Dual vertices of the second stage, with the bases they came from, as arrays with a line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.benders.standard_form import FEASIBLE, Interior, StandardForm
+
+LOWER, UPPER, BASIC, ZERO = 0, 1, 2, 3  # where a column of ``[W, -I]`` is; ZERO is that of a free one outside the basis
+MOST_BYTES = 1 << 27  # that the vertices kept may take
+_MOST = 4096  # vertices of a pool
+_BATCH = 1 << 17  # entries of inverses handled at a time
+_SHARED = 4  # scenarios a vertex from which one product for all of them is faster
+Indices = NDArray[np.intp]
+
+
+@dataclass(eq=False)
+class Vertices:
+    """Multipliers pi with ``Q(l, u) >= constant + max(pi, 0) @ l + min(pi, 0) @ u``, and their bases.
+
+    A basis is optimal wherever its basic columns stay within their bounds. With ``W y - r = 0`` these are
+    ``inverse @ (r_N - pull)``, r_N being 0 where r is basic.
+
+    Parameters
+    ----------
+    multipliers : ndarray of shape (K, m)
+    constant : ndarray of shape (K,)
+    inverse : ndarray of shape (K, m, m)
+        Inverses of the basis matrices; no bound rests on how good they are.
+    basic : ndarray of int, shape (K, m)
+        Columns of ``[W, -I]`` in each basis.
+    at : ndarray of int8, shape (K, k + m)
+        Where each column is.
+    pull, pull_size : ndarray of shape (K, m)
+        ``W_N y_N``, the nonbasic columns at their bounds, and the sums of the sizes of its terms.
+    fixed : ndarray of shape (K, 2)
+        Cost of these columns, and the sum of the sizes of its terms.
+    """
+
+    multipliers: Matrix
+    constant: Vector
+    inverse: Matrix
+    basic: Indices
+    at: NDArray[np.int8]
+    pull: Matrix
+    pull_size: Matrix
+    fixed: Matrix
+
+    def __len__(self) -> int:
+        return len(self.constant)
+
+    def take(self, which: Indices | slice) -> Vertices:
+        """Some of them."""
+        return Vertices(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    def put(self, which: Indices | slice, other: Vertices) -> None:
+        """Replace some of them."""
+        for field in fields(self):
+            getattr(self, field.name)[which] = getattr(other, field.name)
+
+    @classmethod
+    def room(cls, count: int, form: StandardForm) -> Vertices:
+        """Room for so many."""
+        m, k = form.shape
+        shapes = ((m,), (), (m, m), (m,), (k + m,), (m,), (m,), (2,))
+        kinds = (float, float, float, np.intp, np.int8, float, float, float)
+        return cls(*(np.zeros((count, *shape), dtype) for shape, dtype in zip(shapes, kinds, strict=True)))
+
+    @classmethod
+    def of(
+        cls,
+        form: StandardForm,
+        inverse: Matrix,
+        basic: Indices,
+        at: NDArray[np.int8],
+        cost: Matrix,
+        values: Matrix | None,
+        interior: Interior | None,
+    ) -> Vertices:
+        """Those of some bases; `cost` and `interior` have a line each, or one line for all."""
+        k = form.shape[1]
+        costs = np.broadcast_to(np.c_[cost, np.zeros((len(cost), form.shape[0]))], at.shape)
+        pi = np.matmul(np.take_along_axis(costs, basic, 1)[:, None, :], inverse)[:, 0]
+        pi, constant = form.minorants(form.cleaned(pi), cost, values, interior)
+        rest = np.where(at[:, :k] == UPPER, form.rest[1], np.where(at[:, :k] == LOWER, form.rest[0], 0.0))
+        fixed = np.c_[(cost * rest).sum(axis=1), np.abs(cost * rest).sum(axis=1)]
+        pull = np.zeros((2, *basic.shape))
+        if rest.any():
+            pull[0], pull[1] = form.moved_rows(rest, np.broadcast_to(np.arange(k), rest.shape), values)
+        return cls(pi, constant, inverse, basic, at, pull[0], pull[1], fixed)
+
+    def basics(self, which: Indices, lower: Matrix, upper: Matrix) -> Matrix:
+        """Basic columns of these vertices, one for each line of sides."""
+        m = self.basic.shape[1]
+        at = self.at[which, -m:]
+        right = np.where(at == LOWER, lower, np.where(at == UPPER, upper, 0.0)) - self.pull[which]
+        result = np.empty_like(right)
+        order = np.argsort(which, kind="stable")
+        ends = np.r_[np.flatnonzero(np.diff(which[order])) + 1, len(which)]
+        if len(which) >= _SHARED * len(ends):
+            for start, end in zip(np.r_[0, ends[:-1]], ends, strict=True):
+                some = order[start:end]
+                result[some] = right[some] @ self.inverse[which[some[0]]].T
+            return result
+        step = max(1, _BATCH // m**2)
+        for start in range(0, len(which), step):
+            part = slice(start, start + step)
+            result[part] = np.matmul(self.inverse[which[part]], right[part, :, None])[:, :, 0]
+        return result
+
+    def tried(
+        self, form: StandardForm, which: Indices, lower: Matrix, upper: Matrix, rounding: Vector, cost: Matrix,
+        values: Matrix | None,
+    ) -> tuple[NDArray[np.bool_], Vector]:  # fmt: skip
+        """Whether each line's vertex is feasible to the tolerance, hence optimal; of those, upper bounds on Q.
+
+        What the basic columns miss of bounds and rows costs its price.
+        """
+        k = form.shape[1]
+        basics, basic = self.basics(which, lower, upper), self.basic[which]
+        low, high = basic_bounds(form, basic, lower, upper)
+        fits = np.asarray((np.maximum(low - basics, basics - high) <= FEASIBLE * (1.0 + np.abs(basics))).all(axis=1))
+        if not fits.any():
+            return fits, np.zeros(0)
+        which, basic = which[fits], basic[fits]
+        if values is not None:
+            values = values[fits]
+        y = np.where(basic < k, np.clip(basics[fits], low[fits], high[fits]), 0.0)
+        places = np.where(basic < k, basic, 0)
+        rows, sizes = form.moved_rows(y, places, values)
+        paid = y * (cost[0, places] if len(cost) == 1 else np.take_along_axis(cost[fits], places, 1))
+        total, size = paid.sum(axis=1) + self.fixed[which, 0], np.abs(paid).sum(axis=1) + self.fixed[which, 1]
+        rows, sizes = rows + self.pull[which], sizes + self.pull_size[which]
+        return fits, form.upper_bounds(
+            rows, sizes, total, size, self.multipliers[which], lower[fits], upper[fits], rounding
+        )
+
+
+def basic_bounds(form: StandardForm, basic: Indices, lower: Matrix, upper: Matrix) -> tuple[Matrix, Matrix]:
+    """Bounds of the basic columns."""
+    k = form.shape[1]
+    row, column = np.maximum(basic - k, 0), np.minimum(basic, k - 1)
+    low = np.where(basic < k, form.y_lower[column], np.take_along_axis(lower, row, 1))
+    high = np.where(basic < k, form.y_upper[column], np.take_along_axis(upper, row, 1))
+    return low, high
+
+
+def bytes_of_one(form: StandardForm) -> int:
+    """Bytes of one vertex."""
+    m, k = form.shape
+    return int(8 * (m * m + 5 * m + 5) + k + m)
+
+
+def inverses(matrices: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Inverses, and which matrices have one to working precision."""
+    good = np.ones(len(matrices), dtype=bool)
+    try:
+        found: Matrix = np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:
+        for i, one in enumerate(matrices):
+            try:
+                np.linalg.inv(one)
+            except np.linalg.LinAlgError:
+                good[i] = False
+        found = np.linalg.inv(matrices[good])
+    return found, good
+
+
+class Pool:
+    """Dual vertices that all scenarios share: where costs and W are the same in all of them.
+
+    It holds 4096 of them, or 128 MiB, and forgets those first that have not been the best of a scenario for longest.
+
+    Parameters
+    ----------
+    form : StandardForm
+    """
+
+    def __init__(self, form: StandardForm) -> None:
+        self._form = form
+        m = form.shape[0]
+        self._most = max(1, min(_MOST, MOST_BYTES // bytes_of_one(form)))
+        self._all = Vertices.room(0, form)
+        self._last = np.zeros(0, dtype=np.intp)  # query in which each was best
+        self._plain = np.zeros((0, m + 1))  # multipliers, and value with the nominal sides
+        self._known: dict[bytes, int] = {}
+        self._count = self._now = 0
+        finite = [np.where(np.isinf(side), 0.0, side) for side in (form.row_lower, form.row_upper)]
+        self._nominal = finite[0], finite[1]
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def vertices(self) -> Vertices:
+        """All of them."""
+        return self._all.take(slice(self._count))
+
+    def copy(self) -> Pool:
+        """A pool with the same vertices."""
+        made = Pool(self._form)
+        made.add(self.vertices)
+        return made
+
+    def begin(self) -> None:
+        """A new query: the least recently best go where there are too many."""
+        self._now += 1
+        if self._count > self._most:
+            order = np.sort(np.argsort(self._last[: self._count], kind="stable")[-self._most * 3 // 4 :])
+            kept, last = self._all.take(order), self._last[order]
+            self._count, self._known = 0, {}
+            self.add(kept)
+            self._last[: self._count] = last
+
+    def add(self, found: Vertices) -> Indices:
+        """Take vertices up, each basis once; return the number of each in the pool."""
+        keys = [one.tobytes() for one in found.at]
+        number = np.zeros(len(found), dtype=np.intp)
+        new: list[int] = []
+        for i, key in enumerate(keys):
+            if key not in self._known:
+                self._known[key] = self._count + len(new)
+                new.append(i)
+            number[i] = self._known[key]
+        if not new:
+            return number
+        first, end = self._count, self._count + len(new)
+        if end > len(self._all):
+            larger = Vertices.room(max(end, 3 * len(self._all) // 2), self._form)
+            larger.put(slice(self._count), self.vertices)
+            self._all = larger
+            self._plain = np.vstack([self._plain, np.zeros((len(larger) - len(self._plain), self._plain.shape[1]))])
+            self._last = np.r_[self._last, np.zeros(len(larger) - len(self._last), dtype=np.intp)]
+        part, added = slice(first, end), found.take(np.array(new))
+        self._all.put(part, added)
+        pi = added.multipliers
+        nominal = np.maximum(pi, 0.0) @ self._nominal[0] + np.minimum(pi, 0.0) @ self._nominal[1]
+        self._plain[part] = np.c_[pi, added.constant + nominal]
+        self._last[part] = self._now
+        self._count = end
+        return number
+
+    def best(self, moved: Matrix, first: int = 0) -> tuple[Indices, Vector]:
+        """For sides moved by this, the vertex of largest value from number `first` on, and its value, about."""
+        table = self._plain[first : self._count]
+        numbers, values = np.empty(len(moved), dtype=np.intp), np.empty(len(moved))
+        step = max(1, _BATCH // max(len(table), 1))
+        for start in range(0, len(moved), step):
+            part = slice(start, start + step)
+            every = moved[part] @ table[:, :-1].T + table[:, -1]
+            numbers[part] = every.argmax(axis=1)
+            values[part] = np.take_along_axis(every, numbers[part, None], 1)[:, 0]
+        return first + numbers, values
+
+    def used(self, numbers: Indices) -> None:
+        """These were the best of some scenario."""
+        self._last[numbers] = self._now
