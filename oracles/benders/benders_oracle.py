@@ -49,9 +49,12 @@ class BendersOracle(Oracle):
     """``f(x) = c @ x + sum_s p_s Q_s(x)``, Q_s the value of the second stage in scenario s.
 
     The multipliers of each scenario's program give a minorant of Q_s, whatever their quality, and its rays a half-space
-    of the x for which it is feasible. Where only right-hand sides and the technology matrix vary, all scenarios are
-    served a basis at a time: a basis optimal for one is so for every scenario whose basic variables stay within their
-    bounds, which one matrix product tells ("bunching"); else each scenario is a warm-started program of its own.
+    of the x for which it is feasible. Where only right-hand sides and the technology matrix vary, scenarios share
+    dual vertices ("bunching"): one product gives the value of every known vertex in every scenario, and the best one is
+    optimal if the basis it came from is feasible there. Where costs or the recourse matrix vary, each scenario keeps
+    its own. Scenarios for which it is not optimal any more take dual simplex steps from it, many at a time; HiGHS
+    solves the first one, those that this fails for, and all where the second stage has more than 300 rows.
+    What is kept takes 128 MiB at most; of shared vertices those go first that were best for no scenario for longest.
     Cuts hold to the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points
     found miss costs at most what multipliers can be (docs/theory.md). Two tolerances remain. Where a variable of the
     second stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 count as zero. Where
@@ -60,8 +63,8 @@ class BendersOracle(Oracle):
 
     With an `executor` each of its processes makes the scenarios once, from the problem and the seed; a task gets x and
     the numbers of its scenarios, and brings back their sums. It begins with a program that has solved nothing and knows
-    no bases, so its answer is the same whoever does it, and a worker that dies costs its task alone. Without, and
-    without `parts`, bases and programs are kept from query to query, which is faster where few bases serve all.
+    no vertices, so its answer is the same whoever does it, and a worker that dies costs its task alone. Without, and
+    without `parts`, vertices and programs are kept from query to query, which is faster.
 
     Parameters
     ----------
@@ -184,7 +187,7 @@ class BendersOracle(Oracle):
         )
 
     def reset(self) -> None:
-        """Forget the bases found."""
+        """Forget the vertices found."""
         self._server = self._stage.server(range(len(self._stage.probability)))
 
     def query(self, query: Query) -> Cut:

@@ -159,14 +159,14 @@ def inverses(matrices: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
     """Inverses, and which matrices have one to working precision."""
     good = np.ones(len(matrices), dtype=bool)
     try:
-        found: Matrix = np.linalg.inv(matrices)
+        found: Matrix = np.asarray(np.linalg.inv(matrices), dtype=float)
     except np.linalg.LinAlgError:
         for i, one in enumerate(matrices):
             try:
                 np.linalg.inv(one)
             except np.linalg.LinAlgError:
                 good[i] = False
-        found = np.linalg.inv(matrices[good])
+        found = np.asarray(np.linalg.inv(matrices[good]), dtype=float)
     return found, good
 
 
