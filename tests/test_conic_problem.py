@@ -220,7 +220,7 @@ def test_it_keeps_its_own_data_and_cannot_be_changed():
     A, b = np.ones((1, 2)), np.ones(1)
     problem = ConicProblem([1, 0], A, b, [Nonnegative(1)])
     A[:], b[:] = 0.0, 0.0
-    assert problem.A.toarray().tolist() == [[1.0, 1.0]]
+    assert problem.A.tolist() == [[1.0, 1.0]]
     assert problem.b.tolist() == [1.0]
     with pytest.raises(AttributeError):
         problem.c = np.zeros(2)

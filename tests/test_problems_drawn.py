@@ -91,7 +91,7 @@ def test_robust_linear_programs(seed: int) -> None:
     made = instance_of("robust-lp(n=5, m=6, rank=2)", seed)
     assert isinstance(made.oracle, ConicOracle)
     data, x = made.oracle.problem, cp.Variable(5)
-    sides = data.b - data.A.toarray() @ x
+    sides = data.b - data.A @ x
     cones = [cp.SOC(sides[3 * i], sides[3 * i + 1 : 3 * i + 3]) for i in range(6)]
     program = cp.Problem(cp.Minimize(data.c @ x + data.offset), [*cones, cp.abs(x) <= 1])
     assert program.solve(solver=cp.CLARABEL, **TIGHT) == pytest.approx(made.optimum, abs=1e-7)

@@ -144,7 +144,9 @@ def test_a_vector_outside_the_dual_cone_is_called_so():
     cut = run.history.cuts[0]
     assert oracle.infeasibility([cut]).in_dual_cone
     for slope in (1.0 + 1e-6, 1.1, 100.0):
-        proof = oracle.infeasibility([replace(cut, extras={"dual": np.array([1.0, slope, 0.0])})])
+        proof = oracle.infeasibility(
+            [replace(cut, extras={"dual_rows": np.arange(2), "dual_values": np.array([1.0, slope])})]
+        )
         assert not proof.in_dual_cone
         assert proof.reach <= 1.0  # where (1, 0, 0) is feasible
 

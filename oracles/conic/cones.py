@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,26 @@ class Cone(ABC):
             them at most as much.
         """
 
+    @property
+    def alike(self) -> Hashable:
+        """The same for cones that are the same set, so that `screen` can look at their points together."""
+        return id(self)
+
+    def screen(self, points: Matrix) -> Vector:
+        """Distances of many points from K, roughly: positive where they are outside by more than rounding, 0 inside.
+
+        Parameters
+        ----------
+        points : ndarray of shape (k, dimension)
+            A point a row.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+            The farther, the larger; where a cone has no fast rule, infinity.
+        """
+        return np.full(len(points), np.inf)
+
     def project(self, v: Vector) -> Vector:
         """Nearest point of K to v."""
         rows = self.separate(v)
@@ -91,6 +112,13 @@ def one_row(y: Vector, v: Vector) -> Duals:
     """Return y as the row of `separate`, or no row where ``y @ v`` is rounding."""
     depth, terms = -float(y @ v), float(np.abs(y) @ np.abs(v))
     return y[None, :] if depth > ROUNDING * terms else np.zeros((0, len(v)))
+
+
+def deepest(depth: Vector, chosen: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
+    """Return those of the chosen places where `depth` is largest, at most so many, by falling depth."""
+    if most is not None and most < len(chosen):
+        chosen = np.sort(chosen[np.argpartition(-depth[chosen], most)[:most]])
+    return chosen[np.argsort(-depth[chosen], kind="stable")]
 
 
 class Zero(Cone):
@@ -145,8 +173,7 @@ class Nonnegative(Cone):
 
 def _rows_of_identity(signs: Vector, depth: Vector, most: int | None) -> Duals:
     """Rows ``signs[i] * e_i`` for the non-zero signs, by falling depth."""
-    chosen = np.flatnonzero(signs)
-    chosen = chosen[np.argsort(-depth[chosen], kind="stable")][:most]
+    chosen = deepest(depth, np.flatnonzero(signs), most)
     rows = np.zeros((len(chosen), len(signs)))
     rows[np.arange(len(chosen)), chosen] = signs[chosen]
     return rows
@@ -164,6 +191,19 @@ class SecondOrder(Cone):
     def __init__(self, dimension: int) -> None:
         self.dimension = whole("dimension", dimension)
         self.rounding = ROUNDING + self.dimension * EPS
+
+    @property
+    def alike(self) -> Hashable:
+        """Those of a dimension are."""
+        return SecondOrder, self.dimension
+
+    def screen(self, points: Matrix) -> Vector:
+        """``(norm(u) - t) / sqrt(2)``, the distance unless the nearest point is the origin."""
+        sizes = np.abs(points).max(axis=1)
+        unit = points / np.where(sizes > 0.0, sizes, 1.0)[:, None]  # else the squares might be zero or infinite
+        outside = np.sqrt(np.einsum("ij,ij->i", unit[:, 1:], unit[:, 1:])) - unit[:, 0]
+        distances: Vector = sizes * np.maximum(outside, 0.0) / np.sqrt(2.0)
+        return distances
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One row, ``(1, -u / norm(u)) / sqrt(2)`` unless the nearest point is the origin.
@@ -202,6 +242,20 @@ class PositiveSemidefinite(Cone):
 
     def __repr__(self) -> str:
         return f"PositiveSemidefinite({self.order})"
+
+    @property
+    def alike(self) -> Hashable:
+        """Those of an order are."""
+        return PositiveSemidefinite, self.order
+
+    def screen(self, points: Matrix) -> Vector:
+        """Minus the least eigenvalues; a single matrix is not looked at twice."""
+        if len(points) == 1:
+            return np.full(1, np.inf)
+        full = np.zeros((len(points), self.order, self.order))
+        full[:, self._rows, self._columns] = full[:, self._columns, self._rows] = points / self._scale
+        distances: Vector = np.maximum(-np.linalg.eigvalsh(full)[:, 0], 0.0)
+        return distances
 
     def matrix(self, v: Vector) -> NDArray[np.float64]:
         """Symmetric matrix of a vector v."""

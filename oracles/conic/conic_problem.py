@@ -16,6 +16,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
+from oracle_opt.oracles.conic.row_matrix import RowMatrix, entries, row_matrix
 from oracle_opt.words import shown
 
 
@@ -44,7 +45,8 @@ class ConicProblem:
     Attributes
     ----------
     c, b : ndarray
-    A : csr_array of shape (m, n)
+    A : ndarray or csr_array of shape (m, n)
+        Dense where A was, unless at most one in eight of its entries is other than zero.
     cones : tuple of Cone
     P : csr_array of shape (n, n) or None
     offset : float
@@ -62,7 +64,7 @@ class ConicProblem:
     """
 
     c: Vector
-    A: sparse.csr_array
+    A: RowMatrix
     b: Vector
     cones: tuple[Cone, ...]
     P: sparse.csr_array | None = None
@@ -76,8 +78,7 @@ class ConicProblem:
                 "`c` must be an array, got a cvxpy object; ConicOracle.from_cvxpy takes a cvxpy.Problem"
             )
         vectors = {"c": floats("c", c), "b": floats("b", b)}
-        matrix = sparse_matrix("A", A)
-        matrix.eliminate_zeros()
+        matrix = row_matrix("A", A)
         kinds = instances("cones", cones, Cone, "a Cone such as Nonnegative(3)")
         n, m = vectors["c"].size, sum(cone.dimension for cone in kinds)
         if vectors["c"].ndim != 1 or not n:
@@ -86,7 +87,7 @@ class ConicProblem:
             raise InvalidArgument(f"`A` must have shape ({m}, {n}), a row per cone entry, got {matrix.shape}")
         if vectors["b"].shape != (m,):
             raise InvalidArgument(f"`b` must have shape ({m},), one entry per row of `A`, got {vectors['b'].shape}")
-        for name, values in (*vectors.items(), ("A", matrix.data)):
+        for name, values in (*vectors.items(), ("A", entries(matrix))):
             if not np.isfinite(values).all():
                 raise InvalidArgument(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}")
         quadratic = None if P is None else _symmetric(P, n)
@@ -164,12 +165,12 @@ class ConicProblem:
         cones += [PositiveSemidefinite(order) for order in dims.psd]
         cones += [Exponential() for _ in range(dims.exp)]
         cones += [Power(exponent) for exponent in dims.p3d]
-        A, b, P = sparse.csr_array(data["A"]), np.asarray(data["b"], dtype=float), data.get("P")
+        A, b, P = data["A"], np.asarray(data["b"], dtype=float), data.get("P")
         if any(order > 2 for order in dims.psd):
             triangle = _triangle(data) if triangle is None else triangle
             if triangle == "lower":
                 order = _upper_of_lower(dims.psd, n_before, len(b))
-                A, b = A[order], b[order]
+                A, b = sparse.csr_array(A)[order], b[order]
         return cls(data["c"], A, b, cones, P if P is not None and P.nnz else None, offset)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from math import exp, inf, log
 
 import numpy as np
 
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.conic.cones import Cone, Duals, length, one_row, scaled
 from oracle_opt.oracles.conic.roots import rising_root
 
@@ -28,6 +29,20 @@ class Exponential(Cone):
 
     def __repr__(self) -> str:
         return "Exponential()"
+
+    @property
+    def alike(self) -> Hashable:
+        """All are."""
+        return Exponential
+
+    def screen(self, points: Matrix) -> Vector:
+        """``x - y log(z / y)`` where y and z are positive, else what keeps y or z from being so."""
+        x, y, z = points.T
+        inner = (y > 0.0) & (z > 0.0)
+        below, above = np.where(inner, y, 1.0), np.where(inner, z, 1.0)
+        beyond = np.where(y > 0.0, y - z, np.maximum(x, 0.0) - y + np.maximum(-z, 0.0))
+        distances: Vector = np.where(inner, x - below * (np.log(above) - np.log(below)), beyond)
+        return np.maximum(distances, 0.0)
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One row: ``(-1, r - 1, exp(-r))``, r the ratio x / y at the nearest point, if that is none of a face."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import sqrt
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.cuts import FeasibilityCut
@@ -17,6 +17,10 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet
 from oracle_opt.oracles.conic.cones import ROUNDING, Cone, Duals, Nonnegative, Zero, length
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.dual_vector import DualVector
+from oracle_opt.oracles.conic.linear_rows import LinearRows
+from oracle_opt.oracles.conic.row_matrix import RowMatrix, consecutive, row_norms
+from oracle_opt.oracles.conic.rows import rows_of
 
 FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the terms of ``b - A @ x``
 
@@ -28,38 +32,49 @@ class HalfSpaces:
     ----------
     problem : ConicProblem
         A, b and the cones, whose product is K.
+    held : ndarray of int
+        Rows that need no look, as the domain holds them.
     tolerance : float
         The tolerance of `ConicOracle`.
     most : int
-        Limit on the half-spaces of one cone.
+        Limit on the half-spaces of a call.
 
     Attributes
     ----------
-    impossible : list of ndarray of shape (m,)
+    impossible : list of DualVector
         Vectors of the dual cone each of which proved that no point of the domain is feasible.
     """
 
-    def __init__(self, problem: ConicProblem, tolerance: float, most: int) -> None:
-        A, b, cones = problem.A, problem.b, problem.cones
-        self.A, self.b, self.cones, self.tolerance, self.most = A, b, cones, tolerance, most
-        starts = np.cumsum([0, *(cone.dimension for cone in cones)])
-        row_norms = np.asarray(sparse.linalg.norm(A, axis=1)) if A.shape[0] else np.zeros(0)
-        self._blocks = [
-            _Block(A[start:stop], b[start:stop], row_norms[start:stop], slice(start, stop))
-            for start, stop in pairwise(starts)
-        ]
-        self._largest_side = float(np.abs(b).max(initial=0.0))
-        self.impossible: list[Vector] = []
+    def __init__(self, problem: ConicProblem, held: NDArray[np.intp], tolerance: float, most: int) -> None:
+        self._A, self._b, self._tolerance, self._most = problem.A, problem.b, tolerance, most
+        self._norms = row_norms(problem.A)
+        looked_at = np.ones(len(problem.b), dtype=bool)
+        looked_at[held] = False
+        equations, inequalities = (rows_of(problem.cones, kind) for kind in (Zero, Nonnegative))
+        self._linear = LinearRows(
+            problem.A,
+            problem.b,
+            self._norms,
+            equations[looked_at[equations]],
+            inequalities[looked_at[inequalities]],
+            tolerance,
+        )
+        starts = np.cumsum([0, *(cone.dimension for cone in problem.cones)])
+        curved: dict[object, list[tuple[Cone, int]]] = {}
+        for cone, start in zip(problem.cones, starts[:-1].tolist(), strict=True):
+            if not isinstance(cone, Zero | Nonnegative):
+                curved.setdefault(cone.alike, []).append((cone, start))
+        self._groups = [_Group(one, self._norms) for one in curved.values()]
+        self._blocks: dict[int, _Block] = {}  # those that were looked at, by their first rows
+        self.impossible: list[DualVector] = []
 
-    def at(self, x: Vector, held: NDArray[np.intp], extent: float) -> list[FeasibilityCut]:
+    def at(self, x: Vector, extent: float) -> list[FeasibilityCut]:
         """Half-spaces that exclude x, the farthest first; none if x counts as feasible.
 
         Parameters
         ----------
         x : ndarray of shape (n,)
             The query point.
-        held : ndarray of int
-            Rows that need no look, as the domain holds them.
         extent : float
             No point of the domain has a larger norm.
 
@@ -68,39 +83,38 @@ class HalfSpaces:
         EmptyLocalizationSet
             Some y of the dual cone has ``y @ (b - A @ z) < 0`` for all z of the domain, as ``A.T @ y`` is zero.
         """
-        v = self.b - self.A @ x
-        v[held] = 0.0  # satisfied, up to the domain's tolerance
+        excess = self._A @ x
+        excess -= self._b
         norm = sqrt(x @ x)
-        cuts: list[FeasibilityCut] = []
-        for cone, block in zip(self.cones, self._blocks, strict=True):
-            part = v[block.part]
-            if isinstance(cone, Zero | Nonnegative):
-                cuts += self._inequalities(x, norm, part, cone, block, extent)
-            elif len(rows := cone.separate(part, self.most)):
-                cuts += self._curved(x, norm, part, cone, block, rows, extent)
+        rows = self._linear.violated(excess, norm, self._most)
+        if not rows.units.all():
+            self._refuse(DualVector(rows.numbers[:1], rows.signs[:1]))  # rows without entries are the farthest
+        cuts = rows.cuts(x, norm, self._tolerance, extent)
+        if self._groups:
+            v = -excess
+            for group in self._groups:
+                cuts += self._of_group(x, norm, v, group, extent)
         cuts.sort(key=lambda cut: -cut.violation)
-        return cuts
+        return cuts[: self._most]
 
-    def _inequalities(
-        self, x: Vector, norm: float, v: Vector, cone: Cone, block: _Block, extent: float
-    ) -> Iterator[FeasibilityCut]:
-        """Each row of A is a cone of its own: its tolerance is in units of the distance in x."""
-        depths = np.abs(v) if isinstance(cone, Zero) else -v
-        if not depths.max() > 0.0:
-            return
-        units = block.row_norms
-        allowed = self.tolerance * np.where(units > 0.0, units * max(1.0, norm), max(1.0, self._largest_side))
-        chosen = np.flatnonzero(depths > np.maximum(allowed, ROUNDING * (units * norm + block.sides)))
-        if not len(chosen):
-            return
-        chosen = chosen[np.argsort(-depths[chosen], kind="stable")][: self.most]
-        signs = np.where(v[chosen] > 0.0, -1.0, 1.0)
-        normals = signs[:, None] * block.A[chosen].toarray()
-        for i, sign, normal in zip(chosen, signs, normals, strict=True):
-            row = np.zeros(len(v))
-            row[i] = sign
-            error = self.tolerance * max(1.0, extent) * float(units[i])
-            yield from self._cut(x, norm, block, row, normal, float(depths[i]), error, extent)
+    def _of_group(self, x: Vector, norm: float, v: Vector, group: _Group, extent: float) -> list[FeasibilityCut]:
+        """Cuts of cones that are the same set: those of the farthest cones, as far as the cones can tell these."""
+        far = group.cone.screen(v[group.rows]) / group.sizes
+        cuts: list[FeasibilityCut] = []
+        for i in np.argsort(-far, kind="stable"):
+            if far[i] == 0.0 or (len(cuts) >= self._most and np.isfinite(far[i])):
+                break
+            start = int(group.rows[i, 0])
+            block = self._blocks.get(start)
+            if block is None:
+                part = slice(start, start + group.cone.dimension)
+                block = _Block(consecutive(self._A, part), self._b[part], self._norms[part], start)
+                self._blocks[start] = block
+            part_of_v = v[start : start + group.cone.dimension]
+            separating = group.cone.separate(part_of_v, self._most)
+            if len(separating):
+                cuts += self._curved(x, norm, part_of_v, group.cone, block, separating, extent)
+        return cuts
 
     def _curved(
         self, x: Vector, norm: float, v: Vector, cone: Cone, block: _Block, rows: Duals, extent: float
@@ -111,13 +125,13 @@ class HalfSpaces:
         y = rows[0] if len(rows) == 1 else (depths @ rows) / distance
         pull = block.turned @ y
         # no more than rounding, relative to v, as multipliers amplify what curved cones are allowed
-        allowed = self.tolerance * sqrt(pull @ pull)
+        allowed = self._tolerance * sqrt(pull @ pull)
         allowed = max(allowed, FAR * float(np.abs(y) @ (block.row_norms * norm + block.sides)))
-        if distance <= allowed and (len(rows) < self.most or cone.distance(v) <= allowed):
+        if distance <= allowed and (len(rows) < self._most or cone.distance(v) <= allowed):
             return
         # an accepted point may violate another half-space of the cone by the whole distance allowed
         largest = (block.size * extent if block.size else 0.0) + block.side
-        error = self.tolerance * block.size + (FAR + cone.rounding) * largest
+        error = self._tolerance * block.size + (FAR + cone.rounding) * largest
         if len(rows) == 1:
             yield from self._cut(x, norm, block, y, pull, distance, error, extent)
             return
@@ -146,35 +160,65 @@ class HalfSpaces:
             ROUNDING * float(sizes @ block.row_norms),
             float(sizes @ block.sides),
         )
-        dual = np.zeros(len(self.b))
         if unit <= 16.0 * noise:
-            constant = float(row @ self.b[block.part])
+            constant = float(row @ block.b)
             if -constant - ROUNDING * terms > ((unit + noise) * extent if unit + noise else 0.0):
-                dual[block.part] = row
-                self.impossible.append(dual)
-                raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
+                self._refuse(DualVector(block.numbers, row))
             return
         rounding = noise * norm + ROUNDING * terms  # what ``y @ (b - A @ x)`` may be off by
         if depth > rounding:
-            dual[block.part] = row / unit
             # the cut is in units of the distance in x, in which the violation of a cone has no meaning
-            yield FeasibilityCut(
-                x, (depth - rounding) / unit, normal / unit, extras={"dual": dual}, error=(error + rounding) / unit
-            )
+            dual = DualVector(block.numbers, row / unit)
+            violation, error = (depth - rounding) / unit, (error + rounding) / unit
+            yield FeasibilityCut(x, violation, normal / unit, extras=dual.extras, error=error)
+
+    def _refuse(self, dual: DualVector) -> NoReturn:
+        """End the run with the proof that there is no point."""
+        self.impossible.append(dual)
+        raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Cones that are the same set.
+
+    Attributes
+    ----------
+    cone : Cone
+        Each of them.
+    rows : ndarray of int, shape (number of cones, dimension)
+        Rows of A of each.
+    sizes : ndarray of shape (number of cones,)
+        Norms of these rows, so that distances over these are roughly those in x; 1 where they are zero.
+    """
+
+    cone: Cone
+    rows: NDArray[np.intp]
+    sizes: Vector
+
+    def __init__(self, cones: Sequence[tuple[Cone, int]], norms: Vector) -> None:
+        cone = cones[0][0]
+        rows = np.array([start for _, start in cones], dtype=np.intp)[:, None] + np.arange(cone.dimension)
+        sizes = np.sqrt((norms[rows] ** 2).sum(axis=1))
+        for name, value in {"cone": cone, "rows": rows, "sizes": np.where(sizes > 0.0, sizes, 1.0)}.items():
+            object.__setattr__(self, name, value)
 
 
 class _Block:
-    """The rows of one cone, and the sizes of their entries."""
+    """The rows of one curved cone, and the sizes of their entries."""
 
-    def __init__(self, A: sparse.csr_array, b: Vector, row_norms: Vector, part: slice) -> None:
-        self.A, self.part, self.row_norms, self.sides = A, part, row_norms, np.abs(b)
+    def __init__(self, A: RowMatrix, b: Vector, row_norms: Vector, start: int) -> None:
+        self._A, self.b, self.row_norms, self.sides = A, b, row_norms, np.abs(b)
+        self.numbers = np.arange(start, start + len(b))
         self.size, self.side = length(row_norms), length(b)
 
     @cached_property
-    def turned(self) -> sparse.csr_array | NDArray[np.float64]:
+    def turned(self) -> RowMatrix:
         """The transpose, which curved cones multiply by; dense where that is faster."""
-        turned = self.A.T.tocsr()
-        return turned.toarray() if 10 * turned.nnz > self.A.shape[0] * self.A.shape[1] else turned
+        if isinstance(self._A, np.ndarray):
+            return self._A.T
+        turned = self._A.T.tocsr()
+        return turned.toarray() if 10 * turned.nnz > self._A.shape[0] * self._A.shape[1] else turned
 
 
 def extent_of(domain: Domain) -> float:

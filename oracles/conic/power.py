@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from math import exp, hypot, inf, log, log1p
 
 import numpy as np
 
 from oracle_opt.arguments import real
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.conic.cones import Cone, Duals, length, one_row, scaled
 from oracle_opt.oracles.conic.roots import rising_root
 
@@ -34,6 +35,18 @@ class Power(Cone):
 
     def __repr__(self) -> str:
         return f"Power({self.exponent:g})"
+
+    @property
+    def alike(self) -> Hashable:
+        """Those of an exponent are."""
+        return Power, self.exponent
+
+    def screen(self, points: Matrix) -> Vector:
+        """``abs(z) - x**a * y**(1 - a)``, x and y cut off at zero, and what was cut off."""
+        x, y = np.maximum(points[:, :2], 0.0).T
+        beyond = np.abs(points[:, 2]) - x**self.exponent * y ** (1.0 - self.exponent)
+        distances: Vector = np.maximum(beyond, 0.0) - np.minimum(points[:, :2], 0.0).sum(axis=1)
+        return distances
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One row: ``(a r / x_p, (1 - a) r / y_p, -sign(z))``, x_p, y_p and r = abs(z_p) of the nearest point."""

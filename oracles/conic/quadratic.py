@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
@@ -71,6 +72,14 @@ class Quadratic:
         """Value and gradient."""
         along = self.roots @ x
         return 0.5 * float(along @ along), self.roots.T @ along
+
+    def cut(self, linear: ObjectiveCut, multicut: bool, wished: bool) -> ObjectiveCut:
+        """Add the form to the cut of a linear function: with the cuts of all summands, and the curvature if wished."""
+        curved, pull = self.at(linear.point)
+        summands = (linear, *self.summands(linear.point)) if multicut else ()
+        answers = (Curvature(self.roots.toarray()),) if wished else ()
+        value, slope = linear.value + curved, linear.subgradient + pull
+        return ObjectiveCut(linear.point, value, slope, summands=summands, answers=answers)
 
     def summands(self, x: Vector) -> tuple[ObjectiveCut, ...]:
         """Cuts of the summands ``1/2 (r_i @ x)**2``, each a function of one number."""

@@ -1,6 +1,8 @@
-"""The linear rows of a conic problem as a domain."""
+"""The linear rows of a conic problem: which they are, and what a domain takes up of them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +12,48 @@ from oracle_opt.arrays import Vector
 from oracle_opt.domains import Box, FreeSpace
 from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows, n_entries
 
+HELD = 1000  # the domain takes up at most so many inequalities unasked: it is made of dense matrices
 TIGHTENED = 200  # most variables whose extent is found, by two linear programs each
 
 
+def rows_of(cones: Sequence[Cone], kind: type[Cone]) -> NDArray[np.intp]:
+    """Numbers of the rows of cones of a class."""
+    sizes = np.array([cone.dimension for cone in cones], dtype=np.intp)
+    return np.flatnonzero(np.repeat([isinstance(cone, kind) for cone in cones], sizes))
+
+
+def held_rows(
+    problem: ConicProblem, free: FreeSpace, hold: bool | None, quadratic: bool
+) -> tuple[Box | Polyhedron, NDArray[np.intp]] | None:
+    """The domain that takes up equations, bounds and perhaps all inequalities, and these; `None` without any.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+    free : FreeSpace
+        Where some minimizer is said to lie.
+    hold : bool, optional
+        `hold_rows` of `ConicOracle`.
+    quadratic : bool
+        Whether the objective is.
+    """
+    equations, inequalities = rows_of(problem.cones, Zero), rows_of(problem.cones, Nonnegative)
+    if hold is False:
+        inequalities = inequalities[:0]
+    elif hold is None and not (quadratic and len(inequalities) <= HELD):
+        inequalities = inequalities[n_entries(problem.A)[inequalities] == 1]
+    if not len(equations) + len(inequalities):
+        return None
+    domain = domain_of_rows(problem.A, problem.b, equations, inequalities, free, quadratic)
+    return None if domain is None else (domain, np.r_[equations, inequalities])
+
+
 def domain_of_rows(
-    A: sparse.csr_array,
+    A: RowMatrix,
     b: Vector,
     equations: NDArray[np.intp],
     inequalities: NDArray[np.intp],
@@ -29,13 +67,14 @@ def domain_of_rows(
     interior point is near the center then, as a quadratic is large far out.
     """
     lower, upper = free.center - free.radius, free.center + free.radius
-    n_entries = np.diff(A.indptr)
-    wrong = np.r_[b[equations][n_entries[equations] == 0] != 0, b[inequalities][n_entries[inequalities] == 0] < 0]
+    counts = n_entries(A)
+    wrong = np.r_[b[equations][counts[equations] == 0] != 0, b[inequalities][counts[inequalities] == 0] < 0]
     if wrong.any():
         return None
-    equations = equations[n_entries[equations] > 0]
-    single, several = (inequalities[n_entries[inequalities] == 1], inequalities[n_entries[inequalities] > 1])
-    variable, factor = A.indices[A.indptr[single]], A.data[A.indptr[single]]
+    equations = equations[counts[equations] > 0]
+    single, several = (inequalities[counts[inequalities] == 1], inequalities[counts[inequalities] > 1])
+    bounds = sparse.csr_array(A[single])
+    variable, factor = bounds.indices, bounds.data
     side = b[single] / factor
     np.minimum.at(upper, variable[factor > 0], side[factor > 0])
     np.maximum.at(lower, variable[factor < 0], side[factor < 0])
@@ -43,9 +82,9 @@ def domain_of_rows(
         return Box(lower, upper)
     try:
         return Polyhedron(
-            A[several].toarray(),
+            dense_rows(A, several),
             b[several],
-            equality_matrix=A[equations].toarray(),
+            equality_matrix=dense_rows(A, equations),
             equality_rhs=b[equations],
             lower=lower,
             upper=upper,

@@ -1,0 +1,133 @@
+"""Constraints of a conic problem as an oracle sees them: what its domain holds, half-spaces, and proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arguments import flag, instance, real, whole
+from oracle_opt.arrays import Vector, digest, fingerprint
+from oracle_opt.cuts import Cut, FeasibilityCut
+from oracle_opt.domains import Domain, FreeSpace
+from oracle_opt.domains.domain import checked_domain
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
+from oracle_opt.oracles.conic.infeasibility import Infeasibility, duals_of, infeasibility_of, known_dual
+from oracle_opt.oracles.conic.quadratic import Quadratic
+from oracle_opt.oracles.conic.row_matrix import digest_of_rows
+from oracle_opt.oracles.conic.rows import held_rows
+from oracle_opt.words import shown
+
+
+class ConicConstraints(Oracle):
+    """What `ConicOracle` knows of ``A @ x + s = b``, s in K; `_constrain` sets it up.
+
+    Attributes
+    ----------
+    problem : ConicProblem
+        The data.
+    free : FreeSpace or None
+        The promise of where a minimizer lies, if the domain was one.
+    quadratic : Quadratic or None
+        The quadratic term.
+    """
+
+    problem: ConicProblem
+    free: FreeSpace | None
+    quadratic: Quadratic | None
+
+    def _constrain(
+        self,
+        problem: ConicProblem,
+        domain: Domain | None,
+        hold_rows: bool | None,
+        tolerance: float,
+        max_half_spaces: int,
+    ) -> None:
+        """Let the domain take up rows, and find out which others are to be looked at; the data are not copied."""
+        self.problem = problem
+        m, n = problem.A.shape
+        self.tolerance = real("tolerance", tolerance, least=0.0)
+        self.max_half_spaces = whole("max_half_spaces", max_half_spaces)
+        self.domain = checked_domain(FreeSpace(n, 1e4) if domain is None else domain, n, "that of `c`")
+        self.hold_rows = None if hold_rows is None else flag("hold_rows", hold_rows)
+        known = self.domain.linear_constraints()
+        self.free = None
+        self._held: NDArray[np.intp] = np.zeros(0, dtype=np.intp)  # rows that the domain holds
+        if known is not None and known.is_everything:
+            center, radius = self.domain.enclosing_ball()
+            self.free = FreeSpace(n, radius, center)
+            held = held_rows(problem, self.free, self.hold_rows, problem.P is not None)
+            if held is not None:
+                self.domain, self._held = held
+        self.gives = frozenset({FeasibilityCut} if len(self._held) < m else ())
+        self._half_spaces = HalfSpaces(problem, self._held, self.tolerance, self.max_half_spaces)
+        self._extent = extent_of(self.domain)
+
+    def _separate(self, x: Vector) -> FeasibilityCut | None:
+        """The farthest half-space that excludes x, with the further ones; `None` where x counts as feasible."""
+        cuts = self._half_spaces.at(x, self._extent)
+        return replace(cuts[0], further=tuple(cuts[1:])) if cuts else None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem!r}, on {shown(self.domain)})"
+
+    def identity(self) -> str:
+        """Cones, data, tolerance, and the rows that the domain holds."""
+        it = self.problem
+        data = digest(it.c, it.offset, digest_of_rows(it.A), it.b, self._held, [fingerprint(cone) for cone in it.cones])
+        words = f"#{data}, tolerance {self.tolerance!r}, at most {self.max_half_spaces} half-spaces"
+        if self.free is not None:
+            words += f", minimizer in {self.free.identity()}"
+        return f"{super().identity()}, {len(it.cones)} cones {words}"
+
+    def dual_vector(self, cut: FeasibilityCut) -> Vector:
+        """The vector y of the dual cone behind a feasibility cut, a zero for every row of A that it does not weigh.
+
+        The cut says that ``y @ (b - A @ z) >= 0``.
+
+        Parameters
+        ----------
+        cut : FeasibilityCut
+            An answer of this oracle, or one of its `further`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+
+        Raises
+        ------
+        InvalidArgument
+            It is no cut of this oracle.
+        """
+        instance("cut", cut, FeasibilityCut, "a feasibility cut of this oracle")
+        dual, y = known_dual("cut", cut, len(self.problem.b)), np.zeros(len(self.problem.b))
+        y[dual.rows] = dual.values
+        return y
+
+    def infeasibility(self, cuts: Iterable[Cut]) -> Infeasibility:
+        """Combine the feasibility cuts of a run that ended with an empty localization set into one proof.
+
+        The multipliers u >= 0 of the cuts make ``y = sum u_i y_i`` with ``b @ y = -1`` and the least ``|A.T @ y|_1``
+        (Farkas' lemma where that is zero).
+
+        Parameters
+        ----------
+        cuts : iterable of cuts
+            Those of a run with ``keep_cuts=True``: ``result.history.cuts``.
+
+        Returns
+        -------
+        Infeasibility
+            The vector y of the dual cone, and how far it reaches.
+
+        Raises
+        ------
+        InvalidArgument
+            These are no cuts of this oracle, or they prove nothing: none has a positive constant.
+        """
+        return infeasibility_of(self, [*self._half_spaces.impossible, *duals_of(cuts, len(self.problem.b))])

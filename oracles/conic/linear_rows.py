@@ -1,0 +1,169 @@
+"""Equations and inequalities, of which there may be a million: the deepest of those that a point violates, as cuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.cuts import FeasibilityCut
+from oracle_opt.oracles.conic.cones import ROUNDING, deepest
+from oracle_opt.oracles.conic.dual_vector import DualVector
+from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows
+
+LOOKED_AT = 20  # times as many of the deepest rows are looked at as are wanted
+ALIKE = 0.999  # cosine of the angle from which on two rows tell nearly the same
+
+
+@dataclass(frozen=True, eq=False)
+class ViolatedRows:
+    """Rows ``a @ x <= b`` that a point violates, the farthest first.
+
+    Attributes
+    ----------
+    numbers : ndarray of int, shape (k,)
+        Which rows.
+    normals : ndarray of shape (k, n)
+        a; of an equation that is missed from below, -a.
+    depths : ndarray of shape (k,)
+        ``a @ x - b``, positive.
+    units : ndarray of shape (k,)
+        Norms of the a.
+    sides : ndarray of shape (k,)
+        ``abs(b)``.
+    signs : ndarray of shape (k,)
+        -1 where an equation was turned round, else 1.
+    """
+
+    numbers: NDArray[np.intp]
+    normals: Matrix
+    depths: Vector
+    units: Vector
+    sides: Vector
+    signs: Vector
+
+    def cuts(self, x: Vector, norm: float, tolerance: float, extent: float) -> list[FeasibilityCut]:
+        """Half-spaces of norm 1, less what rounding may have added to the depths; no row may be without entries.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n,)
+            The query point.
+        norm : float
+            Its norm.
+        tolerance : float
+            Points count as satisfying a row within ``tolerance * max(1, norm(x))``.
+        extent : float
+            No point of the domain has a larger norm.
+        """
+        rounding = ROUNDING * (norm + self.sides / self.units)  # what ``a @ x - b`` may be off by, over the norm of a
+        normals = self.normals / self.units[:, None]
+        violations = (self.depths / self.units - rounding).tolist()
+        errors = (tolerance * max(1.0, extent) + rounding).tolist()
+        values = (self.signs / self.units)[:, None]
+        return [
+            FeasibilityCut(x, violation, normal, extras=DualVector(row, value).extras, error=error)
+            for violation, normal, row, value, error in zip(
+                violations, normals, self.numbers[:, None], values, errors, strict=True
+            )
+        ]
+
+
+def too_far(depths: Vector, units: Vector, sides: Vector, norm: float, tolerance: float, largest: float) -> Vector:
+    """Distances of a point of this norm from rows that it misses by `depths`, 0 where that is tolerated or rounding.
+
+    In units of x, relative to its norm from 1 on. A row without entries, at an infinite distance, may be missed by the
+    tolerance times the largest side, from 1 on.
+    """
+    allowed = tolerance * np.where(units > 0.0, units * max(1.0, norm), max(1.0, largest))
+    distances: Vector = np.divide(depths, units, out=np.full(len(units), inf), where=units > 0.0)
+    distances[depths <= np.maximum(allowed, ROUNDING * (units * norm + sides))] = 0.0
+    return distances
+
+
+def different(normals: Matrix, units: Vector, most: int) -> NDArray[np.intp]:
+    """Places of the first rows, at most so many, without those that point nearly where an earlier one points.
+
+    Of rows that make up a curved boundary, as those of a semi-infinite program, the deepest ones are neighbors of each
+    other. They would only make the linear program longer, and leave no room for those elsewhere.
+    """
+    unit = normals / np.where(units > 0.0, units, 1.0)[:, None]
+    kept: list[int] = []
+    left = np.arange(len(unit))
+    while len(left) and len(kept) < most:
+        kept.append(int(left[0]))
+        left = left[1:]
+        left = left[unit[left] @ unit[kept[-1]] <= ALIKE]
+    return np.array(kept, dtype=np.intp)
+
+
+class LinearRows:
+    """Rows ``a @ x <= b`` and ``a @ x == b``, each a cone of its own.
+
+    A look at them costs memory for a few vectors with an entry a row; nothing dense is made but the rows returned.
+
+    Parameters
+    ----------
+    A : ndarray or csr_array of shape (m, n)
+    b : ndarray of shape (m,)
+    norms : ndarray of shape (m,)
+        Of the rows of A.
+    equations, inequalities : ndarray of int
+        Which rows of A are looked at, and as what.
+    tolerance : float
+        That of `ConicOracle`.
+    """
+
+    def __init__(
+        self,
+        A: RowMatrix,
+        b: Vector,
+        norms: Vector,
+        equations: NDArray[np.intp],
+        inequalities: NDArray[np.intp],
+        tolerance: float,
+    ) -> None:
+        self._A, self._b, self._norms, self._tolerance = A, b, norms, tolerance
+        self._equations, self._inequalities = _part(equations), _part(inequalities)
+        self._largest_side = float(np.abs(b).max(initial=0.0))
+
+    def violated(self, excess: Vector, norm: float, most: int) -> ViolatedRows:
+        """The farthest rows; of those that are nearly parallel, the farthest alone.
+
+        Parameters
+        ----------
+        excess : ndarray of shape (m,)
+            ``A @ x - b``.
+        norm : float
+            That of x.
+        most : int
+            Limit on the rows.
+        """
+        above = np.flatnonzero(excess[self._inequalities] > 0.0)
+        off = np.flatnonzero(excess[self._equations])
+        where = np.r_[_numbers(self._inequalities, above), _numbers(self._equations, off)]
+        depths = np.abs(excess[where])
+        sides = np.abs(self._b[where])
+        distances = too_far(depths, self._norms[where], sides, norm, self._tolerance, self._largest_side)
+        chosen = deepest(distances, np.flatnonzero(distances), LOOKED_AT * most)
+        numbers = where[chosen]
+        signs = np.sign(excess[numbers])
+        normals = dense_rows(self._A, numbers) * signs[:, None]
+        kept = different(normals, self._norms[numbers], most)
+        numbers, chosen = numbers[kept], chosen[kept]
+        return ViolatedRows(numbers, normals[kept], depths[chosen], self._norms[numbers], sides[chosen], signs[kept])
+
+
+def _part(rows: NDArray[np.intp]) -> slice | NDArray[np.intp]:
+    """The same rows as a slice, which makes no copy, if they follow each other."""
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def _numbers(part: slice | NDArray[np.intp], chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Numbers of the chosen ones among the rows of a part."""
+    return part[chosen] if isinstance(part, np.ndarray) else part.start + chosen
