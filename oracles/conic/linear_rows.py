@@ -131,7 +131,7 @@ class LinearRows:
         self._largest_side = float(np.abs(b).max(initial=0.0))
 
     def violated(self, excess: Vector, norm: float, most: int) -> ViolatedRows:
-        """The farthest rows; of those that are nearly parallel, the farthest alone.
+        """The farthest rows; if there are too many, of those that are nearly parallel the farthest alone.
 
         Parameters
         ----------
@@ -152,7 +152,8 @@ class LinearRows:
         numbers = where[chosen]
         signs = np.sign(excess[numbers])
         normals = dense_rows(self._A, numbers) * signs[:, None]
-        kept = different(normals, self._norms[numbers], most)
+        few = len(numbers) <= most
+        kept = np.arange(len(numbers)) if few else different(normals, self._norms[numbers], most)
         numbers, chosen = numbers[kept], chosen[kept]
         return ViolatedRows(numbers, normals[kept], depths[chosen], self._norms[numbers], sides[chosen], signs[kept])
 
