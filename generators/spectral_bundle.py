@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from oracle_opt import (
     Domain,
@@ -15,10 +16,13 @@ from oracle_opt import (
     QueryPointGenerator,
     Step,
 )
-from oracle_opt.arguments import real, whole
+from oracle_opt.arguments import flag, floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.generators.masters.factor_rows import FactorRows
 from oracle_opt.generators.masters.first_step import first_step
+from oracle_opt.generators.masters.low_rank import LowRankStart
 from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, flattened, minimize_spectral
+from oracle_opt.words import shown
 
 NEW = 10  # eigenvectors that a call adds to the active ones
 ACTIVE = 1e-3  # share of the largest multiplier above which an eigenvector is active
@@ -32,6 +36,10 @@ class SpectralBundle(QueryPointGenerator):
     the span of some orthonormal vectors P, and keeps what it dropped as one affine minorant l:
 
         max(trace * lambda_max(P' M(y) P) + b @ y, l(y)) + 1/2 (y - center)' (H + weight I) (y - center).
+
+    Where the A_i fix entries of the diagonal of the primal matrix X, as those of max-cut do, the run begins with a
+    factor of X of few columns, whose stationarity gives the points that are asked (Burer & Monteiro 2003); the bundle
+    takes over where that no longer closes the gap.
 
     Blocks of M of order one, which linear inequalities make, are affine functions, and the model keeps them whole; P
     then belongs to the other rows.
@@ -55,6 +63,10 @@ class SpectralBundle(QueryPointGenerator):
     max_order : int
         Most vectors in P. Should be more than the multiplicity of the largest eigenvalue at the solution, or the end is
         slow.
+    low_rank : bool
+        Whether to begin with a factor of X, where the matrices allow it and M is of an order above `min_order`.
+    factor : array_like of shape (N, k), optional
+        That factor to begin with: `primal_factor` of an earlier run, of a program that changed little since.
 
     Notes
     -----
@@ -97,14 +109,26 @@ class SpectralBundle(QueryPointGenerator):
 
     needs_convexity = True
     needs = frozenset({Eigenpairs})
+    _center: ObjectiveCut | None = None
+    _low_rank: LowRankStart | None = None  # while the run is in its start
 
     def __init__(
-        self, descent: float = 0.1, proximal: float | None = None, min_order: int = 30, max_order: int = 100
+        self,
+        descent: float = 0.1,
+        proximal: float | None = None,
+        min_order: int = 30,
+        max_order: int = 100,
+        low_rank: bool = True,
+        factor: ArrayLike | None = None,
     ) -> None:
         self.descent = real("descent", descent, above=0.0, below=0.5)
         self.proximal = None if proximal is None else real("proximal", proximal, above=0.0)
         self.min_order = whole("min_order", min_order, least=2)
         self.max_order = whole("max_order", max_order, least=2)
+        self.low_rank = flag("low_rank", low_rank)
+        self.factor = None if factor is None else floats("factor", factor, "a matrix, a row for each row of X")
+        if self.factor is not None and not (self.factor.ndim == 2 and np.isfinite(self.factor).all()):
+            raise InvalidArgument(f"`factor` must be a finite matrix, a row for each row of X, got {shown(factor)}")
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain with constraints, which the master does not know."""
@@ -118,7 +142,7 @@ class SpectralBundle(QueryPointGenerator):
         self._domain = domain
         self._ball = domain.enclosing_ball()  # the ball around the set in which a minimizer is promised
         self._point = point
-        self._center: ObjectiveCut | None = None
+        self._center = self._low_rank = None
         self._pairs = np.zeros(0), np.zeros((0, 0))  # eigenvalues and vectors at the center, but of blocks of order one
         self._group = NEW  # leading eigenvectors at the center that P holds
         self._basis = np.zeros((0, 0))  # P
@@ -139,9 +163,12 @@ class SpectralBundle(QueryPointGenerator):
         told = None if isinstance(cut, FeasibilityCut) else cut.answer(Eigenpairs)
         if isinstance(cut, FeasibilityCut) or told is None:
             raise InvalidArgument("`cuts` must carry Eigenpairs, as the answers to this method's own queries do")
-        serious = self._judge(cut)
         pairs = _coupled_pairs(told, cut.point)
         vectors = pairs[1]
+        step = self._begin(cut, told, pairs)
+        if step is not None:
+            return step
+        serious = self._judge(cut)
         active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
         if serious:
             self._center, self._pairs = cut, pairs
@@ -157,6 +184,50 @@ class SpectralBundle(QueryPointGenerator):
     def minorant(self) -> Minorant | None:
         """Return the best minorant that the masters' multipliers gave."""
         return self._minorant
+
+    def primal_factor(self) -> Matrix | None:
+        """Return a factor of the primal matrix, ``X = R @ R.T``, as far as the run has come.
+
+        It is None before the first answer. Rows of blocks of order one are zero once the bundle has taken over.
+
+        Returns
+        -------
+        ndarray of shape (N, k) or None
+            R: where the A_i fix the diagonal of X, as max-cut's do, its rows are vectors to round.
+        """
+        if self._low_rank is not None:
+            return self._low_rank.factor
+        if self._center is None or not self._primal.size:
+            return None
+        root: Matrix = np.sqrt(self._told().trace) * self._primal
+        return root
+
+    def _begin(self, cut: ObjectiveCut, told: Eigenpairs, pairs: tuple[Vector, Matrix]) -> Step | None:
+        """The step of the low-rank start; None where there is no start, or it is over and the bundle goes on."""
+        center, low_rank = self._center, self._low_rank
+        if center is None and self.low_rank and told.matrix.order > self.min_order:
+            rows = FactorRows.of(told)
+            if self.factor is not None and len(self.factor) != told.matrix.order:
+                raise InvalidArgument(f"`factor` must have {told.matrix.order} rows, got {len(self.factor)}")
+            if rows is not None:
+                self._judge(cut)  # the first weight
+                low_rank = self._low_rank = LowRankStart(told, rows, self._domain, self.factor)
+        if low_rank is None:
+            return None
+        serious = center is None or _computed(cut) < _computed(center)
+        if center is None or np.array_equal(cut.point, self._point):  # else it is a cut of an earlier run
+            point = low_rank.tell(cut, told.vectors)
+            if low_rank.minorant is not None and low_rank.bound > self._lower:
+                self._minorant, self._lower = low_rank.minorant, low_rank.bound
+            if point is None:
+                self._primal, self._low_rank = low_rank.primal(), None
+                self._share = 1.0 - float(np.sum(self._primal[told.matrix.single] ** 2))
+                self._primal[told.matrix.single] = 0.0
+                return None
+            self._point = point
+        if serious:
+            self._center, self._pairs = cut, pairs
+        return Step.SERIOUS if serious else Step.NULL
 
     def _told(self) -> Eigenpairs:
         """What the oracle told at the center."""

@@ -17,9 +17,8 @@ from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.leading_eigenpairs import absolute_norm, leading
 from oracle_opt.words import shown
-
-_LANCZOS = 1e-10  # tolerance of the eigenvalues, and a tenth of the margin in which Cholesky confirms the largest
 
 
 class MaxEigenvalueOracle(Oracle):
@@ -29,7 +28,7 @@ class MaxEigenvalueOracle(Oracle):
     most relaxations of graph problems have a constant trace. For any unit vector v, ``trace * v' M v + b @ y`` with
     ``M = C - sum y_i A_i`` lies below f; the eigenvectors of the largest eigenvalues give one cut each: the first is
     the answer, the others are its `further` cuts. A query that wishes for `Eigenpairs` gets these, too: all of them
-    from LAPACK, `n_vectors` from Lanczos; `SpectralBundle` lives on these.
+    from LAPACK; from Lanczos `n_vectors`, or more where these are of one cluster. `SpectralBundle` lives on these.
 
     Small or dense matrices go to LAPACK, large sparse ones to Lanczos, whose largest eigenvalue is then confirmed by a
     Cholesky factorization, so that the stated `error` is a proof. Values are lowered, and the error raised, by the
@@ -50,8 +49,7 @@ class MaxEigenvalueOracle(Oracle):
         Domain of y. Default: `FreeSpace` of radius 1e4, a promise that some minimizer lies there; the lower bounds rest
         on it.
     n_vectors : int
-        Most cuts of one answer, default 10, and eigenpairs from Lanczos: `SpectralBundle` wants more of these than the
-        multiplicity of the largest eigenvalue at the solution.
+        Most cuts of one answer, default 10, and fewest eigenpairs from Lanczos.
     within : float
         Only eigenvalues within this share of the spectral width of the largest one give cuts, default 0.1.
     lanczos_from : int
@@ -105,7 +103,7 @@ class MaxEigenvalueOracle(Oracle):
         matrices = [_symmetric(f"A[{i}]", one, self.order) for i, one in enumerate(A)]
         self.matrix = AffineMatrix.of(self.C, matrices)
         # size and rounding of ``v' C v`` and ``v' A_i v``, v of norm one: sums of so many terms
-        self._sizes = np.array([_norm(one) for one in (self.C, *matrices)])
+        self._sizes = np.array([absolute_norm(one) for one in (self.C, *matrices)])
         terms = np.array([float(self.order + _widest(self.C)), *(one.nnz for one in matrices)])
         roundings = EPS * (3.0 + 0.5 * terms) * self._sizes
         self._depth = EPS * (2.0 + 0.5 * _widest(self.matrix.entries.tocsr()))  # rounding of an entry of M(y)
@@ -128,8 +126,9 @@ class MaxEigenvalueOracle(Oracle):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last eigenvector, from which Lanczos starts."""
+        """Forget the last eigenvector, from which Lanczos starts, and how many there were in a cluster."""
         self._last: Vector | None = None
+        self._count = self.n_vectors
 
     def resume(self, cut: Any) -> None:
         """Take the eigenvector of a cut as the next start."""
@@ -147,10 +146,12 @@ class MaxEigenvalueOracle(Oracle):
         y, wished = np.asarray(query.point), Eigenpairs in query.wishes
         M = self.matrix.at(y)
         depth = self._depth * float(self._sizes[0] + self._sizes[1:] @ np.abs(y))
+        found = None
         if self.order >= self.lanczos_from and self.n_vectors < self.order - 1:
-            values, vectors, error = self._lanczos(M)
-        else:
-            values, vectors, error = _dense(M.toarray(), self.order if wished else self.n_vectors)
+            found = leading(M, self._count if wished else self.n_vectors, self._last, wished)
+        if found is not None:
+            self._count = max(self._count, len(found[0]))
+        values, vectors, error = found or _dense(M.toarray(), self.order if wished else self.n_vectors)
         width = values[0] - values[min(self.n_vectors, len(values)) - 1]
         near = np.flatnonzero(values[0] - values <= self.within * width + 1e-14 * abs(values[0]))[: self.n_vectors]
         first, *further = self._cuts(y, vectors[:, near], values[0] + error + depth)
@@ -185,27 +186,6 @@ class MaxEigenvalueOracle(Oracle):
             for i, (value, slope) in enumerate(zip(values, slopes.T, strict=True))
         ]
 
-    def _lanczos(self, M: sparse.csr_array) -> tuple[Vector, Matrix, float]:
-        """Largest eigenpairs by Lanczos, and what a Cholesky factorization proves them to be short of the largest.
-
-        It succeeds in floating-point arithmetic on a matrix that is positive semidefinite but for ``order * EPS`` times
-        its trace.
-        """
-        try:
-            values, vectors = sparse.linalg.eigsh(M, k=self.n_vectors, which="LA", v0=self._last, tol=_LANCZOS)
-        except sparse.linalg.ArpackError:  # no convergence, or a start that the matrix turns into zero
-            return _dense(M.toarray(), self.n_vectors)
-        order = np.argsort(-values)
-        margin = 10 * _LANCZOS * _norm(M)
-        shifted = -M.toarray()
-        shifted[np.diag_indices(self.order)] += values[order[0]] + margin
-        wrong = (self.order + 2) * EPS * float(np.abs(shifted.diagonal()).sum())
-        try:
-            linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:  # Lanczos missed the largest eigenvalue
-            return _dense(M.toarray(), self.n_vectors)
-        return values[order], vectors[:, order], margin + wrong
-
     def identity(self) -> str:
         """Matrices, right-hand sides and trace, and how eigenvectors are found and chosen."""
         matrix = self.matrix
@@ -219,13 +199,6 @@ def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
     order = len(M)
     values, vectors = linalg.eigh(M, subset_by_index=(order - count, order - 1), check_finite=False)
     return values[::-1], vectors[:, ::-1], 4 * order * EPS * _dense_norm(M)
-
-
-def _norm(M: sparse.csr_array) -> float:
-    """Bound on the largest eigenvalue of the matrix of absolute values: its Frobenius norm, or its largest row."""
-    entries = abs(M)
-    rows = entries.sum(axis=1)
-    return min(float(np.linalg.norm(entries.data)), float(rows.max(initial=0.0)))
 
 
 def _dense_norm(M: Matrix) -> float:

@@ -38,6 +38,8 @@ class AffineMatrix:
     ----------
     order : int
         N.
+    counts : ndarray of shape (m,)
+        Entries of each A_i.
     single : ndarray of int
         The blocks of order one: rows in which no matrix has an entry beside its diagonal.
     """
@@ -49,6 +51,7 @@ class AffineMatrix:
         self.rows, self.columns = rows, columns
         self.entries = entries
         self.order = C.shape[0]
+        self.counts = np.diff(entries.indptr)
         self._gather = entries.T.tocsr()
         coupled = np.zeros(self.order, dtype=bool)
         at = C.tocoo()
@@ -90,6 +93,16 @@ class AffineMatrix:
     def forms(self, P: Matrix, Q: Matrix | None = None) -> Matrix:
         """``p_j' A_i q_j`` for the columns j of P and Q (default P), shape (m, number of columns)."""
         result: Matrix = self._gather @ (P[self.rows] * (P if Q is None else Q)[self.columns])
+        return result
+
+    def gram(self, R: Matrix) -> Vector:
+        """``<A_i, R R'>`` for all i, R of shape (N, k)."""
+        result: Vector = self._gather @ np.einsum("ij,ij->i", R[self.rows], R[self.columns])
+        return result
+
+    def most(self, norms: Vector) -> Vector:
+        """Bounds on the sizes of the terms of `gram`, for an R with rows of these norms."""
+        result: Vector = abs(self._gather) @ (norms[self.rows] * norms[self.columns])
         return result
 
     def restrict(self, P: Matrix) -> Matrix:

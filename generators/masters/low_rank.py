@@ -1,0 +1,157 @@
+"""A start for largest eigenvalues: the semidefinite program behind them, in a factor of few columns."""
+
+from __future__ import annotations
+
+from math import fsum, isfinite
+
+import numpy as np
+
+from oracle_opt import Domain, Eigenpairs, Minorant, ObjectiveCut
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.generators.masters.factor_rows import FactorRows
+
+SHARE = 1e-5  # the first accuracy: of the gradient, relative to a row of C
+FINER = 0.1  # accuracies fall by this factor
+FINEST = 1e-11
+PROGRESS = 0.5  # a call that leaves more than this share of the gap made none
+SPURIOUS = 1e3  # so many times that accuracy, of the objective, is more than a solution would leave open
+PATIENCE = 1  # so many such calls end the start
+NUDGE = 0.1  # size of new columns, relative to the others
+MEMORY = 10  # pairs of L-BFGS
+MOST_STEPS = 5000
+
+
+class LowRankStart:
+    """Maximize ``<C, R R'>`` over factors R of few columns, and take the dual point from its stationarity.
+
+    For ``f(y) = trace * lambda_max(C - sum_i y_i A_i) + b @ y`` whose A_i fix entries of the diagonal of X, as those of
+    max-cut do. Each call of `tell` sharpens the factor, gives the dual point at which f is asked next, and a minorant
+    of f, from ``W = R R' / tr(R R')``, which is positive semidefinite by its form. Where the dual point shows that the
+    factor has too few columns, eigenvectors of the largest eigenvalues are added to it.
+
+    Nothing is assumed of the factor: the minorant holds for any, and the value is the oracle's.
+
+    Parameters
+    ----------
+    told : Eigenpairs
+        An answer of the oracle, for the matrix function, trace and b.
+    rows : FactorRows
+        Which norms of rows of R the A_i fix.
+    domain : Domain
+        On which the minorants are compared.
+    factor : ndarray of shape (N, k), optional
+        Where to start, from an earlier run; default: drawn.
+
+    Attributes
+    ----------
+    factor : ndarray of shape (N, k)
+        R.
+    minorant : Minorant or None
+        The best one.
+    bound : float
+        Its minimum over the domain, less its error.
+
+    References
+    ----------
+    .. [1] Burer & Monteiro (2003), "A nonlinear programming algorithm for solving semidefinite programs via low-rank
+       factorization", Math. Program. 95:329-357.
+    .. [2] Boumal, Voroninski & Bandeira (2016), "The non-convex Burer-Monteiro approach works on smooth semidefinite
+       programs", for factors that grow, and for the number of columns that is enough.
+    """
+
+    def __init__(self, told: Eigenpairs, rows: FactorRows, domain: Domain, factor: Matrix | None = None) -> None:
+        self._told, self._rows, self._domain = told, rows, domain
+        order, m = told.matrix.order, len(told.b)
+        columns = min(order, int(np.sqrt(2.0 * m)) + 2, 10 + int(np.ceil(np.cbrt(m))))
+        if factor is None:
+            factor = np.random.default_rng(0).normal(size=(order, columns))
+        self.factor: Matrix = rows.scaled(factor)
+        self._share = SHARE
+        self._upper, self._gap = np.inf, np.inf
+        self._idle = 0
+        self.minorant: Minorant | None = None
+        self.bound = -np.inf
+
+    def tell(self, cut: ObjectiveCut, vectors: Matrix) -> Vector | None:
+        """Take an answer, and return the next point to ask, or None where the start is over.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            The answer at the last point that this returned, or at any point before that.
+        vectors : ndarray of shape (N, k)
+            Leading eigenvectors there.
+        """
+        self._upper = min(self._upper, cut.upper)
+        if self.minorant is not None:
+            gap = self._upper - self.bound
+            spurious = gap > SPURIOUS * self._share * self._told.trace * self._rows.size
+            if gap > PROGRESS * self._gap:
+                self._idle += 1
+            if spurious or gap > PROGRESS * self._gap:
+                self._widen(vectors)
+            else:
+                self._share *= FINER
+            self._gap = min(gap, self._gap)
+            if self._idle > PATIENCE or self._share < FINEST:
+                return None
+        self._climb()
+        self._prove()
+        y = self._rows.dual(self.factor, self._domain)
+        return y if isfinite(float(y @ y)) and not np.array_equal(y, cut.point) else None
+
+    def primal(self) -> Matrix:
+        """X of shape (N, k) with ``X X'`` close to R R' over its trace, its columns orthogonal, the largest first."""
+        sizes, axes = np.linalg.eigh(self.factor.T @ self.factor)
+        kept = sizes > 1e-8 * sizes[-1]
+        turned: Matrix = self.factor @ axes[:, kept][:, ::-1] / np.sqrt(sizes.sum())
+        return turned
+
+    def _widen(self, vectors: Matrix) -> None:
+        """Turn the columns of the factor, leave out those that are next to zero, and add eigenvectors."""
+        R = self.primal()
+        size = NUDGE * float(np.linalg.norm(R)) / np.sqrt(R.shape[1])
+        self.factor = self._rows.scaled(np.hstack([R, size * vectors[:, : max(1, R.shape[1] // 2)]]))
+
+    def _climb(self) -> None:
+        """L-BFGS until the gradient is below the accuracy of this call."""
+        from scipy.optimize import minimize
+
+        shape = self.factor.shape
+        function = self._rows.function(shape[1])
+
+        def timed(v: Vector) -> tuple[float, Vector]:
+            seconds_left()
+            return function(v)
+
+        start = self._rows.unscaled(self.factor)
+        options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "gtol": self._share, "ftol": 0.0, "maxcor": MEMORY}
+        found = minimize(timed, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        self.factor = self._rows.scaled(found.x.reshape(shape))
+
+    def _prove(self) -> None:
+        """The minorant of ``W = R R' / tr(R R')``, with what rounding can have added to it; kept if it proves more.
+
+        ``f(y) >= trace * <C, W> + sum_i y_i (b_i - trace * <A_i, W>)``; sums of products of the rows of R have as many
+        terms as R has columns, and the forms as many of those as the matrices have entries.
+        """
+        told, R = self._told, self.factor
+        matrix, b = told.matrix, told.b
+        norms = np.sqrt(np.einsum("ij,ij->i", R, R))
+        total = fsum((norms**2).tolist())
+        if not 0.0 < total < np.inf:
+            return
+        scale = told.trace / total
+        constant = scale * fsum(np.einsum("ij,ij->i", R, matrix.C @ R).tolist())
+        forms, sizes = matrix.gram(R), matrix.most(norms)
+        slope = b - scale * forms
+        largest = scale * float(norms @ (abs(matrix.C) @ norms))
+        terms = R.shape[1] + 12.0
+        # sums over the rows of a matrix, in any order: at most so many terms
+        lost = EPS * (terms + matrix.order) * largest
+        wrong = EPS * ((terms + matrix.counts) * scale * sizes + np.abs(b))
+        minorant = Minorant(constant, slope, lost + self._domain.extent(wrong))
+        bound = minorant.minimum(self._domain) - minorant.error
+        if bound > self.bound or self.minorant is None:
+            self.minorant, self.bound = minorant, bound

@@ -1,0 +1,183 @@
+"""Leading eigenpairs of a sparse symmetric matrix by Lanczos, and a proof that none is larger."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg, sparse
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import EPS, Matrix, Vector
+
+TOLERANCE = 1e-10  # of the eigenvalues, relative to a norm of the matrix
+MARGIN = 10 * TOLERANCE  # within which Cholesky confirms the largest, relative to the same
+BESIDE = 40  # vectors of Lanczos beside twice those wanted
+RESTARTS = 20  # Lanczos needs more of them where eigenvalues next to those wanted are as large
+GROWTH = 4  # so many times the vectors are then asked for
+CLUSTER = 1e-3  # eigenvalues this near to the largest one, relative to the distance of their mean, are one cluster
+MOST = 160  # vectors
+
+
+def leading(
+    M: sparse.csr_array, count: int, start: Vector | None, whole: bool = False
+) -> tuple[Vector, Matrix, float] | None:
+    """Largest eigenpairs, and what a proof leaves open.
+
+    Parameters
+    ----------
+    M : csr_array of shape (N, N)
+        Symmetric.
+    count : int
+        How many are wanted, fewer than N.
+    start : ndarray of shape (N,), optional
+        Where Lanczos starts.
+    whole : bool
+        Whether all of the cluster of the largest eigenvalue is wanted, with at least one vector outside it.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        Eigenvalues, the largest first; `count` of them or more.
+    vectors : ndarray of shape (N, k)
+        Eigenvectors.
+    error : float
+        No eigenvalue is larger than ``values[0] + error``.
+
+    None where the largest eigenvalue was missed twice.
+    """
+    norm = absolute_norm(M)
+    for _ in range(2):
+        found = _lanczos(M, norm, count, start, whole) or _inverse_lanczos(M, norm, count)
+        if found is None:
+            return None
+        values, vectors = found
+        residual = float(np.linalg.norm(M @ vectors[:, 0] - values[0] * vectors[:, 0]))
+        fine, coarse = max(2.0 * residual, M.shape[0] * EPS * norm), MARGIN * norm
+        for margin in (fine, coarse) if fine < coarse else (coarse,):
+            bound = Bounded(M, float(values[0]) + margin)
+            if bound.holds:
+                return values, vectors, margin + bound.rounding
+        start = bound.direction()
+    return None
+
+
+def _lanczos(
+    M: sparse.csr_array, norm: float, count: int, start: Vector | None, whole: bool
+) -> tuple[Vector, Matrix] | None:
+    """As many eigenpairs as are wanted, or more; None where Lanczos is slow.
+
+    More are taken where those wanted are of one cluster: Lanczos separates what it finds from the rest of the
+    spectrum, and is fast only where there is a gap between both. The matrix is shifted by its norm, or eigenvalues near
+    zero would be wanted with that much more accuracy.
+    """
+    order = M.shape[0]
+    most = max(count, min(MOST, order // 4))
+    shifted = M + norm * sparse.eye_array(order, format="csr")
+    mean = float(M.diagonal().mean())
+    while True:
+        seconds_left()
+        size = min(order, 2 * count + BESIDE)
+        try:
+            values, vectors = sparse.linalg.eigsh(
+                shifted, k=count, which="LA", v0=start, ncv=size, tol=TOLERANCE, maxiter=RESTARTS
+            )
+        except sparse.linalg.ArpackError:  # no convergence, or a start that the matrix turns into zero
+            if count >= most:
+                return None
+        else:
+            values, vectors = _descending(values - norm, vectors)
+            if not whole or count >= most or values[0] - values[-1] > CLUSTER * (values[0] - mean):
+                return values, vectors
+            start = vectors.sum(axis=1)
+        count = min(GROWTH * count, most)
+
+
+def _inverse_lanczos(M: sparse.csr_array, norm: float, count: int) -> tuple[Vector, Matrix] | None:
+    """Eigenpairs by Lanczos on ``(s I - M)^-1``, s a little above all eigenvalues, from a Cholesky factor.
+
+    It takes few products even where small eigenvalues are larger than the gaps between the leading ones by many orders,
+    as those of graphs whose weights differ that much.
+    """
+    order = M.shape[0]
+    value = -np.inf
+    direction = np.ones(order)
+    away = CLUSTER * norm
+    while away <= 4.0 * norm:
+        seconds_left()
+        value = max(value, float(direction @ (M @ direction)) / float(direction @ direction))
+        bound = Bounded(M, value + away)
+        if bound.holds:
+            break
+        direction = bound.direction()
+        away *= 3.0
+    else:
+        return None
+    inverse = sparse.linalg.LinearOperator((order, order), matvec=lambda x: -bound.solve(x), dtype=float)
+    try:
+        values, vectors = sparse.linalg.eigsh(
+            M, k=count, sigma=bound.value, OPinv=inverse, ncv=min(order, 2 * count + BESIDE), maxiter=RESTARTS
+        )
+    except sparse.linalg.ArpackError:
+        return None
+    return _descending(values, vectors)
+
+
+def _descending(values: Vector, vectors: Matrix) -> tuple[Vector, Matrix]:
+    order = np.argsort(-values)
+    return values[order], vectors[:, order]
+
+
+class Bounded:
+    """Whether a Cholesky factorization proves that no eigenvalue of M is larger than a value, up to `rounding`.
+
+    It succeeds in floating-point arithmetic only for a matrix that is positive semidefinite but for ``order * EPS``
+    times its trace (Rump 2006). It needs one dense matrix of the order of M.
+
+    Parameters
+    ----------
+    M : csr_array of shape (N, N)
+        Symmetric.
+    value : float
+        The bound.
+    """
+
+    def __init__(self, M: sparse.csr_array, value: float) -> None:
+        order = M.shape[0]
+        self.value = value
+        self._M = M
+        shifted = np.zeros((order, order), order="F")
+        places = M.tocoo()
+        np.subtract.at(shifted, places.coords, places.data)
+        shifted[np.diag_indices(order)] += value
+        self.rounding = (order + 2) * EPS * float(np.abs(shifted.diagonal()).sum())
+        self._factor, self._failed = linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the factorization succeeded."""
+        return not self._failed
+
+    def solve(self, x: Vector) -> Vector:
+        """``(value I - M)^-1 x``, where the bound holds."""
+        solved: Vector = linalg.cho_solve((self._factor, True), x, check_finite=False)
+        return solved
+
+    def direction(self) -> Vector:
+        """Where it does not hold: a vector whose quotient is larger than the value.
+
+        ``(-L'^-1 L^-1 a, 1, 0)`` with the factor L of the rows before the pivot that failed, and their entries a in its
+        column.
+        """
+        first = self._failed - 1
+        direction = np.zeros(self._M.shape[0])
+        direction[first] = 1.0
+        if first:
+            a = -self._M[[first], :first].toarray().ravel()
+            direction[:first] = -linalg.cho_solve((self._factor[:first, :first], True), a, check_finite=False)
+        return direction
+
+
+def absolute_norm(M: sparse.csr_array) -> float:
+    """Bound on the largest eigenvalue of the matrix of absolute values: its Frobenius norm, or its largest row."""
+    entries = abs(M)
+    rows = entries.sum(axis=1)
+    return min(float(np.linalg.norm(entries.data)), float(rows.max(initial=0.0)))

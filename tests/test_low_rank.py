@@ -1,0 +1,177 @@
+"""The low-rank start of the spectral bundle: against Clarabel, on hard corners of max-cut, and its count of work."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy import sparse
+
+from oracle_opt import FreeSpace, InvalidArgument, Query, Status, minimize
+from oracle_opt.answers.eigenpairs import Eigenpairs
+from oracle_opt.generators import SpectralBundle
+from oracle_opt.generators.masters.factor_rows import FactorRows
+from oracle_opt.generators.masters.low_rank import LowRankStart
+from oracle_opt.oracles import MaxEigenvalueOracle
+
+ORDER = 34
+
+
+def laplacian(weights):
+    weights = np.triu(weights, 1)
+    weights = weights + weights.T
+    return 0.25 * (np.diag(weights.sum(axis=1)) - weights)
+
+
+def matrices(kind, rng, n=ORDER):
+    """C of a kind of max-cut."""
+    edges = rng.random((n, n)) < 0.2
+    weights = {
+        "graph": edges * 1.0,
+        "weights of many sizes": edges * np.exp(3.0 * rng.normal(size=(n, n))),
+        "both signs": edges * rng.choice([-1.0, 1.0], (n, n)),
+        "complete": rng.normal(size=(n, n)),
+        "two components": edges * np.kron(np.eye(2), np.ones((n // 2, n // 2))),
+        "isolated nodes": edges * (np.arange(n) < n - 7)[:, None] * (np.arange(n) < n - 7),
+        "bipartite": edges * np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((n // 2, n // 2))),
+    }
+    if kind == "rank one":
+        v = rng.normal(size=n)
+        return np.outer(v, v)
+    return laplacian(weights[kind])
+
+
+def oracle_of(C, entries=None, sides=None, rows=None, trace=None, **options):
+    """``max <C, X>`` with ``entries_i X_ii = sides_i`` for the rows."""
+    n = len(C) if isinstance(C, np.ndarray) else C.shape[0]
+    rows = np.arange(n) if rows is None else rows
+    entries, sides = (np.ones(len(rows)) if one is None else one for one in (entries, sides))
+    A = [sparse.csr_array(([a], ([i], [i])), shape=(n, n)) for i, a in zip(rows, entries, strict=True)]
+    options = {"domain": FreeSpace(len(rows), 1e3)} | options
+    trace = float(np.sum(sides / entries)) if trace is None else trace
+    return MaxEigenvalueOracle(C, A, sides, trace=trace, **options)
+
+
+def by_clarabel(C, rows, sides, trace):
+    X = cp.Variable(C.shape, PSD=True)
+    fixed = [X[i, i] == side for i, side in zip(rows, sides, strict=True)]
+    return cp.Problem(cp.Maximize(cp.trace(C @ X)), [cp.trace(X) == trace, *fixed]).solve(solver=cp.CLARABEL)
+
+
+KINDS = (
+    "graph",
+    "weights of many sizes",
+    "both signs",
+    "complete",
+    "two components",
+    "isolated nodes",
+    "bipartite",
+    "rank one",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_of_every_call_hold_the_optimum_of_max_cut(kind):
+    C = matrices(kind, np.random.default_rng(KINDS.index(kind)))
+    known = by_clarabel(C, range(ORDER), np.ones(ORDER), ORDER)
+    for lanczos_from in (1000, 1):
+        oracle = oracle_of(C, lanczos_from=lanczos_from, domain=FreeSpace(ORDER, 1e5))
+        run = minimize(oracle, SpectralBundle(), rtol=1e-6)
+        assert run.status is Status.CONVERGED
+        assert (run.history.lower_bound <= known + 1e-6 * abs(known)).all()
+        assert (run.history.upper_bound >= known - 1e-6 * abs(known)).all()
+        assert run.n_calls <= 6
+
+
+def test_where_nothing_is_to_be_gained_the_value_is_zero():
+    run = minimize(oracle_of(np.zeros((ORDER, ORDER))), SpectralBundle(), atol=1e-8)
+    assert run.status is Status.CONVERGED
+    assert run.n_calls <= 2
+
+
+@pytest.mark.parametrize("fixed", [ORDER, ORDER - 9, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_other_entries_and_sides_and_rows_that_share_the_rest(fixed, seed):
+    rng = np.random.default_rng(100 + seed)
+    C = matrices("complete", rng)
+    rows, entries, sides = rng.permutation(ORDER)[:fixed], rng.uniform(-3, 3, fixed), rng.uniform(0.1, 3, fixed)
+    entries = np.where(abs(entries) < 0.2, 1.0, entries)
+    trace = float(sides.sum()) + (2.5 if fixed < ORDER else 0.0)
+    known = by_clarabel(C, rows, sides, trace)
+    run = minimize(oracle_of(C, entries, sides * entries, rows, trace), SpectralBundle(), rtol=1e-6)
+    assert run.status is Status.CONVERGED
+    assert run.lower_bound <= known + 1e-6 * abs(known)
+    assert run.upper_bound >= known - 1e-6 * abs(known)
+
+
+def told_by(oracle, y):
+    return oracle.query(Query(y, wishes=frozenset({Eigenpairs})))
+
+
+@pytest.mark.parametrize(
+    ("rows", "sides", "trace", "allowed"),
+    [
+        ([0, 1, 2, 3], [1.0, 1.0, 1.0, 1.0], 4.0, True),
+        ([0, 1, 2, 3], [1.0, 1.0, 1.0, 1.0], 5.0, False),
+        ([0, 1], [1.0, 1.0], 4.0, True),
+        ([0, 1], [1.0, 3.0], 4.0, False),
+        ([0, 1], [1.0, -1.0], 4.0, False),
+        ([0, 1], [1.0, 0.0], 4.0, False),
+        ([0, 0], [1.0, 1.0], 4.0, False),
+    ],
+)
+def test_which_programs_begin_with_a_factor(rows, sides, trace, allowed):
+    oracle = oracle_of(matrices("complete", np.random.default_rng(0), 4), None, np.array(sides), rows, trace)
+    told = told_by(oracle, np.zeros(len(rows))).answer(Eigenpairs)
+    assert (FactorRows.of(told) is not None) is allowed
+
+
+def test_off_the_diagonal_the_bundle_begins_at_once():
+    rng = np.random.default_rng(0)
+    A = sparse.csr_array(([1.0, 1.0], ([0, 1], [1, 0])), shape=(ORDER, ORDER))
+    oracle = MaxEigenvalueOracle(matrices("complete", rng), [A], [0.1], domain=FreeSpace(1, 100.0))
+    assert FactorRows.of(told_by(oracle, np.zeros(1)).answer(Eigenpairs)) is None
+    assert minimize(oracle, SpectralBundle(), rtol=1e-6).success
+
+
+@pytest.mark.parametrize("kind", ["graph", "weights of many sizes", "both signs"])
+def test_the_minorant_of_any_factor_lies_below_the_function(kind):
+    """Also of one that is no solution, at points everywhere in the ball."""
+    rng = np.random.default_rng(3)
+    oracle = oracle_of(matrices(kind, rng), entries=rng.uniform(0.5, 2.0, ORDER), sides=np.ones(ORDER))
+    told = told_by(oracle, np.zeros(ORDER)).answer(Eigenpairs)
+    rows = FactorRows.of(told)
+    for k in (1, 3, 12):
+        start = LowRankStart(told, rows, oracle.domain, rng.normal(size=(ORDER, k)))
+        start._prove()
+        for size in (0.0, 1.0, 30.0):
+            y = size * rng.normal(size=ORDER)
+            value = start.minorant.constant - start.minorant.error + start.minorant.slope @ y
+            assert value <= oracle.query(Query(y)).upper
+
+
+def test_a_factor_with_too_few_columns_grows():
+    """A factor of one column is a cut: it is stationary, and no solution."""
+    rng = np.random.default_rng(1)
+    C = matrices("graph", rng)
+    cut = rng.choice([-1.0, 1.0], (ORDER, 1))
+    method = SpectralBundle(factor=cut)
+    run = minimize(oracle_of(C), method, rtol=1e-6)
+    assert run.success
+    assert run.history.lower_bound[0] == pytest.approx(np.vdot(cut, C @ cut), rel=1e-6)
+    assert method.primal_factor().shape[1] > 1
+
+
+def test_a_factor_of_another_order_is_refused():
+    with pytest.raises(InvalidArgument, match="`factor` must have 34 rows, got 5"):
+        minimize(oracle_of(matrices("graph", np.random.default_rng(1))), SpectralBundle(factor=np.ones((5, 2))))
+
+
+def test_the_factor_is_the_primal_solution():
+    C = matrices("graph", np.random.default_rng(2))
+    method = SpectralBundle()
+    assert method.primal_factor() is None
+    run = minimize(oracle_of(C), method, rtol=1e-7)
+    R = method.primal_factor()
+    np.testing.assert_allclose((R * R).sum(axis=1), 1.0, rtol=1e-9)
+    assert np.vdot(R, C @ R) == pytest.approx(run.upper_bound, rel=1e-6)
