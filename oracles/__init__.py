@@ -50,9 +50,11 @@ from oracle_opt.oracles.lagrangian import (
     GeneralizedAssignmentOracle,
     HeldKarpOracle,
     LagrangianOracle,
+    LightCuts,
     MulticommodityFlowOracle,
     PrimalSolution,
     RelaxedSolution,
+    RoundedSolution,
     read_tsplib,
 )
 from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle
@@ -104,6 +106,7 @@ __all__ = [
     "KernelModel",
     "KernelRecipe",
     "LagrangianOracle",
+    "LightCuts",
     "LpRegularizer",
     "MKLOracle",
     "MKLProblem",
@@ -125,6 +128,7 @@ __all__ = [
     "RandomBlock",
     "Regularizer",
     "RelaxedSolution",
+    "RoundedSolution",
     "SecondOrder",
     "SecondStageSolutions",
     "ShardedBank",

@@ -78,8 +78,10 @@ def test_the_usual_mistakes_are_answered_with_what_to_pass():
 EXEMPT = {"Cone", "KernelBank", "Regularizer", "Loss", "MKLSolver", "MKLProblem", "Exponential", "Infeasibility"}
 EXEMPT |= {
     "Estimate",
+    "LightCuts",
     "PrimalSolution",
     "RelaxedSolution",
+    "RoundedSolution",
     "SVMSolution",
     "SVMStatus",
     "BoxDual",

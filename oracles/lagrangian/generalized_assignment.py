@@ -5,25 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import flag, floats, real
-from oracle_opt.arrays import EPS, Vector, digest
+from oracle_opt.arguments import flag, floats, real, whole
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.lagrangian.assignments import cheap_assignment, loads
 from oracle_opt.oracles.lagrangian.file_errors import data_of
+from oracle_opt.oracles.lagrangian.knapsacks import Knapsacks
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import (
     LagrangianOracle,
-    RelaxedSolution,
     finite_reach,
 )
+from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
+from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.reading import Words
+from oracle_opt.result import Result
 
 _TABLE = 2e9  # entries of the dynamic program's table, bytes
 
@@ -64,7 +69,8 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     Notes
     -----
     The knapsacks, whose worths are real and sizes integer, are solved exactly by dynamic programming over the capacity.
-    `solution` of an answer is the 0-1 matrix of shape (m, n), or its row with `multicut`.
+    `solution` of an answer is the 0-1 matrix of shape (m, n), or its row with `multicut`. `recover` gives the `arrays`
+    "shares", shape (m, n): how much of job j agent i does on average.
 
     References
     ----------
@@ -182,9 +188,51 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
                 parts=parts,
             )
 
+    def round(self, result: Result, primal: PrimalSolution | None = None, *, nodes: int = 100) -> RoundedSolution:
+        """Find an assignment, from the multipliers of a run and its averaged solution.
+
+        Jobs are assigned by regret in several orders of preference, shares of the average first, and the assignments
+        are improved by shifting a job or swapping two. Then HiGHS searches the assignments that take, for each job,
+        four agents of the smallest reduced costs, and those that the average or the assignments found take.
+
+        Parameters
+        ----------
+        result : Result
+            Of a run on this oracle.
+        primal : PrimalSolution, optional
+            What `recover` gave. Default: the relaxed solution at the best multipliers.
+        nodes : int
+            Limit on the nodes that HiGHS searches, 0 to leave it out.
+
+        Returns
+        -------
+        RoundedSolution
+            Not feasible, and without a solution, where no assignment was found: to decide whether there is one is a
+            hard problem by itself. Its `arrays`: "agent_of", shape (n,), of int.
+        """
+        u = self._multipliers(result)
+        shares = self._chosen(u) if primal is None else primal.arrays["shares"]
+        sign = -1.0 if self.maximize else 1.0
+        agents = cheap_assignment(sign * self.costs, self.uses, self.capacities, shares, u, whole("nodes", nodes, 0))
+        bound = self.dual_bound(result)
+        if agents is None or (loads(self.uses, agents) > self.capacities).any():
+            return RoundedSolution(float("nan"), bound, False)
+        cost = fsum(self.costs[agents, np.arange(len(u))].tolist())
+        return RoundedSolution(cost, bound, True, {"agent_of": agents})
+
+    def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
+        shares = np.zeros(self.costs.shape)
+        for u, row in zip(points, weights, strict=True):
+            shares += row[:, None] * self._chosen(u)
+        return {"shares": shares}
+
+    def _chosen(self, u: Vector) -> Matrix:
+        """Which jobs are best for each agent at these multipliers, a 0-1 matrix of shape (m, n)."""
+        return np.vstack(self._agents.solve(Knapsacks.chosen, u)).astype(float)
+
     def _knapsacks(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         worth = self.costs - u if self.maximize else -(self.costs + u)
-        chosen = np.vstack(self._agents.solve(Knapsacks.chosen, u)).astype(float)
+        chosen = self._chosen(u)
         # each worth is rounded once, each entry of a table is a sum of them
         missed = 2.0 * EPS * (len(u) + 2) * (np.abs(self.costs) + np.abs(u)).sum(axis=1, where=worth > 0)
         missed *= -1.0 if self.maximize else 1.0
@@ -197,54 +245,6 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         cost = fsum(self.costs[chosen > 0])
         bound = cost + float(pulls.sum() - missed.sum())
         return RelaxedSolution(cost, chosen.sum(axis=0), solution=chosen, bound=bound)
-
-
-@dataclass(frozen=True, eq=False)
-class Knapsacks:
-    """The relaxed problem: a knapsack for each agent.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (m, n)
-    uses : ndarray of int of shape (m, n)
-    capacities : ndarray of int of shape (m,)
-    maximize : bool
-    """
-
-    costs: NDArray[np.float64]
-    uses: NDArray[np.int64]
-    capacities: NDArray[np.int64]
-    maximize: bool
-
-    def chosen(self, u: Vector, first: int, last: int) -> NDArray[np.bool_]:
-        """Which jobs are best for agents `first` to `last` - 1 at these multipliers."""
-        part = slice(first, last)
-        worth = self.costs[part] - u if self.maximize else -(self.costs[part] + u)
-        agents = zip(worth, self.uses[part], self.capacities[part], strict=True)
-        return np.array([_knapsack(*agent) for agent in agents]) > 0
-
-
-def _knapsack(worth: Vector, size: NDArray[np.int64], capacity: np.int64) -> Vector:
-    """0-1 choice of the largest worth within the capacity: ``best[c] = max(best[c], best[c - size] + worth)``."""
-    chosen = np.zeros(len(worth))
-    chosen[(worth > 0) & (size == 0)] = 1.0
-    items = np.flatnonzero((worth > 0) & (size > 0) & (size <= capacity))
-    if size[items].sum() <= capacity:
-        chosen[items] = 1.0
-        return chosen
-    best = np.zeros(capacity + 1)
-    taken = np.zeros((len(items), capacity + 1), dtype=bool)
-    for row, j in zip(taken, items, strict=True):
-        s = size[j]
-        with_it = best[:-s] + worth[j]
-        np.greater(with_it, best[s:], out=row[s:])
-        np.maximum(with_it, best[s:], out=best[s:])
-    left = int(capacity)
-    for row, j in zip(taken[::-1], items[::-1], strict=True):
-        if row[left]:
-            chosen[j] = 1.0
-            left -= int(size[j])
-    return chosen
 
 
 def _counts(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:

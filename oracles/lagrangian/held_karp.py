@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from math import fsum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +15,13 @@ from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian.file_errors import data_of
-from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
+from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
+from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
+from oracle_opt.oracles.lagrangian.tours import short_tour
 from oracle_opt.oracles.lagrangian.tsplib import read_tsplib
+from oracle_opt.result import Result
 
 
 class HeldKarpOracle(LagrangianOracle):
@@ -41,8 +48,10 @@ class HeldKarpOracle(LagrangianOracle):
 
     Notes
     -----
-    `solution` of an answer holds the edges in the order of ``numpy.triu_indices(n, 1)``. There is no `executor`: a tree
-    does not fall apart into independent problems.
+    `solution` of an answer holds the edges in the order of ``numpy.triu_indices(n, 1)``. `recover` gives the `arrays`
+    "edges", a symmetric matrix of shape (n, n) that says how much of each edge the average takes: a point of the
+    subtour-elimination polytope, up to its violation. There is no `executor`: a tree does not fall apart into
+    independent problems.
 
     References
     ----------
@@ -103,21 +112,65 @@ class HeldKarpOracle(LagrangianOracle):
         with data_of(Path(path), "special", "radius"):
             return cls(read_tsplib(path), special=special, radius=radius)
 
+    def round(
+        self, result: Result, primal: PrimalSolution | None = None, *, kicks: int = 200, seed: int = 0
+    ) -> RoundedSolution:
+        """Find a tour, from the multipliers of a run and its averaged solution.
+
+        Edges are joined greedily, first those that the average takes, then those of small reduced costs; reversals and
+        moves of up to three cities improve the tour, and random exchanges of pieces lead it out of what these cannot
+        improve.
+
+        Parameters
+        ----------
+        result : Result
+            Of a run on this oracle.
+        primal : PrimalSolution, optional
+            What `recover` gave.
+        kicks : int
+            Random exchanges.
+        seed : int
+            Of the random numbers.
+
+        Returns
+        -------
+        RoundedSolution
+            Always feasible. Its `arrays`: "tour", shape (n,), the cities in their order.
+        """
+        u = self._multipliers(result)
+        promise = self.distances + u[:, None] + u
+        if primal is not None:
+            span = float(np.ptp(promise)) + 1.0
+            promise = promise - span * primal.arrays["edges"]
+        tour = short_tour(self.distances, promise, whole("kicks", kicks, 0), whole("seed", seed, 0))
+        cost = fsum(self.distances[tour, np.roll(tour, -1)].tolist())
+        return RoundedSolution(cost, self.dual_bound(result), True, {"tour": tour})
+
+    def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
+        edges = np.zeros(self.distances.shape)
+        for u, weight in zip(points, weights[:, 0], strict=True):
+            edges[self._edges(u)] += weight
+        return {"edges": edges + edges.T}
+
     def _one_tree(self, u: Vector) -> RelaxedSolution:
         n = len(self.distances)
+        low, high = self._edges(u)
+        edges = np.zeros(n * (n - 1) // 2)
+        edges[low * n - low * (low + 1) // 2 + high - low - 1] = 1.0
+        degree = np.bincount(np.r_[low, high], minlength=n)
+        cost = fsum(self.distances[low, high])
+        # the costs that the trees are compared by are rounded twice each
+        missed = EPS * 2 * (n + 1) * (self._longest + 2.0 * float(np.abs(u).max()))
+        return RelaxedSolution(cost, degree, solution=edges, bound=cost + float(u @ degree) - missed)
+
+    def _edges(self, u: Vector) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Edges of the cheapest 1-tree at these multipliers, by the smaller city of each and the larger one."""
         costs = self.distances + u[:, None] + u
         tails, heads = _prim(costs[np.ix_(self._others, self._others)])
         nearest = self._others[np.argsort(costs[self.special, self._others], kind="stable")[:2]]
         tails = np.r_[self._others[tails], self.special, self.special]
         heads = np.r_[self._others[heads], nearest]
-        low, high = np.minimum(tails, heads), np.maximum(tails, heads)
-        edges = np.zeros(n * (n - 1) // 2)
-        edges[low * n - low * (low + 1) // 2 + high - low - 1] = 1.0
-        degree = np.bincount(np.r_[tails, heads], minlength=n)
-        cost = fsum(self.distances[tails, heads])
-        # the costs that the trees are compared by are rounded twice each
-        missed = EPS * 2 * (n + 1) * (self._longest + 2.0 * float(np.abs(u).max()))
-        return RelaxedSolution(cost, degree, solution=edges, bound=cost + float(u @ degree) - missed)
+        return np.minimum(tails, heads), np.maximum(tails, heads)
 
 
 def _prim(costs: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

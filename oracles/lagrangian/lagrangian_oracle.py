@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import callback, flag, floats, real, text, whole
-from oracle_opt.arrays import EPS, Vector, digest
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.domains.domain import checked_domain
@@ -21,37 +20,13 @@ from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.executors import checked_executor
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.result import Result
-from oracle_opt.words import one_line, shown
+from oracle_opt.words import shown
 
 A_FUNCTION = "a function of the multipliers that returns a RelaxedSolution"
 _REMEMBERED = 50  # relaxed solutions that later answers are checked against
-
-
-@dataclass(frozen=True, eq=False)
-class RelaxedSolution:
-    """What the user's function answers: an x of X, seen through its cost and its activity.
-
-    Parameters
-    ----------
-    cost : float
-        c(x), without multipliers, correctly rounded (``math.fsum``).
-    activity : array_like of shape (n,)
-        a(x), the left-hand sides of the relaxed constraints, taken as exact.
-    solution : array_like, optional
-        x itself, as numbers, for the recovery of primal solutions.
-    bound : float, optional
-        A proven bound on the optimal value of the relaxed problem at these multipliers, ``c(x) + u @ a(x)`` minimized
-        (``c(x) - u @ a(x)`` maximized), if x is not known to be optimal. Default: x is optimal.
-    """
-
-    __repr__ = one_line
-
-    cost: float
-    activity: ArrayLike
-    solution: ArrayLike | None = None
-    bound: float | None = None
 
 
 class LagrangianOracle(Oracle):
@@ -179,11 +154,12 @@ class LagrangianOracle(Oracle):
 
     def reset(self) -> None:
         """Forget the relaxed solutions that answers are checked against."""
-        self._seen: deque[tuple[float, Vector]] = deque(maxlen=_REMEMBERED)
+        self._n_seen = 0
+        self._costs, self._activities = np.zeros(_REMEMBERED), np.zeros((_REMEMBERED, self.rhs.size))
 
     def resume(self, cut: Cut) -> None:
         """Remember the relaxed solution of a cut."""
-        self._seen.append((cut.extras["cost"], np.array(cut.extras["activity"])))
+        self._remember(cut.extras["cost"], cut.extras["activity"])
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the relaxed problem.
@@ -218,7 +194,7 @@ class LagrangianOracle(Oracle):
             off = 0.0 if _whole(activity) else EPS * len(summands) * sizes
             value, slope, error = self._cut(u, cost, activity, self.rhs, missed, costs, len(summands), off)
         self._compare(u, value, error)
-        self._seen.append((cost, activity))
+        self._remember(cost, activity)
         extras = summands[0].extras if len(summands) == 1 else {"cost": cost, "activity": activity}
         whole = tuple(summands) if len(summands) > 1 else ()
         return ObjectiveCut(u, value, slope, error, summands=whole, extras=extras)
@@ -284,16 +260,25 @@ class LagrangianOracle(Oracle):
 
     def _compare(self, u: Vector, value: float, error: float) -> None:
         """Raise if a remembered x is better than the answer by more than the stated error."""
-        for back, (cost, activity) in enumerate(reversed(self._seen), 1):
-            pull = float(u @ (self.rhs - activity))
-            other = -self._sign * cost + pull
-            if other > value + error + 1e3 * _rounding(cost, pull):
-                word = "greater" if self.maximize else "smaller"
-                raise InvalidCut(
-                    f"`solve` must answer with an optimal solution of the relaxed problem, or with a `bound`: the one "
-                    f"of {back} calls before has a {word} value at these multipliers, "
-                    f"{-self._sign * other} against {-self._sign * value}"
-                )
+        known = min(self._n_seen, _REMEMBERED)
+        pulls = (self.rhs - self._activities[:known]) @ u
+        others = pulls - self._sign * self._costs[:known]
+        rounding = 1e-12 * np.maximum(1.0, np.maximum(np.abs(self._costs[:known]), np.abs(pulls)))
+        better = np.flatnonzero(others > value + error + 1e3 * rounding)
+        if better.size:
+            back = (self._n_seen - 1 - better) % _REMEMBERED  # how many calls lie between
+            last = better[back.argmin()]
+            word = "greater" if self.maximize else "smaller"
+            raise InvalidCut(
+                f"`solve` must answer with an optimal solution of the relaxed problem, or with a `bound`: the one "
+                f"of {back.min() + 1} calls before has a {word} value at these multipliers, "
+                f"{-self._sign * float(others[last])} against {-self._sign * value}"
+            )
+
+    def _remember(self, cost: float, activity: Vector) -> None:
+        at = self._n_seen % _REMEMBERED
+        self._costs[at], self._activities[at] = cost, activity
+        self._n_seen += 1
 
     def dual_bound(self, result: Result) -> float:
         """Bound on the primal optimum that the run of a `result` proved: below it, or above it for `maximize`."""
@@ -303,13 +288,23 @@ class LagrangianOracle(Oracle):
         """Value that the bound of no multipliers exceeds, or falls below for `maximize`, by what a `result` proved."""
         return -self._sign * result.lower_bound
 
+    def _multipliers(self, result: Result) -> Vector:
+        """The best multipliers of a run on this oracle."""
+        u = result.point
+        if u is None or np.shape(u) != self.rhs.shape:
+            raise InvalidArgument(
+                f"`result` must be of a run on this oracle, with {self.rhs.size} multipliers, got "
+                f"{'no point' if u is None else f'a point of shape {np.shape(u)}'}"
+            )
+        return np.asarray(u)
+
     def recover(self, cuts: Iterable[Cut], weights: ArrayLike | None = None) -> PrimalSolution:
         """Average relaxed solutions to a primal one.
 
         Parameters
         ----------
         cuts : iterable of cuts
-            Cuts of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``.
+            Cuts of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``, or those of a `LightCuts`.
         weights : array_like of shape (number of cuts,), optional
             Nonnegative weights of the average, for example ``generator.weight()`` after each call. Default: the weights
             of the cheapest average among those that violate the constraints least, found by a linear program (the
@@ -341,7 +336,17 @@ class LagrangianOracle(Oracle):
             if given.shape != (len(kept),) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
                 raise InvalidArgument(f"`weights` must be {len(kept)} nonnegative numbers, not all 0, got {given}")
             shares = np.tile((given / given.sum())[:, None], (1, len(columns[0])))
-        return weighted_average(columns, shares, self.rhs, self.inequality)
+        primal = weighted_average(columns, shares, self.rhs, self.inequality)
+        used = np.flatnonzero(shares.max(axis=1) > 0)
+        points = tuple(kept[i].point for i in used)
+        return replace(primal, points=points, arrays=self._arrays(points, shares[used]))
+
+    def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
+        """Average of the relaxed solutions at these multipliers in the arrays of the problem, if they are known.
+
+        The weights have a row a point and a column a summand.
+        """
+        return {}
 
     def identity(self) -> str:
         """Name, sense and constraints."""

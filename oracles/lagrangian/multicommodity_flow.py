@@ -7,19 +7,25 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from math import fsum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import dijkstra
 
 from oracle_opt.arguments import flag, floats
-from oracle_opt.arrays import EPS, Vector, digest
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.file_errors import data_of
-from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, RelaxedSolution, finite_reach
+from oracle_opt.oracles.lagrangian.flow_paths import cheap_flows
+from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
+from oracle_opt.oracles.lagrangian.network import Network
+from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
+from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.reading import Words
+from oracle_opt.result import Result
 
 
 class MulticommodityFlowOracle(LagrangianOracle):
@@ -59,7 +65,9 @@ class MulticommodityFlowOracle(LagrangianOracle):
 
     Notes
     -----
-    `solution` of an answer is the flow on the arcs, shape (a,), for each origin with `multicut`.
+    `solution` of an answer is the flow on the arcs, shape (a,), for each origin with `multicut`. `recover` gives the
+    `arrays` "flows", a sparse CSR array of shape (k, a) of the flow of each commodity on each arc: an optimal flow, up
+    to its violation and the gap.
 
     References
     ----------
@@ -102,6 +110,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
         if not len(self._limited):
             raise InvalidArgument("`capacities` must hold a finite one: without, each commodity has its shortest path")
         network = Network(self.arcs, self.costs, self._limited, self.commodities, self.demands)
+        self._network = network
         self._n_nodes, self._n_origins = network.n_nodes, len(network.origins)
         self._problems = Subproblems(network, self._n_origins, executor, parts, "arcs")
         lengths = network.paths(self.costs)
@@ -182,6 +191,43 @@ class MulticommodityFlowOracle(LagrangianOracle):
                 parts=parts,
             )
 
+    def round(self, result: Result, primal: PrimalSolution | None = None) -> RoundedSolution:
+        """Find flows that keep the capacities.
+
+        The problem is continuous: nothing is rounded to integers. A linear program (HiGHS) takes the cheapest flows
+        along the paths that are shortest at the best multipliers and, with `primal`, at those that its average was made
+        of; it asks for further paths at its own prices (Dantzig and Wolfe) until none is shorter, or the flows are
+        within 1e-9 of the bound.
+
+        Parameters
+        ----------
+        result : Result
+            Of a run on this oracle.
+        primal : PrimalSolution, optional
+            What `recover` gave.
+
+        Returns
+        -------
+        RoundedSolution
+            Its `arrays`: "flows", a sparse CSR array of shape (k, a). Demands and capacities are kept up to the
+            rounding of sums. Not feasible, and without a solution, if there are no such flows.
+        """
+        points = [self._multipliers(result), *(() if primal is None else primal.points)]
+        bound = self.dual_bound(result)
+        flows = cheap_flows(self._network, self.costs, self.capacities, self.demands, points, bound)
+        if flows is None:
+            return RoundedSolution(float("nan"), bound, False)
+        cost = fsum((self.costs * np.asarray(flows.sum(axis=0)).ravel()).tolist())
+        return RoundedSolution(cost, bound, True, {"flows": flows})
+
+    def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
+        shape = (len(self.demands), len(self.arcs))
+        flows = sparse.csr_array(shape)
+        for u, row in zip(points, weights, strict=True):
+            share = row[self._network.origin_of] if self.multicut else np.full(shape[0], row[0])
+            flows = flows + sparse.diags_array(share * self.demands) @ self._network.chosen(u)
+        return {"flows": flows.tocsr()}
+
     def _flows(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
         flow, first, paths = np.zeros((self._n_origins, len(self.arcs))), 0, []
         for origins, arcs, amounts, costs in self._problems.solve(Network.flows, u):
@@ -199,95 +245,6 @@ class MulticommodityFlowOracle(LagrangianOracle):
             for cost, one, bound in zip(totals, flow, bounds, strict=True)
         ]
         return answers if self.multicut else answers[0]
-
-
-class Network:
-    """The relaxed problem: shortest paths from each origin.
-
-    Parameters
-    ----------
-    arcs : ndarray of int of shape (a, 2)
-    costs : ndarray of shape (a,)
-    limited : ndarray of int
-        Arcs that have prices.
-    commodities : ndarray of int of shape (k, 2)
-    demands : ndarray of shape (k,)
-
-    Attributes
-    ----------
-    n_nodes : int
-    origins : ndarray of int
-        Nodes that commodities come from, each once.
-    origin_of : ndarray of int of shape (k,)
-        Which of them each commodity comes from.
-    """
-
-    def __init__(
-        self,
-        arcs: NDArray[np.intp],
-        costs: Vector,
-        limited: NDArray[np.intp],
-        commodities: NDArray[np.intp],
-        demands: Vector,
-    ) -> None:
-        self.n_nodes = 1 + int(max(arcs.max(), commodities.max()))
-        # arcs sorted by (tail, head): parallel ones stand together, those of a tail make a row of the graph
-        key = arcs[:, 0] * self.n_nodes + arcs[:, 1]
-        self._order = np.argsort(key, kind="stable")
-        self._keys, self._first = np.unique(key[self._order], return_index=True)
-        self._indptr = np.searchsorted(self._keys, np.arange(self.n_nodes + 1) * self.n_nodes)
-        self.origins, self.origin_of = np.unique(commodities[:, 0], return_inverse=True)
-        self._costs, self._limited, self._destinations, self._demands = costs, limited, commodities[:, 1], demands
-
-    def flows(self, u: Vector, first: int, last: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector, Vector]:
-        """Cheapest flows of origins `first` to `last` - 1 at these prices.
-
-        Returns
-        -------
-        tuple
-            Number of an origin, counted from `first`, an arc, and the flow on it, wherever there is some; and the cost
-            of each origin's flow.
-        """
-        lengths = self._costs.copy()
-        lengths[self._limited] += np.maximum(u, 0.0)
-        mine = np.flatnonzero((self.origin_of >= first) & (self.origin_of < last))
-        origins, node, demand = self.origins[first:last], self._destinations[mine], self._demands[mine]
-        origin = of_commodity = self.origin_of[mine] - first
-        distance, before, best = self._shortest(lengths, origins)
-        paths = demand * distance[origin, node]
-        flow = np.zeros((last - first, len(lengths)))
-        # all commodities walk back to their origins at once, an arc per step
-        while len(node):
-            moving = node != origins[origin]
-            origin, node, demand = origin[moving], node[moving], demand[moving]
-            tail = before[origin, node].astype(np.intp)
-            arc = best[np.searchsorted(self._keys, tail * self.n_nodes + node)]
-            np.add.at(flow, (origin, arc), demand)
-            node = tail
-        number, arc = np.nonzero(flow)
-        costs = np.zeros(last - first)
-        np.add.at(costs, of_commodity, paths)
-        return number, arc, flow[number, arc], costs
-
-    def paths(self, lengths: Vector) -> Vector:
-        """Length of the shortest path of each commodity."""
-        found: Vector = self._shortest(lengths, self.origins)[0][self.origin_of, self._destinations]
-        return found
-
-    def _shortest(
-        self, lengths: Vector, origins: NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.intp]]:
-        """Distances and predecessors from each origin, and for each pair of nodes the shortest of its arcs."""
-        sorted_lengths = lengths[self._order]
-        least = np.minimum.reduceat(sorted_lengths, self._first)
-        several = np.repeat(np.arange(len(self._first)), np.diff(np.r_[self._first, len(self._order)]))
-        hits = np.flatnonzero(sorted_lengths == least[several])
-        best = np.empty(len(least), dtype=np.intp)
-        best[several[hits[::-1]]] = self._order[hits[::-1]]
-        shape = (self.n_nodes, self.n_nodes)
-        graph = sparse.csr_array((least, self._keys % self.n_nodes, self._indptr), shape=shape)
-        distance, before = dijkstra(graph, indices=origins, return_predecessors=True)
-        return distance, before, best
 
 
 def _pairs(name: str, given: ArrayLike) -> NDArray[np.intp]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,10 @@ class PrimalSolution:
         Weight of each relaxed solution; each column adds up to 1.
     solutions : tuple of ndarray
         The average of each summand's solutions; empty if `solve` gave none.
+    arrays : mapping of str to array
+        The average in the arrays of the problem, which the shipped relaxations describe; empty for others.
+    points : tuple of ndarray of shape (n,)
+        Multipliers of the calls that have a weight.
     """
 
     __repr__ = one_line
@@ -39,6 +44,8 @@ class PrimalSolution:
     violation: float
     weights: Matrix
     solutions: tuple[Vector, ...]
+    arrays: Mapping[str, Any] = field(default_factory=dict)
+    points: tuple[Vector, ...] = ()
 
 
 def weighted_average(
