@@ -220,7 +220,7 @@ def test_flows(multicut):
     possible = 0
     for seed in range(10):
         data = random_network(seed)
-        arcs, costs, capacities, _, demands = data
+        _, costs, capacities, _, demands = data
         incidence, supply, best = flow_program(*data)
         oracle = MulticommodityFlowOracle(*data, multicut=multicut)
         result, primal = solved(oracle, ProximalBundle(), max_calls=200)

@@ -63,9 +63,10 @@ class Network:
         who, along = (np.concatenate(one) for one in zip(*steps, strict=True)) if steps else (mine[:0], mine[:0])
         n_arcs = len(self._costs)
         # sums in the order of the steps, whoever takes them
-        flow = np.bincount(origin[who] * n_arcs + along, self._demands[mine][who], (last - first) * n_arcs)
+        amounts = self._demands[mine]
+        flow = _sums(origin[who] * n_arcs + along, amounts[who], (last - first) * n_arcs)
         used = np.flatnonzero(flow)
-        costs = np.bincount(origin, self._demands[mine] * lengths, last - first)
+        costs = _sums(origin, amounts * lengths, last - first)
         return used // n_arcs, used % n_arcs, flow[used], costs
 
     def lengths(self, u: Vector) -> Vector:
@@ -93,7 +94,7 @@ class Network:
         node, who = self._destinations[mine], np.arange(len(mine))
         distance, before, best = self._shortest(lengths, origins)
         found = distance[origin, node]
-        steps = []
+        steps: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
         while True:
             moving = np.flatnonzero(node != origins[origin])
             if not moving.size:
@@ -122,3 +123,8 @@ class Network:
         graph = sparse.csr_array((least, self._keys % self.n_nodes, self._indptr), shape=shape)
         distance, before = dijkstra(graph, indices=origins, return_predecessors=True)
         return distance, before, best
+
+
+def _sums(places: NDArray[np.intp], values: Vector, count: int) -> Vector:
+    """Sums of the values at each of so many places."""
+    return np.asarray(np.bincount(places, values, count), dtype=np.float64)
