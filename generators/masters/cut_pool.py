@@ -138,13 +138,15 @@ class CutPool:
         before, summands = len(self.objective), self.summands
         size = float(summands.size[largest].sum())
         error = float(summands.error[largest].sum()) + EPS * self.n_summands * size  # and the rounding of these sums
-        slope, constant = summands.matrix[largest].sum(axis=0), float(summands.constant[largest].sum())
+        chosen = np.zeros(len(summands))
+        chosen[largest] = 1.0
+        slope, constant = summands.combine(chosen), float(summands.constant[largest].sum())
         self.objective.add(slope, constant, self.upper, size, error)
         return len(self.objective) > before
 
     def _piece(self, point: Vector) -> tuple[NDArray[np.intp], float]:
         """For each summand its cut that is largest at the point, and the sum of their values there."""
-        values = self.summands.constant + self.summands.matrix @ point
+        values = self.summands.constant + self.summands.products(point)
         order = np.lexsort((values, self.summands.summand))
         ends = np.searchsorted(self.summands.summand[order], np.arange(self.n_summands), side="right")
         largest = order[ends - 1]

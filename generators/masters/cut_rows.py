@@ -1,17 +1,24 @@
-"""The cuts of one kind as rows of a matrix that grows."""
+"""The cuts of one kind as rows of a matrix that grows, dense or sparse."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg.blas
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters.sparse_rows import SparseRows
+
+MANY = 1000  # variables from which on rows may be kept sparse ...
+SHARE = 0.1  # ... where no more than this share of their entries is not zero
+LONG = 1 << 14  # rows as long are added up one by one: a copy of those wanted would cost more
 
 
 class Rows:
     """Affine functions ``constant + matrix @ z``, one a row; equal rows are kept once and counted.
 
-    Adding a row costs a comparison with those of the same constant, O(m + n); the arrays double when they are full.
+    Adding a row costs a comparison with those of the same constant, O(m + n); the arrays double when they are full. Of
+    a thousand variables or more, a row with at most a tenth of its entries not zero takes the memory of those alone.
 
     Parameters
     ----------
@@ -21,6 +28,9 @@ class Rows:
     Attributes
     ----------
     matrix : ndarray of shape (m, n)
+        The rows, with their zeros: a new array where some are kept sparse.
+    steepness : ndarray of shape (m,)
+        Largest size of an entry of each row.
     constant : ndarray of shape (m,)
     value : ndarray of shape (m,)
         The cut's value plus its error, or the violation, at the point it came from; the least of equal rows.
@@ -40,8 +50,12 @@ class Rows:
     """
 
     def __init__(self, dimension: int) -> None:
-        self._matrix = np.empty((16, dimension))
-        self._sides = np.empty((6, 16))
+        self._dimension = dimension
+        self._matrix = np.empty((0, dimension))
+        self._sparse = SparseRows(dimension)
+        self._is_sparse = np.zeros(16, dtype=bool)
+        self._n_dense = 0
+        self._sides = np.empty((7, 16))
         self._summand, self._number = np.zeros((2, 16), dtype=np.intp)
         self._size = self._added = 0
 
@@ -50,8 +64,18 @@ class Rows:
 
     @property
     def matrix(self) -> Matrix:
-        """Rows, a view."""
-        return self._matrix[: self._size]
+        """Rows, a view if none is sparse."""
+        if self._n_dense == self._size:
+            return self._matrix[: self._size]
+        matrix = np.empty((self._size, self._dimension))
+        for i in range(self._size):
+            matrix[i] = self.row(i)
+        return matrix
+
+    @property
+    def steepness(self) -> Vector:
+        """Largest sizes of the rows' entries, a view."""
+        return self._sides[6, : self._size]
 
     @property
     def constant(self) -> Vector:
@@ -123,37 +147,93 @@ class Rows:
             What the oracle tolerates of a feasibility cut.
         """
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
-            if self._summand[i] == summand and np.abs(self._matrix[i] - row).max() <= 1e-13 * np.abs(row).max():
+            if self._summand[i] == summand and np.abs(self.row(i) - row).max() <= 1e-13 * np.abs(row).max():
                 self._sides[1, i] = min(self._sides[1, i], value)
                 self._sides[2, i] += 1
                 return
-        if self._size == len(self._matrix):
-            self._matrix = np.concatenate([self._matrix, np.empty_like(self._matrix)])
+        if self._size == len(self._summand):
+            self._is_sparse = np.concatenate([self._is_sparse, np.zeros_like(self._is_sparse)])
             self._sides = np.concatenate([self._sides, np.empty_like(self._sides)], axis=1)
             self._summand = np.concatenate([self._summand, np.zeros_like(self._summand)])
             self._number = np.concatenate([self._number, np.zeros_like(self._number)])
-        self._matrix[self._size] = row
+        sparse = self._dimension >= MANY and np.count_nonzero(row) <= SHARE * self._dimension
+        if sparse:
+            self._sparse.add(row)
+        else:
+            if self._n_dense == len(self._matrix):
+                more = np.empty((max(16, self._n_dense), self._dimension))
+                self._matrix = np.concatenate([self._matrix, more])
+            self._matrix[self._n_dense] = row
+            self._n_dense += 1
+        self._is_sparse[self._size] = sparse
         self._summand[self._size], self._number[self._size] = summand, self._added
-        self._sides[:, self._size] = constant, value, 1, size, error, tolerance
+        self._sides[:, self._size] = constant, value, 1, size, error, tolerance, np.abs(row).max()
         self._size += 1
         self._added += 1
 
+    def row(self, i: int | np.intp) -> Vector:
+        """Row i, with its zeros."""
+        before = int(np.count_nonzero(self._is_sparse[:i]))
+        return self._sparse.row(before) if self._is_sparse[i] else self._matrix[i - before]
+
+    def products(self, point: Vector) -> Vector:
+        """``matrix @ point``."""
+        dense: Vector = self._matrix[: self._n_dense] @ point
+        if self._n_dense == self._size:
+            return dense
+        products, sparse = np.empty(self._size), self._is_sparse[: self._size]
+        products[~sparse], products[sparse] = dense, self._sparse.products(point)
+        return products
+
+    def block(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Matrix:
+        """Some columns of some rows, both in increasing order; dense."""
+        if self._n_dense == self._size:
+            return self._matrix[rows[:, None], columns]
+        sparse, before = self._is_sparse[rows], np.cumsum(self._is_sparse[: self._size])[rows]
+        block = np.empty((len(rows), len(columns)))
+        block[~sparse] = self._matrix[(rows - before)[~sparse][:, None], columns]
+        block[sparse] = self._sparse.block(before[sparse] - 1, columns)
+        return block
+
+    def known(self, numbers: NDArray[np.intp], multipliers: Vector) -> Vector:
+        """Those of `multipliers`, of rows with these serial `numbers` in increasing order, that stand here; else 0."""
+        found = np.zeros(self._size)
+        if self._size and len(numbers):
+            places = np.minimum(np.searchsorted(self.number, numbers), self._size - 1)
+            kept = self.number[places] == numbers
+            found[places[kept]] = multipliers[kept]
+        return found
+
     def largest(self, point: Vector) -> float:
         """Largest of the rows' values at a point; -inf without rows."""
-        return float((self.constant + self.matrix @ point).max(initial=-np.inf))
+        return float((self.constant + self.products(point)).max(initial=-np.inf))
 
     def combine(self, multipliers: Vector) -> Vector:
         """``multipliers @ matrix``, in the time of the rows whose multiplier is not zero."""
+        if self._n_dense == self._size:
+            return self._of_dense(multipliers)
+        sparse = self._is_sparse[: self._size]
+        return self._of_dense(multipliers[~sparse]) + self._sparse.combine(multipliers[sparse])
+
+    def _of_dense(self, multipliers: Vector) -> Vector:
         active = np.flatnonzero(multipliers)
-        if 2 * len(active) > self._size:
-            return multipliers @ self.matrix
-        return multipliers[active] @ self._matrix[active]
+        if 2 * len(active) > self._n_dense:
+            return multipliers @ self._matrix[: self._n_dense]
+        if self._dimension < LONG:
+            return multipliers[active] @ self._matrix[active]
+        slope = np.zeros(self._dimension)
+        for i in active.tolist():
+            scipy.linalg.blas.daxpy(self._matrix[i], slope, a=multipliers[i])
+        return slope
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows outside the mask."""
-        kept = np.flatnonzero(mask)
-        self._size = len(kept)
-        self._matrix[: self._size] = self._matrix[kept]
+        kept, sparse = np.flatnonzero(mask), self._is_sparse[: self._size].copy()
+        dense = np.flatnonzero(mask[~sparse])
+        self._matrix[: len(dense)] = self._matrix[dense]
+        self._sparse.keep(np.flatnonzero(mask[sparse]))
+        self._size, self._n_dense = len(kept), len(dense)
+        self._is_sparse[: self._size] = sparse[kept]
         self._sides[:, : self._size] = self._sides[:, kept]
         self._summand[: self._size] = self._summand[kept]
         self._number[: self._size] = self._number[kept]

@@ -12,10 +12,12 @@ from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum
+from oracle_opt.generators.masters.model_dual import ModelDual
 from oracle_opt.generators.masters.multicut import MulticutLP
 from oracle_opt.generators.masters.polyhedral import working_polyhedron
 
 COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
+MANY = 2000  # variables from which on the dual of a model on bounds alone takes less time than HiGHS
 WORTH = 0.1  # share of the depth below the upper bound that a piece of the summands' model has to take off
 
 
@@ -28,7 +30,9 @@ class CuttingPlaneModel:
 
     Where cuts come with summands, the program has a variable t_j for each and the model is the sum of theirs. HiGHS
     goes on from its last basis, so that a cut costs a few steps of the dual simplex method; on simplices the program
-    holds no more columns than it needs.
+    holds no more columns than it needs. On bounds alone a vertex leaves as many columns between their bounds as there
+    are cuts, and all the others would be looked at one by one: there, from 2000 variables on, `ModelDual` solves the
+    dual instead, to a thousandth of what is left of the gap (docs/peers.md has the measurement).
 
     The multipliers of the cuts give `minorant`, whose minimum over the domain is the proven bound `lower`; the
     program's own value is never used as one. Should the program fail numerically, the newest objective cut stands in
@@ -72,7 +76,7 @@ class CuttingPlaneModel:
         self.lower = -np.inf
         self.empty = self.failed = False
         self._chebyshev = chebyshev
-        self._lp: CutLP = ChebyshevLP(domain) if chebyshev else ModelLP(domain)
+        self._lp: CutLP | ModelDual = ChebyshevLP(domain) if chebyshev else _master(domain)
         self._max_cuts = max_cuts
         self._asked: Vector | None = None
         self._predicted = np.inf
@@ -133,7 +137,7 @@ class CuttingPlaneModel:
         """
         before = self.pool.best
         self.pool.add(cut)
-        if self.pool.n_summands and isinstance(self._lp, ModelLP):
+        if self.pool.n_summands and isinstance(self._lp, ModelLP | ModelDual):
             self._lp = MulticutLP(self.domain, self.pool.n_summands)
         try:
             self.minimum = self._lp.solve(self.pool)
@@ -176,7 +180,15 @@ class CuttingPlaneModel:
         rows = self.pool.objective
         multipliers = np.zeros(len(rows))
         multipliers[-1] = 1.0
-        point = self.domain.minimize_linear(rows.matrix[-1])[1]
-        value = float((rows.constant + rows.matrix @ point).max())
+        point = self.domain.minimize_linear(rows.row(len(rows) - 1))[1]
+        value = rows.largest(point)
         outer, summands = np.zeros(len(self.pool.feasibility)), np.zeros(len(self.pool.summands))
         return ModelMinimum(point, value, multipliers, outer, summands)
+
+
+def _master(domain: Domain) -> CutLP | ModelDual:
+    """What minimizes the model on this domain in the least time."""
+    constraints = domain.linear_constraints()
+    assert constraints is not None
+    simple = constraints.has_bounds_alone and not domain.euclidean_only
+    return ModelDual(domain) if simple and domain.dimension >= MANY else ModelLP(domain)

@@ -7,7 +7,6 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators.masters.cut_pool import TANGENTS
-from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.polyhedral import simple_part
 
@@ -81,14 +80,6 @@ class LevelProjection:
                 return point
         return point
 
-    def _known(self, objective: Rows) -> Vector:
-        """Multipliers of the last projection, of the cuts that the pool holds now; 0 of new ones."""
-        found, places = np.zeros(len(objective)), np.searchsorted(objective.number, self._numbers)
-        places = np.minimum(places, len(objective) - 1)
-        kept = objective.number[places] == self._numbers
-        found[places[kept]] = self._multipliers[kept]
-        return found
-
     def _of_whole_cuts(self, last: Vector, level: float) -> Vector:
         """Project on the level set of the whole cuts."""
         model = self._model
@@ -109,7 +100,7 @@ class LevelProjection:
         if metric is None:
             metric = np.ones(model.domain.dimension)
         start = np.zeros(len(rhs))
-        start[: len(objective)] = gap * self._known(objective)
+        start[: len(objective)] = gap * objective.known(self._numbers, self._multipliers)
         done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
         self._numbers = objective.number.copy() if done.converged else objective.number[:0]
         self._multipliers = done.multipliers[: len(self._numbers)] / gap

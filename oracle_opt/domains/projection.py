@@ -168,9 +168,14 @@ def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix,
     On the free coordinates F with inverse metric D and equalities E, ``V = D - D E' (E D E')^-1 E D``.
     """
     inside = np.flatnonzero((z > constraints.lower) & (z < constraints.upper))
-    rows, inverse = matrix[:, inside], 1.0 / metric[inside]
-    scaled = rows * inverse
-    hessian: Matrix = scaled @ rows.T
+    return hessian_inside(constraints, metric, matrix[:, inside], inside)
+
+
+def hessian_inside(constraints: LinearConstraints, metric: Vector, columns: Matrix, inside: NDArray[np.intp]) -> Matrix:
+    """As `face_hessian`, of the free coordinates and their columns of the rows' matrix."""
+    inverse = 1.0 / metric[inside]
+    scaled = columns * inverse
+    hessian: Matrix = scaled @ columns.T
     if len(constraints.equality_rhs):
         equalities = constraints.equality_matrix[:, inside]
         crossed = scaled @ equalities.T

@@ -1,0 +1,230 @@
+"""The cutting-plane model minimized through its dual, one variable a cut: for domains of many variables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt import Domain
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.domains.projection import hessian_inside
+from oracle_opt.generators.masters.ascent_step import ascent_step
+from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
+from oracle_opt.generators.masters.linear_program import ModelLP, ModelMinimum
+from oracle_opt.generators.masters.scaled_rows import ScaledRows
+
+ENOUGH = 1e-3  # share of the way from the bound to the best value that the minimum may be above the bound ...
+USABLE = 0.1  # ... or this, where rounding allows no more
+ROUNDS, STEPS = 60, 20  # limits on centers, and on Newton steps for each
+PATIENCE = 5  # rounds that gain nothing before it is given up
+INNER = 0.1  # a center is left when its own gap is this share of that of the model
+EASY = 8  # a center that took at most so many steps lets the weight fall by a tenth
+WIDER = 2.0  # a new cut begins with so many times the weight that the last one ended with
+
+
+class ModelDual:
+    """``min m(z)`` over the domain and the feasibility cuts, by proximal points, each through its dual.
+
+    The dual function of the multipliers u, those of objective cuts adding up to one,
+
+        ``D(u) = u @ constants + min over the domain of (slopes' u) @ z``,
+
+    has its minimum over the domain in closed form and one variable a cut, but a kink wherever an entry of ``slopes' u``
+    changes its sign. With ``weight / 2 * |z - center|^2`` added to the model, z being measured in units of the
+    domain's widths, the minimizer z(u) is a projection, the dual has a gradient, the rows' values at z(u), and
+    semismooth Newton steps maximize it. A linear program has a weight at which the proximal point is a solution, and
+    with many variables a weight far from zero, at which many of them lie between their bounds, is already good. So
+    the weight falls, the center moves to the last point, and each step yields a point and, with the true D(u), a
+    bound: until they are a thousandth of the way to the best value apart. Multipliers, point and weight are kept for
+    the next cut.
+
+    A step costs two products with the cuts, O(m n), and ``O(m^2 k)`` with k variables between their bounds; along a
+    step the dual costs O(n). Where it fails, HiGHS is asked.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints, none of them an inequality of several variables.
+
+    References
+    ----------
+    Li, Sun & Toh (2020), "An asymptotically superlinearly convergent semismooth Newton augmented Lagrangian method for
+    linear programming"; Ferris (1991), "Finite termination of the proximal point algorithm".
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        constraints = domain.linear_constraints()
+        assert constraints is not None
+        self._domain, self._constraints = domain, constraints
+        lower, upper = domain.bounding_box()
+        width = upper - lower
+        self._metric = 1.0 / np.where(width > 0, width, 1.0) ** 2
+        self._movable = constraints.lower < constraints.upper
+        self._center = domain.interior_point()
+        self._weight = 0.0
+        # serial numbers and multipliers of the last minimum's objective cuts, and of its feasibility cuts
+        self._numbers = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+        self._multipliers = (np.zeros(0), np.zeros(0))
+        self._program: ModelLP | None = None
+
+    def keep(self, mask: NDArray[np.bool_], summands: NDArray[np.bool_]) -> None:
+        """Drop the cuts that the pool dropped: multipliers are kept by serial number, only HiGHS needs to know."""
+        if self._program is not None:
+            self._program.keep(mask, summands)
+
+    def solve(self, pool: CutPool) -> ModelMinimum | None:
+        """Minimize the model of the pool's cuts; `None` if the feasibility cuts provably leave nothing.
+
+        Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
+
+        Raises
+        ------
+        LPFailure
+            Neither this method nor HiGHS found the minimum.
+        """
+        if not len(pool.objective):
+            nearest = nearest_feasible(self._domain, pool.feasibility, self._center)
+            if not nearest.converged and prove_empty(self._domain, pool.feasibility, nearest.multipliers):
+                return None
+            found = (nearest.point, np.zeros(0), np.zeros(len(pool.feasibility))) if nearest.converged else None
+        else:
+            try:
+                found = self._minimize(pool)
+            except NothingLeft:
+                return None
+        if found is None:
+            self._program = self._program or ModelLP(self._domain)
+            return self._program.solve(pool)
+        point, objective, feasibility = found
+        return ModelMinimum(point, pool.value(point), objective, feasibility, np.zeros(len(pool.summands)))
+
+    def _minimize(self, pool: CutPool) -> tuple[Vector, Vector, Vector] | None:
+        """Point, multipliers of both kinds of cuts; `None` where it failed."""
+        rows = ScaledRows(pool)
+        u = rows.begin(self._numbers, self._multipliers)
+        center, weight = self._center, self._weight
+        if not weight:
+            weight = float((np.abs(pool.objective.combine(u[: rows.count])) / np.sqrt(self._metric)).mean()) or 1.0
+        best = _Best(center, u)
+        idle = 0
+        for _ in range(ROUNDS):
+            before = best.gap
+            point, u, steps, centered = self._proximal_point(rows, best, center, weight, u)
+            if best.gap <= best.enough:
+                break
+            if not centered and prove_empty(self._domain, pool.feasibility, u[rows.count :] * rows.scale):
+                raise NothingLeft
+            idle = 0 if best.gap < 0.9 * before else idle + 1
+            if idle > PATIENCE:
+                break
+            if centered:
+                center, weight = point, weight * (0.1 if steps <= EASY else 0.3)
+            else:
+                weight *= 3.0
+            u[: rows.count] /= u[: rows.count].sum()
+        if not best.gap <= max(best.enough, USABLE * -best.bound, best.multipliers @ rows.error):
+            return None
+        objective, feasibility = best.multipliers[: rows.count], best.multipliers[rows.count :] * rows.scale
+        self._center, self._weight = best.point, WIDER * weight
+        self._numbers = pool.objective.number.copy(), pool.feasibility.number.copy()
+        self._multipliers = objective, feasibility
+        return best.point, objective, feasibility
+
+    def _proximal_point(
+        self, rows: ScaledRows, best: _Best, center: Vector, weight: float, u: Vector
+    ) -> tuple[Vector, Vector, int, bool]:
+        """Newton steps on the dual of the model with its quadratic: point, multipliers, their number, and success."""
+        domain, metric, count = self._domain, weight * self._metric, rows.count
+        slope = rows.combine(u)
+        z = domain.project(center - slope / metric, metric)
+        for step in range(STEPS):
+            seconds_left()
+            values = rows.values(z)
+            height, violation = float(values[:count].max()), float(values[count:].max(initial=0.0))
+            if violation <= rows.allowed:
+                best.offer_point(height, z)
+            best.offer_bound(float(u @ rows.constants) + domain.minimize_linear(slope)[0], u)
+            best.enough = max(ENOUGH * -best.bound, 16.0 * EPS * float(u @ rows.size))
+            if best.gap <= best.enough:
+                return z, u, step, True
+            inner = height - float(u @ values)
+            if violation <= rows.allowed and inner <= INNER * min(best.gap, -best.bound):
+                return z, u, step, True
+            values[:count] -= height  # which changes nothing, and keeps what is added up small
+            d = self._direction(rows, metric, z, values, u, inner, 0.01 * best.enough)
+            ahead, first = rows.combine(d), float(d @ values)
+            if not 0 < first < np.inf:
+                return z, u, step, False
+            length, z = self._length(center, metric, slope, ahead, first, z)
+            u, slope = np.maximum(u + length * d, 0.0), slope + length * ahead
+        return z, u, STEPS, False
+
+    def _direction(
+        self, rows: ScaledRows, metric: Vector, z: Vector, values: Vector, u: Vector, inner: float, tolerance: float
+    ) -> Vector:
+        """Newton's: of the rows with multipliers, and those whose values may soon count."""
+        count = rows.count
+        inside = np.flatnonzero((z > self._constraints.lower) & (z < self._constraints.upper) & self._movable)
+        band = np.where(np.arange(len(u)) < count, 4.0 * inner, inner)
+        chosen = np.flatnonzero((u > 0) | (values >= -band))
+        block = rows.block(chosen, inside)
+        some = int(np.count_nonzero(chosen < count))
+        # less their mean, which changes nothing where the steps add up to zero: what cuts share drowns what tells them
+        block[:some] -= u[chosen[:some]] @ block[:some]
+        hessian = hessian_inside(self._constraints, metric, block, inside)
+        d = np.zeros(len(u))
+        small = np.where(chosen < count, tolerance, 0.1 * rows.allowed)
+        d[chosen] = ascent_step(hessian, values[chosen], u[chosen], some, small)
+        return d
+
+    def _length(
+        self, center: Vector, metric: Vector, slope: Vector, ahead: Vector, first: float, z: Vector
+    ) -> tuple[float, Vector]:
+        """Where the dual's derivative along a direction has fallen to a fifth, at most 1, and the point there.
+
+        The derivative is ``d @ constants + ahead @ z(t)``, and z(t) costs a projection.
+        """
+        at_start = first - float(ahead @ z)
+        low, high, of_low, of_high, t = 0.0, np.inf, first, -np.inf, 1.0
+        for _ in range(30):
+            trial = self._domain.project(center - (slope + t * ahead) / metric, metric)
+            now = at_start + float(ahead @ trial)
+            if abs(now) <= 0.2 * first or (now > 0 and t == 1.0):
+                break
+            if now > 0:
+                low, of_low = t, now
+            else:
+                high, of_high = t, now
+            wide = high - low
+            t = float(np.clip(low + wide * of_low / (of_low - of_high), low + 0.1 * wide, high - 0.1 * wide))
+        return t, trial
+
+
+class NothingLeft(Exception):
+    """The feasibility cuts provably leave no point."""
+
+
+class _Best:
+    """Best point and best bound so far, counted from the best value of the function."""
+
+    def __init__(self, point: Vector, multipliers: Vector) -> None:
+        self.point, self.value = point, np.inf
+        self.multipliers, self.bound = multipliers, -np.inf
+        self.enough = 0.0
+
+    @property
+    def gap(self) -> float:
+        """How far apart they are."""
+        return self.value - self.bound
+
+    def offer_point(self, value: float, point: Vector) -> None:
+        """Take a point that satisfies the feasibility cuts, if it is better."""
+        if value < self.value:
+            self.value, self.point = value, point
+
+    def offer_bound(self, bound: float, multipliers: Vector) -> None:
+        """Take multipliers if they prove more."""
+        if bound > self.bound:
+            self.bound, self.multipliers = bound, multipliers
