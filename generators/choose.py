@@ -101,6 +101,8 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
     if simplices is None and not constraints.has_bounds_alone and (cuts or Curvature in gives):
         reason = "points may be infeasible" if cuts else "the oracle gives curvature"
         return Kelley(), f"the domain is a polyhedron, and {reason}, as in linear and quadratic programs"
+    if cuts and oracle.polyhedral:
+        return Kelley(), "points may be infeasible, and all is affine by pieces, as in a linear program"
     if cuts:
         return AnalyticCenter(), "points may be infeasible"
     if simplices is not None:

@@ -31,6 +31,8 @@ class Oracle(ABC):
     gives : frozenset of kinds of answers
         What `query` may answer besides value and subgradient: `FeasibilityCut`, or kinds of `Answer` where the query
         wishes for them. The driver refuses an answer of any other kind.
+    polyhedral : bool
+        Whether f and the constraints are known to be made of finitely many affine pieces, as in a linear program.
     stateless : bool
         Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
         `minimize` refuses an oracle that another run is using.
@@ -39,6 +41,7 @@ class Oracle(ABC):
     domain: Domain
     convex: bool = True
     gives: frozenset[Kind] = frozenset()
+    polyhedral: bool = False
     stateless: bool = False
 
     @abstractmethod

@@ -18,6 +18,7 @@ from oracle_opt.oracles.conic import (
     PositiveSemidefinite,
     Power,
     SecondOrder,
+    SemiInfiniteOracle,
     Zero,
 )
 from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
@@ -131,6 +132,7 @@ __all__ = [
     "RoundedSolution",
     "SecondOrder",
     "SecondStageSolutions",
+    "SemiInfiniteOracle",
     "ShardedBank",
     "SharedWeightsOracle",
     "SklearnKernel",

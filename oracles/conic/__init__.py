@@ -1,4 +1,4 @@
-"""Linear and quadratic optimization over cones."""
+"""Linear and quadratic optimization over cones, and linear constraints without number."""
 
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_oracle import ConicOracle
@@ -6,6 +6,7 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.power import Power
+from oracle_opt.oracles.conic.semi_infinite import SemiInfiniteOracle
 
 __all__ = [
     "Cone",
@@ -17,5 +18,6 @@ __all__ = [
     "PositiveSemidefinite",
     "Power",
     "SecondOrder",
+    "SemiInfiniteOracle",
     "Zero",
 ]

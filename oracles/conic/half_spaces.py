@@ -89,7 +89,7 @@ class HalfSpaces:
         rows = self._linear.violated(excess, norm, self._most)
         if not rows.units.all():
             self._refuse(DualVector(rows.numbers[:1], rows.signs[:1]))  # rows without entries are the farthest
-        cuts = rows.cuts(x, norm, self._tolerance, extent)
+        cuts = rows.cuts(x, norm, self._tolerance, extent, [dual.extras for dual in rows.duals])
         if self._groups:
             v = -excess
             for group in self._groups:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +47,32 @@ class ViolatedRows:
     sides: Vector
     signs: Vector
 
-    def cuts(self, x: Vector, norm: float, tolerance: float, extent: float) -> list[FeasibilityCut]:
+    def different(self, most: int) -> ViolatedRows:
+        """At most so many; if there are more, without those that point nearly where a farther one points.
+
+        Of rows that make up a curved boundary, as those of a semi-infinite program, the deepest ones are neighbors of
+        each other. They would only make the linear program longer, and leave no room for those elsewhere.
+        """
+        if len(self.units) <= most:
+            return self
+        unit = self.normals / np.where(self.units > 0.0, self.units, 1.0)[:, None]
+        kept: list[int] = []
+        left = np.arange(len(unit))
+        while len(left) and len(kept) < most:
+            kept.append(int(left[0]))
+            left = left[1:]
+            left = left[unit[left] @ unit[kept[-1]] <= ALIKE]
+        return ViolatedRows(*(column[kept] for column in vars(self).values()))
+
+    @property
+    def duals(self) -> list[DualVector]:
+        """Vectors of the dual cone behind the half-spaces of norm 1, where these are rows of a conic problem."""
+        values = self.signs / self.units
+        return [DualVector(row, value) for row, value in zip(self.numbers[:, None], values[:, None], strict=True)]
+
+    def cuts(
+        self, x: Vector, norm: float, tolerance: float, extent: float, extras: Sequence[Mapping[str, Any]]
+    ) -> list[FeasibilityCut]:
         """Half-spaces of norm 1, less what rounding may have added to the depths; no row may be without entries.
 
         Parameters
@@ -58,17 +85,16 @@ class ViolatedRows:
             Points count as satisfying a row within ``tolerance * max(1, norm(x))``.
         extent : float
             No point of the domain has a larger norm.
+        extras : sequence of mappings
+            Those of each cut.
         """
         rounding = ROUNDING * (norm + self.sides / self.units)  # what ``a @ x - b`` may be off by, over the norm of a
         normals = self.normals / self.units[:, None]
         violations = (self.depths / self.units - rounding).tolist()
         errors = (tolerance * max(1.0, extent) + rounding).tolist()
-        values = (self.signs / self.units)[:, None]
         return [
-            FeasibilityCut(x, violation, normal, extras=DualVector(row, value).extras, error=error)
-            for violation, normal, row, value, error in zip(
-                violations, normals, self.numbers[:, None], values, errors, strict=True
-            )
+            FeasibilityCut(x, violation, normal, extras=told, error=error)
+            for violation, normal, told, error in zip(violations, normals, extras, errors, strict=True)
         ]
 
 
@@ -82,22 +108,6 @@ def too_far(depths: Vector, units: Vector, sides: Vector, norm: float, tolerance
     distances: Vector = np.divide(depths, units, out=np.full(len(units), inf), where=units > 0.0)
     distances[depths <= np.maximum(allowed, ROUNDING * (units * norm + sides))] = 0.0
     return distances
-
-
-def different(normals: Matrix, units: Vector, most: int) -> NDArray[np.intp]:
-    """Places of the first rows, at most so many, without those that point nearly where an earlier one points.
-
-    Of rows that make up a curved boundary, as those of a semi-infinite program, the deepest ones are neighbors of each
-    other. They would only make the linear program longer, and leave no room for those elsewhere.
-    """
-    unit = normals / np.where(units > 0.0, units, 1.0)[:, None]
-    kept: list[int] = []
-    left = np.arange(len(unit))
-    while len(left) and len(kept) < most:
-        kept.append(int(left[0]))
-        left = left[1:]
-        left = left[unit[left] @ unit[kept[-1]] <= ALIKE]
-    return np.array(kept, dtype=np.intp)
 
 
 class LinearRows:
@@ -152,10 +162,8 @@ class LinearRows:
         numbers = where[chosen]
         signs = np.sign(excess[numbers])
         normals = dense_rows(self._A, numbers) * signs[:, None]
-        few = len(numbers) <= most
-        kept = np.arange(len(numbers)) if few else different(normals, self._norms[numbers], most)
-        numbers, chosen = numbers[kept], chosen[kept]
-        return ViolatedRows(numbers, normals[kept], depths[chosen], self._norms[numbers], sides[chosen], signs[kept])
+        rows = ViolatedRows(numbers, normals, depths[chosen], self._norms[numbers], sides[chosen], signs)
+        return rows.different(most)
 
 
 def _part(rows: NDArray[np.intp]) -> slice | NDArray[np.intp]:
