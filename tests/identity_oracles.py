@@ -52,10 +52,17 @@ from oracle_opt.oracles import (
     ProductBank,
     RelaxedSolution,
     SecondOrder,
+    SemiInfiniteOracle,
     SharedWeightsOracle,
     TwoStageProblem,
     Zero,
 )
+
+
+def above_a_tenth(z):
+    """Rows that say ``z >= 0.1``."""
+    return -np.eye(2), np.full(2, -0.1)
+
 
 WORKERS = {"executor": "only does the tasks", "parts": "how many tasks there are; each answer is the same"}
 
@@ -146,6 +153,19 @@ ORACLES = {
             "max_half_spaces": [49],
         },
         {"recover": "leads from a point to the variables of the model: no answer depends on it"},
+    ),
+    SemiInfiniteOracle: Case(
+        SemiInfiniteOracle,
+        {"objective": [1.0, 2.0], "separate": above_a_tenth, "domain": Box([0, 0], [1, 1])},
+        {
+            "objective": [[1.0, next_to(2.0)], [2.0, 1.0], lambda z: (z @ z, 2 * z)],
+            "separate": [lambda z: (z, 1.0)],
+            "domain": [Box([0, 0], [1, next_to(1.0)])],
+            "tolerance": [next_to(1e-9)],
+            "missed": [5e-324],
+            "max_rows": [49],
+            "name": ["other"],
+        },
     ),
     MaxEigenvalueOracle: Case(
         MaxEigenvalueOracle,

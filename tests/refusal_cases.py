@@ -214,6 +214,17 @@ CASES = {
             "recover": "none function class",
         },
     ),
+    "SemiInfiniteOracle": Case(
+        O.SemiInfiniteOracle,
+        {"objective": [1.0, 1.0, 1.0], "separate": square, "domain": Simplex(3)},
+        {
+            "objective": "function class",
+            "separate": "function class",
+            "tolerance": NUMBER,
+            "missed": NUMBER,
+            "name": "none text",
+        },
+    ),
     "ConicOracle.from_cvxpy": Case(
         O.ConicOracle.from_cvxpy,
         {"problem": cp.Problem(cp.Minimize(cp.sum(VARIABLE)), [VARIABLE >= 0])},

@@ -54,8 +54,9 @@ from oracle_opt.generators import Kelley, LevelSet, choose_generator, explain_ch
 class States(Oracle):
     """An oracle of a user's own class that states what it is told to, and is not to be called."""
 
-    def __init__(self, domain, *gives, convex=True):
+    def __init__(self, domain, *gives, convex=True, polyhedral=False):
         self.domain, self.gives, self.convex = domain, frozenset(gives), convex
+        self.polyhedral = polyhedral
 
     def query(self, query):
         raise AssertionError("the choice is made before the first call")
@@ -114,6 +115,8 @@ RULE = [
     ("Kelley", States(half_space(3), FeasibilityCut)),
     ("Kelley", States(OWN_BOX, FeasibilityCut)),
     ("Kelley", States(OWN_BOX, Curvature)),
+    ("Kelley", States(box(60), FeasibilityCut, polyhedral=True)),
+    ("LevelSet", States(box(60), polyhedral=True)),
     ("AnalyticCenter", States(box(60), FeasibilityCut)),
     ("AnalyticCenter", States(FreeSpace(60, 10.0), FeasibilityCut, Curvature)),
     ("SPG", States(NonnegativeOrthant(60, 9.0), AnalyticUpdate)),

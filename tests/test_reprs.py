@@ -34,6 +34,10 @@ def cut(**changes):
     return oracle_opt.ObjectiveCut(POINT, 1.5, POINT, 1e-9, **(many | changes))
 
 
+def no_rows(point):
+    return np.zeros((0, len(point))), np.zeros(0)
+
+
 def simple_oracle():
     return oracle_opt.FunctionOracle(lambda z: (z @ z, 2 * z), oracle_opt.Simplex(N))
 
@@ -94,6 +98,7 @@ INSTANCES = {
     "BendersOracle": lambda: O.BendersOracle(PROBLEM, n_samples=10),
     "ConicOracle": lambda: CONIC,
     "ConicProblem": lambda: CONIC.problem,
+    "SemiInfiniteOracle": lambda: O.SemiInfiniteOracle(np.ones(N), no_rows, oracle_opt.Box(-np.ones(N), np.ones(N))),
     "CvxpyOracle": cvxpy_oracle,
     "EntropyRegularizer": lambda: O.EntropyRegularizer(1.0, np.ones(N)),
     "Estimate": lambda: O.Estimate(1.0, 0.1),
