@@ -60,6 +60,7 @@ SCRIPTS = (
     "learning",
     "features",
     "scale",
+    "peers_rows",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "scs", "ellalgo", "MKLpy")
