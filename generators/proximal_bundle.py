@@ -19,10 +19,14 @@ from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
-from oracle_opt.generators.masters.proximal import proximal_point
+from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
+from oracle_opt.generators.masters.proximity_control import ProximityControl
 
 TRIES = 6  # master problems per call: with a larger weight after a failure, a smaller one where nothing is left to gain
 WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
+BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may prove more than its steps show
+OFTEN = 0.05  # that is tried whenever the cuts have become more by this share
+RUNG, RUNGS = 0.1, 4  # factor from one weight to the next then, and most of them
 
 
 class ProximalBundle(QueryPointGenerator):
@@ -30,8 +34,8 @@ class ProximalBundle(QueryPointGenerator):
 
     The next query point minimizes ``max_i (constant_i + slope_i @ z) + weight / 2 * |z - center|^2`` over the domain
     and the feasibility cuts. It becomes the center, a serious step, if the value falls by at least `descent` times
-    what the model predicts; otherwise its cut improves the model, a null step. The weight follows Kiwiel's proximity
-    control.
+    what the model predicts; otherwise its cut improves the model, a null step. The weight is set by
+    `ProximityControl`.
 
     Parameters
     ----------
@@ -46,11 +50,16 @@ class ProximalBundle(QueryPointGenerator):
     Notes
     -----
     The master problem is solved through its dual, which has one variable per cut; the multipliers give the proven
-    bound. The master needs no bounded domain; the bound needs one. Where the proven gap is a hundred times the
-    predicted decrease the weight is halved: the proof then loses more to the quadratic than the step gains. If the
-    master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is asked,
-    which is a point of the domain in any case. A center that the model cannot better beyond rounding is asked again,
-    upon which the driver stops.
+    bound. The master needs no bounded domain; the bound needs one.
+
+    Steps and proof want different weights: a point near the center is a good next query, while the bound is best where
+    nothing holds the model back. So where less than a tenth of the proven gap is predicted, multipliers for the bound
+    are also taken of masters with smaller weights, each a tenth of the last, up to four and while they prove much more;
+    no oracle call is spent on it, and it is done again when the cuts have become more by a twentieth.
+
+    If the master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is
+    asked, which is a point of the domain in any case. A center that the model cannot better beyond rounding is asked
+    again, upon which the driver stops.
 
     References
     ----------
@@ -79,15 +88,13 @@ class ProximalBundle(QueryPointGenerator):
         self._pool.add_domain(domain)
         self._point = point
         self._center: ObjectiveCut | None = None
-        self._weight = 0.0
-        self._least_weight = 0.0
-        self._age = 0  # serious steps in a row since the weight changed, null steps counted down
-        self._typical = np.inf  # Kiwiel's variation estimate: linearization errors above it are large
+        self._control = ProximityControl()
         self._decrease = 0.0  # predicted at the pending point
-        # multipliers of the last master problem: of objective cuts, of feasibility cuts and of equations
-        self._multipliers, self._outer, self._pulls = np.zeros(0), np.zeros(0), np.zeros(len(self._rhs))
+        # of the last master problem
+        self._multipliers = RowMultipliers(np.zeros(0), np.zeros(0), np.zeros(len(self._rhs)))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
+        self._since = 0  # calls since the model was last asked for a proof alone
         self._end: Exhausted | None = None
 
     def ask(self) -> Vector:
@@ -103,20 +110,28 @@ class ProximalBundle(QueryPointGenerator):
         if self._center is None:
             self._restore()
         else:
-            self._solve(self._center)
-            self._adapt()
+            rows = self._solve(self._center)
+            self._since += 1
+            if self._decrease < BEHIND * self._gap() < np.inf and self._since > OFTEN * len(self._pool.objective):
+                self._catch_up(rows)
+            self._control.catch_up(self._decrease, self._gap())
+            self._shrink()
         return step
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the master's multipliers."""
         return self._minorant
 
+    def _gap(self) -> float:
+        return self._pool.upper - self._lower
+
     def _judge(self, cut: ObjectiveCut) -> Step:
         """Descent test and proximity control (Kiwiel 1990, procedure 2.2)."""
         center = self._center
         if center is None:
             self._center = cut
-            self._start_weight(cut)
+            norm = float(np.linalg.norm(cut.subgradient)) or 1.0
+            self._control.start(self.proximal or norm / first_step(self._domain, cut, 0.1))
             return Step.SERIOUS
         if not np.array_equal(cut.point, self._point):  # this is a cut of an earlier run: no decrease was predicted
             if cut.upper < center.upper:
@@ -125,118 +140,83 @@ class ProximalBundle(QueryPointGenerator):
             return Step.NULL
         if not self._decrease > 0:  # the center was asked again
             return Step.NULL
-        gain, predicted, before = center.upper - cut.upper, self._decrease, self._weight
-        # the weight for which the parabola through both values and the predicted slope has its minimum at the point
-        fitted = 2.0 * before * (1.0 - gain / predicted)
+        gain, predicted, control = center.upper - cut.upper, self._decrease, self._control
         if gain >= self.descent * predicted:
-            weight = before
-            if gain >= 0.5 * predicted and self._age > 0:
-                weight = fitted
-            elif self._age > 3:
-                weight = 0.5 * before
-            self._weight = max(weight, 0.1 * before, self._least_weight)
-            self._typical = max(self._typical, 2.0 * predicted)
-            self._age = max(self._age + 1, 1) if self._weight == before else 1
+            control.serious(gain, predicted)
             self._center = cut
             return Step.SERIOUS
         away = cut.point - center.point
         error = center.upper - cut.value + float(cut.subgradient @ away)
-        pull = before * float(np.linalg.norm(away))  # norm of the aggregate subgradient
-        self._typical = min(self._typical, pull + max(predicted - before * float(away @ away), 0.0))
-        if error > max(self._typical, 10.0 * predicted) and self._age < -3:
-            self._weight = min(max(fitted, before), 10.0 * before)
-        self._age = min(self._age - 1, -1) if self._weight == before else -1
+        pull = control.weight * float(np.linalg.norm(away))  # norm of the aggregate subgradient
+        variation = pull + max(predicted - control.weight * float(away @ away), 0.0)
+        control.null(gain, predicted, error, variation)
         return Step.NULL
 
-    def _start_weight(self, cut: ObjectiveCut) -> None:
-        norm = float(np.linalg.norm(cut.subgradient)) or 1.0
-        self._weight = self.proximal or norm / first_step(self._domain, cut, 0.1)
-        self._least_weight = 1e-10 * self._weight
-
-    def _solve(self, center: ObjectiveCut) -> None:
+    def _solve(self, center: ObjectiveCut) -> ProximalRows:
         """Solve the master; with what the summands say at its solution once more, until that is worth little."""
         for _ in range(TANGENTS):
-            self._solve_whole(center)
+            rows = self._solve_whole(center)
             height = center.upper - (1.0 - WORTH) * self._decrease
             if not self._decrease > 0 or not self._pool.add_tangent(self._point, height):
-                return
+                break
+        return rows
 
-    def _adapt(self) -> None:
-        """After a call: a smaller weight where the proof is far behind, fewer cuts where they are too many."""
-        pool, gap = self._pool, self._pool.upper - self._lower
-        if np.isfinite(gap) and self._decrease < 0.01 * gap:
-            self._weight = max(0.5 * self._weight, self._least_weight)
-        m = len(pool.objective)
-        a = np.zeros(m)
-        a[: len(self._multipliers)] = self._multipliers
-        outer = np.zeros(len(pool.feasibility))
-        outer[: len(self._outer)] = self._outer
-        if pool.shrink(self.max_cuts, a, outer) is not None:
-            a = np.zeros(len(pool.objective))
-            a[-1] = 1.0
-        self._multipliers = a
-
-    def _solve_whole(self, center: ObjectiveCut) -> None:
+    def _solve_whole(self, center: ObjectiveCut) -> ProximalRows:
         """Solve the master of the whole cuts."""
-        pool, m = self._pool, len(self._pool.objective)
-        # rows in the unit of the values: model minus value of the center, and feasibility cuts times a slope
-        unit = float(np.abs(pool.objective.matrix).max()) or 1.0
-        scale = unit / np.abs(pool.feasibility.matrix).max(axis=1, initial=0.0)
-        steep = unit / np.abs(self._equations).max(axis=1, initial=0.0)
-        matrix = np.vstack(
-            [pool.objective.matrix, pool.feasibility.matrix * scale[:, None], self._equations * steep[:, None]]
-        )
-        allowed = 1e-9 * unit
-        sides = -pool.feasibility.constant * scale - 3.0 * allowed  # stay inside the feasibility cuts
-        rhs = np.r_[center.upper - pool.objective.constant, sides, self._rhs * steep]
-        start = np.zeros(len(rhs))
-        start[: min(m, len(self._multipliers))] = self._multipliers[:m]
-        start[m - 1] += not start.any()
-        start /= start.sum()
-        start[m : m + len(self._outer)] = self._outer / scale[: len(self._outer)]
-        start[m + len(scale) :] = self._pulls / steep
-        # the rounding of the rows that are active
-        floor = 1e-15 * max(abs(center.upper), float((np.abs(matrix[start > 0]) @ np.abs(center.point)).max()))
+        rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)
+        start = rows.start(self._multipliers)
         failures = 0
         for _ in range(TRIES):
-            done = proximal_point(
-                self._master,
-                center.point,
-                self._weight,
-                matrix,
-                rhs,
-                m,
-                start,
-                floor=floor,
-                allowed=allowed,
-                n_equations=len(steep),
-            )
-            outer = done.multipliers[m : m + len(scale)] * scale
-            self._prove(done.multipliers[:m], outer)
+            done = rows.minimize(self._control.weight, start)
+            found = rows.multipliers(done)
+            self._prove(found)
             self._point, self._decrease = self._inside(done.point), -done.value
-            moved = self._decrease > 10.0 * floor and bool((done.point != center.point).any())
+            moved = self._decrease > 10.0 * rows.floor and bool((done.point != center.point).any())
             if not done.converged and failures < 3:
                 failures += 1
-                self._weight *= 10.0
+                self._control.stiffen()
                 if failures == 2:  # the cause may be the start, or the margin where it leaves no point
-                    start[m:] = 0.0
-                    rhs[m : m + len(scale)] += 3.0 * allowed
-            elif not moved and self._weight > self._least_weight:
-                self._weight *= 0.1
-            else:
+                    start = rows.without_constraints(start)
+            elif moved or not self._control.loosen():
                 break
         if not moved:
             self._point, self._decrease = center.point, 0.0
-        self._multipliers = np.maximum(done.multipliers[:m], 0.0)
-        if done.converged:
-            self._outer, self._pulls = outer, done.multipliers[m + len(scale) :] * steep
+        objective, last = np.maximum(found.objective, 0.0), found if done.converged else self._multipliers
+        self._multipliers = RowMultipliers(objective, last.feasibility, last.equations)
+        return rows
+
+    def _catch_up(self, rows: ProximalRows) -> None:
+        """Take multipliers of the master with smaller weights, for the proof alone, while they prove much more.
+
+        The least weight gives the model's minimum over the domain, which is the most that the cuts prove; its solution
+        is far away, and no good query point.
+        """
+        self._since = 0
+        start, weight = rows.start(self._multipliers), self._control.weight
+        for _ in range(RUNGS):
+            weight *= RUNG
+            done, before = rows.minimize(weight, start), self._gap()
+            self._prove(rows.multipliers(done))
+            if not done.converged or self._gap() > (1.0 - BEHIND) * before:
+                return
+            start = done.multipliers
+
+    def _shrink(self) -> None:
+        """Fewer cuts where they are too many."""
+        pool, known = self._pool, self._multipliers
+        objective, outer = np.zeros(len(pool.objective)), np.zeros(len(pool.feasibility))
+        objective[: len(known.objective)], outer[: len(known.feasibility)] = known.objective, known.feasibility
+        if pool.shrink(self.max_cuts, objective, outer) is not None:
+            objective = np.zeros(len(pool.objective))
+            objective[-1] = 1.0
+        self._multipliers = RowMultipliers(objective, known.feasibility, known.equations)
 
     def _inside(self, point: Vector) -> Vector:
         """Return the point of the domain nearest to one that satisfies the master's rows to its tolerance."""
         return point if self._master is self._domain else self._domain.project(point)
 
-    def _prove(self, objective: Vector, feasibility: Vector) -> None:
-        minorant = self._pool.minorant(objective, feasibility)
+    def _prove(self, multipliers: RowMultipliers) -> None:
+        minorant = self._pool.minorant(multipliers.objective, multipliers.feasibility)
         if minorant is None:
             return
         bound = minorant.minimum(self._domain)

@@ -10,6 +10,7 @@ from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.linear_program import ModelMinimum
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 from oracle_opt.generators.masters.proximal import ProximalPoint, proximal_point
+from oracle_opt.generators.masters.proximity_control import ProximityControl
 from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, minimize_spectral
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ModelMinimum",
     "Polytope",
     "ProximalPoint",
+    "ProximityControl",
     "Rows",
     "SpectralModel",
     "SpectralPoint",

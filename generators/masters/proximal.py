@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from oracle_opt import Domain
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.domains import LinearConstraints
 from oracle_opt.domains.projection import RIDGE, dual_function, face_hessian, line_search
+
+GOOD = 1e3  # so many times the tolerances are still good enough
+IDLE = 2  # steps that do not halve a gap which is good enough: the rest is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +66,8 @@ def proximal_point(
 
     Its dual has one variable a row. The dual function is that of `project_on_cuts`, maximized in the same way, by
     semismooth Newton steps, but the multipliers of the pieces add up to one. A step costs a projection on the domain
-    and O(m n) for each trial length, and a factorization of the order of the active rows.
+    and O(m n) for each trial length, and a factorization of the order of the active rows. Rows that are below the
+    largest piece, or hold, at every solution so far have multiplier 0 and are left out.
 
     Parameters
     ----------
@@ -83,7 +88,7 @@ def proximal_point(
     allowed : float
         Allowed violation of a constraint.
     max_steps : int
-        Limit on Newton steps.
+        Limit on Newton steps for each set of rows that is not left out.
     n_equations : int
         The last so many rows are equations ``r_j(z) = 0``, whose multipliers may have any sign.
 
@@ -100,30 +105,75 @@ def proximal_point(
     """
     constraints = domain.linear_constraints()
     assert constraints is not None
+    equation = np.arange(len(rhs)) >= len(rhs) - n_equations
+    u = start.copy()
+    used = (u > 0) | equation
+    while True:
+        chosen = np.flatnonzero(used)
+        rows = _Rows(matrix[chosen], rhs[chosen], int(used[:n_objective].sum()), equation[chosen])
+        z, u[chosen] = _newton(
+            domain, constraints, center, weight, rows, u[chosen], tolerance, floor, allowed, max_steps
+        )
+        gradient = matrix @ z - rhs
+        height = float(gradient[:n_objective][used[:n_objective]].max())
+        enough = tolerance * abs(height) + floor
+        left_out = ~used & (gradient > np.where(np.arange(len(rhs)) < n_objective, height + 0.1 * enough, allowed))
+        if not left_out.any():
+            break
+        used |= left_out
+    value = float(gradient[:n_objective].max())
+    good = _gap(gradient, u, n_objective) <= GOOD * (tolerance * abs(value) + floor)
+    return ProximalPoint(z, value, u, bool(good and _violation(gradient, n_objective, equation) <= GOOD * allowed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that a problem is solved with: matrix, right-hand sides, number of pieces, which ones are equations."""
+
+    matrix: Matrix
+    rhs: Vector
+    n_objective: int
+    equation: NDArray[np.bool_]
+
+
+def _newton(
+    domain: Domain,
+    constraints: LinearConstraints,
+    center: Vector,
+    weight: float,
+    rows: _Rows,
+    u: Vector,
+    tolerance: float,
+    floor: float,
+    allowed: float,
+    max_steps: int,
+) -> tuple[Vector, Vector]:
+    """Maximize the dual function over the multipliers of some rows; the point and the multipliers."""
+    matrix, rhs, n_objective = rows.matrix, rows.rhs, rows.n_objective
     metric = np.full(domain.dimension, weight)
     # tolerances are relative to each row: rows that are not active may be steeper by orders of magnitude
     ridge = RIDGE * np.maximum((matrix**2).sum(axis=1) / weight, 1e-300)
-    equation = np.arange(len(rhs)) >= len(rhs) - n_equations
-    u = start
     z, dual = dual_function(domain, center, metric, matrix, rhs, u)
+    least, idle = np.inf, 0  # smallest gap so far, steps that did not halve it
     for _ in range(max_steps):
         seconds_left()
         gradient = matrix @ z - rhs
         enough = tolerance * abs(float(gradient[:n_objective].max())) + floor
-        if _gap(gradient, u, n_objective) <= enough and _violation(gradient, n_objective, equation) <= allowed:
-            break
+        gap, violation = _gap(gradient, u, n_objective), _violation(gradient, n_objective, rows.equation)
+        idle = 0 if gap < 0.5 * least else idle + 1
+        least = min(least, gap)
+        at_rounding = idle > IDLE and gap <= GOOD * enough and violation <= GOOD * allowed
+        if at_rounding or (gap <= enough and violation <= allowed):
+            return z, u
         hessian = face_hessian(constraints, metric, matrix, z)
         hessian[np.diag_indices(len(u))] += ridge
         small = 0.1 * np.where(np.arange(len(u)) < n_objective, enough, allowed)
-        model = _simplex_quadratic(hessian, gradient + hessian @ u, u, n_objective, small, equation)
+        model = _simplex_quadratic(hessian, gradient + hessian @ u, u, n_objective, small, rows.equation)
         moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, dual)
         if moved is None:
-            break
+            return z, u
         u, z, dual = moved
-    gradient = matrix @ z - rhs
-    value = float(gradient[:n_objective].max())
-    good = _gap(gradient, u, n_objective) <= 1e3 * (tolerance * abs(value) + floor)
-    return ProximalPoint(z, value, u, bool(good and _violation(gradient, n_objective, equation) <= 1e3 * allowed))
+    return z, u
 
 
 def _gap(gradient: Vector, u: Vector, n_objective: int) -> float:

@@ -1,0 +1,105 @@
+"""The rows of a proximal master: cuts of a pool and equations of a domain, in one unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracle_opt import Domain, ObjectiveCut
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.proximal import ProximalPoint, proximal_point
+
+
+@dataclass(frozen=True, eq=False)
+class RowMultipliers:
+    """Multipliers of objective cuts, of feasibility cuts and of equations, as these stand in the pool and the domain.
+
+    There may be fewer than rows: those of new rows are 0.
+    """
+
+    objective: Vector
+    feasibility: Vector
+    equations: Vector
+
+
+class ProximalRows:
+    """What `proximal_point` is given: model minus value of the center, and constraints in the unit of the slopes.
+
+    Parameters
+    ----------
+    domain : Domain
+        The simple set of the master.
+    equations, sides : ndarray of shape (k, n) and (k,)
+        Equations ``equations @ z = sides`` that the simple set leaves out.
+    pool : CutPool
+        The cuts, at least one of which is an objective cut.
+    center : ObjectiveCut
+        The center and its value.
+
+    Attributes
+    ----------
+    floor : float
+        The rounding of values at the center.
+    """
+
+    def __init__(self, domain: Domain, equations: Matrix, sides: Vector, pool: CutPool, center: ObjectiveCut) -> None:
+        self._domain, self._center = domain, center
+        objective, feasibility = pool.objective, pool.feasibility
+        self._count, self._inner = len(objective), len(objective) + len(feasibility)
+        unit = float(np.abs(objective.matrix).max()) or 1.0
+        # factors of feasibility cuts and equations
+        self._scale = unit / np.abs(feasibility.matrix).max(axis=1, initial=0.0)
+        self._steep = unit / np.abs(equations).max(axis=1, initial=0.0)
+        self._matrix = np.vstack(
+            [objective.matrix, feasibility.matrix * self._scale[:, None], equations * self._steep[:, None]]
+        )
+        self._allowed = 1e-9 * unit
+        inside = -feasibility.constant * self._scale - 3.0 * self._allowed  # stay inside the feasibility cuts
+        self._rhs = np.r_[center.upper - objective.constant, inside, sides * self._steep]
+        self.floor = 1e-15 * abs(center.upper)
+
+    def start(self, known: RowMultipliers) -> Vector:
+        """Multipliers to start from, those of the objective cuts adding up to one."""
+        u = np.zeros(len(self._rhs))
+        given = known.objective[: self._count]
+        u[: len(given)] = given
+        u[self._count - 1] += not u.any()
+        u /= u.sum()
+        u[self._count : self._count + len(known.feasibility)] = (
+            known.feasibility / self._scale[: len(known.feasibility)]
+        )
+        u[self._inner :] = known.equations / self._steep
+        sizes = np.abs(self._matrix[u > 0]) @ np.abs(self._center.point)
+        self.floor = 1e-15 * max(
+            abs(self._center.upper), float(sizes.max())
+        )  # the rounding of the rows that are active
+        return u
+
+    def without_constraints(self, start: Vector) -> Vector:
+        """The same start, constraints at 0 and no margin to the cuts: for a master that failed with them."""
+        self._rhs[self._count : self._inner] += 3.0 * self._allowed
+        relaxed: Vector = np.r_[start[: self._count], np.zeros(len(start) - self._count)]
+        return relaxed
+
+    def minimize(self, weight: float, start: Vector) -> ProximalPoint:
+        """Minimize the model plus the quadratic of this weight."""
+        return proximal_point(
+            self._domain,
+            self._center.point,
+            weight,
+            self._matrix,
+            self._rhs,
+            self._count,
+            start,
+            floor=self.floor,
+            allowed=self._allowed,
+            n_equations=len(self._steep),
+        )
+
+    def multipliers(self, found: ProximalPoint) -> RowMultipliers:
+        """Those found, as they stand in pool and domain."""
+        u = found.multipliers
+        outer = u[self._count : self._inner] * self._scale
+        return RowMultipliers(u[: self._count], outer, u[self._inner :] * self._steep)

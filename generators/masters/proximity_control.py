@@ -1,0 +1,85 @@
+"""How strongly a proximal master is held at its center: the weight of the quadratic, after each answer."""
+
+from __future__ import annotations
+
+TEN = 10.0  # largest factor by which the weight changes after one answer
+PATIENCE = 3  # null steps, or serious ones, in a row before a weight that proved itself is changed
+LAG = 0.01  # share of the proven gap: a smaller predicted decrease says that the proof lags behind the steps
+
+
+class ProximityControl:
+    """The weight w of ``w / 2 * |z - center|^2``, and the rules by which it changes.
+
+    Three things are known after an answer: what the model predicted, what it gained, and how far the center's value is
+    proven to be from the minimum. The weight at which a parabola through both values, with the predicted slope at the
+    center, has its minimum at the query point,
+
+        ``fitted = 2 w (1 - gain / predicted)``,
+
+    is a secant's estimate of the curvature on the way there. It is taken after a good serious step; after a few null
+    steps whose last value lies above that of the center, or whose linearization error is large; and before the first
+    serious step at once, as the first weight is a guess: from a good starting point a step sized by the domain goes too
+    far, and each such answer says by how much. Several serious steps in a row without a change halve it. So does a
+    predicted decrease below a hundredth of the proven gap, where the steps gain less than the proof lacks.
+
+    References
+    ----------
+    Kiwiel (1990), "Proximity control in bundle methods for convex nondifferentiable minimization", procedure 2.2;
+    Lemarechal & Sagastizabal (1997), "Variable metric bundle methods", on secants; Helmberg & Kiwiel (2002), "A
+    spectral bundle method with bounds"; de Oliveira & Solodov (2016), "A doubly stabilized bundle method for nonsmooth
+    convex optimization", on the known gap.
+    """
+
+    def __init__(self) -> None:
+        self.weight = self.least = 0.0
+        self._age = 0  # serious steps in a row since the weight changed, null steps counted down
+        self._typical = float("inf")  # Kiwiel's variation estimate: linearization errors above it are large
+        self._guessed = True  # whether no step proved the weight yet
+
+    def start(self, weight: float) -> None:
+        """Set the first weight."""
+        self.weight, self.least = weight, 1e-10 * weight
+
+    def serious(self, gain: float, predicted: float) -> None:
+        """After a step that became the center: its gain, and what the model predicted, both positive."""
+        before = self.weight
+        weight = before
+        if gain >= 0.5 * predicted and self._age > 0:
+            weight = self._fitted(gain, predicted)
+        elif self._age > PATIENCE:
+            weight = 0.5 * before
+        self.weight = max(weight, before / TEN, self.least)
+        self._typical = max(self._typical, 2.0 * predicted)
+        self._age = max(self._age + 1, 1) if self.weight == before else 1
+        self._guessed = False
+
+    def null(self, gain: float, predicted: float, error: float, variation: float) -> None:
+        """After a step that did not become the center: gain, prediction, linearization error at the center.
+
+        `variation` is Kiwiel's: the norm of the aggregate subgradient plus the aggregate's own linearization error.
+        """
+        before = self.weight
+        self._typical = min(self._typical, variation)
+        worse = gain < 0 and (self._guessed or self._age <= -PATIENCE)
+        if worse or (error > max(self._typical, 10.0 * predicted) and self._age < -PATIENCE):
+            self.weight = min(max(self._fitted(gain, predicted), before), TEN * before)
+        self._age = min(self._age - 1, -1) if self.weight == before else -1
+
+    def catch_up(self, predicted: float, gap: float) -> None:
+        """Halve the weight where the proof is far behind."""
+        if predicted < LAG * gap < float("inf"):
+            self.weight = max(0.5 * self.weight, self.least)
+
+    def stiffen(self) -> None:
+        """Ten times the weight, as the master failed."""
+        self.weight *= TEN
+
+    def loosen(self) -> bool:
+        """A tenth of the weight, as nothing is left to gain with it; whether that is possible."""
+        loose = self.weight > self.least
+        if loose:
+            self.weight /= TEN
+        return loose
+
+    def _fitted(self, gain: float, predicted: float) -> float:
+        return 2.0 * self.weight * (1.0 - gain / predicted)
