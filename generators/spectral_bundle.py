@@ -21,12 +21,25 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.generators.masters.factor_rows import FactorRows
 from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.low_rank import LowRankStart
-from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, flattened, minimize_spectral
+from oracle_opt.generators.masters.spectral import Model, SpectralPoint, flattened
+from oracle_opt.generators.masters.spectral_ball import PromisedBall, minimize_within, step_within
+from oracle_opt.generators.masters.spectral_models import ChosenRows, Span, StructuredModel
+from oracle_opt.generators.masters.spectral_subspace import (
+    active_part,
+    computed,
+    coupled_pairs,
+    curvature,
+    extended,
+    matrix_at,
+    minimized,
+    told_at,
+    whole_rows,
+)
 from oracle_opt.words import shown
 
 NEW = 10  # eigenvectors that a call adds to the active ones
-ACTIVE = 1e-3  # share of the largest multiplier above which an eigenvector is active
-NEAR = 0.1  # a vector nearer than this to the span of others adds nothing to them
+WHOLE = 1e-4  # factor of the weight after a good step where the model is the matrix whole
+RAISE = 30.0  # and after a bad one
 
 
 class SpectralBundle(QueryPointGenerator):
@@ -58,8 +71,8 @@ class SpectralBundle(QueryPointGenerator):
         domain, or over 1 where that is infinite.
     min_order : int
         Fewest leading eigenvectors in P after a serious step, where there are so many. The master is a semidefinite
-        program of this order: more of them make fewer and longer calls. Matrices of at most this order are the model
-        whole, and the method is then an interior point method with a few outer steps.
+        program of this order: more of them make fewer and longer calls. Matrices of at most this order, or of which
+        products cost not much more, are the model whole.
     max_order : int
         Most vectors in P. Should be more than the multiplicity of the largest eigenvalue at the solution, or the end is
         slow.
@@ -78,9 +91,16 @@ class SpectralBundle(QueryPointGenerator):
     solution the method converges like Newton's. Eigenpairs that the oracle did not give count with the mean of their
     eigenvalues.
 
-    *Weight.* It falls after a step that gained half the predicted decrease, doubles after one that lost as much, and
-    falls where the predicted decrease is rounding: then the slope of the proof is left to shrink, and a step that
-    loses no more than rounding is serious.
+    *The matrix whole.* Where a master of all of M costs less than nine times one of `min_order` vectors, by counting, P
+    is the identity and the model is f. The weight then falls by 1e4 a step, a step that leaves the ball in which a
+    minimizer is promised is drawn back to its surface by a second quadratic around the center of the ball, and three
+    to five calls are enough: an interior point method with a few outer steps, and an exact proof.
+
+    *Master.* By what they cost, products of the sparse A_i, of the dense ``P' A_i P``, or a system in the multipliers.
+
+    *Weight.* Elsewhere it falls after a step that gained half the predicted decrease, doubles after one that lost as
+    much, and falls where the predicted decrease is rounding: then the slope of the proof is left to shrink, and a step
+    that loses no more than rounding is serious.
 
     *Bound.* Any positive semidefinite V and eta >= 0 with ``tr V + eta = 1`` give an affine minorant of f, which the
     ball of the domain, a `FreeSpace`, bounds. Its slope, which the radius multiplies, vanishes at the solution; the
@@ -140,14 +160,18 @@ class SpectralBundle(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without vectors."""
         self._domain = domain
-        self._ball = domain.enclosing_ball()  # the ball around the set in which a minimizer is promised
+        self._ball = PromisedBall(*domain.enclosing_ball())  # the ball around the set in which a minimizer is promised
         self._point = point
         self._center = self._low_rank = None
         self._pairs = np.zeros(0), np.zeros((0, 0))  # eigenvalues and vectors at the center, but of blocks of order one
         self._group = NEW  # leading eigenvectors at the center that P holds
         self._basis = np.zeros((0, 0))  # P
         self._primal = np.zeros((0, 0))  # X with W = X X', the active part of the last master
+        self._begun = False  # the bundle, after its start
+        self._whole: ChosenRows | None = None  # rows of the larger blocks, where the model holds all of them
         self._weight = 0.0
+        self._multiplier = 0.0  # of the ball, in the model whole
+        self._multipliers = np.zeros((0, 0))  # V of the last master
         self._share = 1.0  # share of the multipliers that belongs to matrices and not to blocks of order one
         self._decrease = 0.0  # predicted at the pending point
         self._aggregate: Minorant | None = None
@@ -163,12 +187,19 @@ class SpectralBundle(QueryPointGenerator):
         told = None if isinstance(cut, FeasibilityCut) else cut.answer(Eigenpairs)
         if isinstance(cut, FeasibilityCut) or told is None:
             raise InvalidArgument("`cuts` must carry Eigenpairs, as the answers to this method's own queries do")
-        pairs = _coupled_pairs(told, cut.point)
+        pairs = coupled_pairs(told, cut.point)
         vectors = pairs[1]
         step = self._begin(cut, told, pairs)
         if step is not None:
             return step
         serious = self._judge(cut)
+        if not self._begun:
+            self._begun, self._whole = True, whole_rows(told, self.min_order)
+        if self._whole is not None:
+            if serious:
+                self._center = cut
+            self._solve()
+            return Step.SERIOUS if serious else Step.NULL
         active = self._primal if self._primal.size else np.zeros((len(vectors), 0))
         if serious:
             self._center, self._pairs = cut, pairs
@@ -177,7 +208,7 @@ class SpectralBundle(QueryPointGenerator):
         else:
             leading = self._pairs[1][:, : self._group]
             first, further = vectors[:, : min(NEW, self.max_order)], np.hstack([active, leading])
-        self._basis = _extended(first, further, self.max_order)
+        self._basis = extended(first, further, self.max_order)
         self._solve()
         return Step.SERIOUS if serious else Step.NULL
 
@@ -197,10 +228,10 @@ class SpectralBundle(QueryPointGenerator):
         """
         if self._low_rank is not None:
             return self._low_rank.factor
-        if self._center is None or not self._primal.size:
+        if self._center is None:
             return None
-        root: Matrix = np.sqrt(self._told().trace) * self._primal
-        return root
+        primal = self._primal if self._whole is None else active_part(self._multipliers, self._whole.columns)
+        return np.sqrt(self._told().trace) * primal if primal.size else None
 
     def _begin(self, cut: ObjectiveCut, told: Eigenpairs, pairs: tuple[Vector, Matrix]) -> Step | None:
         """The step of the low-rank start; None where there is no start, or it is over and the bundle goes on."""
@@ -214,7 +245,7 @@ class SpectralBundle(QueryPointGenerator):
                 low_rank = self._low_rank = LowRankStart(told, rows, self._domain, self.factor)
         if low_rank is None:
             return None
-        serious = center is None or _computed(cut) < _computed(center)
+        serious = center is None or computed(cut) < computed(center)
         if center is None or np.array_equal(cut.point, self._point):  # else it is a cut of an earlier run
             point = low_rank.tell(cut, told.vectors)
             if low_rank.minorant is not None and low_rank.bound > self._lower:
@@ -232,7 +263,7 @@ class SpectralBundle(QueryPointGenerator):
     def _told(self) -> Eigenpairs:
         """What the oracle told at the center."""
         assert self._center is not None
-        return _eigenpairs(self._center)
+        return told_at(self._center)
 
     def _judge(self, cut: ObjectiveCut) -> bool:
         """Descent test, and the new weight."""
@@ -241,83 +272,71 @@ class SpectralBundle(QueryPointGenerator):
             self._weight = self.proximal or norm / first_step(self._domain, cut, 0.1)
             return True
         # values as computed: the rounding that the cuts state holds on all of the domain, and differences have less
-        gain, predicted = _computed(self._center) - _computed(cut), self._decrease
+        gain, predicted = computed(self._center) - computed(cut), self._decrease
         if not np.array_equal(cut.point, self._point):  # this is a cut of an earlier run: no decrease was predicted
             return gain > 0
         told = self._told()
-        rounding = 1e-12 * abs(_computed(cut)) + (cut.error if len(told.values) < told.matrix.order else 0.0)
+        rounding = 1e-12 * abs(computed(cut)) + (cut.error if len(told.values) < told.matrix.order else 0.0)
         if predicted <= rounding:  # the slope of the model may still fall
             self._weight *= 0.1
             return gain >= -rounding
+        whole, enough = self._whole is not None, gain > 0 and gain >= self.descent * predicted
         if gain > 0.5 * predicted:
-            self._weight *= 0.3
+            self._weight *= WHOLE if whole else 0.3
+        elif whole and not enough:  # the model is right, and its minimizer was not
+            self._weight *= RAISE
         elif gain < -0.5 * predicted:
             self._weight *= 2.0
-        return gain > 0 and gain >= self.descent * predicted
+        return enough
 
     def _solve(self) -> None:
         """Solve the master: the next query point, the minorant, what is active."""
-        told, center, P = self._told(), self._center, self._basis
+        told, center = self._told(), self._center
         assert center is not None
-        y, value = center.point, _computed(center)
-        identity = np.eye(P.shape[1])
-        at_center = told.trace * (P.T @ (told.matrix.at(y) @ P)) + (float(told.b @ y) - value) * identity
-        matrices = told.b[:, None, None] * identity - told.trace * told.matrix.restrict(P)
+        y, value = center.point, computed(center)
+        P = Span(self._basis) if self._whole is None else self._whole
         entries, turns = told.matrix.diagonal(told.matrix.single)  # the blocks of order one, whole
         slopes = told.b - told.trace * turns
         constants = told.trace * entries + slopes @ y - value
-        if self._aggregate is not None:
+        if self._aggregate is not None and self._whole is None:
             slopes = np.vstack([self._aggregate.slope, slopes])
             known = self._aggregate.constant - self._aggregate.error
             constants = np.r_[known + slopes[0] @ y - value, constants]
-        model = SpectralModel(0.5 * (at_center + at_center.T), matrices, constants, slopes)
-        hessian = self._curvature(told, y)
-        # H is singular where f is constant, as max-cut is along (1, ..., 1)
-        hessian[np.diag_indices(len(y))] += max(self._weight, 1e-12 * float(hessian.diagonal().max()))
-        done = minimize_spectral(model, hessian, floor=1e-20 * abs(value))
-        self._aggregate = self._prove(model, done.V, done.eta, center)
-        self._prove(model, *flattened(model, done.V, done.eta), center)
-        self._point, self._decrease = y, 0.0
-        if done.decrease > 0:
-            self._point, self._decrease = self._within(y, done, model, hessian)
-        multipliers, axes = np.linalg.eigh(done.V)
-        active = multipliers > ACTIVE * multipliers.max(initial=0.0)
-        self._primal = P @ (axes[:, active] * np.sqrt(multipliers[active]))
+        structured = StructuredModel(told, P, matrix_at(told, P, y, value), constants, slopes)
+        done, model = self._minimized(structured, y, floor=1e-12 * abs(value))
+        self._aggregate = self._prove(structured, done.V, done.eta, center)
+        self._prove(structured, *flattened(model, done.V, done.eta), center)
+        self._multipliers = done.V
+        if self._whole is None:
+            self._primal = active_part(done.V, self._basis)
         self._share = 1.0 - float(done.eta[len(done.eta) - len(entries) :].sum())
 
-    def _within(self, y: Vector, done: SpectralPoint, model: SpectralModel, hessian: Matrix) -> tuple[Vector, float]:
-        """The master's step where it stays in the ball that holds a minimizer, and the decrease it predicts.
+    def _minimized(self, model: StructuredModel, y: Vector, floor: float) -> tuple[SpectralPoint, Model]:
+        """The solution of the master, with its point and what that predicts kept, and the form of the model it used."""
+        if self._whole is not None:
+            done, self._weight, self._multiplier = minimize_within(
+                self._ball, y, model, self._weight, self._multiplier, floor
+            )
+            self._point, self._decrease = (y + done.s, done.decrease) if done.decrease > 0 else (y, 0.0)
+            return done, model
+        hessian = self._curvature(model.told, y)
+        # H is singular where f is constant, as max-cut is along (1, ..., 1)
+        hessian[np.diag_indices(len(y))] += max(self._weight, 1e-12 * float(hessian.diagonal().max()))
+        used, done = minimized(model, hessian, floor)
+        self._point, self._decrease = y, 0.0
+        if done.decrease > 0:
+            self._point, self._decrease = step_within(self._ball, y, done, used, hessian)
+        return done, used
 
-        Bounds are those of the ball, and values outside it may be lower. A step that leaves it ends at the nearest
-        point of the ball or, if that predicts no decrease, at the surface.
-        """
-        center, radius = self._ball
-        away = y + done.s - center
-        far = float(np.linalg.norm(away))
-        if far <= radius or not np.linalg.norm(y - center) <= radius:
-            return y + done.s, done.decrease
-        point = center + (radius * (1.0 - 1e-12) / far) * away
-        s = point - y
-        F, affine = model.at(s)
-        decrease = -float(np.r_[np.linalg.eigvalsh(F), affine].max() + 0.5 * (s @ hessian @ s))
-        if decrease > 0:
-            return point, decrease
-        start, step = y - center, float(done.s @ done.s)
-        half, rest = float(start @ done.s), float(start @ start) - (radius * (1.0 - 1e-12)) ** 2
-        share = max(0.0, (-half + np.sqrt(max(half**2 - step * rest, 0.0))) / step)
-        return y + share * done.s, share * done.decrease
-
-    def _prove(self, model: SpectralModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
+    def _prove(self, model: StructuredModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
         """The minorant of some multipliers; kept if it proves more than those before."""
         slope = model.slope(V, eta)
-        value = _computed(center)
+        value = computed(center)
         constant = model.constant(V, eta) + value - float(slope @ center.point)
-        sizes = np.abs(V).ravel(), eta
-        entries = np.abs(model.matrices).reshape(len(slope), -1) @ sizes[0] + sizes[1] @ np.abs(model.slopes)
-        size = float(sizes[0] @ np.abs(model.center).ravel() + sizes[1] @ np.abs(model.constants)) + abs(value)
-        size += float(entries @ np.abs(center.point)) + self._domain.extent(entries)
+        entries, constants = model.sizes(V, eta)
+        size = constants + abs(value) + float(entries @ np.abs(center.point)) + self._domain.extent(entries)
         # products with an orthonormal basis, of V, and of the point, each a sum of so many terms
-        error = EPS * (len(self._basis) + V.size + len(eta) + len(slope)) * size
+        error = EPS * (model.told.matrix.order + V.size + len(eta) + len(slope)) * size
         minorant = Minorant(constant, slope, error)
         bound = minorant.minimum(self._domain) - error
         if bound > self._lower or self._minorant is None:
@@ -326,69 +345,12 @@ class SpectralBundle(QueryPointGenerator):
 
     def _curvature(self, told: Eigenpairs, y: Vector) -> Matrix:
         """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""
-        m, group = len(told.b), self._group
         total = float(np.sum(self._primal**2))
         values, vectors = self._pairs
         if not total > 0 or not values.any():
-            return np.zeros((m, m))
-        leading, others = vectors[:, :group], vectors[:, group:]
-        # second derivatives say nothing of eigenvalues that the step brings together
-        top = told.values[0]
-        least = max(self._decrease / told.trace, 1e-10 * float(np.abs(values).max()))
-        K = (others / np.maximum(top - values[group:], least)) @ others.T
-        single = told.matrix.single
-        unknown = told.matrix.order - len(single) - len(values)
-        if unknown > 0:
-            trace = float(np.delete(told.matrix.at(y).diagonal(), single).sum())
-            mean = (trace - float(values.sum())) / unknown
-            K += (np.eye(told.matrix.order) - vectors @ vectors.T) / max(top - mean, least)
+            return np.zeros((len(y), len(y)))
+        leading = vectors[:, : self._group]
         X = leading @ (leading.T @ self._primal) * np.sqrt(self._share / total)
-        H: Matrix = 2.0 * told.trace * told.matrix.coupling(X, K)
-        return 0.5 * (H + H.T)
-
-
-def _eigenpairs(cut: ObjectiveCut) -> Eigenpairs:
-    told = cut.answer(Eigenpairs)
-    assert told is not None  # `tell` takes no cuts without eigenpairs
-    return told
-
-
-def _computed(cut: ObjectiveCut) -> float:
-    """The function at the point of a cut, as its eigenvalue says."""
-    told = _eigenpairs(cut)
-    return told.trace * float(told.values[0]) + float(told.b @ cut.point)
-
-
-def _coupled_pairs(told: Eigenpairs, point: Vector) -> tuple[Vector, Matrix]:
-    """Eigenpairs of the matrix without its blocks of order one, largest first.
-
-    An eigenvector's rows outside these blocks are one of the rest, or zero; where an eigenvalue is of both, they are no
-    longer orthonormal, and a basis of their span is.
-    """
-    single = told.matrix.single
-    if not len(single):
-        return told.values, told.vectors
-    vectors = told.vectors.copy()
-    vectors[single] = 0.0
-    pure = np.linalg.norm(told.vectors[single], axis=0) < 1e-12
-    basis, sizes, _ = np.linalg.svd(vectors[:, ~pure], full_matrices=False)
-    basis = basis[:, sizes > NEAR]
-    small = basis.T @ (told.matrix.at(point) @ basis)
-    values, axes = np.linalg.eigh(0.5 * (small + small.T))
-    values, vectors = np.r_[told.values[pure], values], np.hstack([vectors[:, pure], basis @ axes])
-    order = np.argsort(-values, kind="stable")
-    return values[order], vectors[:, order]
-
-
-def _extended(first: Matrix, further: Matrix, most: int) -> Matrix:
-    """Orthonormal columns `first` and what the further ones add to their span, until there are `most`."""
-    P = first
-    for v in further.T:
-        if P.shape[1] >= most:
-            break
-        rest = v - P @ (P.T @ v)
-        rest -= P @ (P.T @ rest)
-        norm = float(np.linalg.norm(rest))
-        if norm > NEAR * float(np.linalg.norm(v)):
-            P = np.column_stack([P, rest / norm])
-    return P
+        # second derivatives say nothing of eigenvalues that the step brings together
+        least = max(self._decrease / told.trace, 1e-10 * float(np.abs(values).max()))
+        return curvature(told, y, self._group, self._pairs, X @ X.T, least)

@@ -29,7 +29,8 @@ from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.generators.masters.highs import WarmLP
 from oracle_opt.generators.masters.interior_point import minimize_epigraph
 from oracle_opt.generators.masters.proximal import proximal_point
-from oracle_opt.generators.masters.spectral import SpectralModel, minimize_spectral
+from oracle_opt.generators.masters.spectral import minimize_spectral
+from oracle_opt.generators.masters.spectral_models import SpectralModel
 
 ONES, NONE = np.ones(3), np.zeros(3)
 ROWS, SIDES = np.array([[1.0, -2.0, 0.5], [0.3, 1.0, -1.0]]), np.array([-0.5, -0.2])

@@ -9,8 +9,9 @@ from scipy.optimize import linprog
 from oracle_opt import Box, CapabilityMismatch, FreeSpace, InvalidArgument, Query, Status, minimize
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle, SpectralBundle
-from oracle_opt.generators.masters.spectral import SpectralModel, flattened, minimize_spectral
-from oracle_opt.generators.spectral_bundle import _coupled_pairs
+from oracle_opt.generators.masters.spectral import flattened, minimize_spectral
+from oracle_opt.generators.masters.spectral_models import SpectralModel
+from oracle_opt.generators.masters.spectral_subspace import coupled_pairs
 from oracle_opt.oracles import MaxEigenvalueOracle
 
 
@@ -157,7 +158,7 @@ def test_an_eigenvalue_that_blocks_of_order_one_share_mixes_nothing_in():
     C[:2, :2] = C[2:4, 2:4] = [[0.25, -0.25], [-0.25, 0.25]]
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
     part = Eigenpairs(AffineMatrix.of(sparse.csr_array(C), [sparse.eye_array(7)]), 1.0, np.ones(1), np.zeros(7), turn)
-    values, vectors = _coupled_pairs(part, np.zeros(1))
+    values, vectors = coupled_pairs(part, np.zeros(1))
     np.testing.assert_allclose(values, [0.5, 0.5, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-12)
     np.testing.assert_allclose(vectors[4:], 0.0)
@@ -202,8 +203,14 @@ def test_the_spectral_part_is_what_it_says():
     P, K = rng.normal(size=(7, 3)), M @ M
     np.testing.assert_allclose(part.matrix.restrict(P), [P.T @ one @ P for one in A], atol=1e-12)
     np.testing.assert_allclose(part.matrix.forms(P), [np.diag(P.T @ one @ P) for one in A], atol=1e-12)
-    coupled = [[np.trace(one @ P @ P.T @ other @ K) for other in A] for one in A]
-    np.testing.assert_allclose(part.matrix.coupling(P, K), coupled, rtol=1e-10)
+    W = P @ P.T
+    coupled = [[np.trace(one @ W @ other @ K) for other in A] for one in A]
+    np.testing.assert_allclose(part.matrix.pairs(W, K), coupled, rtol=1e-10)
+    entries = W[part.matrix.rows, part.matrix.columns]
+    np.testing.assert_allclose(part.matrix.gathered(entries), [np.vdot(one, W) for one in A], atol=1e-12)
+    sizes = [np.vdot(np.abs(one), W) for one in A]
+    np.testing.assert_allclose(part.matrix.gathered(entries, absolute=True), sizes, atol=1e-12)
+    np.testing.assert_allclose(part.matrix.moved(y).toarray(), np.tensordot(y, A, 1), atol=1e-12)
 
 
 def test_the_small_master_agrees_with_clarabel():

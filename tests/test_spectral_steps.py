@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import FreeSpace
-from oracle_opt.generators import SpectralBundle
-from oracle_opt.generators.masters.spectral import SpectralModel, minimize_spectral
+from oracle_opt.generators.masters.spectral import minimize_spectral
+from oracle_opt.generators.masters.spectral_ball import PromisedBall, step_within
+from oracle_opt.generators.masters.spectral_models import SpectralModel
 
 
 def master(rng, stiff, n=4):
@@ -30,9 +30,7 @@ def test_a_step_ends_in_the_ball_and_predicts_no_more_than_its_model(seed, reach
     center = y + (0.9 * reach * length) * direction / np.linalg.norm(direction)
     # from y inside the ball the whole step leaves it, or does not
     radius = reach * length
-    generator = SpectralBundle()
-    generator.reset(FreeSpace(4, radius, center), y)
-    point, decrease = generator._within(y, done, model, hessian)
+    point, decrease = step_within(PromisedBall(center, radius), y, done, model, hessian)
     far = np.linalg.norm(y + done.s - center)
     if far <= radius:
         np.testing.assert_array_equal(point, y + done.s)

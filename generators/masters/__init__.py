@@ -11,7 +11,9 @@ from oracle_opt.generators.masters.linear_program import ModelMinimum
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 from oracle_opt.generators.masters.proximal import ProximalPoint, proximal_point
 from oracle_opt.generators.masters.proximity_control import ProximityControl
-from oracle_opt.generators.masters.spectral import SpectralModel, SpectralPoint, minimize_spectral
+from oracle_opt.generators.masters.spectral import SpectralPoint, minimize_spectral
+from oracle_opt.generators.masters.spectral_models import SpectralModel, StructuredModel
+from oracle_opt.generators.masters.spectral_multipliers import minimize_in_multipliers
 
 __all__ = [
     "CutPool",
@@ -25,8 +27,10 @@ __all__ = [
     "Rows",
     "SpectralModel",
     "SpectralPoint",
+    "StructuredModel",
     "analytic_center",
     "minimize_epigraph",
+    "minimize_in_multipliers",
     "minimize_spectral",
     "nearest_feasible",
     "nothing_left",

@@ -6,45 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters.definite import definite_factor, inverse_of, root_of, share_of, share_of_positive
+from oracle_opt.generators.masters.spectral_models import SpectralModel, StructuredModel
 
-STEP = 0.98  # share of the way to the boundary
-
-
-@dataclass(frozen=True, eq=False)
-class SpectralModel:
-    """``s -> max(lambda_max(F_0 + sum_i s_i F_i), max_j (constants_j + slopes_j @ s))``, s of shape (m,).
-
-    Attributes
-    ----------
-    center : ndarray of shape (r, r)
-        F_0.
-    matrices : ndarray of shape (m, r, r)
-        The F_i, symmetric.
-    constants, slopes : ndarray of shape (n,) and (n, m)
-        Affine pieces.
-    """
-
-    center: Matrix
-    matrices: Matrix
-    constants: Vector
-    slopes: Matrix
-
-    def at(self, s: Vector) -> tuple[Matrix, Vector]:
-        """The matrix and the affine pieces at s."""
-        return self.center + np.tensordot(s, self.matrices, 1), self.constants + self.slopes @ s
-
-    def slope(self, V: Matrix, eta: Vector) -> Vector:
-        """Slope of the minorant ``<V, F(s)> + eta @ (constants + slopes @ s)``."""
-        pulled: Vector = self.matrices.reshape(len(self.matrices), -1) @ V.ravel() + eta @ self.slopes
-        return pulled
-
-    def constant(self, V: Matrix, eta: Vector) -> float:
-        """Constant of the same minorant, of V and eta."""
-        return float(np.vdot(V, self.center)) + float(eta @ self.constants)
+RIDGES = (0.0, 1e-13, 1e-11, 1e-9)  # by which the diagonal of a system grows, relative, until it has a factor
+SHORT = 0.1  # a step of less than this share of the direction; three in a row are the work of rounding
+Model = SpectralModel | StructuredModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +37,71 @@ class SpectralPoint:
     decrease: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Direction:
+    """A step of all unknowns; `turned` is ``dZ Z^-1``."""
+
+    s: Vector
+    t: float
+    V: Matrix
+    eta: Vector
+    Z: Matrix
+    z: Vector
+    turned: Matrix
+
+    def is_finite(self) -> bool:
+        return bool(np.isfinite(self.V).all() and np.isfinite(self.Z).all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Newton:
+    """Newton's system at a point; `left` is ``hessian s + F*(V) + slopes' eta``, zero but for rounding."""
+
+    model: Model
+    V: Matrix
+    eta: Vector
+    Z: Matrix
+    z: Vector
+    left: Vector
+    roots: tuple[Matrix, Matrix]
+    inverse: Matrix
+    factor: tuple[Matrix, bool]
+
+    @classmethod
+    def at(
+        cls, model: Model, hessian: Matrix, V: Matrix, eta: Vector, Z: Matrix, z: Vector, left: Vector
+    ) -> _Newton | None:
+        """The system, None where rounding leaves it without a factor."""
+        root, other = root_of(V), root_of(Z)
+        if root is None or other is None:
+            return None
+        inverse = inverse_of(other)
+        factor = _factor(model, hessian, V, inverse, eta / z)
+        return None if factor is None else cls(model, V, eta, Z, z, left, (root, other), inverse, factor)
+
+    def direction(self, target: float, bend: Matrix | float, shift: Vector | float) -> _Direction:
+        """Direction toward ``V Z = target I``, second-order terms subtracted."""
+        R, rho = target * self.inverse - self.V - bend, target / self.z - self.eta - shift
+        missing = 1.0 - float(np.trace(self.V)) - float(self.eta.sum())
+        right = np.r_[-self.left - self.model.slope(R, rho), missing + np.trace(R) + rho.sum()]
+        solved = scipy.linalg.cho_solve(self.factor, right, check_finite=False)
+        ds, dt = solved[:-1], float(solved[-1])
+        dZ = -self.model.combined(ds)
+        dZ[np.diag_indices(len(dZ))] += dt
+        dz = dt - self.model.slopes @ ds
+        turned = dZ @ self.inverse
+        change = self.V @ turned
+        return _Direction(ds, dt, R - 0.5 * (change + change.T), rho - self.eta / self.z * dz, dZ, dz, turned)
+
+    def length(self, d: _Direction) -> float:
+        """The share of a direction that stays inside."""
+        matrices = share_of(self.V, self.roots[0], d.V), share_of(self.Z, self.roots[1], d.Z)
+        return min(*matrices, share_of_positive(self.eta, d.eta), share_of_positive(self.z, d.z))
+
+
 @np.errstate(all="ignore")  # a matrix may vanish: the direction is then no number, and the last point stays
 def minimize_spectral(
-    model: SpectralModel, hessian: Matrix, tolerance: float = 1e-5, floor: float = 0.0, max_steps: int = 50
+    model: Model, hessian: Matrix, tolerance: float = 1e-5, floor: float = 0.0, max_steps: int = 50
 ) -> SpectralPoint:
     """Minimize the largest eigenvalue of a small matrix function plus a quadratic: the master of spectral bundles.
 
@@ -77,11 +109,12 @@ def minimize_spectral(
 
         minimize max(lambda_max(F_0 + sum_i s_i F_i), max_j (constants_j + slopes_j @ s)) + 1/2 s @ hessian @ s
 
-    A step costs O(m r^3 + m^2 r^2 + m^3) for m variables and matrices of order r; ten or so are needed.
+    A step costs O(r^3 + m^3) for m variables and matrices of order r, and what `pairs` of the model costs; ten or so
+    are needed.
 
     Parameters
     ----------
-    model : SpectralModel
+    model : SpectralModel or StructuredModel
         At most 0 at s = 0.
     hessian : ndarray of shape (m, m)
         Positive definite.
@@ -107,123 +140,103 @@ def minimize_spectral(
     Helmberg, Rendl, Vanderbei & Wolkowicz (1996), "An interior-point method for semidefinite programming", for the
     direction; Mehrotra (1992), "On the implementation of a primal-dual interior point method".
     """
-    m, r, _ = model.matrices.shape
-    n = len(model.constants)
-    upper = np.triu_indices(r)
-    double = np.where(upper[0] == upper[1], 1.0, 2.0)
-    rows = model.matrices[:, upper[0], upper[1]]  # the matrices are symmetric, so their upper triangles are enough
+    r, n = len(model.center), len(model.constants)
     V, eta = np.eye(r) / (r + n), np.full(n, 1.0 / (r + n))
-    hessian, factor = _definite(hessian)
-    s = -scipy.linalg.cho_solve(factor, model.slope(V, eta), check_finite=False)
-    F, affine = model.at(s)
-    top = float(np.r_[np.linalg.eigvalsh(F), affine].max())
-    t = top + 0.1 * max(top - model.constant(V, eta) - float(model.slope(V, eta) @ s), 1e-12 * abs(top), 1e-300)
+    hessian, factor = definite_factor(hessian)
+    s, t = _start(model, hessian, factor, V, eta)
+    short = 0
     for _ in range(max_steps):
         seconds_left()
         F, affine = model.at(s)
         Z, z = t * np.eye(r) - F, t - affine
         gap = float(np.vdot(V, Z)) + float(eta @ z)
-        value = t + 0.5 * float(s @ hessian @ s)
+        bent = hessian @ s
+        left = bent + model.slope(V, eta)  # rounding, which grows where the hessian is almost singular
+        value = t + 0.5 * float(s @ bent)
         if gap <= tolerance * abs(value) + floor:
             break
-        mu = gap / (r + n)
-        try:
-            inverse = np.linalg.inv(Z)
-            inverse = 0.5 * (inverse + inverse.T)
-            # column j of the system: F_i against sym(V F_j Z^-1)
-            pushed = V @ model.matrices @ inverse
-            pushed = 0.5 * (pushed + pushed.transpose(0, 2, 1))
-            ratio = eta / z
-            system = np.empty((m + 1, m + 1))
-            system[:m, :m] = hessian + (rows * double) @ pushed[:, upper[0], upper[1]].T
-            system[:m, :m] += (model.slopes.T * ratio) @ model.slopes
-            VZ = V @ inverse
-            system[m, :m] = system[:m, m] = -model.slope(0.5 * (VZ + VZ.T), ratio)
-            system[m, m] = float(np.trace(VZ)) + float(ratio.sum())
-            if not np.isfinite(system).all():
-                break
-            factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-            roots = np.linalg.cholesky(V), np.linalg.cholesky(Z)
-        except np.linalg.LinAlgError:
+        newton = _Newton.at(model, hessian, V, eta, Z, z, left)
+        if newton is None:
             break
-
-        def direction(
-            target: float, bend: Matrix, bent: Vector
-        ) -> tuple[Vector, float, Matrix, Vector, Matrix, Vector]:
-            """Newton's direction toward ``V Z = target I``, second-order terms subtracted."""
-            R, rho = target * inverse - V - bend, target / z - eta - bent  # noqa: B023
-            right = np.r_[-model.slope(R, rho), np.trace(R) + rho.sum()]
-            solved = scipy.linalg.cho_solve(factor, right, check_finite=False)  # noqa: B023
-            ds, dt = solved[:m], float(solved[m])
-            dZ = dt * np.eye(r) - np.tensordot(ds, model.matrices, 1)
-            dz = dt - model.slopes @ ds
-            turned = V @ dZ @ inverse  # noqa: B023
-            return ds, dt, R - 0.5 * (turned + turned.T), rho - ratio * dz, dZ, dz  # noqa: B023
-
-        ds, dt, dV, deta, dZ, dz = direction(0.0, np.zeros((r, r)), np.zeros(n))
-        if not (np.isfinite(dV).all() and np.isfinite(dZ).all()):
+        d = newton.direction(0.0, 0.0, 0.0)
+        if not d.is_finite():
             break
-        length = min(_share(roots[0], dV, eta, deta), _share(roots[1], dZ, z, dz))
-        after = float(np.vdot(V + length * dV, Z + length * dZ)) + float((eta + length * deta) @ (z + length * dz))
-        bend = dV @ dZ @ inverse
-        ds, dt, dV, deta, dZ, dz = direction(mu * (after / gap) ** 2, 0.5 * (bend + bend.T), deta * dz / z)
-        if not (np.isfinite(dV).all() and np.isfinite(dZ).all()):
+        share = newton.length(d)
+        after = float(np.vdot(V + share * d.V, Z + share * d.Z)) + float((eta + share * d.eta) @ (z + share * d.z))
+        bend = d.V @ d.turned
+        d = newton.direction(gap / (r + n) * (after / gap) ** 2, 0.5 * (bend + bend.T), d.eta * d.z / z)
+        if not d.is_finite():
             break
-        length = min(_share(roots[0], dV, eta, deta), _share(roots[1], dZ, z, dz))
-        if not length > 1e-8:
+        share = newton.length(d)
+        short = short + 1 if share < SHORT else 0
+        if not share > 1e-8 or short == 3:  # rounding
             break
-        s, t, V, eta = s + length * ds, t + length * dt, V + length * dV, eta + length * deta
+        s, t, V, eta = s + share * d.s, t + share * d.t, V + share * d.V, eta + share * d.eta
     total = float(np.trace(V)) + float(eta.sum())
     V, eta = V / total, eta / total
     slope = model.slope(V, eta)
     return SpectralPoint(s, V, eta, -(model.constant(V, eta) + float(slope @ s) + 0.5 * float(s @ hessian @ s)))
 
 
-def _definite(matrix: Matrix) -> tuple[Matrix, tuple[Matrix, bool]]:
-    """The matrix and its Cholesky factor; with a multiple of the identity where rounding leaves it without one."""
-    ridge = 0.0
-    while True:
+def _start(model: Model, hessian: Matrix, factor: tuple[Matrix, bool], V: Matrix, eta: Vector) -> tuple[Vector, float]:
+    """The minimizer for these multipliers, and a t for which Z is definite."""
+    s = -scipy.linalg.cho_solve(factor, model.slope(V, eta), check_finite=False)
+    F, affine = model.at(s)
+    top = float(np.r_[np.linalg.eigvalsh(F), affine].max())
+    below = model.constant(V, eta) + float(model.slope(V, eta) @ s)
+    return s, top + 0.1 * max(top - below, 1e-12 * abs(top), 1e-300)
+
+
+def _factor(model: Model, hessian: Matrix, V: Matrix, inverse: Matrix, ratio: Vector) -> tuple[Matrix, bool] | None:
+    """Cholesky factor of the system of order m + 1, None where it has none."""
+    m = len(hessian)
+    system = np.empty((m + 1, m + 1))
+    system[:m, :m] = model.pairs(V, inverse)
+    system[:m, :m] += hessian
+    if len(ratio):
+        system[:m, :m] += (model.slopes.T * ratio) @ model.slopes
+    VZ = V @ inverse
+    system[m, :m] = system[:m, m] = -model.slope(0.5 * (VZ + VZ.T), ratio)
+    system[m, m] = float(np.trace(VZ)) + float(ratio.sum())
+    if not np.isfinite(system).all():
+        return None
+    for more in RIDGES:
+        system[np.diag_indices(m + 1)] *= 1.0 + more
         try:
-            return matrix, scipy.linalg.cho_factor(matrix)
-        except scipy.linalg.LinAlgError:
-            ridge = max(100.0 * ridge, 1e-14 * float(np.abs(matrix).max()), 1e-300)
-            matrix = matrix + ridge * np.eye(len(matrix))
+            factor: tuple[Matrix, bool] = scipy.linalg.cho_factor(system, lower=True, check_finite=False)
+            return factor
+        except np.linalg.LinAlgError:
+            continue
+    return None
 
 
 @np.errstate(all="ignore")
-def flattened(model: SpectralModel, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
+def flattened(model: Model, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
     """Multipliers near these whose minorant has less slope.
 
     ``dV = V (sum_i x_i F_i + x_0 I) V``, ``deta`` likewise: the least change, in the metric of the cone's barrier, that
     takes all the slope away and leaves the sum as it is, or as much of that change as the cone allows.
     """
-    m, r, _ = model.matrices.shape
-    pushed = (V @ model.matrices @ V).reshape(m, -1)
-    square, trace = eta**2, (V @ V).ravel()
+    m, square = model.slopes.shape[1], eta**2
     system = np.empty((m + 1, m + 1))
-    system[:m, :m] = pushed @ model.matrices.reshape(m, -1).T + (model.slopes.T * square) @ model.slopes
+    system[:m, :m] = model.pairs(V, V) + (model.slopes.T * square) @ model.slopes
     system[m, :m] = system[:m, m] = model.slope(V @ V, square)
     system[m, m] = float(np.vdot(V, V)) + float(square.sum())
     system[np.diag_indices(m + 1)] += 1e-14 * float(system.diagonal().max())  # for directions in which nothing changes
+    root = root_of(V)
     try:
-        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-        root = np.linalg.cholesky(V)
+        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return V, eta
     x = scipy.linalg.cho_solve(factor, np.r_[-model.slope(V, eta), 0.0], check_finite=False)
-    if not np.isfinite(x).all():
+    if not np.isfinite(x).all() or root is None:
         return V, eta
-    dV = (x[:m] @ pushed + x[m] * trace).reshape(r, r)
+    change = model.combined(x[:m])
+    change[np.diag_indices(len(V))] += x[m]
+    change = V @ change @ V
+    change = 0.5 * (change + change.T)
     deta = square * (model.slopes @ x[:m] + x[m])
-    share = _share(root, 0.5 * (dV + dV.T), eta, deta)
-    V, eta = V + share * 0.5 * (dV + dV.T), eta + share * deta
+    share = min(share_of(V, root, change), share_of_positive(eta, deta))
+    V, eta = V + share * change, eta + share * deta
     total = float(np.trace(V)) + float(eta.sum())
     return V / total, eta / total
-
-
-def _share(root: NDArray[np.floating], change: Matrix, value: Vector, difference: Vector) -> float:
-    """How far, at most 1, a definite matrix, given by its root, and a positive vector can change and stay so."""
-    half = scipy.linalg.solve_triangular(root, change, lower=True, check_finite=False)
-    whole = scipy.linalg.solve_triangular(root, half.T, lower=True, check_finite=False)
-    least = float(np.r_[np.linalg.eigvalsh(0.5 * (whole + whole.T)), difference / value].min())
-    return min(1.0, -STEP / least) if least < 0 else 1.0

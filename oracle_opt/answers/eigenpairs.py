@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.answers.answer import Answer
+from oracle_opt.answers.pair_products import PairProducts
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidCut
 
@@ -17,9 +19,6 @@ if TYPE_CHECKING:  # else where it is used alone: the import of scipy takes time
     from scipy import sparse
 
     from oracle_opt.cuts import ObjectiveCut
-
-
-DENSE = 0.1  # share of entries from which a product of dense matrices is the faster one
 
 
 class AffineMatrix:
@@ -75,10 +74,13 @@ class AffineMatrix:
 
     def at(self, y: Vector) -> sparse.csr_array:
         """M(y)."""
+        return self.C - self.moved(y)
+
+    def moved(self, s: Vector) -> sparse.csr_array:
+        """Sum of the A_i, each times its entry of s."""
         from scipy import sparse
 
-        away = sparse.csr_array((self.entries @ y, (self.rows, self.columns)), shape=self.C.shape)
-        return self.C - away
+        return sparse.csr_array((self.entries @ s, (self.rows, self.columns)), shape=self.C.shape)
 
     def diagonal(self, chosen: NDArray[np.intp]) -> tuple[Vector, Matrix]:
         """Entries on the diagonal of C, shape (k,), and of the A_i, shape (k, m), in the rows chosen."""
@@ -105,6 +107,11 @@ class AffineMatrix:
         result: Vector = abs(self._gather) @ (norms[self.rows] * norms[self.columns])
         return result
 
+    def gathered(self, entries: Vector, absolute: bool = False) -> Vector:
+        """``<A_i, W>`` for all i, of the entries of W at `rows` and `columns`; with abs(A_i) if `absolute`."""
+        result: Vector = (abs(self._gather) if absolute else self._gather) @ entries
+        return result
+
     def restrict(self, P: Matrix) -> Matrix:
         """``P' A_i P`` for all i, shape (m, r, r)."""
         r = P.shape[1]
@@ -114,20 +121,10 @@ class AffineMatrix:
             restricted[:, : j + 1, j] = restricted[:, j, : j + 1]
         return restricted
 
-    def coupling(self, X: Matrix, K: Matrix) -> Matrix:
-        """``tr(A_i X X' A_j K)`` for all i, j; X of shape (N, k), K symmetric."""
-        from scipy import sparse
-
-        k, m = self.entries.shape
-        result = np.zeros((m, m))
-        for x in X.T:
-            # column i is A_i x
-            places = sparse.csr_array((x[self.columns], (self.rows, np.arange(k))), shape=(self.order, k))
-            turned = places @ self.entries
-            if turned.nnz > DENSE * self.order * m:
-                turned = turned.toarray()
-            result += turned.T @ (K @ turned)
-        return result
+    @cached_property
+    def pairs(self) -> PairProducts:
+        """``tr(A_i V A_j K)`` for all i, j, of symmetric V and K."""
+        return PairProducts(self.order, self.rows, self.columns, self.entries)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` makes the same function of; for a journal."""

@@ -1,0 +1,135 @@
+"""Steps of a spectral bundle in the ball in which a minimizer is promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters.spectral import Model, SpectralPoint, minimize_spectral
+from oracle_opt.generators.masters.spectral_models import StructuredModel
+
+INSIDE = 1.0 - 1e-12  # of the radius: as far out as a point may be
+NEARLY = 0.98  # and from where it counts as at the surface
+SEARCHES = 8
+LOSS = 1e6  # of the bound, in units of the accuracy of the master, that ends the search for a multiplier
+TRUE = 0.5  # a master whose solution has less than this share of the decrease that its multipliers allow is not solved
+RAISE = 30.0  # factor of the weight after one that is not
+
+
+@dataclass(frozen=True)
+class PromisedBall:
+    """The ball around `center`, of this radius, which may be infinite."""
+
+    center: Vector
+    radius: float
+
+    def holds(self, point: Vector) -> bool:
+        """Whether a point is inside."""
+        return bool(np.linalg.norm(point - self.center) <= self.radius)
+
+
+def step_within(
+    ball: PromisedBall, y: Vector, done: SpectralPoint, model: Model, hessian: Matrix
+) -> tuple[Vector, float]:
+    """Return the point of the master's step where it stays in the ball, and the decrease it predicts.
+
+    Bounds are those of the ball, and values outside it may be lower. A step that leaves it ends at the nearest point of
+    the ball or, if that predicts no decrease, at the surface.
+
+    Parameters
+    ----------
+    ball : PromisedBall
+        In which points are asked.
+    y : ndarray of shape (m,)
+        The center.
+    done : SpectralPoint
+        The solution of the master.
+    model : SpectralModel or StructuredModel
+        Its model.
+    hessian : ndarray of shape (m, m)
+        Its quadratic.
+    """
+    if ball.holds(y + done.s) or not ball.holds(y):
+        return y + done.s, done.decrease
+    away = y + done.s - ball.center
+    point = ball.center + (ball.radius * INSIDE / float(np.linalg.norm(away))) * away
+    s = point - y
+    decrease = -_height(model, s) - 0.5 * float(s @ hessian @ s)
+    if decrease > 0:
+        return point, decrease
+    start, step = y - ball.center, float(done.s @ done.s)
+    half, rest = float(start @ done.s), float(start @ start) - (ball.radius * INSIDE) ** 2
+    share = max(0.0, (-half + np.sqrt(max(half**2 - step * rest, 0.0))) / step)
+    return y + share * done.s, share * done.decrease
+
+
+def minimize_within(
+    ball: PromisedBall, y: Vector, model: StructuredModel, weight: float, multiplier: float, floor: float
+) -> tuple[SpectralPoint, float, float]:
+    """Minimize a model plus ``weight / 2 norm(s)^2`` over the steps from y that stay in the ball.
+
+    Where the minimizer lies outside, ``multiplier / 2 norm(y + s - center)^2`` is added, with a multiplier for which it
+    lies at the surface: the slope of the minorant then points to the center, and over the ball it is least right there.
+
+    Parameters
+    ----------
+    ball : PromisedBall
+        In which y lies.
+    y : ndarray of shape (m,)
+        The center of the quadratic.
+    model : StructuredModel
+        Of the function around y.
+    weight : float
+        Of the quadratic.
+    multiplier : float
+        The first one to try; 0 where the last step did not end at the surface.
+    floor : float
+        As that of `minimize_spectral`.
+
+    Returns
+    -------
+    SpectralPoint
+        The step, with the decrease that the model and the quadratic predict.
+    float
+        The weight: larger, where rounding spoiled the master with a smaller one.
+    float
+        The multiplier.
+    """
+    m, away, told = len(y), y - ball.center, model.told
+    found: tuple[SpectralPoint, float, float] | None = None
+    lower, upper, last = 0.0, np.inf, (0.0, 0.0)
+    for _ in range(SEARCHES):
+        pull = multiplier * away
+        turned = replace(model, told=replace(told, b=told.b + pull), slopes=model.slopes + pull)
+        done = minimize_spectral(turned, (weight + multiplier) * np.eye(m), floor=floor)
+        square = 0.5 * float(done.s @ done.s)
+        reached = -_height(model, done.s)
+        if reached - float(pull @ done.s) - (weight + multiplier) * square < TRUE * done.decrease - floor:
+            weight *= RAISE
+            continue
+        far = float(np.linalg.norm(away + done.s)) / ball.radius
+        if far <= INSIDE:
+            found, upper = (replace(done, decrease=reached - weight * square), weight, multiplier), multiplier
+            # over the ball the minorant is lower than here by the multiplier times the way to the surface
+            loss = multiplier * far * (1.0 - far) * ball.radius**2 if multiplier else 0.0
+            if far >= NEARLY or loss <= LOSS * floor:
+                break
+        else:
+            lower = multiplier
+        # norms fall like a power of the multiplier, estimated from the last two
+        power = 3.0
+        if last[0] > 0.0 and last[0] != multiplier and last[1] != far:
+            power = float(np.clip(-np.log(multiplier / last[0]) / np.log(far / last[1]), 1.0, 20.0))
+        last = multiplier, far
+        multiplier = max(multiplier, weight) * (far / (0.5 * (1.0 + NEARLY))) ** power
+        if not lower < multiplier < upper:
+            multiplier = np.sqrt(max(lower, 1e-3 * upper) * upper) if np.isfinite(upper) else 10.0 * lower
+    return found or (replace(done, decrease=0.0), weight, multiplier)
+
+
+def _height(model: Model, s: Vector) -> float:
+    """The model at a step."""
+    F, affine = model.at(s)
+    return float(np.r_[np.linalg.eigvalsh(F), affine].max())
