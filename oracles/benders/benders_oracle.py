@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import floats, instance, real, whole
+from oracle_opt.arguments import floats, instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
@@ -18,9 +19,10 @@ from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.benders.carried_over import carried_over
 from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
-from oracle_opt.oracles.benders.serving import MOST_CUTS
+from oracle_opt.oracles.benders.serving import MOST_CUTS, Bunched
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.result import Result
@@ -82,6 +84,10 @@ class BendersOracle(Oracle):
     executor : concurrent.futures.Executor, optional
         Does the scenarios: threads, processes, or ``client.get_executor(pure=False)`` of a Dask client. It is the
         user's to shut down.
+    warm : BendersOracle, optional
+        An oracle that has answered, on a problem with the same second stage but for right-hand sides, technology matrix
+        and probabilities: the dual vertices that it knows are known from the start, and `shifted` makes cuts of them.
+        Where costs or W differ, those of its bases are that are still dual feasible.
     parts : int, optional
         Tasks that the scenarios of a query are cut into, whatever the number of workers; default is 8 with an executor.
         Which of several optimal multipliers a scenario gets, and hence the last digits of a cut, depends on it; who
@@ -128,6 +134,7 @@ class BendersOracle(Oracle):
         radius: float = 1e6,
         executor: Executor | None = None,
         parts: int | None = None,
+        warm: BendersOracle | None = None,
     ) -> None:
         instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
         n_samples = None if n_samples is None else whole("n_samples", n_samples)
@@ -141,6 +148,10 @@ class BendersOracle(Oracle):
         self.n_samples, self.seed = n_samples, seed
         drawing = Drawing(problem, n_samples, seed, n_summands, radius)
         self._stage = drawing()
+        if warm is not None:
+            instance("warm", warm, BendersOracle, "a BendersOracle that has answered, on a problem like this one")
+            drawing = replace(drawing, known=carried_over(warm._server, self._stage))
+            self._stage = drawing()
         self.n_summands = self._stage.n_summands
         self.domain: Domain = _first_stage(problem, radius)
         instead = "Pass a ThreadPoolExecutor"
@@ -208,6 +219,47 @@ class BendersOracle(Oracle):
         del gathered.feasibility[MOST_CUTS:]
         return gathered.cut()
 
+    def shifted(self, cuts: Sequence[Cut]) -> list[Cut]:
+        """Cuts of this problem at the points where another one was asked, mostly from known dual vertices alone.
+
+        In each scenario the best of the vertices that `warm` knew, or that were found since, gives a cut, which holds
+        whatever has changed; its `error` is infinite unless they are all optimal. One point, that where the old cuts
+        are least, is answered in full, and its cut comes first.
+
+        Parameters
+        ----------
+        cuts : sequence of cuts
+            For example ``result.history.cuts`` of the run of `warm` with ``keep_cuts=True``. Feasibility cuts, and
+            points outside the first stage of this problem, are left out.
+
+        Returns
+        -------
+        list of cuts
+            To be passed on as ``minimize(oracle, cuts=...)``.
+
+        Raises
+        ------
+        InvalidArgument
+            Costs or recourse matrix vary between scenarios, no vertex is known, or these are no cuts.
+        """
+        given = instances("cuts", cuts, (ObjectiveCut, FeasibilityCut), "an ObjectiveCut or a FeasibilityCut")
+        if not isinstance(self._server, Bunched) or not len(self._server.pool):
+            raise InvalidArgument("`cuts` can be shifted by an oracle with `warm`, or one that has answered, alone")
+        size = self.domain.dimension
+        known = sorted(
+            (cut for cut in given if isinstance(cut, ObjectiveCut) and cut.point.shape == (size,)),
+            key=lambda cut: cut.upper,
+        )
+        points = [cut.point for cut in known if self.domain.contains(cut.point)]
+        made: list[Cut] = []
+        while points and not (made and isinstance(made[-1], ObjectiveCut)):
+            made.append(self.query(Query(points.pop(0))))
+        for x in points:
+            gathered = self._stage.gathered(x)
+            self._server.recall(self._stage, x, range(len(self._stage.probability)), gathered)
+            made.append(gathered.cut())
+        return made
+
     def second_stage(
         self, at: Result | ObjectiveCut | ArrayLike, scenarios: ArrayLike | None = None
     ) -> SecondStageSolutions:
@@ -271,10 +323,12 @@ class BendersOracle(Oracle):
         return Estimate(base + float(values.mean()), half)
 
     def identity(self) -> str:
-        """Data, draw and number of summands."""
+        """Data, draw, number of summands, and the vertices that are known from the start."""
         stage = self._stage
         scenarios = f"{len(stage.probability)} scenarios #{digest(stage.outcomes, stage.probability)}"
-        return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_summands} summands"
+        basic, at = stage.known
+        warm = f", {len(at)} known vertices #{digest(basic, at)}" if len(at) else ""
+        return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_summands} summands{warm}"
 
 
 def _first_stage_point(at: Result | ObjectiveCut | ArrayLike, dimension: int) -> Vector:

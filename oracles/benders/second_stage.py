@@ -16,7 +16,7 @@ from oracle_opt.oracles.benders.recourse import Recourse
 from oracle_opt.oracles.benders.serving import Bunched, Singly
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
-from oracle_opt.oracles.benders.vertices import Vertices, inverses
+from oracle_opt.oracles.benders.vertices import Pool, Vertices, inverses
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Drawing:
     seed, n_summands : int
     radius : float
         As of `BendersOracle`.
+    known : pair of arrays, optional
+        As of `SecondStage`.
     """
 
     problem: TwoStageProblem
@@ -37,13 +39,15 @@ class Drawing:
     seed: int
     n_summands: int
     radius: float
+    known: tuple[NDArray[np.intp], NDArray[np.int8]] | None = None
 
     def __call__(self) -> SecondStage:
         """Take all scenarios, or draw some."""
         problem = self.problem
         drawn = problem.all_scenarios() if self.n_samples is None else problem.sample(self.n_samples, self.seed)
         n_summands = min(self.n_summands, len(drawn[1]))
-        return SecondStage(problem, *drawn, Frame.of(problem, drawn[1], n_summands, self.radius), n_summands)
+        frame = Frame.of(problem, drawn[1], n_summands, self.radius)
+        return SecondStage(problem, *drawn, frame, n_summands, self.known)
 
 
 class SecondStage:
@@ -58,13 +62,23 @@ class SecondStage:
     frame : Frame
     n_summands : int
         Groups of scenarios that are summed up apart.
+    known : pair of arrays, optional
+        Bases whose dual vertices are known from the start: basic columns, and where each column is.
     """
 
     def __init__(
-        self, problem: TwoStageProblem, outcomes: NDArray[np.intp], probability: Vector, frame: Frame, n_summands: int
+        self,
+        problem: TwoStageProblem,
+        outcomes: NDArray[np.intp],
+        probability: Vector,
+        frame: Frame,
+        n_summands: int,
+        known: tuple[NDArray[np.intp], NDArray[np.int8]] | None = None,
     ) -> None:
         self.problem, self.outcomes, self.probability = problem, outcomes, probability
         self.frame, self.n_summands = frame, n_summands
+        m, k = problem.W.shape
+        self.known = known or (np.zeros((0, m), dtype=np.intp), np.zeros((0, k + m), dtype=np.int8))
 
     @cached_property
     def form(self) -> StandardForm:
@@ -143,9 +157,17 @@ class SecondStage:
         """Return empty sums at a point."""
         return Gathered(self.frame, x, self.n_summands, len(self.probability))
 
+    @cached_property
+    def _start(self) -> Pool:
+        """The dual vertices that are known from the start."""
+        pool = Pool(self.form)
+        if len(self.known[0]):
+            pool.add(self.vertices(*self.known, self.problem.q[None], None)[0])
+        return pool
+
     def server(self, scenarios: range) -> Bunched | Singly:
         """Return what serves these scenarios, and has served none."""
-        return Bunched(self) if self.problem.only_rows_vary else Singly(self, scenarios)
+        return Bunched(self, self._start) if self.problem.only_rows_vary else Singly(self, scenarios)
 
     def share(self, x: Vector, first: int, last: int) -> Share:
         """Sums over scenarios `first` to `last` - 1, by a program that has solved nothing: they have no history."""

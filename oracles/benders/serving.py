@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_CUTS = 50  # feasibility cuts of one answer
 _CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
+_TIE = 1e-6  # relative difference up to which values in single precision may be one
 _ENTRIES = 1 << 21  # of the costs of scenarios in memory at a time
 _FIRST, _LARGEST, _FACTOR = 8, 4096, 8  # scenarios pivoted together: as many more each time
 
@@ -59,6 +60,13 @@ class Answers:
         self._pi[served], self._constant[served] = vertices.multipliers[which], vertices.constant[which]
         self._bound[served] = bounds
         return fits
+
+    def recall(self, vertices: Vertices, which: Indices) -> None:
+        """Answer with the minorants of these vertices; where one is not optimal no upper bound is known."""
+        self._pi[:], self._constant[:] = vertices.multipliers[which], vertices.constant[which]
+        form, rounding = self.stage.form, self.gathered.rounding
+        self._bound[:] = vertices.upper_bounds(form, which, self.lower, self.upper, rounding, self.cost)
+        self.try_vertices(vertices, which, np.arange(len(which)))
 
     def take(self, line: int, solved: Solved) -> None:
         """Answer one scenario with what HiGHS found."""
@@ -103,20 +111,20 @@ class Bunched:
     Parameters
     ----------
     stage : SecondStage
-    pool : Pool, optional
-        Vertices known from the start.
+    pool : Pool
+        Vertices known from the start; it stays as it is.
     """
 
-    def __init__(self, stage: SecondStage, pool: Pool | None = None) -> None:
+    def __init__(self, stage: SecondStage, pool: Pool) -> None:
         self._program = stage.program()
-        self.pool = Pool(stage.form) if pool is None else pool.copy()
+        self.pool = pool.copy()
         self._pivots = small_enough(stage.form)
         self.solved = self.stepped = 0  # scenarios solved by HiGHS, and by dual simplex steps
 
     def serve(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
         """Add the answers of successive scenarios to the sums."""
         self.pool.begin()
-        step = min(_CHUNK, max(MOST_BYTES // bytes_of_one(stage.form), 1))
+        step = self._most(stage)
         for start in range(scenarios.start, scenarios.stop, step):
             answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), gathered)
             self._chunk(stage, answers)
@@ -124,37 +132,53 @@ class Bunched:
                 return
             answers.gather()
 
+    def recall(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
+        """Add minorants by the best known vertex of each scenario, optimal or not."""
+        step = self._most(stage)
+        for start in range(scenarios.start, scenarios.stop, step):
+            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), gathered)
+            best, _ = self.pool.best(answers.moved, np.arange(len(self.pool)))
+            answers.recall(self.pool.vertices, best)
+            answers.gather()
+
+    @staticmethod
+    def _most(stage: SecondStage) -> int:
+        """Scenarios that are served together."""
+        return min(_CHUNK, max(MOST_BYTES // bytes_of_one(stage.form), 1))
+
     def _chunk(self, stage: SecondStage, answers: Answers) -> None:
         pool, moved = self.pool, answers.moved
         left = np.arange(len(moved))
         best, value = np.zeros(len(moved), dtype=np.intp), np.full(len(moved), -np.inf)
-        known, size = 0, _FIRST
+        fresh, size, most = np.arange(len(pool)), _FIRST, min(_LARGEST, self._most(stage))
         while len(left):
             seconds_left()
-            if len(pool) > known:
-                # of what is new, what is better than the best so far, is tried
-                number, better = pool.best(moved[left], known)
-                rises = better > value[left]
-                tried = left[rises]
-                best[tried], value[tried] = number[rises], better[rises]
-                known = len(pool)
-                fits = answers.try_vertices(pool.vertices, best[tried], tried)
-                pool.used(best[tried[fits]])
-                left = np.setdiff1d(left, tried[fits], assume_unique=True)
+            if len(fresh):
+                # those as good as the best so far are tried, too: of several vertices of one value some fit
+                number, now = pool.best(moved[left], fresh)
+                near = now >= value[left] - _TIE * (np.abs(now) + np.abs(value[left]))
+                fits = answers.try_vertices(pool.vertices, number[near], left[near])
+                pool.used(number[near][fits])
+                rises = now > value[left]
+                best[left[rises]], value[left[rises]] = number[rises], now[rises]
+                near[near] = fits
+                left, fresh = left[~near], fresh[:0]
             elif not len(pool) or not self._pivots:
-                left = self._solve(stage, answers, left[0], left[1:])
+                left, fresh = self._solve(stage, answers, left[0], left[1:])
             else:
+                size = min(size, most)
                 some, left = left[:size], left[size:]
-                size = min(size * _FACTOR, _LARGEST)
-                hard = self._step(stage, answers, some, best)
+                size *= _FACTOR
+                hard, fresh = self._step(stage, answers, some, best)
                 while len(hard) and not answers.full:
-                    rest = self._solve(stage, answers, hard[0], np.r_[hard[1:], left])
+                    rest, more = self._solve(stage, answers, hard[0], np.r_[hard[1:], left])
                     hard, left = np.intersect1d(hard, rest), np.intersect1d(left, rest)
+                    fresh = np.union1d(fresh, more)
             if answers.full:
                 return
 
-    def _step(self, stage: SecondStage, answers: Answers, some: Indices, best: Indices) -> Indices:
-        """Dual simplex steps from the best vertices; return the scenarios that are not answered then."""
+    def _step(self, stage: SecondStage, answers: Answers, some: Indices, best: Indices) -> tuple[Indices, Indices]:
+        """Dual simplex steps from the best vertices; return the scenarios not answered then, and the vertices met."""
         cost, values = answers.of_some(some)
         pool, sides = self.pool, (answers.lower[some], answers.upper[some])
         done, basic, at = optimal_bases(stage.form, pool.vertices, best[some], cost, values, *sides)
@@ -165,27 +189,27 @@ class Bunched:
         numbers = numbers[again.ravel()]
         served = np.zeros(len(some), dtype=bool)
         lines = np.flatnonzero(done)[numbers >= 0]
-        served[lines] = answers.try_vertices(pool.vertices, numbers[numbers >= 0], some[lines])
+        numbers = numbers[numbers >= 0]
+        served[lines] = answers.try_vertices(pool.vertices, numbers, some[lines])
+        pool.used(numbers)
         self.stepped += int(served.sum())
-        return some[~served]
+        return some[~served], np.unique(numbers)
 
-    def _solve(self, stage: SecondStage, answers: Answers, line: int, left: Indices) -> Indices:
-        """Solve one scenario; return those of `left` that are not known to be infeasible."""
+    def _solve(self, stage: SecondStage, answers: Answers, line: int, left: Indices) -> tuple[Indices, Indices]:
+        """Solve one scenario; return those of `left` not known to be infeasible, and the vertex met, if any."""
         one = np.array([line])
         cost, values = answers.of_some(one)
         solved = self._program.solve(cost[0], None, answers.lower[line], answers.upper[line])
         self.solved += 1
         if isinstance(solved, DualVertex):
-            return answers.add_ray(line, solved, left)
+            return answers.add_ray(line, solved, left), left[:0]
         basic, at = self._program.basis()
         found, good = stage.vertices(basic[None], at[None], cost, values)
-        if good[0]:
-            number = self.pool.add(found)
-            if answers.try_vertices(self.pool.vertices, number, one)[0]:
-                return left
+        number = self.pool.add(found)
         # a basis may miss its own scenario by more than the tolerance and still fit others
-        answers.take(line, solved)
-        return left
+        if not good[0] or not answers.try_vertices(self.pool.vertices, number, one)[0]:
+            answers.take(line, solved)
+        return left, number
 
 
 class Singly:
@@ -231,6 +255,7 @@ class Singly:
             served = self._keep(stage, answers, begun[done], basic, at)
             self.stepped += len(served)
             left = np.setdiff1d(left, served)
+        found: dict[int, Solved] = {}
         bases, lines = [], []
         for line in left.tolist():
             seconds_left()
@@ -243,13 +268,16 @@ class Singly:
                 if answers.full:
                     return
                 continue
-            answers.take(line, solved)
+            found[line] = solved
             if kept[line]:
                 lines.append(line)
                 bases.append(self._program.basis())
         if lines:
             basic, at = (np.array(part) for part in zip(*bases, strict=True))
-            self._keep(stage, answers, np.array(lines), basic, at)
+            for line in self._keep(stage, answers, np.array(lines), basic, at).tolist():
+                del found[line]
+        for line, solved in found.items():
+            answers.take(line, solved)
 
     def _keep(
         self, stage: SecondStage, answers: Answers, lines: Indices, basic: Indices, at: NDArray[np.int8]

@@ -69,8 +69,6 @@ class StandardForm:
         small = m * k <= _DENSE
         self._by_column = np.ascontiguousarray(W.T.toarray()) if small else sparse.csr_array(W.T)
         self._column_sizes = abs(self._by_column)
-        self._by_row = W.toarray() if small else W
-        self._row_sizes = abs(self._by_row)
 
     @cached_property
     def columns(self) -> Matrix:
@@ -115,7 +113,7 @@ class StandardForm:
         starts, shape = np.arange(0, y.size + 1, y.shape[1]), (len(y), self.shape[1])
         points = sparse.csr_array((y.ravel(), places.ravel(), starts), shape=shape)
         absolute = sparse.csr_array((np.abs(y).ravel(), places.ravel(), starts), shape=shape)
-        rows, size = _dense(points @ self._by_row.T), _dense(absolute @ self._row_sizes.T)
+        rows, size = _dense(points @ self._by_column), _dense(absolute @ self._column_sizes)
         if values is not None:
             terms = points.toarray()[:, self.entries[:, 1]] * values
             np.add.at(rows.T, self.entries[:, 0], terms.T)

@@ -120,24 +120,38 @@ class Vertices:
 
         What the basic columns miss of bounds and rows costs its price.
         """
-        k = form.shape[1]
         basics, basic = self.basics(which, lower, upper), self.basic[which]
         low, high = basic_bounds(form, basic, lower, upper)
         fits = np.asarray((np.maximum(low - basics, basics - high) <= FEASIBLE * (1.0 + np.abs(basics))).all(axis=1))
         if not fits.any():
             return fits, np.zeros(0)
-        which, basic = which[fits], basic[fits]
-        if values is not None:
-            values = values[fits]
-        y = np.where(basic < k, np.clip(basics[fits], low[fits], high[fits]), 0.0)
+        inside = np.clip(basics[fits], low[fits], high[fits])
+        cost = cost if len(cost) == 1 else cost[fits]
+        values = None if values is None else values[fits]
+        return fits, self._paid(form, which[fits], inside, lower[fits], upper[fits], rounding, cost, values)
+
+    def upper_bounds(
+        self, form: StandardForm, which: Indices, lower: Matrix, upper: Matrix, rounding: Vector, cost: Matrix
+    ) -> Vector:
+        """Upper bounds on Q by vertices that need not be optimal: infinite where what is missed has no price."""
+        basics = self.basics(which, lower, upper)
+        low, high = basic_bounds(form, self.basic[which], lower, upper)
+        bounds = self._paid(form, which, np.clip(basics, low, high), lower, upper, rounding, cost, None)
+        return np.where(np.isinf(form.price).any(), np.inf, bounds)
+
+    def _paid(
+        self, form: StandardForm, which: Indices, basics: Matrix, lower: Matrix, upper: Matrix, rounding: Vector,
+        cost: Matrix, values: Matrix | None,
+    ) -> Vector:  # fmt: skip
+        """Costs of basic columns moved into their bounds, and the price of the rows missed."""
+        k, basic = form.shape[1], self.basic[which]
+        y = np.where(basic < k, basics, 0.0)
         places = np.where(basic < k, basic, 0)
         rows, sizes = form.moved_rows(y, places, values)
-        paid = y * (cost[0, places] if len(cost) == 1 else np.take_along_axis(cost[fits], places, 1))
+        paid = y * (cost[0, places] if len(cost) == 1 else np.take_along_axis(cost, places, 1))
         total, size = paid.sum(axis=1) + self.fixed[which, 0], np.abs(paid).sum(axis=1) + self.fixed[which, 1]
         rows, sizes = rows + self.pull[which], sizes + self.pull_size[which]
-        return fits, form.upper_bounds(
-            rows, sizes, total, size, self.multipliers[which], lower[fits], upper[fits], rounding
-        )
+        return form.upper_bounds(rows, sizes, total, size, self.multipliers[which], lower, upper, rounding)
 
 
 def basic_bounds(form: StandardForm, basic: Indices, lower: Matrix, upper: Matrix) -> tuple[Matrix, Matrix]:
@@ -244,17 +258,26 @@ class Pool:
         self._count = end
         return number
 
-    def best(self, moved: Matrix, first: int = 0) -> tuple[Indices, Vector]:
-        """For sides moved by this, the vertex of largest value from number `first` on, and its value, about."""
-        table = self._plain[first : self._count]
-        numbers, values = np.empty(len(moved), dtype=np.intp), np.empty(len(moved))
+    def best(self, moved: Matrix, which: Indices) -> tuple[Indices, NDArray[np.float32]]:
+        """For sides moved by this, the vertex of largest value among some.
+
+        Its value, too: about, and less that of the first vertex of all.
+        """
+        # Where all are moved alike there is one product. Less the first vertex, single precision is enough to choose.
+        plain = self._plain[which] - self._plain[0]
+        table, value = plain[:, :-1], plain[:, -1]
+        vary = (moved != moved[0]).any(axis=0)
+        value = (value + table[:, ~vary] @ moved[0, ~vary]).astype(np.float32)
+        rates, moves = table[:, vary].T.astype(np.float32), moved[:, vary].astype(np.float32)
+        numbers, values = np.empty(len(moved), dtype=np.intp), np.empty(len(moved), dtype=np.float32)
         step = max(1, _BATCH // max(len(table), 1))
         for start in range(0, len(moved), step):
             part = slice(start, start + step)
-            every = moved[part] @ table[:, :-1].T + table[:, -1]
+            every = moves[part] @ rates
+            every += value
             numbers[part] = every.argmax(axis=1)
             values[part] = np.take_along_axis(every, numbers[part, None], 1)[:, 0]
-        return first + numbers, values
+        return which[numbers], values
 
     def used(self, numbers: Indices) -> None:
         """These were the best of some scenario."""
