@@ -29,6 +29,7 @@ from oracle_opt.result import Result
 from oracle_opt.words import shown
 
 _PARTS = 8  # tasks of a query by an executor
+_SUMMANDS = 20  # from here on more of them save few calls, and masters take longer (docs/peers.md)
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,9 @@ class BendersOracle(Oracle):
         Draw so many scenarios instead of taking all: f is then the sampled average.
     seed : int
         Seed of the random numbers that draw the scenarios.
-    n_summands : int
-        Give the sum as so many `summands` (multicut), groups of scenarios; default 1: a single cut.
+    n_summands : int, optional
+        Give the sum as so many `summands` (multicut), groups of scenarios of about one size; 1 is a single cut.
+        Default: one for each scenario, and at most 20.
     radius : float
         Stands in for infinite bounds of x, default 1e6: a promise that some minimizer is within; the lower bounds rest
         on it.
@@ -130,7 +132,7 @@ class BendersOracle(Oracle):
         *,
         n_samples: int | None = None,
         seed: int = 0,
-        n_summands: int = 1,
+        n_summands: int | None = None,
         radius: float = 1e6,
         executor: Executor | None = None,
         parts: int | None = None,
@@ -138,7 +140,7 @@ class BendersOracle(Oracle):
     ) -> None:
         instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
         n_samples = None if n_samples is None else whole("n_samples", n_samples)
-        n_summands = whole("n_summands", n_summands)
+        n_summands = _SUMMANDS if n_summands is None else whole("n_summands", n_summands)
         seed, radius = whole("seed", seed, 0), real("radius", radius, above=0.0, infinite=True)
         self.parts = _PARTS if parts is None and executor is not None else parts
         self.parts = None if self.parts is None else whole("parts", self.parts)
@@ -167,7 +169,7 @@ class BendersOracle(Oracle):
         rescale: bool = False,
         n_samples: int | None = None,
         seed: int = 0,
-        n_summands: int = 1,
+        n_summands: int | None = None,
         radius: float = 1e6,
         executor: Executor | None = None,
         parts: int | None = None,
@@ -242,12 +244,14 @@ class BendersOracle(Oracle):
         InvalidArgument
             Costs or recourse matrix vary between scenarios, no vertex is known, or these are no cuts.
         """
-        given = instances("cuts", cuts, (ObjectiveCut, FeasibilityCut), "an ObjectiveCut or a FeasibilityCut")
+        both = "an ObjectiveCut or a FeasibilityCut"
+        objective = [cut for cut in instances("cuts", cuts, object, both) if not isinstance(cut, FeasibilityCut)]
+        given = instances("cuts", objective, ObjectiveCut, both)
         if not isinstance(self._server, Bunched) or not len(self._server.pool):
             raise InvalidArgument("`cuts` can be shifted by an oracle with `warm`, or one that has answered, alone")
         size = self.domain.dimension
         known = sorted(
-            (cut for cut in given if isinstance(cut, ObjectiveCut) and cut.point.shape == (size,)),
+            (cut for cut in given if cut.point.shape == (size,)),
             key=lambda cut: cut.upper,
         )
         points = [cut.point for cut in known if self.domain.contains(cut.point)]

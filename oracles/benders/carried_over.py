@@ -60,6 +60,7 @@ def carried_over(server: Bunched | Singly, stage: SecondStage) -> Bases:
         reduced = np.hstack([form.reduced(found.multipliers, cost, None)[0], found.multipliers])
         size = FEASIBLE * (1.0 + np.abs(np.r_[cost[0], np.zeros(m)]))
         wrong = ((found.at == LOWER) & (reduced < -size)) | ((found.at == UPPER) & (reduced > size))
-        wrong |= (found.at == ZERO) & (np.abs(reduced) > size)
-        kept[some[good]] = ~(wrong & ~form.fixed).any(axis=1)
+        # with multipliers that had to be moved far inside, basic columns have reduced costs
+        wrong |= ((found.at == ZERO) | (found.at == BASIC)) & (np.abs(reduced) > size)
+        kept[some[good]] = ~(wrong & ~(form.fixed & (found.at != BASIC))).any(axis=1)
     return basic[kept], at[kept]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MOST_CUTS = 50  # feasibility cuts of one answer
 _CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
 _TIE = 1e-6  # relative difference up to which values in single precision may be one
+_TIED = 64  # vertices that are all tried where their values are one
 _ENTRIES = 1 << 21  # of the costs of scenarios in memory at a time
 _FIRST, _LARGEST, _FACTOR = 8, 4096, 8  # scenarios pivoted together: as many more each time
 
@@ -162,7 +163,10 @@ class Bunched:
                 rises = now > value[left]
                 best[left[rises]], value[left[rises]] = number[rises], now[rises]
                 near[near] = fits
-                left, fresh = left[~near], fresh[:0]
+                left = left[~near]
+                if len(fresh) <= _TIED:
+                    left = self._ties(answers, left, value, fresh)
+                fresh = fresh[:0]
             elif not len(pool) or not self._pivots:
                 left, fresh = self._solve(stage, answers, left[0], left[1:])
             else:
@@ -176,6 +180,21 @@ class Bunched:
                     fresh = np.union1d(fresh, more)
             if answers.full:
                 return
+
+    def _ties(self, answers: Answers, left: Indices, value: Vector, fresh: Indices) -> Indices:
+        """Try all of a few vertices that are as good as the best; return what is left."""
+        every = self.pool.values(answers.moved[left], fresh)
+        near = every >= (value[left] - _TIE * (np.abs(value[left]) + 1e-300))[:, None]
+        near[near.sum(axis=1) < 2] = False
+        for number, tied in zip(fresh, near.T, strict=True):
+            lines = np.flatnonzero(tied)
+            if len(lines):
+                which = np.full(len(lines), number)
+                fits = answers.try_vertices(self.pool.vertices, which, left[lines])
+                self.pool.used(which[fits])
+                near[lines[fits]] = False
+                left[lines[fits]] = -1
+        return left[left >= 0]
 
     def _step(self, stage: SecondStage, answers: Answers, some: Indices, best: Indices) -> tuple[Indices, Indices]:
         """Dual simplex steps from the best vertices; return the scenarios not answered then, and the vertices met."""

@@ -259,25 +259,31 @@ class Pool:
         return number
 
     def best(self, moved: Matrix, which: Indices) -> tuple[Indices, NDArray[np.float32]]:
-        """For sides moved by this, the vertex of largest value among some.
-
-        Its value, too: about, and less that of the first vertex of all.
-        """
-        # Where all are moved alike there is one product. Less the first vertex, single precision is enough to choose.
-        plain = self._plain[which] - self._plain[0]
-        table, value = plain[:, :-1], plain[:, -1]
-        vary = (moved != moved[0]).any(axis=0)
-        value = (value + table[:, ~vary] @ moved[0, ~vary]).astype(np.float32)
-        rates, moves = table[:, vary].T.astype(np.float32), moved[:, vary].astype(np.float32)
+        """For sides moved by this, the vertex of largest value among some, and its value."""
         numbers, values = np.empty(len(moved), dtype=np.intp), np.empty(len(moved), dtype=np.float32)
-        step = max(1, _BATCH // max(len(table), 1))
+        # where all are moved alike there is one product
+        vary = (moved != moved[0]).any(axis=0)
+        rates, value = self._rates(which)
+        value, rates, moves = value + rates[:, ~vary] @ moved[0, ~vary], rates[:, vary], moved[:, vary]
+        value, turned, moves = value.astype(np.float32), rates.T.astype(np.float32), moves.astype(np.float32)
+        step = max(1, _BATCH // max(len(which), 1))
         for start in range(0, len(moved), step):
             part = slice(start, start + step)
-            every = moves[part] @ rates
+            every = moves[part] @ turned
             every += value
             numbers[part] = every.argmax(axis=1)
             values[part] = np.take_along_axis(every, numbers[part, None], 1)[:, 0]
         return which[numbers], values
+
+    def values(self, moved: Matrix, which: Indices) -> Matrix:
+        """Values of some vertices, a line for each line of sides."""
+        rates, value = self._rates(which)
+        return moved @ rates.T + value
+
+    def _rates(self, which: Indices) -> tuple[Matrix, Vector]:
+        """Multipliers and nominal values less those of the first vertex, so that single precision is enough."""
+        plain = self._plain[which] - self._plain[0]
+        return plain[:, :-1], plain[:, -1]
 
     def used(self, numbers: Indices) -> None:
         """These were the best of some scenario."""
