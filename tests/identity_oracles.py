@@ -31,6 +31,7 @@ from oracle_opt import (
     FreeSpace,
     FunctionOracle,
     NonnegativeOrthant,
+    Query,
 )
 from oracle_opt.oracles import (
     BendersOracle,
@@ -50,6 +51,7 @@ from oracle_opt.oracles import (
     MulticommodityFlowOracle,
     Nonnegative,
     ProductBank,
+    RandomBlock,
     RelaxedSolution,
     SecondOrder,
     SemiInfiniteOracle,
@@ -64,6 +66,9 @@ def above_a_tenth(z):
     return -np.eye(2), np.full(2, -0.1)
 
 
+DEMANDS = [RandomBlock([0.25, 0.75], rows=[1], rhs=[[1.0], [2.0]])]  # dual vertices of all scenarios
+ANSWERED = BendersOracle(TwoStageProblem(**sells(blocks=DEMANDS)))
+ANSWERED.query(Query(np.ones(ANSWERED.domain.dimension)))
 WORKERS = {"executor": "only does the tasks", "parts": "how many tasks there are; each answer is the same"}
 
 
@@ -112,13 +117,21 @@ ORACLES = {
     ),
     BendersOracle: Case(
         BendersOracle,
-        {"problem": TwoStageProblem(**sells()), "n_samples": 20, "seed": 0, "n_summands": 1, "radius": 1e6},
         {
-            "problem": [TwoStageProblem(**sells(offset=0.25))],  # the case below changes all of it
+            "problem": TwoStageProblem(**sells(blocks=DEMANDS)),
+            "n_samples": 20,
+            "seed": 0,
+            "n_summands": 1,
+            "radius": 1e6,
+            "warm": None,
+        },
+        {
+            "problem": [TwoStageProblem(**sells(offset=0.25, blocks=DEMANDS))],  # the case below changes all of it
             "n_samples": [None, 19],
             "seed": [1],
             "n_summands": [2],
             "radius": [5.0],
+            "warm": [ANSWERED],
         },
         WORKERS | {"parts": ROUNDS_ALONE},
     ),

@@ -239,7 +239,7 @@ CASES = {
     "BendersOracle": Case(
         O.BendersOracle,
         {"problem": TWO_STAGE},
-        {"n_samples": "none", "radius": NUMBER, "executor": "none", "parts": "none"},
+        dict.fromkeys(("n_samples", "n_summands", "executor", "parts", "warm"), "none") | {"radius": NUMBER},
     ),
     "TwoStageProblem": Case(
         O.TwoStageProblem,

@@ -243,8 +243,8 @@ def test_after_new_costs_the_bases_that_are_dual_feasible_still_are_known(what):
     old = BendersOracle(problem)
     minimize(old, Kelley(), rtol=1e-6)
     rng = np.random.default_rng(0)
-    noise = 1.0 + 0.6 * rng.normal(size=getattr(problem, what).shape)
-    new = changed(problem, **{what: problem.W.multiply(noise) if what == "W" else problem.q * noise})
+    given = problem.W.toarray() if what == "W" else problem.q
+    new = changed(problem, **{what: given * (1.0 + 0.6 * rng.uniform(-1.0, 1.0, given.shape))})
     warm = BendersOracle(new, warm=old)
     assert 0 < len(warm._stage.known[0]) < len(old._server.pool)
     check(new, warm, 1)

@@ -86,14 +86,14 @@ class BendersOracle(Oracle):
     executor : concurrent.futures.Executor, optional
         Does the scenarios: threads, processes, or ``client.get_executor(pure=False)`` of a Dask client. It is the
         user's to shut down.
-    warm : BendersOracle, optional
-        An oracle that has answered, on a problem with the same second stage but for right-hand sides, technology matrix
-        and probabilities: the dual vertices that it knows are known from the start, and `shifted` makes cuts of them.
-        Where costs or W differ, those of its bases are that are still dual feasible.
     parts : int, optional
         Tasks that the scenarios of a query are cut into, whatever the number of workers; default is 8 with an executor.
         Which of several optimal multipliers a scenario gets, and hence the last digits of a cut, depends on it; who
         does the tasks moves no bit.
+    warm : BendersOracle, optional
+        An oracle that has answered, on a problem with the same second stage but for right-hand sides, technology matrix
+        and probabilities: the dual vertices that it knows are known from the start, and `shifted` makes cuts of them.
+        Where costs or W differ, those of its bases are that are still dual feasible.
 
     Attributes
     ----------
