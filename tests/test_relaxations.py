@@ -20,6 +20,7 @@ from oracle_opt.oracles import (
     HeldKarpOracle,
     MulticommodityFlowOracle,
 )
+from oracle_opt.oracles.lagrangian.knapsacks import best_choices
 from oracle_opt.testing import check_oracle
 
 # Generalized assignment
@@ -108,6 +109,32 @@ def test_jobs_that_fill_an_agent_exactly_are_not_lost(maximize):
             assert 0.0 <= cut.error <= 1e-12  # rounding alone
     assert filled > 50
     assert alone > 5
+
+
+def test_settled_items_of_a_knapsack_lose_no_worth():
+    """Sizes and worths at random, equal ratios, worths that are sizes: against dynamic programming over all items."""
+    rng, ties = np.random.default_rng(2), 0
+    for trial in range(600):
+        m, n = rng.integers(1, 4), rng.integers(1, 30)
+        size = rng.integers(0, rng.integers(2, 50), (m, n))
+        worth = [
+            rng.normal(size=(m, n)),
+            rng.integers(-3, 10, (m, n)).astype(float),
+            size.astype(float),
+            size + rng.integers(-2, 3, (m, n)).astype(float),
+            0.1 * size + 1e-9 * rng.normal(size=(m, n)),
+        ][trial % 5]
+        capacity = rng.integers(0, size.sum(axis=1).max() + 2, m)
+        chosen = best_choices(worth, size, capacity)
+        assert ((chosen * size).sum(axis=1) <= capacity).all()
+        for i in range(m):
+            best = np.zeros(capacity[i] + 1)
+            for w, s in zip(worth[i], size[i], strict=True):
+                if w > 0 and s <= capacity[i]:
+                    best[s:] = np.maximum(best[s:], best[: len(best) - s] + w)
+            ties += size[i] @ chosen[i] == capacity[i] > 0
+            assert worth[i] @ chosen[i] == pytest.approx(best[-1], rel=1e-13, abs=1e-13)
+    assert ties > 100
 
 
 def test_assignment_files(tmp_path):
