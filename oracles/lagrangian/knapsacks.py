@@ -47,7 +47,7 @@ def best_choices(worth: Matrix, size: NDArray[np.int64], capacity: NDArray[np.in
     items = wanted & (size > 0)
     sizes = np.where(items, size, 0)
     chosen |= items & (sizes.sum(axis=1) <= capacity)[:, None]
-    rows = np.flatnonzero((sizes.sum(axis=1) > capacity))
+    rows = np.flatnonzero(sizes.sum(axis=1) > capacity)
     if not rows.size:
         return chosen
     items, sizes, limit = items[rows], sizes[rows], capacity[rows]
