@@ -110,10 +110,10 @@ class ProximalBundle(QueryPointGenerator):
         if self._center is None:
             self._restore()
         else:
-            rows = self._solve(self._center)
+            self._solve(self._center)
             self._since += 1
             if self._decrease < BEHIND * self._gap() < np.inf and self._since > OFTEN * len(self._pool.objective):
-                self._catch_up(rows)
+                self._catch_up(self._center)
             self._control.catch_up(self._decrease, self._gap())
             self._shrink()
         return step
@@ -152,16 +152,15 @@ class ProximalBundle(QueryPointGenerator):
         control.null(gain, predicted, error, variation)
         return Step.NULL
 
-    def _solve(self, center: ObjectiveCut) -> ProximalRows:
+    def _solve(self, center: ObjectiveCut) -> None:
         """Solve the master; with what the summands say at its solution once more, until that is worth little."""
         for _ in range(TANGENTS):
-            rows = self._solve_whole(center)
+            self._solve_whole(center)
             height = center.upper - (1.0 - WORTH) * self._decrease
             if not self._decrease > 0 or not self._pool.add_tangent(self._point, height):
-                break
-        return rows
+                return
 
-    def _solve_whole(self, center: ObjectiveCut) -> ProximalRows:
+    def _solve_whole(self, center: ObjectiveCut) -> None:
         """Solve the master of the whole cuts."""
         rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)
         start = rows.start(self._multipliers)
@@ -183,15 +182,15 @@ class ProximalBundle(QueryPointGenerator):
             self._point, self._decrease = center.point, 0.0
         objective, last = np.maximum(found.objective, 0.0), found if done.converged else self._multipliers
         self._multipliers = RowMultipliers(objective, last.feasibility, last.equations)
-        return rows
 
-    def _catch_up(self, rows: ProximalRows) -> None:
+    def _catch_up(self, center: ObjectiveCut) -> None:
         """Take multipliers of the master with smaller weights, for the proof alone, while they prove much more.
 
         The least weight gives the model's minimum over the domain, which is the most that the cuts prove; its solution
         is far away, and no good query point.
         """
         self._since = 0
+        rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)  # with the last tangent
         start, weight = rows.start(self._multipliers), self._control.weight
         for _ in range(RUNGS):
             weight *= RUNG

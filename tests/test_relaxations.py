@@ -13,7 +13,7 @@ from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.spatial.distance import squareform
 
 from oracle_opt import InvalidArgument, InvalidData, Query, minimize
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import (
     FacilityLocationOracle,
     GeneralizedAssignmentOracle,
@@ -405,3 +405,13 @@ def test_the_box_of_location_holds_best_multipliers_with_room_on_either_side(sca
     room = np.maximum(0.1 * (most - least), floor)
     np.testing.assert_allclose(-box.upper, least - room, rtol=1e-9, atol=1e-12 * scale)
     np.testing.assert_allclose(-box.lower, most + room, rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_proofs_of_a_bundle_know_the_last_tangent_of_the_summands(monkeypatch, seed):
+    """The summands' model may still grow after the last master of a call, and the proof is then of one more cut."""
+    monkeypatch.setattr("oracle_opt.generators.proximal_bundle.TANGENTS", 1)
+    rng = np.random.default_rng(seed)
+    oracle = FacilityLocationOracle(rng.integers(10, 21, 20), rng.integers(100, 201, (20, 20)), multicut=True)
+    result = minimize(oracle, ProximalBundle(), rtol=1e-7, max_calls=300)
+    assert result.success
