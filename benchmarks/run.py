@@ -61,6 +61,7 @@ SCRIPTS = (
     "features",
     "scale",
     "peers_rows",
+    "peers_lagrangian",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "scs", "ellalgo", "MKLpy")
