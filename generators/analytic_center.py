@@ -22,6 +22,7 @@ from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import ModelMinimum
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.row_products import stacked, steepness
 
 AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted
 FARTHER, NEARER = 4.0, 0.5  # factors of the term's unit of length: where the model was right, where no value fell
@@ -196,40 +197,41 @@ class AnalyticCenter(QueryPointGenerator):
         Of the variables those that are not fixed.
         """
         pool, n, box, free = self._model.pool, len(self._free), self._constraints, self._free
-        slopes, normals, equalities = pool.objective.matrix, pool.feasibility.matrix, box.equality_matrix
+        slopes, normals, equalities = pool.objective.compact, pool.feasibility.compact, box.equality_matrix
+        steep, scale = pool.objective.steepness, pool.feasibility.steepness
         lower, upper, constants, shifts = box.lower, box.upper, pool.objective.constant, pool.feasibility.constant
         counts, anchor = pool.feasibility.count, self._domain.interior_point() if pool.best is None else pool.best.point
         if n < len(lower):
             fixed = np.where(lower < upper, 0.0, lower)
             constants, shifts = constants + slopes @ fixed, shifts + normals @ fixed
             slopes, normals, equalities = slopes[:, free], normals[:, free], equalities[:, free]
-            inside = normals.any(axis=1)  # a row that holds fixed variables only bounds nothing
-            normals, shifts, counts = normals[inside], shifts[inside], counts[inside]
+            steep, scale = steepness(slopes), steepness(normals)
+            inside = scale > 0  # a row that holds fixed variables only bounds nothing
+            normals, shifts, counts, scale = normals[inside], shifts[inside], counts[inside], scale[inside]
             equalities = equalities[equalities.any(axis=1)]
             lower, upper, anchor = lower[free], upper[free], anchor[free]
         values = pool.upper - constants
         below, above = np.isfinite(lower), np.isfinite(upper)
         sides = (lower, self.domain_weight * below, upper, self.domain_weight * above)
         proximal = np.full(n, self.proximal / self._size**2)
-        if self.epigraph and len(slopes):
-            self._unit = unit = float(np.abs(slopes).max()) or 1.0
+        unit = float(steep.max(initial=0.0)) or 1.0
+        epigraph = self.epigraph and len(steep) > 0
+        if epigraph:
+            self._unit = unit
             if not self._height:
                 self._height = unit
             weight = float(pool.objective.count.sum()) if self.upper_weight is None else self.upper_weight
-            slopes = np.column_stack([slopes / unit, -np.ones(len(slopes))])
             values = values / unit
-            normals = np.column_stack([normals, np.zeros(len(normals))])
             lower, lower_weights, upper, upper_weights = sides
             sides = np.r_[lower, -np.inf], np.r_[lower_weights, 0.0], np.r_[upper, 0.0], np.r_[upper_weights, weight]
             equalities = np.column_stack([equalities, np.zeros(len(equalities))])
             anchor, proximal = np.r_[anchor, 0.0], np.r_[proximal, 0.0]
-        elif len(slopes):
+        else:
             # constant_i + slope_i @ z <= value_i is (12), slope_i @ (z - point_i) <= 0
-            unit = float(np.abs(slopes).max()) or 1.0
-            slopes, values = slopes / unit, (pool.objective.value - constants) / unit
-        scale = np.abs(normals).max(axis=1, initial=0.0)
+            values = (pool.objective.value - constants) / unit
         rhs = np.r_[values, -shifts / scale]
-        matrix = np.vstack([slopes, normals / scale[:, None]])
+        last = np.where(np.arange(len(rhs)) < len(values), -1.0, 0.0) if epigraph else None
+        matrix = stacked([(slopes, np.full(len(values), unit)), (normals, scale)], last)
         weights = np.r_[pool.objective.count, counts]
         return Polytope(matrix, rhs, weights, *sides, equalities, proximal, anchor)
 
@@ -242,8 +244,8 @@ class AnalyticCenter(QueryPointGenerator):
             for lift in (1e-2, 1e-4, 1e-7):
                 x = ((1 - lift) * ((1 - share) * self._center + share * inner) + lift * middle)[free]
                 if len(polytope.lower) > n:  # theta half way between the model's value and the upper bound
-                    model = (polytope.matrix[:, :n] @ x - polytope.rhs)[polytope.matrix[:, n] != 0].max()
-                    x = np.r_[x, 0.5 * model]
+                    model = polytope.matrix @ np.r_[x, 0.0] - polytope.rhs
+                    x = np.r_[x, 0.5 * model[: len(self._model.pool.objective)].max()]
                 value = polytope.barrier(x)
                 if value < least:
                     best, least = x, value

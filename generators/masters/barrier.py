@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters.row_products import square_products, weighted_gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,7 @@ class Polytope:
     Parameters
     ----------
     matrix, rhs, weights : ndarray of shape (m, n), (m,) and (m,)
-        The rows and their weights, positive.
+        The rows and their weights, positive. The matrix may be a `scipy.sparse.csr_array`.
     lower, lower_weights, upper, upper_weights : ndarray of shape (n,)
         Bounds and their weights; a bound that is infinite has no term.
     equalities : ndarray of shape (k, n)
@@ -33,7 +35,7 @@ class Polytope:
         quadratic, the rows must bound it.
     """
 
-    matrix: Matrix
+    matrix: Any
     rhs: Vector
     weights: Vector
     lower: Vector
@@ -67,10 +69,10 @@ def analytic_center(
 ) -> tuple[Vector, bool]:
     """Minimize the barrier, warm from a point that may violate rows.
 
-    A step costs O(min(m, n)^2 max(m, n)) for m rows in n variables. Primal-dual Newton steps on ``slack * multiplier =
-    weight``: a row that the start violates gets a positive slack of its own, and the residual vanishes with the first
-    full step (Lustig, Marsten & Shanno 1994). A cut through the last center costs few steps so, without a search for an
-    interior point.
+    A step costs O(min(m, n)^2 max(m, n)) for m rows in n variables, and the memory of a few vectors. Primal-dual Newton
+    steps on ``slack * multiplier = weight``: a row that the start violates gets a positive slack of its own, and the
+    residual vanishes with the first full step (Lustig, Marsten & Shanno 1994). A cut through the last center costs few
+    steps so, without a search for an interior point.
 
     Parameters
     ----------
@@ -99,7 +101,10 @@ def analytic_center(
     to_lower, to_upper = x[below] - polytope.lower[below], polytope.upper[above] - x[above]
     # a violated row gets a share of the slack of the others, or as much as the bounds allow: what the slack changes by
     # over Dikin's ellipsoid
-    allowed = np.sqrt(matrix[:, below] ** 2 @ to_lower**2 + matrix[:, above] ** 2 @ to_upper**2)
+    squares = np.zeros(len(x))
+    squares[below] += to_lower**2
+    squares[above] += to_upper**2
+    allowed = np.sqrt(square_products(matrix, squares))
     inside = slack > 1e-12 * allowed
     slack = np.maximum(slack, 0.3 * np.median(slack[inside]) if inside.any() else allowed)
     slack[slack <= 0] = 1.0
@@ -142,7 +147,7 @@ def _length(at: Vector, direction: Vector) -> float:
     return min(1.0, 0.9 * float(np.min(at[falling] / -direction[falling], initial=np.inf)))
 
 
-def _newton_step(matrix: Matrix, weights: Vector, diagonal: Vector, gradient: Vector, equalities: Matrix) -> Vector:
+def _newton_step(matrix: Any, weights: Vector, diagonal: Vector, gradient: Vector, equalities: Matrix) -> Vector:
     """Return -H^-1 gradient on the equalities, with ``H = diag(diagonal) + matrix' diag(weights) matrix``.
 
     With fewer rows than columns the inverse comes from an m x m matrix (Woodbury), else H itself is factorized:
@@ -150,18 +155,17 @@ def _newton_step(matrix: Matrix, weights: Vector, diagonal: Vector, gradient: Ve
     """
     right = np.column_stack([gradient, equalities.T])
     m, n = matrix.shape
-    scaled = matrix * np.sqrt(weights)[:, None]
     try:
         if m < n:
+            roots = np.sqrt(weights)[:, None]
             inverse = right / diagonal[:, None]
-            thin = scaled / np.sqrt(diagonal)
-            small = thin @ thin.T
+            small = roots * weighted_gram(matrix, 1.0 / diagonal) * roots.T
             small[np.diag_indices(m)] += 1.0
             factor = scipy.linalg.cho_factor(small, overwrite_a=True, check_finite=False)
-            correction = scipy.linalg.cho_solve(factor, scaled @ inverse, check_finite=False)
-            solved = inverse - (scaled.T @ correction) / diagonal[:, None]
+            correction = scipy.linalg.cho_solve(factor, roots * (matrix @ inverse), check_finite=False)
+            solved = inverse - (matrix.T @ (roots * correction)) / diagonal[:, None]
         else:
-            hessian = scaled.T @ scaled
+            hessian = weighted_gram(matrix.T, weights)
             hessian[np.diag_indices(n)] += diagonal
             factor = scipy.linalg.cho_factor(hessian, overwrite_a=True, check_finite=False)
             solved = scipy.linalg.cho_solve(factor, right, check_finite=False)

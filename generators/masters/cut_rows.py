@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg.blas
 from numpy.typing import NDArray
@@ -71,6 +73,21 @@ class Rows:
         for i in range(self._size):
             matrix[i] = self.row(i)
         return matrix
+
+    @property
+    def compact(self) -> Any:
+        """Rows as they are kept: a view, or a new `scipy.sparse.csr_array` if some are sparse."""
+        if self._n_dense == self._size:
+            return self._matrix[: self._size]
+        import scipy.sparse  # only here: the import takes time
+
+        sparse = self._sparse.csr()
+        if not self._n_dense:
+            return sparse
+        both = scipy.sparse.vstack([scipy.sparse.csr_array(self._matrix[: self._n_dense]), sparse], format="csr")
+        kinds = self._is_sparse[: self._size]
+        order = np.where(kinds, self._n_dense - 1 + np.cumsum(kinds), np.cumsum(~kinds) - 1)
+        return both[order]
 
     @property
     def steepness(self) -> Vector:

@@ -50,7 +50,7 @@ class SparseRows:
 
     def products(self, point: Vector) -> Vector:
         """Products of all rows with a point."""
-        result: Vector = self._csr() @ point
+        result: Vector = self.csr() @ point
         return result
 
     def combine(self, multipliers: Vector) -> Vector:
@@ -86,7 +86,8 @@ class SparseRows:
         self._size = len(kept)
         self._starts[self._size] = end
 
-    def _csr(self) -> Any:
+    def csr(self) -> Any:
+        """All rows as a `scipy.sparse.csr_array` over the same memory."""
         import scipy.sparse  # only here: the import takes time
 
         end = self._starts[self._size]

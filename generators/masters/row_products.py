@@ -1,0 +1,121 @@
+"""What masters need of rows that may be dense or sparse: products through a diagonal, stacks, largest entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import Matrix, Vector
+
+CHUNK = 1 << 18  # entries of the matrix that are scaled at a time: as many as a processor's cache holds
+
+
+def weighted_gram(matrix: Any, weights: Vector) -> Matrix:
+    """``matrix @ diag(weights) @ matrix.T``, dense.
+
+    Parameters
+    ----------
+    matrix : ndarray or sparse array of shape (m, n)
+        The factor.
+    weights : ndarray of shape (n,)
+        Not negative.
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+        A new array.
+    """
+    roots = np.sqrt(weights)
+    if not isinstance(matrix, np.ndarray):
+        scaled = matrix.tocsr(copy=True)
+        scaled.data *= roots[scaled.indices]
+        product: Matrix = (scaled @ scaled.T).toarray()
+        return product
+    m, n = matrix.shape
+    width = max(1, CHUNK // max(m, 1))
+    gram = np.zeros((m, m))
+    for begin in range(0, n, width):
+        part = matrix[:, begin : begin + width] * roots[begin : begin + width]
+        gram += part @ part.T
+    return gram
+
+
+def square_products(matrix: Any, weights: Vector) -> Vector:
+    """``matrix**2 @ weights``.
+
+    Parameters
+    ----------
+    matrix : ndarray or sparse array of shape (m, n)
+        Its entries are squared.
+    weights : ndarray of shape (n,)
+        Their weights.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        One sum a row.
+    """
+    if not isinstance(matrix, np.ndarray):
+        result: Vector = matrix.power(2) @ weights
+        return result
+    sums = np.zeros(len(matrix))
+    width = max(1, CHUNK // max(len(matrix), 1))
+    for begin in range(0, matrix.shape[1], width):
+        sums += matrix[:, begin : begin + width] ** 2 @ weights[begin : begin + width]
+    return sums
+
+
+def steepness(matrix: Any) -> Vector:
+    """Largest size of an entry of each row.
+
+    Parameters
+    ----------
+    matrix : ndarray or sparse array of shape (m, n)
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        0 of rows without entries.
+    """
+    if not isinstance(matrix, np.ndarray):
+        largest: Vector = abs(matrix).max(axis=1).toarray().ravel()
+        return largest
+    of_dense: Vector = np.maximum(matrix.max(axis=1, initial=0.0), -matrix.min(axis=1, initial=0.0))
+    return of_dense
+
+
+def stacked(blocks: Sequence[tuple[Any, Vector]], last: Vector | None = None) -> Any:
+    """Rows of several matrices, divided by numbers, above each other; with one more column, perhaps.
+
+    Parameters
+    ----------
+    blocks : sequence of (matrix, divisors)
+        The matrices, dense or sparse, and a number for each of their rows.
+    last : ndarray of shape (m,), optional
+        The last column.
+
+    Returns
+    -------
+    ndarray or sparse array of shape (m, n) or (m, n + 1)
+        A new one, sparse if one of the matrices is.
+    """
+    n = blocks[0][0].shape[1]
+    if all(isinstance(matrix, np.ndarray) for matrix, _ in blocks):
+        stack = np.empty((sum(len(divisors) for _, divisors in blocks), n + (last is not None)))
+        begin = 0
+        for matrix, divisors in blocks:
+            np.divide(matrix, divisors[:, None], out=stack[begin : begin + len(divisors), :n])
+            begin += len(divisors)
+        if last is not None:
+            stack[:, n] = last
+        return stack
+    import scipy.sparse  # only here: the import takes time
+
+    parts = [scipy.sparse.diags_array(1.0 / divisors) @ scipy.sparse.csr_array(matrix) for matrix, divisors in blocks]
+    rows = scipy.sparse.vstack(parts, format="csr")
+    if last is None:
+        return rows
+    return scipy.sparse.hstack([rows, scipy.sparse.csr_array(last[:, None])], format="csr")
