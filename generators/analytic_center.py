@@ -26,6 +26,7 @@ from oracle_opt.generators.masters.row_products import stacked, steepness
 
 AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted
 FARTHER, NEARER = 4.0, 0.5  # factors of the term's unit of length: where the model was right, where no value fell
+MANY = 1000  # variables beyond which the term's unit of length is shorter
 FAR = 1e3  # longest unit, in sizes of the domain: at this length the term holds nothing back
 
 
@@ -47,7 +48,8 @@ class AnalyticCenter(QueryPointGenerator):
     proximal : float
         Weight of the proximal term ``1/2 (|z - best point| / size)^2`` added to the barrier; 0 for the pure analytic
         center. The size is the distance of a vertex of the domain from its interior point, on `FreeSpace` and
-        `NonnegativeOrthant`, whose radius is only a statement, divided by the number of variables. After each call at
+        `NonnegativeOrthant`, whose radius is only a statement, divided by the number of variables n, on others with
+        more than a thousand by n / 1000. After each call at
         whose query point z the model m was right, ``f(z) - m(z) <= 0.03 * (U - m(z))`` with U the best value before,
         it grows to four times as much: where the way is long, the term does not hold the center back. A value that
         does not fall halves it, down to where it began.
@@ -115,6 +117,8 @@ class AnalyticCenter(QueryPointGenerator):
         size = whole = float(np.linalg.norm(vertex - middle)) or 1.0
         if self._domain is not domain:  # its radius is only a promise, and says little about where a minimizer is
             size /= domain.dimension
+        elif domain.dimension > MANY:  # cuts bound few directions of so many: the others are the term's to hold
+            size *= MANY / domain.dimension
         self._least_size = self._size = size
         self._most_size = FAR * whole
         self._height = 0.0  # upper bound minus theta at the last center, 0 before the first

@@ -87,9 +87,12 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return (Subgradient(), f"{reason}, and points may be infeasible") if cuts else (SPG(), reason)
     if constraints is None:
         reason = "the domain has no linear constraints"
-        if (cuts or n <= FEW) and _is_bounded(oracle):
+        if (cuts or n <= FEW) and _is_bounded(oracle) and Ellipsoid().refusal(domain) is None:
             return Ellipsoid(), f"{reason}, and {'points may be infeasible' if cuts else f'at most {FEW} variables'}"
-        return (Subgradient(), f"{reason} and no end, and points may be infeasible") if cuts else (SPG(), reason)
+        if cuts:
+            end = "too many variables for an ellipsoid" if _is_bounded(oracle) else "no end"
+            return Subgradient(), f"{reason} and {end}, and points may be infeasible"
+        return SPG(), reason
     if Eigenpairs in gives and constraints.is_everything and not cuts:
         return SpectralBundle(), "the function is a largest eigenvalue, on a domain without constraints"
     if AnalyticUpdate in gives and simplices is None and not cuts:

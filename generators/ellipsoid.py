@@ -20,8 +20,13 @@ from oracle_opt.bounds import cut_rounding
 from oracle_opt.cuts import Cut
 from oracle_opt.generators.masters.feasible_points import is_positive, nothing_left
 from oracle_opt.generators.masters.polyhedral import boundless_refusal
+from oracle_opt.resident_memory import machine_memory
 
 FLAT = 1e-14  # relative to the longest axis
+COPIES = 3  # of the matrix of the axes, which an update holds
+MOST = 0.7  # share of the machine's memory that they may take
+GIB = 1 << 30
+UNKNOWN = 8 * GIB  # what they may take where the machine does not tell
 INSIDE = 1e-12  # a center that is outside by no more than this share of the domain's size is projected, not cut off
 
 
@@ -43,6 +48,7 @@ class Ellipsoid(QueryPointGenerator):
     through all updates, the best multiplier of each in closed form, makes of this bound a convex combination of cuts
     that proves as much over the domain. This costs a pass over all updates, so it is done when it shrinks the gap by
     a fifth. All cuts are kept for it: the method is for up to a hundred variables, and needs about ``10 n**2`` calls.
+    Its state is a matrix of order n: more variables than there is memory for are refused before the first call.
 
     References
     ----------
@@ -58,7 +64,15 @@ class Ellipsoid(QueryPointGenerator):
         self.deep = flag("deep", deep)
 
     def refusal(self, domain: Domain) -> str | None:
-        """Refuse a domain that no ellipsoid holds."""
+        """Refuse a domain that no ellipsoid holds, and one of more variables than the machine has memory for."""
+        n, memory = domain.dimension, machine_memory()
+        needed = COPIES * 8 * n * n
+        if needed > (UNKNOWN if memory is None else MOST * memory):
+            there = "how much the machine has is not known" if memory is None else f"the machine has {memory / GIB:.3g}"
+            return (
+                f"the axes of an ellipsoid of {n} variables need {needed / GIB:.3g} GiB, and {there}; take "
+                "LevelSet() or ProximalBundle(), whose memory is that of their cuts"
+            )
         return boundless_refusal(domain)
 
     def reset(self, domain: Domain, point: Vector) -> None:

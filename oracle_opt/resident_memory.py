@@ -1,10 +1,19 @@
-"""The most memory that this process has held, as far as the system tells."""
+"""The most memory that this process has held, and that of the machine, as far as the system tells."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 KIB = 1024
+
+
+def machine_memory() -> int | None:
+    """Bytes of the machine's memory; `None` where the system does not tell, as on Windows."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def peak_memory() -> int | None:

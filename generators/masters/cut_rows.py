@@ -202,6 +202,11 @@ class Rows:
         products[~sparse], products[sparse] = dense, self._sparse.products(point)
         return products
 
+    @property
+    def touched(self) -> NDArray[np.bool_]:
+        """Which variables have an entry in some row that is not zero, where all rows are sparse; else all."""
+        return np.ones(self._dimension, dtype=bool) if self._n_dense else self._sparse.touched()
+
     def block(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Matrix:
         """Some columns of some rows, both in increasing order; dense."""
         if self._n_dense == self._size:

@@ -9,6 +9,7 @@ from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.polyhedral import simple_part
+from oracle_opt.generators.masters.row_products import stacked
 
 MISSED = 0.01  # a level that is missed by this share of the gap counts as reached
 INSIDE = 3e-6  # margin to feasibility cuts, in their unit: three times the tolerance of the projection
@@ -88,13 +89,13 @@ class LevelProjection:
         if not gap > model.resolution:
             return minimizer
         objective, feasibility = pool.objective, pool.feasibility
-        unit = np.r_[np.full(len(objective), gap), 1e-3 * np.abs(feasibility.matrix).max(axis=1, initial=0.0)]
-        matrix = np.vstack([objective.matrix, feasibility.matrix]) if len(feasibility) else objective.matrix
+        unit = np.r_[np.full(len(objective), gap), 1e-3 * feasibility.steepness]
+        matrix = stacked([objective.compact, feasibility.compact]) if len(feasibility) else objective.compact
         rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
         rhs[len(objective) :] -= INSIDE * unit[len(objective) :]
         domain, equations, sides = simple_part(model.domain)  # the domain's inequalities are in the pool
         if len(equations):
-            matrix, rhs = np.vstack([matrix, equations]), np.r_[rhs, sides]
+            matrix, rhs = stacked([matrix, equations]), np.r_[rhs, sides]
             unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
         metric = None if self._entropic is False else model.domain.entropic_metric(last)
         if metric is None:

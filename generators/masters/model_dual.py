@@ -166,7 +166,9 @@ class ModelDual:
     ) -> Vector:
         """Newton's: of the rows with multipliers, and those whose values may soon count."""
         count = rows.count
-        inside = np.flatnonzero((z > self._constraints.lower) & (z < self._constraints.upper) & self._movable)
+        inside = np.flatnonzero(
+            (z > self._constraints.lower) & (z < self._constraints.upper) & self._movable & rows.touched
+        )
         band = np.where(np.arange(len(u)) < count, 4.0 * inner, inner)
         chosen = np.flatnonzero((u > 0) | (values >= -band))
         block = rows.block(chosen, inside)

@@ -87,13 +87,13 @@ def steepness(matrix: Any) -> Vector:
     return of_dense
 
 
-def stacked(blocks: Sequence[tuple[Any, Vector]], last: Vector | None = None) -> Any:
-    """Rows of several matrices, divided by numbers, above each other; with one more column, perhaps.
+def stacked(blocks: Sequence[Any], last: Vector | None = None) -> Any:
+    """Rows of several matrices above each other; with one more column, perhaps.
 
     Parameters
     ----------
-    blocks : sequence of (matrix, divisors)
-        The matrices, dense or sparse, and a number for each of their rows.
+    blocks : sequence of matrices, or of pairs of a matrix and ndarray
+        The matrices, dense or sparse; of pairs, the numbers that the rows are divided by.
     last : ndarray of shape (m,), optional
         The last column.
 
@@ -102,11 +102,12 @@ def stacked(blocks: Sequence[tuple[Any, Vector]], last: Vector | None = None) ->
     ndarray or sparse array of shape (m, n) or (m, n + 1)
         A new one, sparse if one of the matrices is.
     """
-    n = blocks[0][0].shape[1]
-    if all(isinstance(matrix, np.ndarray) for matrix, _ in blocks):
-        stack = np.empty((sum(len(divisors) for _, divisors in blocks), n + (last is not None)))
+    pairs = [block if isinstance(block, tuple) else (block, np.ones(block.shape[0])) for block in blocks]
+    n = pairs[0][0].shape[1]
+    if all(isinstance(matrix, np.ndarray) for matrix, _ in pairs):
+        stack = np.empty((sum(len(divisors) for _, divisors in pairs), n + (last is not None)))
         begin = 0
-        for matrix, divisors in blocks:
+        for matrix, divisors in pairs:
             np.divide(matrix, divisors[:, None], out=stack[begin : begin + len(divisors), :n])
             begin += len(divisors)
         if last is not None:
@@ -114,7 +115,7 @@ def stacked(blocks: Sequence[tuple[Any, Vector]], last: Vector | None = None) ->
         return stack
     import scipy.sparse  # only here: the import takes time
 
-    parts = [scipy.sparse.diags_array(1.0 / divisors) @ scipy.sparse.csr_array(matrix) for matrix, divisors in blocks]
+    parts = [scipy.sparse.diags_array(1.0 / divisors) @ scipy.sparse.csr_array(matrix) for matrix, divisors in pairs]
     rows = scipy.sparse.vstack(parts, format="csr")
     if last is None:
         return rows

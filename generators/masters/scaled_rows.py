@@ -29,6 +29,8 @@ class ScaledRows:
         Of the rows, as in `Rows`; those of feasibility cuts leave room for their tolerance.
     allowed : float
         That tolerance, of their scaled values.
+    touched : ndarray of bool, shape (n,)
+        Variables with an entry in some row; all, where a row is dense.
     """
 
     def __init__(self, pool: CutPool) -> None:
@@ -37,6 +39,7 @@ class ScaledRows:
         unit = float(objective.steepness[0]) or 1.0
         self.scale = unit / feasibility.steepness
         self.allowed = FEASIBLE * unit
+        self.touched = objective.touched | feasibility.touched
         top = pool.upper if np.isfinite(pool.upper) else float(objective.value[0])
         self.constants = np.r_[objective.constant - top, feasibility.constant * self.scale + self.allowed]
         self.size = np.r_[objective.size, feasibility.size * self.scale]

@@ -74,6 +74,12 @@ class SparseRows:
             into[where[known]] = self._entries[part][known]
         return block
 
+    def touched(self) -> NDArray[np.bool_]:
+        """Which columns have an entry in some row."""
+        mask = np.zeros(self._dimension, dtype=bool)
+        mask[self._columns[: self._starts[self._size]]] = True
+        return mask
+
     def keep(self, kept: NDArray[np.intp]) -> None:
         """Keep some rows, in increasing order."""
         end = 0

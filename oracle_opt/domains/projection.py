@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ def project_on_cuts(
     domain: Domain,
     center: Vector,
     metric: Vector,
-    matrix: Matrix,
+    matrix: Any,
     rhs: Vector,
     start: Vector,
     tolerance: float = 1e-6,
@@ -51,7 +52,8 @@ def project_on_cuts(
     center, metric : ndarray of shape (n,)
         The point to project, and the positive diagonal of the norm.
     matrix, rhs : ndarray of shape (m, n) and (m,)
-        The half-spaces.
+        The half-spaces. The matrix may be a `scipy.sparse.csr_array`, which stays sparse where the domain has no
+        equations.
     start : ndarray of shape (m,)
         Multipliers to start from, of the half-spaces in their units.
     tolerance : float
@@ -76,7 +78,7 @@ def project_on_cuts(
     used = (matrix @ center > rhs) | (u > 0) | equation
     while True:
         chosen = np.flatnonzero(used)
-        rows, sides = matrix[chosen] / unit[chosen, None], rhs[chosen] / unit[chosen]
+        rows, sides = _divided(matrix[chosen], unit[chosen]), rhs[chosen] / unit[chosen]
         rows, sides = _less_equalities(constraints, center, rows, sides)
         problem = _Dual(domain, constraints, center, metric, rows, sides, equation[chosen])
         z, u[chosen], steps = _newton(problem, u[chosen], tolerance, max_steps)
@@ -97,7 +99,7 @@ class _Dual:
     constraints: LinearConstraints
     center: Vector
     metric: Vector
-    matrix: Matrix
+    matrix: Any
     rhs: Vector
     equation: NDArray[np.bool_]
 
@@ -128,9 +130,16 @@ def _newton(dual: _Dual, u: Vector, tolerance: float, max_steps: int) -> tuple[V
     return z, u, max_steps
 
 
-def _less_equalities(
-    constraints: LinearConstraints, center: Vector, matrix: Matrix, rhs: Vector
-) -> tuple[Matrix, Vector]:
+def _divided(matrix: Any, divisors: Vector) -> Any:
+    """The rows, dense or sparse, divided by numbers."""
+    if isinstance(matrix, np.ndarray):
+        return matrix / divisors[:, None]
+    divided = matrix.copy()
+    divided.data /= np.repeat(divisors, np.diff(matrix.indptr))
+    return divided
+
+
+def _less_equalities(constraints: LinearConstraints, center: Vector, matrix: Any, rhs: Vector) -> tuple[Any, Vector]:
     """Rows less multiples of the equalities, which change nothing on the domain, such that they are small at `center`.
 
     Cuts of a function may share a large common part, on a simplex a constant, whose rounding would drown the rest.
@@ -154,7 +163,7 @@ def _pseudo_inverse(gram: Matrix) -> Matrix:
 
 
 def dual_function(
-    domain: Domain, center: Vector, metric: Vector, matrix: Matrix, rhs: Vector, u: Vector
+    domain: Domain, center: Vector, metric: Vector, matrix: Any, rhs: Vector, u: Vector
 ) -> tuple[Vector, float]:
     """Point at the multipliers u of the rows, and the value of the dual there."""
     z = domain.project(center - (u @ matrix) / metric, metric)
@@ -162,7 +171,7 @@ def dual_function(
     return z, float(0.5 * (metric * away) @ away + u @ (matrix @ z - rhs))
 
 
-def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix, z: Vector) -> Matrix:
+def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Any, z: Vector) -> Matrix:
     """``G V G'`` with V the derivative of the projection on the face of z, the negative Hessian of the dual.
 
     On the free coordinates F with inverse metric D and equalities E, ``V = D - D E' (E D E')^-1 E D``.
@@ -171,11 +180,17 @@ def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Matrix,
     return hessian_inside(constraints, metric, matrix[:, inside], inside)
 
 
-def hessian_inside(constraints: LinearConstraints, metric: Vector, columns: Matrix, inside: NDArray[np.intp]) -> Matrix:
+def hessian_inside(constraints: LinearConstraints, metric: Vector, columns: Any, inside: NDArray[np.intp]) -> Matrix:
     """As `face_hessian`, of the free coordinates and their columns of the rows' matrix."""
     inverse = 1.0 / metric[inside]
-    scaled = columns * inverse
-    hessian: Matrix = scaled @ columns.T
+    hessian: Matrix
+    if isinstance(columns, np.ndarray):
+        scaled = columns * inverse
+        hessian = scaled @ columns.T
+    else:
+        scaled = columns.copy()
+        scaled.data *= inverse[columns.indices]
+        hessian = (scaled @ columns.T).toarray()
     if len(constraints.equality_rhs):
         equalities = constraints.equality_matrix[:, inside]
         crossed = scaled @ equalities.T
@@ -187,7 +202,7 @@ def line_search(
     domain: Domain,
     center: Vector,
     metric: Vector,
-    matrix: Matrix,
+    matrix: Any,
     rhs: Vector,
     u: Vector,
     direction: Vector,
