@@ -5,6 +5,7 @@ from __future__ import annotations
 from oracle_opt import (
     Domain,
     FeasibilityCut,
+    InvalidArgument,
     Minorant,
     ObjectiveCut,
     Query,
@@ -14,6 +15,7 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.level_center import LevelCenter
 from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
@@ -50,6 +52,13 @@ class LevelSet(QueryPointGenerator):
     tune_accuracy : bool
         Ask the oracle for a relative error of a tenth of the relative gap, where the default is the oracle's own
         accuracy. The cuts are valid all the same; it pays where a call has an inner loop, as `MixedNormOracle`.
+    interior : bool
+        Ask at the analytic center of the level set in place of the projection [1]_.
+
+    Raises
+    ------
+    InvalidArgument
+        Arguments out of range, `interior` with an entropic metric, which belongs to the projection.
 
     Notes
     -----
@@ -63,6 +72,9 @@ class LevelSet(QueryPointGenerator):
 
     References
     ----------
+    .. [1] Pecci & Jenkins (2024), "Regularized Benders decomposition for high performance capacity expansion models",
+       arXiv 2403.02559.
+
     Lemarechal, Nemirovskii & Nesterov (1995), "New variants of bundle methods"; Xu, Jin, King & Lyu (2008) and
     Wulff & Ong (2014), (16), for MKL.
     """
@@ -77,12 +89,16 @@ class LevelSet(QueryPointGenerator):
         max_cuts: int = 1000,
         adaptive: bool = True,
         tune_accuracy: bool = False,
+        interior: bool = False,
     ) -> None:
         self.level = real("level", level, above=0.0, below=1.0)
         self.entropic = None if entropic is None else flag("entropic", entropic)
         self.max_cuts = whole("max_cuts", max_cuts)
         self.adaptive = flag("adaptive", adaptive)
         self.tune_accuracy = flag("tune_accuracy", tune_accuracy)
+        self.interior = flag("interior", interior)
+        if self.interior and self.entropic:
+            raise InvalidArgument("`interior` asks at centers, which have no metric; leave `entropic` out")
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints, or without entropy where it is asked for."""
@@ -94,11 +110,12 @@ class LevelSet(QueryPointGenerator):
         """Start at `point`, without cuts."""
         self._model = CuttingPlaneModel(domain, self.max_cuts)
         self._levels = LevelProjection(self._model, self.entropic)
+        self._centers = LevelCenter(self._model) if self.interior else None
         self._point = point
         self._level = self.level
 
     def ask(self) -> Vector | Query:
-        """Return the projection on the level set."""
+        """Return the projection on the level set, or its center."""
         return self._model.query(self._point, self.tune_accuracy)
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
@@ -110,7 +127,10 @@ class LevelSet(QueryPointGenerator):
         if self._model.minimum is not None:
             self._point = self._model.minimum.point
             if self._model.pool.best is not None:
-                self._point = self._levels.project(cut.point, self._level)
+                if self._centers is None:
+                    self._point = self._levels.project(cut.point, self._level)
+                else:
+                    self._point = self._centers.choose(self._level)
                 self._model.expect(self._point)
         if isinstance(cut, FeasibilityCut):
             return Step.FEASIBILITY

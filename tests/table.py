@@ -144,6 +144,7 @@ GENERATORS = [
     Entry("level-set classic", lambda: LevelSet(adaptive=False), EXACT, needs=LINEAR),
     Entry("level-set euclidean", lambda: LevelSet(entropic=False), EXACT, needs=LINEAR),
     Entry("level-set tuned accuracy", lambda: LevelSet(tune_accuracy=True), EXACT, needs=LINEAR),
+    Entry("level-set interior", lambda: LevelSet(interior=True), INTERIOR, needs=LINEAR),
     Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("newton-bundle", NewtonBundle, EXACT, needs=ONE_SIMPLEX, takes_feasibility_cuts=False),
     Entry(
