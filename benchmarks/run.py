@@ -46,6 +46,7 @@ SCRIPTS = (
     "small_problems",
     "masters",
     "face_model",
+    "level_interior",
     "lp_mkl",
     "on_the_fly",
     "entries_on_the_fly",

@@ -163,7 +163,10 @@ CASES = {
     "FixedPoint": Case(G.FixedPoint, takes={"updates": FLAG}),
     "Kelley": Case(G.Kelley, takes={"chebyshev": FLAG, "tune_accuracy": FLAG}),
     "LBFGS": Case(G.LBFGS),
-    "LevelSet": Case(G.LevelSet, takes={"entropic": "none bool", "adaptive": FLAG, "tune_accuracy": FLAG}),
+    "LevelSet": Case(
+        G.LevelSet,
+        takes={"entropic": "none bool", "adaptive": FLAG, "tune_accuracy": FLAG, "interior": FLAG},
+    ),
     "MirrorDescent": Case(G.MirrorDescent, takes={"scale": NUMBER}),
     "NewtonBundle": Case(G.NewtonBundle),
     "FaceBundle": Case(G.FaceBundle),

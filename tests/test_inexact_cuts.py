@@ -20,6 +20,7 @@ CUTTING_PLANES = [
     Kelley(chebyshev=True),
     LevelSet(),
     LevelSet(entropic=False),
+    LevelSet(interior=True),
     NewtonBundle(),
     ProximalBundle(),
 ]

@@ -149,6 +149,8 @@ METHODS = [
     Kelley(chebyshev=True),
     LevelSet(),
     LevelSet(entropic=False),
+    LevelSet(interior=True),
+    LevelSet(interior=True, max_cuts=30),
     NewtonBundle(),
     ProximalBundle(),
     ProximalBundle(max_cuts=30),

@@ -166,6 +166,14 @@ NEEDS = {
     "a file of LIBSVM": ("scikit-learn", "learn", libsvm),
     "Study.run": ("pandas", "study", studied),
     "Results.read": ("pandas", "study", lambda folder: study("Results").read(folder)),
+    "scenarios in a table": ("pandas", "study", lambda folder: two_stage().with_scenarios(None)),
+    "the second stage in a table": (
+        "pandas",
+        "study",
+        lambda folder: BendersOracle(two_stage()).second_stage([5.0]).frame(),
+    ),
+    "models of linopy": ("linopy", "modeling", lambda folder: TwoStageProblem.from_linopy(None, ["x"])),
+    "models of Pyomo": ("pyomo", "modeling", lambda folder: TwoStageProblem.from_pyomo(None, ["x"])),
     "reproduce": ("scikit-learn", "learn", experiment),
 }
 
