@@ -39,6 +39,7 @@ from oracle_opt.words import shown
 
 NEW = 10  # eigenvectors that a call adds to the active ones
 WHOLE = 1e-4  # factor of the weight after a good step where the model is the matrix whole
+FLOOR = 1e-12  # accuracy of the master, relative to the value
 RAISE = 30.0  # and after a bad one
 
 
@@ -303,7 +304,7 @@ class SpectralBundle(QueryPointGenerator):
             known = self._aggregate.constant - self._aggregate.error
             constants = np.r_[known + slopes[0] @ y - value, constants]
         structured = StructuredModel(told, P, matrix_at(told, P, y, value), constants, slopes)
-        done, model = self._minimized(structured, y, floor=1e-12 * abs(value))
+        done, model = self._minimized(structured, y, floor=FLOOR * abs(value))
         self._aggregate = self._prove(structured, done.V, done.eta, center)
         self._prove(structured, *flattened(model, done.V, done.eta), center)
         self._multipliers = done.V

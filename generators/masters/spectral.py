@@ -13,6 +13,8 @@ from oracle_opt.generators.masters.definite import definite_factor, inverse_of, 
 from oracle_opt.generators.masters.spectral_models import SpectralModel, StructuredModel
 
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)  # by which the diagonal of a system grows, relative, until it has a factor
+REFINEMENTS = 3  # most corrections of the solution of a system
+PASSES = 4  # of corrections of the slope
 SHORT = 0.1  # a step of less than this share of the direction; three in a row are the work of rounding
 Model = SpectralModel | StructuredModel
 
@@ -65,7 +67,7 @@ class _Newton:
     left: Vector
     roots: tuple[Matrix, Matrix]
     inverse: Matrix
-    factor: tuple[Matrix, bool]
+    factor: tuple[Matrix, Matrix]
 
     @classmethod
     def at(
@@ -84,7 +86,7 @@ class _Newton:
         R, rho = target * self.inverse - self.V - bend, target / self.z - self.eta - shift
         missing = 1.0 - float(np.trace(self.V)) - float(self.eta.sum())
         right = np.r_[-self.left - self.model.slope(R, rho), missing + np.trace(R) + rho.sum()]
-        solved = scipy.linalg.cho_solve(self.factor, right, check_finite=False)
+        solved = _solved(self.factor, right)
         ds, dt = solved[:-1], float(solved[-1])
         dZ = -self.model.combined(ds)
         dZ[np.diag_indices(len(dZ))] += dt
@@ -187,7 +189,7 @@ def _start(model: Model, hessian: Matrix, factor: tuple[Matrix, bool], V: Matrix
     return s, top + 0.1 * max(top - below, 1e-12 * abs(top), 1e-300)
 
 
-def _factor(model: Model, hessian: Matrix, V: Matrix, inverse: Matrix, ratio: Vector) -> tuple[Matrix, bool] | None:
+def _factor(model: Model, hessian: Matrix, V: Matrix, inverse: Matrix, ratio: Vector) -> tuple[Matrix, Matrix] | None:
     """Cholesky factor of the system of order m + 1, None where it has none."""
     m = len(hessian)
     system = np.empty((m + 1, m + 1))
@@ -200,14 +202,33 @@ def _factor(model: Model, hessian: Matrix, V: Matrix, inverse: Matrix, ratio: Ve
     system[m, m] = float(np.trace(VZ)) + float(ratio.sum())
     if not np.isfinite(system).all():
         return None
+    return _factored(system)
+
+
+def _factored(system: Matrix) -> tuple[Matrix, Matrix] | None:
+    """Cholesky factor of a system, whose diagonal grows for it as far as it takes, and the system."""
+    diagonal = system.diagonal().copy()
     for more in RIDGES:
-        system[np.diag_indices(m + 1)] *= 1.0 + more
-        try:
-            factor: tuple[Matrix, bool] = scipy.linalg.cho_factor(system, lower=True, check_finite=False)
-            return factor
-        except np.linalg.LinAlgError:
-            continue
+        system[np.diag_indices(len(system))] = diagonal * (1.0 + more)
+        root = root_of(system)
+        if root is not None:
+            system[np.diag_indices(len(system))] = diagonal
+            return root, system
     return None
+
+
+def _solved(factor: tuple[Matrix, Matrix], right: Vector) -> Vector:
+    """Solution of a system given with the Cholesky factor of one close by, and refined."""
+    root, system = factor
+    x: Vector = scipy.linalg.cho_solve((root, True), right, check_finite=False)
+    left = right - system @ x
+    for _ in range(REFINEMENTS):
+        better = x + scipy.linalg.cho_solve((root, True), left, check_finite=False)
+        remains = right - system @ better
+        if not np.linalg.norm(remains) < 0.5 * np.linalg.norm(left):
+            break
+        x, left = better, remains
+    return x
 
 
 @np.errstate(all="ignore")
@@ -222,21 +243,26 @@ def flattened(model: Model, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
     system[:m, :m] = model.pairs(V, V) + (model.slopes.T * square) @ model.slopes
     system[m, :m] = system[:m, m] = model.slope(V @ V, square)
     system[m, m] = float(np.vdot(V, V)) + float(square.sum())
-    system[np.diag_indices(m + 1)] += 1e-14 * float(system.diagonal().max())  # for directions in which nothing changes
-    root = root_of(V)
-    try:
-        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
+    root, factor, metric = root_of(V), _factored(system), V
+    if root is None or factor is None:
         return V, eta
-    x = scipy.linalg.cho_solve(factor, np.r_[-model.slope(V, eta), 0.0], check_finite=False)
-    if not np.isfinite(x).all() or root is None:
-        return V, eta
-    change = model.combined(x[:m])
-    change[np.diag_indices(len(V))] += x[m]
-    change = V @ change @ V
-    change = 0.5 * (change + change.T)
-    deta = square * (model.slopes @ x[:m] + x[m])
-    share = min(share_of(V, root, change), share_of_positive(eta, deta))
-    V, eta = V + share * change, eta + share * deta
-    total = float(np.trace(V)) + float(eta.sum())
-    return V / total, eta / total
+    slope, ones = model.slope(V, eta), np.eye(len(V))
+    for _ in range(PASSES):  # the system is nearly singular where the model has no interior, and was changed for that
+        x = _solved(factor, np.r_[-slope, 1.0 - np.trace(V) - eta.sum()])
+        if not np.isfinite(x).all():
+            break
+        change = metric @ (model.combined(x[:m]) + x[m] * ones) @ metric
+        change = 0.5 * (change + change.T)
+        deta = square * (model.slopes @ x[:m] + x[m])
+        share = min(share_of(V, root, change), share_of_positive(eta, deta))
+        V_next, eta_next = V + share * change, eta + share * deta
+        total = float(np.trace(V_next)) + float(eta_next.sum())
+        V_next, eta_next, root = V_next / total, eta_next / total, root_of(V_next / total)
+        left = model.slope(V_next, eta_next)
+        if root is None or not np.linalg.norm(left) < np.linalg.norm(slope):
+            break
+        halved = np.linalg.norm(left) < 0.5 * np.linalg.norm(slope)
+        V, eta, slope = V_next, eta_next, left
+        if not halved:
+            break
+    return V, eta
