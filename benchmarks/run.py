@@ -59,6 +59,7 @@ SCRIPTS = (
     "uci_calls",
     "products",
     "learning",
+    "peers_spectral",
     "features",
     "scale",
     "peers_rows",

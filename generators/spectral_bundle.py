@@ -228,7 +228,7 @@ class SpectralBundle(QueryPointGenerator):
             R: where the A_i fix the diagonal of X, as max-cut's do, its rows are vectors to round.
         """
         if self._low_rank is not None:
-            return self._low_rank.factor
+            return self._low_rank.shortened()
         if self._center is None:
             return None
         primal = self._primal if self._whole is None else active_part(self._multipliers, self._whole.columns)

@@ -162,6 +162,49 @@ def test_a_factor_with_too_few_columns_grows():
     assert method.primal_factor().shape[1] > 1
 
 
+def work_of(monkeypatch):
+    """A count that grows by the products of C with a column of a factor."""
+    products, function = [], FactorRows.function
+
+    def counted(self, columns):
+        value = function(self, columns)
+
+        def both(v):
+            products.append(columns)
+            return value(v)
+
+        return both
+
+    monkeypatch.setattr(FactorRows, "function", counted)
+    return products
+
+
+@pytest.mark.parametrize("change", ["edges come and go", "all weights change a little"])
+def test_after_a_change_of_the_graph_the_last_factor_saves_calls_and_products(monkeypatch, change):
+    products, rng, n = work_of(monkeypatch), np.random.default_rng(7), 150
+    weights = np.triu(rng.random((n, n)) < 0.05, 1) * 1.0
+    method = SpectralBundle()
+    first = minimize(oracle_of(laplacian(weights)), method, rtol=1e-5)
+    if change == "edges come and go":
+        for i, j in rng.integers(0, n, (8, 2)):
+            weights[min(i, j), max(i, j)] = 1.0 - weights[min(i, j), max(i, j)]
+    else:
+        weights = weights * np.exp(0.03 * rng.normal(size=(n, n)))
+    oracle = oracle_of(laplacian(weights))
+    products.clear()
+    cold = minimize(oracle, SpectralBundle(), rtol=1e-5)
+    of_cold = sum(products)
+    products.clear()
+    warm = minimize(oracle, SpectralBundle(factor=method.primal_factor()), point=first.point, rtol=1e-5)
+    assert cold.success
+    assert warm.success
+    assert warm.lower_bound <= cold.upper_bound
+    assert cold.lower_bound <= warm.upper_bound
+    assert warm.n_calls <= cold.n_calls
+    assert sum(products) <= 0.6 * of_cold
+    assert warm.history.upper_bound[0] - cold.upper_bound < 0.3 * (cold.history.upper_bound[0] - cold.upper_bound)
+
+
 def test_a_factor_of_another_order_is_refused():
     with pytest.raises(InvalidArgument, match="`factor` must have 34 rows, got 5"):
         minimize(oracle_of(matrices("graph", np.random.default_rng(1))), SpectralBundle(factor=np.ones((5, 2))))

@@ -11,12 +11,13 @@ from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.generators.masters.factor_rows import FactorRows
 
-SHARE = 1e-5  # the first accuracy: of the gradient, relative to a row of C
+SHARE = 4e-6  # the first accuracy: of the gradient, relative to a row of C
 FINER = 0.1  # accuracies fall by this factor
 FINEST = 1e-11
 PROGRESS = 0.5  # a call that leaves more than this share of the gap made none
-SPURIOUS = 1e3  # so many times that accuracy, of the objective, is more than a solution would leave open
+SPURIOUS = 2.5e3  # so many times that accuracy, of the objective, is more than a solution would leave open
 PATIENCE = 1  # so many such calls end the start
+SHORT = 1e-6  # columns with a smaller share are what the accuracy leaves open
 NUDGE = 0.1  # size of new columns, relative to the others
 MEMORY = 10  # pairs of L-BFGS
 MOST_STEPS = 5000
@@ -101,12 +102,19 @@ class LowRankStart:
         y = self._rows.dual(self.factor, self._domain)
         return y if isfinite(float(y @ y)) and not np.array_equal(y, cut.point) else None
 
-    def primal(self) -> Matrix:
-        """X of shape (N, k) with ``X X'`` close to R R' over its trace, its columns orthogonal, the largest first."""
+    def primal(self, least: float = 1e-8) -> Matrix:
+        """X of shape (N, k) with ``X X'`` close to R R' over its trace, its columns orthogonal, the largest first.
+
+        Columns are left out whose share of the trace is less than `least` of that of the largest.
+        """
         sizes, axes = np.linalg.eigh(self.factor.T @ self.factor)
-        kept = sizes > 1e-8 * sizes[-1]
+        kept = sizes > least * sizes[-1]
         turned: Matrix = self.factor @ axes[:, kept][:, ::-1] / np.sqrt(sizes.sum())
         return turned
+
+    def shortened(self) -> Matrix:
+        """R with the columns that count, and rows of the norms that the A_i fix."""
+        return self._rows.scaled(self.primal(SHORT))
 
     def _widen(self, vectors: Matrix) -> None:
         """Turn the columns of the factor, leave out those that are next to zero, and add eigenvectors."""
