@@ -1,7 +1,7 @@
-"""Semidefinite programs of constant trace: ours beside csdp, dsdp5, sdpa, Clarabel and SCS, and after a change of a graph.
+"""Semidefinite programs of constant trace: ours beside csdp, dsdp5, sdpa, Clarabel and SCS; changes of a graph.
 
-Ours ends at a proven relative gap of 1e-5. dsdp5 is asked for the same; the others end at their own tolerances, of 1e-7 to 1e-8,
-SCS 1e-4. csdp, dsdp5 and sdpa read files in SDPA's format, which are written before the clock starts.
+Ours ends at a proven relative gap of 1e-5. dsdp5 is asked for the same; the others end at their own tolerances, of 1e-7
+to 1e-8, SCS 1e-4. csdp, dsdp5 and sdpa read files in SDPA's format, which are written before the clock starts.
 """
 
 import re

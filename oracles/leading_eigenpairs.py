@@ -15,6 +15,9 @@ RESTARTS = 20  # Lanczos needs more of them where eigenvalues next to those want
 GROWTH = 4  # so many times the vectors are then asked for
 CLUSTER = 1e-3  # eigenvalues this near to the largest one, relative to the distance of their mean, are one cluster
 MOST = 160  # vectors
+FACTORS = 12  # factorizations until s is found with which the inverse separates the leading eigenvalues
+POWERS = 10  # products with the inverse that raise the estimate of the largest
+NEARER = 0.03  # s comes nearer to that by this factor
 
 
 def leading(
@@ -98,27 +101,27 @@ def _inverse_lanczos(M: sparse.csr_array, norm: float, count: int) -> tuple[Vect
     as those of graphs whose weights differ that much.
     """
     order = M.shape[0]
-    value = -np.inf
-    direction = np.ones(order)
-    away = CLUSTER * norm
-    while away <= 4.0 * norm:
+    direction, value, away = np.ones(order), -np.inf, CLUSTER * norm
+    for _ in range(FACTORS):
         seconds_left()
         value = max(value, float(direction @ (M @ direction)) / float(direction @ direction))
         bound = Bounded(M, value + away)
-        if bound.holds:
-            break
-        direction = bound.direction()
-        away *= 3.0
-    else:
-        return None
-    inverse = sparse.linalg.LinearOperator((order, order), matvec=lambda x: -bound.solve(x), dtype=float)
-    try:
-        values, vectors = sparse.linalg.eigsh(
-            M, k=count, sigma=bound.value, OPinv=inverse, ncv=min(order, 2 * count + BESIDE), maxiter=RESTARTS
-        )
-    except sparse.linalg.ArpackError:
-        return None
-    return _descending(values, vectors)
+        if not bound.holds:
+            direction, away = bound.direction(), 3.0 * away
+            continue
+        inverse = sparse.linalg.LinearOperator((order, order), matvec=lambda x, by=bound: -by.solve(x), dtype=float)
+        size = min(order, 2 * count + BESIDE)
+        try:
+            values, vectors = sparse.linalg.eigsh(
+                M, k=count, sigma=bound.value, OPinv=inverse, ncv=size, tol=TOLERANCE, maxiter=RESTARTS
+            )
+        except sparse.linalg.ArpackError:  # so many eigenvalues are as near to s as the largest: a smaller s
+            for _ in range(POWERS):
+                direction = bound.solve(direction / np.linalg.norm(direction))
+            away *= NEARER
+        else:
+            return _descending(values, vectors)
+    return None
 
 
 def _descending(values: Vector, vectors: Matrix) -> tuple[Vector, Matrix]:

@@ -13,6 +13,7 @@ from oracle_opt.generators import SpectralBundle
 from oracle_opt.generators.masters.factor_rows import FactorRows
 from oracle_opt.generators.masters.low_rank import LowRankStart
 from oracle_opt.oracles import MaxEigenvalueOracle
+from oracle_opt.oracles.leading_eigenpairs import _lanczos, absolute_norm, leading
 
 ORDER = 34
 
@@ -104,6 +105,52 @@ def test_other_entries_and_sides_and_rows_that_share_the_rest(fixed, seed):
     assert run.upper_bound >= known - 1e-6 * abs(known)
 
 
+def halved(C, rng=None, domain=1e4):
+    """The equations of an equipartition, or of a v v' of both signs, behind those of max-cut."""
+    n = len(C)
+    v = np.ones(n) if rng is None else rng.choice([-1.0, 0.0, 1.0], n) * np.sqrt(rng.uniform(0.5, 2.0))
+    A = [sparse.csr_array(([1.0], ([i], [i])), shape=(n, n)) for i in range(n)]
+    b, of_domain = np.r_[np.ones(n), 0.0], FreeSpace(n + 1, domain)
+    return MaxEigenvalueOracle(C, [*A, np.outer(v, v)], b, trace=float(n), domain=of_domain), v
+
+
+@pytest.mark.parametrize(
+    ("kind", "signs"), [("graph", False), ("both signs", False), ("both signs", True), ("two components", False)]
+)
+def test_bounds_of_every_call_hold_the_optimum_where_a_graph_is_halved(kind, signs):
+    """Clarabel has the program without the direction v, in which X has no interior."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    C = -matrices(kind, rng)
+    oracle, v = halved(C, rng if signs else None)
+    beside = np.linalg.svd(v[None, :])[2][1:].T
+    Y = cp.Variable((ORDER - 1, ORDER - 1), PSD=True)
+    fixed = [cp.diag(beside @ Y @ beside.T) == 1]
+    known = cp.Problem(cp.Maximize(cp.trace(beside.T @ C @ beside @ Y)), fixed).solve(solver=cp.CLARABEL)
+    run = minimize(oracle, SpectralBundle(), rtol=1e-5, atol=1e-5, max_calls=50)
+    assert run.status is Status.CONVERGED
+    assert run.n_calls <= 4
+    assert (run.history.lower_bound <= known + 1e-6 * (1.0 + abs(known))).all()
+    assert (run.history.upper_bound >= known - 1e-6 * (1.0 + abs(known))).all()
+
+
+def test_the_minorant_of_any_factor_of_a_halved_graph_lies_below_the_function():
+    rng = np.random.default_rng(8)
+    oracle, _ = halved(matrices("graph", rng), rng, 100.0)
+    told = told_by(oracle, np.zeros(ORDER + 1)).answer(Eigenpairs)
+    rows = FactorRows.of(told)
+    for k in (1, 8):
+        start = LowRankStart(told, rows, oracle.domain, rng.normal(size=(ORDER, k)))
+        for _ in range(2):
+            start._prove()
+            for size in (0.0, 1.0, 30.0):
+                y = size * rng.normal(size=ORDER + 1)
+                value = start.minorant.constant - start.minorant.error + start.minorant.slope @ y
+                assert value <= oracle.query(Query(y)).upper
+            start.factor = rows.met(start.factor)
+        if k > 1:
+            assert np.linalg.norm(rows.zeros.excess(start.factor)) < 1e-10
+
+
 def told_by(oracle, y):
     return oracle.query(Query(y, wishes=frozenset({Eigenpairs})))
 
@@ -116,7 +163,7 @@ def told_by(oracle, y):
         ([0, 1], [1.0, 1.0], 4.0, True),
         ([0, 1], [1.0, 3.0], 4.0, False),
         ([0, 1], [1.0, -1.0], 4.0, False),
-        ([0, 1], [1.0, 0.0], 4.0, False),
+        ([0, 1], [1.0, 0.0], 4.0, True),
         ([0, 0], [1.0, 1.0], 4.0, False),
     ],
 )
@@ -124,6 +171,16 @@ def test_which_programs_begin_with_a_factor(rows, sides, trace, allowed):
     oracle = oracle_of(matrices("complete", np.random.default_rng(0), 4), None, np.array(sides), rows, trace)
     told = told_by(oracle, np.zeros(len(rows))).answer(Eigenpairs)
     assert (FactorRows.of(told) is not None) is allowed
+
+
+def test_other_equations_are_left_to_the_bundle():
+    C, rng = matrices("graph", np.random.default_rng(0)), np.random.default_rng(1)
+    n = ORDER
+    A = [sparse.csr_array(([1.0], ([i], [i])), shape=(n, n)) for i in range(n)]
+    v = rng.normal(size=n)
+    for more, side in ((np.outer(v, v), 1.0), (-np.outer(v, v), 0.0), (np.diag(v), 0.0), (np.zeros((n, n)), 0.0)):
+        oracle = MaxEigenvalueOracle(C, [*A, more], np.r_[np.ones(n), side], trace=n, domain=FreeSpace(n + 1, 10.0))
+        assert FactorRows.of(told_by(oracle, np.zeros(n + 1)).answer(Eigenpairs)) is None
 
 
 def test_off_the_diagonal_the_bundle_begins_at_once():
@@ -218,3 +275,49 @@ def test_the_factor_is_the_primal_solution():
     R = method.primal_factor()
     np.testing.assert_allclose((R * R).sum(axis=1), 1.0, rtol=1e-9)
     assert np.vdot(R, C @ R) == pytest.approx(run.upper_bound, rel=1e-6)
+
+
+def test_a_cluster_of_eigenvalues_takes_few_products(monkeypatch):
+    """Next to a solution the largest eigenvalues are one cluster: all of it comes, with a vector outside."""
+    rng, n = np.random.default_rng(0), 1000
+    i, j = rng.integers(0, n, (2, 4 * n))
+    weights = sparse.coo_array((np.ones(4 * n), (i, j)), shape=(n, n)).tocsr()
+    weights = weights + weights.T
+    weights.setdiag(0.0)
+    C = sparse.csr_array(sparse.diags_array(weights.sum(axis=1)) - weights) / 4.0
+    oracle = oracle_of(C)
+    run = minimize(oracle, SpectralBundle(), rtol=1e-6)
+    products, eigsh = [], sparse.linalg.eigsh
+
+    def counted(M, **options):
+        def product(x):
+            products.append(1)
+            return M @ x
+
+        return eigsh(sparse.linalg.LinearOperator(M.shape, matvec=product, dtype=float), **options)
+
+    monkeypatch.setattr(sparse.linalg, "eigsh", counted)
+    oracle.reset()
+    told = told_by(oracle, run.point).answer(Eigenpairs)
+    assert len(products) <= 3000
+    assert told.values[0] - told.values[9] < 1e-3 * told.values[0] - 1e-3 * told.matrix.at(run.point).diagonal().mean()
+    assert told.values[0] - told.values[-1] > 1e-2
+    assert len(told.values) > 10
+    products.clear()
+    again = told_by(oracle, run.point).answer(Eigenpairs)
+    assert len(again.values) == len(told.values)
+    assert len(products) <= 1500
+
+
+def test_weights_of_many_sizes_go_to_the_inverse():
+    """Where Lanczos would need a hundred thousand products, and misses nothing."""
+    rng, n = np.random.default_rng(2), 300
+    values = np.r_[-np.logspace(-7, 3, n - 20), 1e-7 * rng.uniform(size=20)]
+    turn = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    M = sparse.csr_array((turn * values) @ turn.T)
+    M = 0.5 * (M + M.T)
+    assert _lanczos(M, absolute_norm(M), 5, None, True) is None
+    found = leading(M, 5, None, True)
+    assert found is not None
+    assert found[0][0] + found[2] >= np.linalg.eigvalsh(M.toarray())[-1] - 1e-12
+    assert found[2] <= 1e-5

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt import Domain, Eigenpairs
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters.factor_zeros import FactorZeros
 
 SAME = 1e-9  # relative: sums of norms that agree so far are the trace
 
@@ -19,15 +21,29 @@ class FactorRows:
     ----------
     told : Eigenpairs
         Matrix function, trace and b.
-    places, sides, scales : ndarray of shape (m,)
-        Row that each A_i fixes, ``b_i / a_i``, and its entry a_i.
+    fixed : tuple of four ndarrays
+        Which A_i fix a row; the row, ``t_i = b_i / a_i``, and the entry a_i of each.
     rest : float
         Trace of the rows that are not fixed.
+    zeros : FactorZeros or None
+        The other equations.
+
+    Attributes
+    ----------
+    size : float
+        Of a row of C: the unit of the objective, over the trace, and of gradients.
     """
 
-    def __init__(self, told: Eigenpairs, places: Vector, sides: Vector, scales: Vector, rest: float) -> None:
-        self._told = told
-        self._places, self._sides, self._scales, self._rest = places, sides, scales, rest
+    def __init__(
+        self,
+        told: Eigenpairs,
+        fixed: tuple[NDArray[np.intp], NDArray[np.intp], Vector, Vector],
+        rest: float,
+        zeros: FactorZeros | None,
+    ) -> None:
+        self._told, self._rest, self.zeros = told, rest, zeros
+        self._chosen, places, sides, self._scales = fixed
+        self._places = places
         order = told.matrix.order
         self._free = np.ones(order, dtype=bool)
         self._free[places] = False
@@ -45,21 +61,28 @@ class FactorRows:
 
     @classmethod
     def of(cls, told: Eigenpairs) -> FactorRows | None:
-        """The rows that the A_i fix; None where some A_i is not a single entry of the diagonal, or no X is feasible."""
+        """The rows that the A_i fix, and the zeros of the others.
+
+        None where there are other equations, a row is fixed twice, or no X is feasible.
+        """
         matrix = told.matrix
         entries, b = matrix.entries, told.b
-        if entries.shape != (len(b), len(b)) or not (np.diff(entries.indptr) == 1).all():
+        if not matrix.counts.all():
             return None
-        if not (matrix.rows == matrix.columns).all() or not entries.data.all():
+        first = entries.indices[entries.indptr[:-1]]
+        single = (matrix.counts == 1) & (matrix.rows[first] == matrix.columns[first]) & (b != 0)
+        chosen, others = np.flatnonzero(single), np.flatnonzero(~single)
+        places, scales = matrix.rows[first[chosen]], entries.data[entries.indptr[chosen]]
+        if not len(chosen) or not scales.all() or len(np.unique(places)) < len(places):
             return None
-        places = matrix.rows[entries.indices]
-        sides = b / entries.data
-        rest = told.trace - float(sides.sum())
-        if not sides.min() > 0:
+        sides = b[chosen] / scales
+        rest, full = told.trace - float(sides.sum()), len(places) == matrix.order
+        if not sides.min() > 0 or ((abs(rest) > SAME * told.trace) if full else (rest <= SAME * told.trace)):
             return None
-        if len(places) == matrix.order:
-            return cls(told, places, sides, entries.data, 0.0) if abs(rest) <= SAME * told.trace else None
-        return cls(told, places, sides, entries.data, rest) if rest > SAME * told.trace else None
+        zeros = FactorZeros.of(told, others) if len(others) else None
+        if len(others) and zeros is None:
+            return None
+        return cls(told, (chosen, places, sides, scales), 0.0 if full else rest, zeros)
 
     def scaled(self, V: Matrix) -> Matrix:
         """The factor on the spheres that is next to V."""
@@ -73,38 +96,72 @@ class FactorRows:
         V: Matrix = R * (self._lengths / self._roots)[:, None]
         return V
 
-    def function(self, columns: int) -> Callable[[Vector], tuple[float, Vector]]:
-        """``-<C, R R'>`` and its gradient as a function of V, R = scaled(V), in units of a row of C."""
-        C, free = self._told.matrix.C, self._free
+    def function(
+        self, columns: int, multipliers: Matrix | None = None, penalty: float = 0.0
+    ) -> Callable[[Vector], tuple[float, Vector]]:
+        """``-<C, R R'>`` and its gradient as a function of V, R = scaled(V), in units of `size`.
 
-        def value(v: Vector) -> tuple[float, Vector]:
+        With the augmented Lagrangian of the zeros, ``+ <multipliers, excess> + penalty / 2 norm(excess)^2``.
+        """
+        C, free, zeros = self._told.matrix.C, self._free, self.zeros
+
+        def both(v: Vector) -> tuple[float, Vector]:
             V = v.reshape(-1, columns)
             share = self._shares(V)
             R = V * share[:, None]
-            CR = C @ R
-            forms = np.einsum("ij,ij->i", CR, R)
+            MR = C @ R
+            value = -float(np.vdot(MR, R))
+            if zeros is not None and multipliers is not None:
+                excess = zeros.excess(R)
+                value += float(np.vdot(multipliers, excess)) + 0.5 * penalty * float(np.vdot(excess, excess))
+                MR = MR - zeros.pull(multipliers + penalty * excess)
+            forms = np.einsum("ij,ij->i", MR, R)
             radial = forms / self._roots**2
             if self._rest > 0:
                 radial[free] = forms[free].sum() / self._rest
-            gradient = (-2.0 / self.size) * share[:, None] * (CR - radial[:, None] * R)
-            return -float(forms.sum()) / self.size, gradient.ravel()
+            gradient = (-2.0 / self.size) * share[:, None] * (MR - radial[:, None] * R)
+            return value / self.size, gradient.ravel()
 
-        return value
+        return both
 
-    def dual(self, R: Matrix, domain: Domain) -> Vector:
+    def met(self, R: Matrix) -> Matrix:
+        """A factor next to R that meets the zeros up to rounding, by steps of Newton's on the spheres."""
+        if self.zeros is None:
+            return R
+        for _ in range(4):
+            units = np.where(self._free, 0.0, 1.0 / self._roots)[:, None] * R
+            after = self.scaled(R + self.zeros.correction(R, units))
+            if not np.linalg.norm(self.zeros.excess(after)) < 0.5 * np.linalg.norm(self.zeros.excess(R)):
+                break
+            R = after
+        return R
+
+    def dual(self, R: Matrix, domain: Domain, multipliers: Matrix | None, room: float) -> Vector:
         """The y at which a stationary R is in the eigenspace of ``C - sum_i y_i A_i``, in the domain's ball.
 
-        ``(C R)_i = (lambda + y_i a_i) R_i``; lambda is that of the rows not fixed. Where there are none it is any, f is
-        the same for all, and the y next to the center is taken.
+        ``(C R)_i = (lambda + y_i a_i) R_i``, less what the multipliers of the zeros add; lambda is that of the rows
+        not fixed. Where there are none it is any, f is the same for all, and the y next to the center is taken. The y
+        of the zeros let the largest eigenvalue exceed lambda by `room`, in units of `size`.
         """
-        forms = np.einsum("ij,ij->i", self._told.matrix.C @ R, R)
-        y: Vector = forms[self._places] / (self._roots[self._places] ** 2 * self._scales)
         center, radius = domain.enclosing_ball()
-        along = 1.0 / self._scales
+        zeros, y = self.zeros, np.zeros(len(self._told.b))
+        MR = self._told.matrix.C @ R
+        if zeros is not None and multipliers is not None:
+            MR = MR - zeros.pull(multipliers)
+        forms = np.einsum("ij,ij->i", MR, R)
+        y[self._chosen] = forms[self._places] / (self._roots[self._places] ** 2 * self._scales)
+        along = np.zeros(len(y))
+        along[self._chosen] = 1.0 / self._scales
         if self._rest > 0:
-            y -= float(forms[self._free].sum()) / self._rest * along
+            level = float(forms[self._free].sum()) / self._rest
         else:
-            y -= float((y - center) @ along) / float(along @ along) * along
+            level = float((y - center) @ along) / float(along @ along)
+        y -= level * along
+        if zeros is not None:
+            weights = zeros.multipliers(self._told, y, 0.0, room * self.size)
+            # those that reach the edge of the ball are a reason to doubt that it holds a minimizer, and show it
+            left = (1.0 - 1e-12) * float(np.sqrt(max(radius**2 - float(np.sum((y - center) ** 2)), 0.0)))
+            y[zeros.chosen] = weights * min(1.0, left / max(float(np.linalg.norm(weights)), 1e-300))
         far = float(np.linalg.norm(y - center))
         if far > radius:
             y = center + (radius * (1.0 - 1e-12) / far) * (y - center)

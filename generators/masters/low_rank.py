@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import fsum, isfinite
 
 import numpy as np
@@ -21,15 +22,21 @@ SHORT = 1e-6  # columns with a smaller share are what the accuracy leaves open
 NUDGE = 0.1  # size of new columns, relative to the others
 MEMORY = 10  # pairs of L-BFGS
 MOST_STEPS = 5000
+PENALTY = 10.0  # the first, in units of the size of a row of C
+STIFFER = 4.0  # it grows by this factor where the zeros
+LESS = 0.3  # are missed by more than this share of what they were before
+COARSE = 1e-2  # accuracy before the first multipliers
+CLOSE = 2.0  # share of an accuracy that multipliers without a finite value may cost
 
 
 class LowRankStart:
     """Maximize ``<C, R R'>`` over factors R of few columns, and take the dual point from its stationarity.
 
     For ``f(y) = trace * lambda_max(C - sum_i y_i A_i) + b @ y`` whose A_i fix entries of the diagonal of X, as those of
-    max-cut do. Each call of `tell` sharpens the factor, gives the dual point at which f is asked next, and a minorant
-    of f, from ``W = R R' / tr(R R')``, which is positive semidefinite by its form. Where the dual point shows that the
-    factor has too few columns, eigenvectors of the largest eigenvalues are added to it.
+    max-cut do, and of which others may be ``<v v', X> = 0``, as the one that halves a graph. Each call of `tell`
+    sharpens the factor, gives the dual point at which f is asked next, and a minorant of f, from
+    ``W = R R' / tr(R R')``, which is positive semidefinite by its form. Where the dual point shows that the factor has
+    too few columns, eigenvectors of the largest eigenvalues are added to it.
 
     Nothing is assumed of the factor: the minorant holds for any, and the value is the oracle's.
 
@@ -71,6 +78,8 @@ class LowRankStart:
         self._share = SHARE
         self._upper, self._gap = np.inf, np.inf
         self._idle = 0
+        self._multipliers: Matrix | None = None
+        self._penalty = 0.0
         self.minorant: Minorant | None = None
         self.bound = -np.inf
 
@@ -99,7 +108,7 @@ class LowRankStart:
                 return None
         self._climb()
         self._prove()
-        y = self._rows.dual(self.factor, self._domain)
+        y = self._rows.dual(self.factor, self._domain, self._multipliers, CLOSE * self._share)
         return y if isfinite(float(y @ y)) and not np.array_equal(y, cut.point) else None
 
     def primal(self, least: float = 1e-8) -> Matrix:
@@ -120,23 +129,45 @@ class LowRankStart:
         """Turn the columns of the factor, leave out those that are next to zero, and add eigenvectors."""
         R = self.primal()
         size = NUDGE * float(np.linalg.norm(R)) / np.sqrt(R.shape[1])
+        self._multipliers = None
         self.factor = self._rows.scaled(np.hstack([R, size * vectors[:, : max(1, R.shape[1] // 2)]]))
 
     def _climb(self) -> None:
-        """L-BFGS until the gradient is below the accuracy of this call."""
-        from scipy.optimize import minimize
+        """L-BFGS until the gradient is below the accuracy of this call; an augmented Lagrangian of the zeros."""
+        zeros, columns = self._rows.zeros, self.factor.shape[1]
+        if zeros is None:
+            self._ascend(self._rows.function(columns), self._share)
+            return
+        share, steps, missed, trace = self._share, 0, np.inf, self._told.trace
+        if self._multipliers is None:
+            self._multipliers, self._penalty = np.zeros_like(zeros.excess(self.factor)), PENALTY * self._rows.size
+            share = max(share, COARSE)
+        while steps < MOST_STEPS:
+            function = self._rows.function(columns, self._multipliers, self._penalty)
+            steps += 1 + self._ascend(function, share)
+            excess = zeros.excess(self.factor)
+            self._multipliers = self._multipliers + self._penalty * excess
+            before, missed = missed, float(np.linalg.norm(excess)) / np.sqrt(trace)
+            if missed <= self._share and share <= self._share:
+                break
+            if missed > max(LESS * before, self._share):
+                self._penalty *= STIFFER
+            share = max(self._share, LESS * share)
+        self.factor = self._rows.met(self.factor)
 
-        shape = self.factor.shape
-        function = self._rows.function(shape[1])
+    def _ascend(self, function: Callable[[Vector], tuple[float, Vector]], share: float) -> int:
+        """L-BFGS until the gradient is below the accuracy: the number of steps."""
+        from scipy.optimize import minimize
 
         def timed(v: Vector) -> tuple[float, Vector]:
             seconds_left()
             return function(v)
 
         start = self._rows.unscaled(self.factor)
-        options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "gtol": self._share, "ftol": 0.0, "maxcor": MEMORY}
+        options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "gtol": share, "ftol": 0.0, "maxcor": MEMORY}
         found = minimize(timed, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-        self.factor = self._rows.scaled(found.x.reshape(shape))
+        self.factor = self._rows.scaled(found.x.reshape(self.factor.shape))
+        return int(found.nit)
 
     def _prove(self) -> None:
         """The minorant of ``W = R R' / tr(R R')``, with what rounding can have added to it; kept if it proves more.
@@ -153,12 +184,17 @@ class LowRankStart:
         scale = told.trace / total
         constant = scale * fsum(np.einsum("ij,ij->i", R, matrix.C @ R).tolist())
         forms, sizes = matrix.gram(R), matrix.most(norms)
+        terms = R.shape[1] + 12.0
+        wrong = (terms + matrix.counts) * EPS * sizes
+        if self._rows.zeros is not None:
+            zeros = self._rows.zeros
+            forms[zeros.chosen], wrong[zeros.chosen] = zeros.gram(R, norms)
+            wrong += terms * EPS * np.abs(forms)
         slope = b - scale * forms
         largest = scale * float(norms @ (abs(matrix.C) @ norms))
-        terms = R.shape[1] + 12.0
         # sums over the rows of a matrix, in any order: at most so many terms
         lost = EPS * (terms + matrix.order) * largest
-        wrong = EPS * ((terms + matrix.counts) * scale * sizes + np.abs(b))
+        wrong = scale * wrong + EPS * np.abs(b)
         minorant = Minorant(constant, slope, lost + self._domain.extent(wrong))
         bound = minorant.minimum(self._domain) - minorant.error
         if bound > self.bound or self.minorant is None:
