@@ -19,7 +19,7 @@ from oracle_opt import FreeSpace, minimize, problems
 from oracle_opt.generators import SpectralBundle
 from oracle_opt.oracles import MaxEigenvalueOracle
 
-LIMIT = 100.0  # seconds that a run may take
+LIMIT = 150.0  # seconds that a run may take
 RTOL = 1e-5
 COMMANDS = ("csdp", "dsdp5", "sdpa")
 MODELED = {"Clarabel": 130, "SCS": 130}  # largest order that they are given
@@ -194,7 +194,7 @@ def compared(quick):
         for solver, most in MODELED.items():
             if order <= most:
                 solvers[solver] = (modeled, solver.upper(), family, sizes)
-        found = side_by_side(solvers, rounds=1 if quick else 3, limit=LIMIT + 60.0)
+        found = side_by_side(solvers, rounds=1 if quick or order >= 1500 else 3, limit=LIMIT + 60.0)
         for command in commands:
             if command in found and found[command].answer.ended:
                 beyond.add((family, command))

@@ -159,8 +159,8 @@ class FactorRows:
         y -= level * along
         if zeros is not None:
             weights = zeros.multipliers(self._told, y, 0.0, room * self.size)
-            # those that reach the edge of the ball are a reason to doubt that it holds a minimizer, and show it
-            left = (1.0 - 1e-12) * float(np.sqrt(max(radius**2 - float(np.sum((y - center) ** 2)), 0.0)))
+            # the rest of the ball is left to the bundle
+            left = 0.7 * float(np.sqrt(max(radius**2 - float(np.sum((y - center) ** 2)), 0.0)))
             y[zeros.chosen] = weights * min(1.0, left / max(float(np.linalg.norm(weights)), 1e-300))
         far = float(np.linalg.norm(y - center))
         if far > radius:

@@ -57,8 +57,8 @@ class FactorZeros:
     def gram(self, R: Matrix, norms: Vector) -> tuple[Vector, Vector]:
         """``<A_i, R R'>``, and bounds on their errors, from the norms of the rows of R.
 
-        ``norms_i norm(v' R)^2``: next to zero this has the square of the rounding of ``v' R``. The entries of A_i differ
-        from those of ``norms_i v v'`` by less than 2 `SAME` of the largest.
+        ``norms_i norm(v' R)^2``: next to zero this has the square of the rounding of ``v' R``. The entries of A_i
+        differ from those of ``norms_i v v'`` by less than 2 `SAME` of the largest.
         """
         missed = np.sqrt(np.sum(self.excess(R) ** 2, axis=1))
         wrong = EPS * (len(R) + 8.0) * (np.abs(self._vectors) @ norms)
@@ -75,7 +75,7 @@ class FactorZeros:
     def correction(self, R: Matrix, units: Matrix) -> Matrix:
         """The least change D of R with ``v' (R + D) = 0`` to first order, and ``D_i`` orthogonal to the unit vectors.
 
-        ``D_i = (I - u_i u_i') sum_a v_ai w_a``, where the w solve a system of as many equations as `excess` has entries.
+        ``D_i = (I - u_i u_i') sum_a v_ai w_a``, where the w solve a system with an equation for each entry of `excess`.
 
         Parameters
         ----------
@@ -89,7 +89,8 @@ class FactorZeros:
         system = np.einsum("ab,jl->ajbl", np.eye(count), np.eye(columns)) - system
         w = np.linalg.lstsq(system.reshape(count * columns, -1), -self.excess(R).ravel())[0].reshape(count, columns)
         D: Matrix = self._vectors.T @ w
-        return D - np.einsum("ij,ij->i", D, units)[:, None] * units
+        D -= np.einsum("ij,ij->i", D, units)[:, None] * units
+        return D
 
     def multipliers(self, told: Eigenpairs, y: Vector, level: float, room: float) -> Vector:
         """The y of these equations with which no eigenvalue of ``M(y)`` exceeds `level` plus `room`, nearly.
