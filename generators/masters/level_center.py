@@ -24,7 +24,7 @@ class LevelCenter:
     and the heights add up to the level at most.
 
     The center is found by primal-dual Newton steps from the last one, which need not satisfy the new cuts; a step costs
-    O(min(m, n)^2 max(m, n)) for m cuts in n variables, heights included.
+    O(min(m, n)^2 max(m, n)) for m cuts in n variables, heights included, on a dense matrix of the cuts.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class LevelCenter:
         """The variables that are not fixed, and heights that share alike what the level leaves above the cuts."""
         rows, count = self._model.pool.summands, self._model.pool.n_summands
         largest = np.full(count, -np.inf)
-        np.maximum.at(largest, rows.summand, rows.constant + rows.matrix @ point)
+        np.maximum.at(largest, rows.summand, rows.constant + rows.products(point))
         heights = largest + (height - largest.sum()) / (count + 1)
         lifted: Vector = np.concatenate([point[self._free], heights / self._unit])
         return lifted
