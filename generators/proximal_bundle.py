@@ -18,6 +18,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.first_step import first_step
+from oracle_opt.generators.masters.model_minimum import model_minimum
 from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
 from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
 from oracle_opt.generators.masters.proximity_control import ProximityControl
@@ -26,6 +27,7 @@ TRIES = 6  # master problems per call: with a larger weight after a failure, a s
 WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
 BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may prove more than its steps show
 OFTEN = 0.05  # that is tried whenever the cuts have become more by this share
+RESOLUTION = 1e-14  # gap relative to the value that is rounding
 RUNG, RUNGS = 0.1, 4  # factor from one weight to the next then, and most of them
 
 
@@ -58,8 +60,9 @@ class ProximalBundle(QueryPointGenerator):
     no oracle call is spent on it, and it is done again when the cuts have become more by a twentieth.
 
     If the master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is
-    asked, which is a point of the domain in any case. A center that the model cannot better beyond rounding is asked
-    again, upon which the driver stops.
+    asked, which is a point of the domain in any case. A center that the master cannot better beyond rounding would be
+    asked again; on bounded domains of up to 1000 variables a linear program then minimizes the model of all cuts: it
+    gives the bound, and while the gap is not closed the next point. Elsewhere the driver stops.
 
     References
     ----------
@@ -94,6 +97,7 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers = RowMultipliers(np.zeros(0), np.zeros(0), np.zeros(len(self._rhs)))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
+        self._resorted = False  # whether the pending point is that of the model's minimum
         self._since = 0  # calls since the model was last asked for a proof alone
         self._end: Exhausted | None = None
 
@@ -115,6 +119,8 @@ class ProximalBundle(QueryPointGenerator):
             if self._decrease < BEHIND * self._gap() < np.inf and self._since > OFTEN * len(self._pool.objective):
                 self._catch_up(self._center)
             self._control.catch_up(self._decrease, self._gap())
+            if not self._decrease > 0:
+                self._resort(self._center)
             self._shrink()
         return step
 
@@ -140,6 +146,11 @@ class ProximalBundle(QueryPointGenerator):
             return Step.NULL
         if not self._decrease > 0:  # the center was asked again
             return Step.NULL
+        if self._resorted:  # far from the center, where the weight means nothing
+            if cut.upper >= center.upper:
+                return Step.NULL
+            self._center = cut
+            return Step.SERIOUS
         gain, predicted, control = center.upper - cut.upper, self._decrease, self._control
         if gain >= self.descent * predicted:
             control.serious(gain, predicted)
@@ -200,6 +211,21 @@ class ProximalBundle(QueryPointGenerator):
                 return
             start = done.multipliers
 
+    def _resort(self, center: ObjectiveCut) -> None:
+        """Where the center would be asked again and the gap is more than rounding: the step of Kelley's method.
+
+        In badly scaled variables the quadratic master ends at its tolerance while the cuts prove more.
+        """
+        self._resorted = False
+        if self._gap() <= RESOLUTION * abs(self._pool.upper):
+            return
+        least = model_minimum(self._domain, self._pool)
+        if least is None:
+            return
+        self._take(self._pool.minorant(least.objective, least.feasibility, least.summands))
+        if self._gap() > RESOLUTION * abs(self._pool.upper) and least.value < center.upper:
+            self._point, self._decrease, self._resorted = least.point, center.upper - least.value, True
+
     def _shrink(self) -> None:
         """Fewer cuts where they are too many."""
         pool, known = self._pool, self._multipliers
@@ -215,7 +241,10 @@ class ProximalBundle(QueryPointGenerator):
         return point if self._master is self._domain else self._domain.project(point)
 
     def _prove(self, multipliers: RowMultipliers) -> None:
-        minorant = self._pool.minorant(multipliers.objective, multipliers.feasibility)
+        self._take(self._pool.minorant(multipliers.objective, multipliers.feasibility))
+
+    def _take(self, minorant: Minorant | None) -> None:
+        """Take up a minorant if it proves more."""
         if minorant is None:
             return
         bound = minorant.minimum(self._domain)

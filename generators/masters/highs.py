@@ -24,6 +24,7 @@ _ATTEMPTS: tuple[Options, ...] = (
 
 _OPTIONS: Options = {
     "simplex_strategy": 0,  # chooses: dual simplex unless the basis is primal feasible
+    "small_matrix_value": 1e-12,  # entries below this are taken for zeros; in a wide box smaller ones than 1e-9 count
     "ipm_iteration_limit": 200,  # an interior point method that needs more than this will not succeed
 }
 _REFUSED = highspy.HighsStatus.kError

@@ -40,7 +40,8 @@ def with_equations_found(known: LinearConstraints) -> LinearConstraints:
             np.zeros(count),
             equations,
             np.zeros(len(equations)),
-        )
+        ),
+        loosely=True,  # a slack of 1 or 0 is told apart all the same
     )
     tight = np.array(solution.col_value[n : n + count]) < 0.5
     fixed = tight[m : m + n] | tight[m + n :]

@@ -19,6 +19,8 @@ _OPTIONS: Options = {
     "dual_feasibility_tolerance": 1e-10,  # a proof loses it times the width of the bounds
     "ipm_iteration_limit": 200,
 }
+# where equations are nearly dependent HiGHS may not reach less
+_LOOSE: Options = {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7}
 
 
 def linear_program(
@@ -41,8 +43,15 @@ class ProgramFailure(RuntimeError):
     """HiGHS found no optimum."""
 
 
-def solved(model: highspy.Highs) -> Any:
+def solved(model: highspy.Highs, loosely: bool = False) -> Any:
     """Solution of a program.
+
+    Parameters
+    ----------
+    model : highspy.Highs
+        The program.
+    loosely : bool
+        Whether a solution to 1e-7 will do where HiGHS finds none to its tolerances.
 
     Raises
     ------
@@ -56,8 +65,11 @@ def solved(model: highspy.Highs) -> Any:
     import highspy
 
     set_options(model, {"simplex_iteration_limit": simplex_steps(model)})
-    for solver in ("choose", "ipm"):
-        set_options(model, {"solver": solver})
+    attempts: list[Options] = [{"solver": "choose"}, {"solver": "ipm"}]
+    if loosely:
+        attempts.append({"solver": "choose", **_LOOSE})
+    for options in attempts:
+        set_options(model, options)
         status = run_in_time(model)
         if status == highspy.HighsModelStatus.kOptimal:
             return model.getSolution()
