@@ -35,6 +35,7 @@ PAGES = {
     "products": SCALING,
     "learning": LEARNING,
 }  # the other sections are on the page of performance
+COPIES = {"peers_large": [ROOT / "docs" / "how_to_choose.md"]}  # where a section stands a second time
 PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
 SCRIPTS = (
@@ -63,6 +64,7 @@ SCRIPTS = (
     "features",
     "scale",
     "peers_rows",
+    "peers_large",
     "peers_lagrangian",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
@@ -150,8 +152,8 @@ def splice(text, name, section):
 
 def keep(name, section):
     """Write a section into the page, read anew as it may have been edited meanwhile."""
-    path = page_of(name)
-    atomic_text(path, splice(path.read_text(encoding="utf-8"), name, section))
+    for path in (page_of(name), *COPIES.get(name, ())):
+        atomic_text(path, splice(path.read_text(encoding="utf-8"), name, section))
 
 
 def main():

@@ -178,8 +178,9 @@ class Rows:
             self._sparse.add(row)
         else:
             if self._n_dense == len(self._matrix):
-                more = np.empty((max(16, self._n_dense), self._dimension))
-                self._matrix = np.concatenate([self._matrix, more])
+                larger = np.empty((max(16, 2 * self._n_dense), self._dimension))  # what is not written takes no memory
+                larger[: self._n_dense] = self._matrix
+                self._matrix = larger
             self._matrix[self._n_dense] = row
             self._n_dense += 1
         self._is_sparse[self._size] = sparse

@@ -162,9 +162,9 @@ class CutLP(ABC):
 
     def _take_up_rows(self, known: CutRows, rows: Rows, level: float) -> None:
         new = slice(len(known.places), len(rows))
-        slopes = rows.matrix[new]
-        if not len(slopes):
+        if new.start == len(rows):
             return
+        slopes = np.array([rows.row(i) for i in range(new.start, len(rows))])
         if not len(self._columns):
             self._first_columns(slopes[0])
         scales, weights = self._factors(slopes, known is not self._feasibility)
@@ -196,7 +196,7 @@ class CutLP(ABC):
         matrix = np.empty((self._lp.n_rows, len(columns)))
         matrix[: len(self._constraints.equality_rhs)] = self._constraints.equality_matrix[:, columns]
         for known, rows in self._groups(pool):
-            matrix[known.places] = rows.matrix[:, columns] * known.scales[:, None]
+            matrix[known.places] = rows.block(np.arange(len(rows)), columns) * known.scales[:, None]
         self._insert(columns, matrix)
 
     def _insert(self, columns: NDArray[np.intp], matrix: Matrix) -> None:
@@ -239,7 +239,7 @@ class ModelLP(CutLP):
 
     def _current_level(self, pool: CutPool) -> float:
         if not self._unit and len(pool.objective):
-            slope, constant = pool.objective.matrix[0], pool.objective.constant[0]
+            slope, constant = pool.objective.row(0), pool.objective.constant[0]
             self._unit = float(np.abs(slope).max()) or 1.0
             self._origin = float(constant + slope @ self._domain.interior_point())
             self._lp.change_column_bounds(0, -np.inf, np.inf)

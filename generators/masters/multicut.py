@@ -48,8 +48,8 @@ class MulticutLP(CutLP):
         if not self._unit:
             summands = pool.summands
             first = np.unique(summands.summand, return_index=True)[1]
-            self._unit = float(np.abs(summands.matrix[first]).max()) or 1.0
-            self._origins = summands.constant[first] + summands.matrix[first] @ self._domain.interior_point()
+            self._unit = float(summands.steepness[first].max()) or 1.0
+            self._origins = summands.constant[first] + summands.products(self._domain.interior_point())[first]
         return float(self._origins.sum())
 
     def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
