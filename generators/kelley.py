@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from oracle_opt import (
     Domain,
     FeasibilityCut,
@@ -16,6 +18,9 @@ from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+
+FAR = 100.0  # a value above the best by so many times the decrease that the model predicted ...
+SHALLOW = 0.05  # ... whose cut, on the way back to the best point, ends after this share of it: the step was too long
 
 
 class Kelley(QueryPointGenerator):
@@ -65,6 +70,7 @@ class Kelley(QueryPointGenerator):
         self._model = CuttingPlaneModel(domain, self.max_cuts, self.chebyshev)
         self._levels = LevelProjection(self._model)  # used if the linear program fails
         self._point = point
+        self._share = 1.0  # of the way from the best point to the model's minimizer
 
     def ask(self) -> Vector | Query:
         """Return the model's minimizer."""
@@ -72,11 +78,26 @@ class Kelley(QueryPointGenerator):
 
     def tell(self, cut: ObjectiveCut | FeasibilityCut) -> Step:
         """Add the cut and solve the linear program; every objective cut moves the point."""
-        self._model.add(cut)
-        if self._model.minimum is not None:
-            failed = self._model.failed and self._model.pool.best is not None
-            self._point = self._levels.project(cut.point, 0.5) if failed else self._model.minimum.point
+        model = self._model
+        if isinstance(cut, ObjectiveCut):
+            self._share = 0.5 * self._share if self._too_far(cut) else min(1.0, 2.0 * self._share)
+        model.add(cut)
+        if model.minimum is not None:
+            best = model.pool.best
+            failed = model.failed and best is not None
+            self._point = self._levels.project(cut.point, 0.5) if failed else model.minimum.point
+            if best is not None and not failed and self._share < 1.0:
+                self._point = best.point + self._share * (self._point - best.point)
+            if len(model.pool.objective):
+                model.expect(self._point)
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
+
+    def _too_far(self, cut: ObjectiveCut) -> bool:
+        """Whether a value is far above the best one, and its cut says so of the last bit of the way there alone."""
+        best = self._model.pool.best
+        if best is None or not FAR < self._model.error(cut) < np.inf:
+            return False
+        return cut.value - best.upper < SHALLOW * float(cut.subgradient @ (cut.point - best.point))
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""

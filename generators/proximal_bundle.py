@@ -87,6 +87,7 @@ class ProximalBundle(QueryPointGenerator):
         self._domain = domain
         # constraints of the domain that are not simple become rows of the master problem
         self._master, self._equations, self._rhs = simple_part(domain)
+        self._scale = _scale(domain)
         self._pool = CutPool(domain)
         self._pool.add_domain(domain)
         self._point = point
@@ -111,6 +112,9 @@ class ProximalBundle(QueryPointGenerator):
         """Decide on the step, set the weight, solve the master."""
         step = Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else self._judge(cut)
         self._pool.add(cut)
+        if step is Step.SERIOUS and self._center is not None and self._pool.flatten(self._center):
+            self._start_weight(self._center)  # the old one is of another scale
+            self._multipliers = RowMultipliers(np.zeros(0), self._multipliers.feasibility, self._multipliers.equations)
         if self._center is None:
             self._restore()
         else:
@@ -136,8 +140,7 @@ class ProximalBundle(QueryPointGenerator):
         center = self._center
         if center is None:
             self._center = cut
-            norm = float(np.linalg.norm(cut.subgradient)) or 1.0
-            self._control.start(self.proximal or norm / first_step(self._domain, cut, 0.1))
+            self._start_weight(cut)
             return Step.SERIOUS
         if not np.array_equal(cut.point, self._point):  # this is a cut of an earlier run: no decrease was predicted
             if cut.upper < center.upper:
@@ -152,16 +155,24 @@ class ProximalBundle(QueryPointGenerator):
             self._center = cut
             return Step.SERIOUS
         gain, predicted, control = center.upper - cut.upper, self._decrease, self._control
-        if gain >= self.descent * predicted:
+        # a value that falls by half of its size is a good one, whatever a model of another scale promised
+        if gain >= self.descent * predicted or gain >= 0.5 * abs(center.upper) > 0:
             control.serious(gain, predicted)
             self._center = cut
             return Step.SERIOUS
         away = cut.point - center.point
         error = center.upper - cut.value + float(cut.subgradient @ away)
-        pull = control.weight * float(np.linalg.norm(away))  # norm of the aggregate subgradient
-        variation = pull + max(predicted - control.weight * float(away @ away), 0.0)
+        square = float(self._scale @ away**2)
+        pull = control.weight * np.sqrt(square)  # norm of the aggregate subgradient
+        variation = pull + max(predicted - control.weight * square, 0.0)
         control.null(gain, predicted, error, variation)
         return Step.NULL
+
+    def _start_weight(self, cut: ObjectiveCut) -> None:
+        slope = cut.subgradient / np.sqrt(self._scale)
+        largest = float(np.abs(slope).max()) or 1.0
+        norm = largest * (float(np.linalg.norm(slope / largest)) or 1.0)
+        self._control.start(self.proximal or norm / first_step(self._domain, cut, 0.1, self._scale))
 
     def _solve(self, center: ObjectiveCut) -> None:
         """Solve the master; with what the summands say at its solution once more, until that is worth little."""
@@ -177,7 +188,7 @@ class ProximalBundle(QueryPointGenerator):
         start = rows.start(self._multipliers)
         failures = 0
         for _ in range(TRIES):
-            done = rows.minimize(self._control.weight, start)
+            done = rows.minimize(self._control.weight, self._scale, start)
             found = rows.multipliers(done)
             self._prove(found)
             self._point, self._decrease = self._inside(done.point), -done.value
@@ -205,7 +216,7 @@ class ProximalBundle(QueryPointGenerator):
         start, weight = rows.start(self._multipliers), self._control.weight
         for _ in range(RUNGS):
             weight *= RUNG
-            done, before = rows.minimize(weight, start), self._gap()
+            done, before = rows.minimize(weight, self._scale, start), self._gap()
             self._prove(rows.multipliers(done))
             if not done.converged or self._gap() > (1.0 - BEHIND) * before:
                 return
@@ -259,3 +270,16 @@ class ProximalBundle(QueryPointGenerator):
             if proven or bool((nearest.point == self._point).all()):
                 self._end = nothing_left(proven)
         self._point = nearest.point
+
+
+def _scale(domain: Domain) -> Vector:
+    """Diagonal of the norm: where the domain bounds all variables, 1 over its squared widths, of size 1 altogether."""
+    constraints = domain.linear_constraints()
+    assert constraints is not None  # `refusal` refuses all other domains
+    width = constraints.upper - constraints.lower
+    if not np.isfinite(width).all() or not (width > 0).any():
+        return np.ones(len(width))
+    width = np.where(width > 0, width, width.max())
+    mean = float(np.sqrt((width**2).mean()))
+    scale: Vector = (mean / width) ** 2
+    return scale

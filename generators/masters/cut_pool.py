@@ -11,6 +11,7 @@ from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCu
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.generators.masters.cut_rows import Rows
+from oracle_opt.generators.masters.steep_cuts import flatten
 
 TANGENTS = 20  # limit on the pieces of the summands' model that one call adds
 
@@ -62,15 +63,22 @@ class CutPool:
         if isinstance(cut, ObjectiveCut):
             if cut.summands:
                 self._add_summands(cut)
+            before = len(self.objective)
             for one in (cut, *cut.further):
                 self._add_row(self.objective, one.point, one.value, one.subgradient, cut.upper)
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
+            if self.best is not None:
+                flatten(self.objective, self.best, self.upper, self._domain, first=before)
         else:
             for half in (cut, *cut.further):
                 self._add_row(
                     self.feasibility, half.point, half.violation, half.normal, half.violation, tolerance=half.error
                 )
+
+    def flatten(self, best: ObjectiveCut) -> bool:
+        """Replace cuts that have become too steep beside the best one, see `flatten`; whether there were any."""
+        return flatten(self.objective, best, self.upper, self._domain) is not None
 
     def _add_summands(self, cut: ObjectiveCut) -> None:
         if self.n_summands not in (0, len(cut.summands)):

@@ -137,6 +137,11 @@ class CuttingPlaneModel:
         """
         before = self.pool.best
         self.pool.add(cut)
+        best = self.pool.best
+        if (
+            best is not None and best is not before and self.pool.flatten(best)
+        ):  # the program's unit is that of a steep cut
+            self._lp = ChebyshevLP(self.domain) if self._chebyshev else _master(self.domain)
         if self.pool.n_summands and isinstance(self._lp, ModelLP | ModelDual):
             self._lp = MulticutLP(self.domain, self.pool.n_summands)
         try:

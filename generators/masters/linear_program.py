@@ -221,9 +221,9 @@ class CutRows:
 class ModelLP(CutLP):
     """``min theta`` subject to ``theta >= constant_i + slope_i @ z``, feasibility cuts and the domain.
 
-    theta is counted from the first cut's value in units of its slope, and every row is divided by the geometric mean of
-    this unit and its own largest entry: the solver's absolute tolerances then mean the same on every problem, and a
-    steep or a flat row keeps all its entries above those HiGHS takes for zero.
+    theta is counted from the value of the cut that is best at first, in units of its slope, and every row is divided by
+    the geometric mean of this unit and its own largest entry: the solver's absolute tolerances then mean the same on
+    every problem, and a steep or a flat row keeps all its entries above those HiGHS takes for zero.
 
     Parameters
     ----------
@@ -238,8 +238,9 @@ class ModelLP(CutLP):
         self._origin = 0.0
 
     def _current_level(self, pool: CutPool) -> float:
-        if not self._unit and len(pool.objective):
-            slope, constant = pool.objective.row(0), pool.objective.constant[0]
+        best = pool.best
+        if not self._unit and best is not None:
+            slope, constant = best.subgradient, best.constant
             self._unit = float(np.abs(slope).max()) or 1.0
             self._origin = float(constant + slope @ self._domain.interior_point())
             self._lp.change_column_bounds(0, -np.inf, np.inf)

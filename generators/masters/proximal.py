@@ -15,6 +15,8 @@ from oracle_opt.domains import LinearConstraints
 from oracle_opt.domains.projection import RIDGE, dual_function, face_hessian, line_search
 
 GOOD = 1e3  # so many times the tolerances are still good enough
+USABLE = 0.1  # share of the decrease that a minimizer may lack: what it gains is measured by the oracle, not here
+FLAT = 1e-8  # flatter rows, of the steepest one's slope, are scaled as if they had this share of it
 IDLE = 2  # steps that do not halve a gap which is good enough: the rest is rounding
 
 
@@ -54,12 +56,14 @@ def proximal_point(
     allowed: float = 0.0,
     max_steps: int = 25,
     n_equations: int = 0,
+    scale: Vector | None = None,
 ) -> ProximalPoint:
     """Minimize a cutting-plane model plus a quadratic that keeps the minimizer near a center.
 
     ::
 
-        minimize max_i r_i(z) + weight / 2 * |z - center|^2   subject to   r_j(z) <= 0,   z in the domain
+        minimize max_i r_i(z) + weight / 2 * sum(scale * (z - center)**2)
+        subject to   r_j(z) <= 0,   z in the domain
 
     with ``r(z) = matrix @ z - rhs``. The first `n_objective` rows i are pieces of the model, counted from the value of
     the center: at the center they are at most 0. The other rows j are constraints.
@@ -91,6 +95,8 @@ def proximal_point(
         Limit on Newton steps for each set of rows that is not left out.
     n_equations : int
         The last so many rows are equations ``r_j(z) = 0``, whose multipliers may have any sign.
+    scale : ndarray of shape (n,), optional
+        Positive diagonal of the norm; default is ones.
 
     Returns
     -------
@@ -106,13 +112,14 @@ def proximal_point(
     constraints = domain.linear_constraints()
     assert constraints is not None
     equation = np.arange(len(rhs)) >= len(rhs) - n_equations
+    metric = np.full(domain.dimension, weight) if scale is None else weight * scale
     u = start.copy()
     used = (u > 0) | equation
     while True:
         chosen = np.flatnonzero(used)
         rows = _Rows(matrix[chosen], rhs[chosen], int(used[:n_objective].sum()), equation[chosen])
         z, u[chosen] = _newton(
-            domain, constraints, center, weight, rows, u[chosen], tolerance, floor, allowed, max_steps
+            domain, constraints, center, metric, rows, u[chosen], tolerance, floor, allowed, max_steps
         )
         gradient = matrix @ z - rhs
         height = float(gradient[:n_objective][used[:n_objective]].max())
@@ -122,7 +129,7 @@ def proximal_point(
             break
         used |= left_out
     value = float(gradient[:n_objective].max())
-    good = _gap(gradient, u, n_objective) <= GOOD * (tolerance * abs(value) + floor)
+    good = _gap(gradient, u, n_objective) <= max(USABLE * -value, GOOD * (tolerance * abs(value) + floor))
     return ProximalPoint(z, value, u, bool(good and _violation(gradient, n_objective, equation) <= GOOD * allowed))
 
 
@@ -140,7 +147,7 @@ def _newton(
     domain: Domain,
     constraints: LinearConstraints,
     center: Vector,
-    weight: float,
+    metric: Vector,
     rows: _Rows,
     u: Vector,
     tolerance: float,
@@ -150,9 +157,8 @@ def _newton(
 ) -> tuple[Vector, Vector]:
     """Maximize the dual function over the multipliers of some rows; the point and the multipliers."""
     matrix, rhs, n_objective = rows.matrix, rows.rhs, rows.n_objective
-    metric = np.full(domain.dimension, weight)
     # tolerances are relative to each row: rows that are not active may be steeper by orders of magnitude
-    ridge = RIDGE * np.maximum((matrix**2).sum(axis=1) / weight, 1e-300)
+    ridge = RIDGE * np.maximum(matrix**2 @ (1.0 / metric), 1e-300)
     z, dual = dual_function(domain, center, metric, matrix, rhs, u)
     least, idle = np.inf, 0  # smallest gap so far, steps that did not halve it
     for _ in range(max_steps):
@@ -211,16 +217,21 @@ def _simplex_quadratic(
         if not e.any():  # by rounding the remaining multipliers add up to nothing
             return start
         part = hessian[np.ix_(support, support)]
-        rho = float(np.diag(part).mean())
+        # in units in which all rows are as steep as each other
+        unit = np.sqrt(np.diag(part))
+        unit = np.maximum(unit / unit.max(), FLAT)
+        e = e / unit
+        part /= np.outer(unit, unit)
+        rho = float(np.diag(part).max() * np.count_nonzero(e) / (e @ e))
         part += rho * np.outer(e, e)
-        _, both, info = scipy.linalg.lapack.dposv(part, np.column_stack([linear[support], e]))
+        _, both, info = scipy.linalg.lapack.dposv(part, np.column_stack([linear[support] / unit, e]))
         if info != 0:
             return v
         plain, normal = both.T
         solved = np.zeros_like(v)
         with np.errstate(all="ignore"):  # the pieces of a support may cancel: what comes out is refused below
             multiplier = (e @ plain - 1.0) / (e @ normal)
-            solved[support] = plain - multiplier * normal
+            solved[support] = (plain - multiplier * normal) / unit
         if not np.isfinite(solved).all():
             return v
         blocked = support & (solved <= 0) & ~free

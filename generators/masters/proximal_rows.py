@@ -83,8 +83,8 @@ class ProximalRows:
         relaxed: Vector = np.r_[start[: self._count], np.zeros(len(start) - self._count)]
         return relaxed
 
-    def minimize(self, weight: float, start: Vector) -> ProximalPoint:
-        """Minimize the model plus the quadratic of this weight."""
+    def minimize(self, weight: float, scale: Vector, start: Vector) -> ProximalPoint:
+        """Minimize the model plus the quadratic of this weight and scale of the variables."""
         return proximal_point(
             self._domain,
             self._center.point,
@@ -96,6 +96,7 @@ class ProximalRows:
             floor=self.floor,
             allowed=self._allowed,
             n_equations=len(self._steep),
+            scale=scale,
         )
 
     def multipliers(self, found: ProximalPoint) -> RowMultipliers:
