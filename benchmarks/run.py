@@ -31,6 +31,7 @@ PEERS_PAGE = ROOT / "docs" / "peers.md"
 PAGES = {
     "problems": PROBLEMS,
     "problems_lagrangian": PROBLEMS,
+    "rounding": PROBLEMS,
     "workers": SCALING,
     "products": SCALING,
     "learning": LEARNING,
@@ -57,6 +58,7 @@ SCRIPTS = (
     "end_to_end",
     "problems",
     "problems_lagrangian",
+    "rounding",
     "uci_calls",
     "products",
     "learning",

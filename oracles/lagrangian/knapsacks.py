@@ -43,7 +43,7 @@ def best_choices(worth: Matrix, size: NDArray[np.int64], capacity: NDArray[np.in
     that is below L, the item is settled (Dembo & Hammer 1980). Dynamic programming decides on the others.
     """
     wanted = (worth > 0) & (size <= capacity[:, None])
-    chosen = wanted & (size == 0)
+    chosen: NDArray[np.bool_] = wanted & (size == 0)
     items = wanted & (size > 0)
     sizes = np.where(items, size, 0)
     chosen |= items & (sizes.sum(axis=1) <= capacity)[:, None]
