@@ -67,7 +67,7 @@ def journaled():
         ),
         "eigenvalue": (
             lambda: MaxEigenvalueOracle(laplacian / 4, [np.diag(row) for row in np.eye(5)], np.ones(5), trace=5),
-            SpectralBundle(),
+            SpectralBundle(proximal=100.0),
         ),
         "facilities": (lambda: FacilityLocationOracle(5 * np.ones(4), cost, multicut=True), ProximalBundle()),
         "cvxpy": (
