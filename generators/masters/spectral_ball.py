@@ -11,8 +11,8 @@ from oracle_opt.generators.masters.spectral import Model, SpectralPoint, minimiz
 from oracle_opt.generators.masters.spectral_models import StructuredModel
 
 INSIDE = 1.0 - 1e-12  # of the radius: as far out as a point may be
-NEARLY = 0.98  # and from where it counts as at the surface
-SEARCHES = 8
+SURFACE = 1e-7  # distance from the surface, in radii, that counts as none
+SEARCHES = 12
 LOSS = 1e6  # of the bound, in units of the accuracy of the master, that ends the search for a multiplier
 TRUE = 0.5  # a master whose solution has less than this share of the decrease that its multipliers allow is not solved
 RAISE = 30.0  # factor of the weight after one that is not
@@ -110,11 +110,16 @@ def minimize_within(
             weight *= RAISE
             continue
         far = float(np.linalg.norm(away + done.s)) / ball.radius
+        if abs(far - 1.0) <= SURFACE:
+            z = away + done.s
+            s = z * (INSIDE / max(far, INSIDE)) - away
+            decrease = -_height(model, s) - 0.5 * weight * float(s @ s)
+            return replace(done, s=s, decrease=decrease), weight, multiplier
         if far <= INSIDE:
             found, upper = (replace(done, decrease=reached - weight * square), weight, multiplier), multiplier
             # over the ball the minorant is lower than here by the multiplier times the way to the surface
             loss = multiplier * far * (1.0 - far) * ball.radius**2 if multiplier else 0.0
-            if far >= NEARLY or loss <= LOSS * floor:
+            if loss <= LOSS * floor:
                 break
         else:
             lower = multiplier
@@ -123,7 +128,7 @@ def minimize_within(
         if last[0] > 0.0 and last[0] != multiplier and last[1] != far:
             power = float(np.clip(-np.log(multiplier / last[0]) / np.log(far / last[1]), 1.0, 20.0))
         last = multiplier, far
-        multiplier = max(multiplier, weight) * (far / (0.5 * (1.0 + NEARLY))) ** power
+        multiplier = max(multiplier, weight) * far**power
         if not lower < multiplier < upper:
             multiplier = np.sqrt(max(lower, 1e-3 * upper) * upper) if np.isfinite(upper) else 10.0 * lower
     return found or (replace(done, decrease=0.0), weight, multiplier)
