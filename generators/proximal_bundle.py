@@ -37,7 +37,7 @@ class ProximalBundle(QueryPointGenerator):
     The next query point minimizes ``max_i (constant_i + slope_i @ z) + weight / 2 * |z - center|^2`` over the domain
     and the feasibility cuts. It becomes the center, a serious step, if the value falls by at least `descent` times
     what the model predicts; otherwise its cut improves the model, a null step. The weight is set by
-    `ProximityControl`.
+    `ProximityControl`. Where the domain bounds all variables, distances are measured in units of its widths.
 
     Parameters
     ----------
