@@ -68,6 +68,7 @@ SCRIPTS = (
     "peers_rows",
     "peers_large",
     "peers_lagrangian",
+    "peers_benders",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "scs", "ellalgo", "MKLpy")
