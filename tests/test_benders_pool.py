@@ -1,5 +1,7 @@
 """Distinct scenarios: dual vertices of all against all, dual simplex steps, and what is carried over to new demands."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
@@ -285,9 +287,31 @@ def test_the_identity_tells_what_was_known():
     assert BendersOracle(problem, warm=old).identity() not in (cold, warm)
 
 
-def test_parts_of_an_executor_start_from_what_was_known():
-    from concurrent.futures import ThreadPoolExecutor
+@pytest.mark.parametrize("free", [False, True], ids=["bounded", "free"])
+@pytest.mark.parametrize("vary", VARY, ids="+".join)
+def test_tasks_have_the_same_bits_whatever_was_done_before(vary, free):
+    problem = distinct(3, vary, free=free)
+    x, y = (np.clip(given, problem.x_lower, problem.x_upper) for given in (np.zeros(4), np.ones(4)))
+    oracle, other = BendersOracle(problem, parts=4), BendersOracle(problem, parts=4)
+    other.query(Query(y))
+    other._stage.share(y, 30, 40)
+    with ThreadPoolExecutor(2) as executor:
+        threads = BendersOracle(problem, parts=4, executor=executor)
+        cuts = [one.query(Query(x)) for one in (oracle, other, threads)]
+    assert len({(cut.value, cut.error, cut.subgradient.tobytes()) for cut in cuts}) == 1
 
+
+def test_where_no_basis_is_kept_every_scenario_is_solved(monkeypatch):
+    problem = distinct(3, ("rhs",))
+    x = 0.5 * (problem.x_lower + problem.x_upper)
+    value = BendersOracle(problem).query(Query(x)).value
+    monkeypatch.setattr(serving, "MOST_BYTES", 100)
+    oracle = BendersOracle(problem)
+    assert oracle.query(Query(x)).value == pytest.approx(value, rel=1e-9)
+    assert oracle._server.solved == COUNT
+
+
+def test_parts_of_an_executor_start_from_what_was_known():
     problem = distinct(4, ("rhs",))
     old = BendersOracle(problem)
     minimize(old, Kelley(), rtol=1e-6)

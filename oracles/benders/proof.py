@@ -157,6 +157,13 @@ class Interiors:
         del self._found[_TARGETS:]
         return target, margin
 
+    def anew(self) -> Interiors:
+        """Return those of the same costs that know nothing of what was asked of these."""
+        made = Interiors(self._form, self._cost)
+        if not len(self._form.entries):  # the first ones are the same whichever scenario came first
+            made._found = self._found[:1]
+        return made
+
     def _find(self, cost: Vector, values: Vector | None) -> None:
         form = self._form
         found = Inside(form.matrix(values), cost, form.side, form.free, form.signs).multipliers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,7 +114,7 @@ class SecondStage:
 
     def program(self) -> Recourse:
         """Return a program that has solved nothing."""
-        return Recourse(self.form, self._rays)
+        return Recourse(self.form, self._rays.anew())
 
     def costs(self, members: NDArray[np.intp]) -> Matrix:
         """Costs of the second stage: a line for each of these scenarios, or one for all."""
@@ -172,5 +173,7 @@ class SecondStage:
     def share(self, x: Vector, first: int, last: int) -> Share:
         """Sums over scenarios `first` to `last` - 1, by a program that has solved nothing: they have no history."""
         gathered, scenarios = self.gathered(x), range(first, last)
-        self.server(scenarios).serve(self, x, scenarios, gathered)
+        server, stage = self.server(scenarios), copy(self)
+        stage.interiors = self.interiors.anew()
+        server.serve(stage, x, scenarios, gathered)
         return gathered.share()

@@ -120,6 +120,7 @@ class Bunched:
         self._program = stage.program()
         self.pool = pool.copy()
         self._pivots = small_enough(stage.form)
+        self._keeps = bytes_of_one(stage.form) <= MOST_BYTES
         self.solved = self.stepped = 0  # scenarios solved by HiGHS, and by dual simplex steps
 
     def serve(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
@@ -222,6 +223,9 @@ class Bunched:
         self.solved += 1
         if isinstance(solved, DualVertex):
             return answers.add_ray(line, solved, left), left[:0]
+        if not self._keeps:
+            answers.take(line, solved)
+            return left, left[:0]
         basic, at = self._program.basis()
         found, good = stage.vertices(basic[None], at[None], cost, values)
         number = self.pool.add(found)
