@@ -17,7 +17,7 @@ from oracle_opt.problems.folder import entries
 
 KINDS = ("tsp", "gap", "uflp", "mcf")
 QUICK = ("gr17", "c515-1", "cap71", "grid1")
-LIMIT = 60.0
+LIMIT = 25.0
 
 
 def optimum(entry):
