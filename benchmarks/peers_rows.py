@@ -16,7 +16,7 @@ from oracle_opt.oracles import ConicOracle, ConicProblem, Nonnegative, SecondOrd
 
 RADIUS = 1e3
 LIMIT = 20.0  # seconds of a run by the wall clock, its problem included
-FEW_ROWS, ROUNDS = 10_000, 3  # of more rows, which take seconds, a single round
+FEW_ROWS, ROUNDS = 1_000, 3  # of more rows, which take seconds, a single round
 TOLERANCE = 1e-7  # of the other solvers, where they take one
 
 
@@ -112,7 +112,8 @@ def linear_programs(make, sizes, osqp_to):
         found = side_by_side(solvers, ROUNDS if m <= FEW_ROWS else 1, LIMIT)
         A = make(n, m)[1]
         data = A.nbytes if isinstance(A, np.ndarray) else A.data.nbytes + A.indices.nbytes + A.indptr.nbytes
-        best = min(one.seconds for name, one in found.items() if name != "ours" and not one.answer.ended)
+        ended = [one.seconds for name, one in found.items() if name != "ours" and not one.answer.ended]
+        best = min(ended, default=np.nan)
         reference = found["simplex"].answer if not found["simplex"].answer.ended else found["interior point"].answer
         off = abs(found["ours"].answer.value - reference.value) / abs(reference.value)
         own = found["ours"]
@@ -252,15 +253,15 @@ def main():
     quick = parser(__doc__).parse_args().quick
     few = [(20, 1_000), (20, 10_000)]
     print("Linear programs `min c @ x, A @ x <= b` with normal rows:\n")
-    more = [(20, 100_000), (20, 1_000_000), (5, 100_000), (50, 100_000), (100, 100_000)]
+    more = [(20, 100_000), (20, 1_000_000), (5, 100_000), (50, 100_000)]
     linear_programs(random_rows, few if quick else few + more, 1_000)
     print("Rows that are neighbors of each other, those of an approximation in the largest error on a grid:\n")
     linear_programs(chebyshev_rows, few if quick else [*few, (20, 100_000)], 1_000)
     print("Sparse rows, a tenth of the entries:\n")
-    linear_programs(sparse_rows, few if quick else [(50, 10_000), (50, 100_000), (50, 1_000_000)], 1_000)
+    linear_programs(sparse_rows, few if quick else [(50, 1_000), (50, 10_000), (50, 100_000)], 1_000)
     print("Robust linear programs, rows `a + P.T @ u` with `norm(u) <= 1` and u of three numbers:\n")
     sizes = [(20, 100), (20, 1_000)]
-    sizes += [] if quick else [(20, 10_000), (20, 100_000), (100, 1_000)]
+    sizes += [] if quick else [(20, 10_000), (100, 1_000)]
     robust_programs(sizes, [(10, 10)] if quick else [(20, 20), (50, 60), (200, 50)])
 
 
