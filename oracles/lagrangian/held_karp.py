@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.lagrangian._spanning_tree import spanning_tree
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
@@ -165,28 +166,10 @@ class HeldKarpOracle(LagrangianOracle):
 
     def _edges(self, u: Vector) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Edges of the cheapest 1-tree at these multipliers, by the smaller city of each and the larger one."""
-        costs = self.distances + u[:, None] + u
-        tails, heads = _prim(costs[np.ix_(self._others, self._others)])
-        nearest = self._others[np.argsort(costs[self.special, self._others], kind="stable")[:2]]
-        tails = np.r_[self._others[tails], self.special, self.special]
-        heads = np.r_[self._others[heads], nearest]
+        n, special = len(u), self.special
+        parents, order = np.empty(n, dtype=np.intp), np.empty(n - 2, dtype=np.intp)
+        spanning_tree(self.distances, u, special, np.empty(n), parents, order)
+        to_special = (self.distances[special, self._others] + u[special]) + u[self._others]
+        nearest = self._others[np.argsort(to_special, kind="stable")[:2]]
+        tails, heads = np.r_[parents[order], special, special], np.r_[order, nearest]
         return np.minimum(tails, heads), np.maximum(tails, heads)
-
-
-def _prim(costs: Matrix) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Edges of a minimum spanning tree of a complete graph (Prim 1957): as tails and heads."""
-    n = len(costs)
-    near = costs[0].copy()
-    near[0] = np.inf
-    parent = np.zeros(n, dtype=np.intp)
-    outside = np.ones(n, dtype=bool)
-    outside[0] = False
-    order = np.empty(n - 1, dtype=np.intp)
-    for k in range(n - 1):
-        j = order[k] = near.argmin()
-        near[j] = np.inf
-        outside[j] = False
-        closer = (costs[j] < near) & outside
-        near[closer] = costs[j, closer]
-        parent[closer] = j
-    return parent[order], order
