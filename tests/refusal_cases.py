@@ -187,7 +187,7 @@ CASES = {
     ),
     "ForeignSolver": Case(G.ForeignSolver, {"solve": square}, {"solve": "function class", "cuts": FLAG, "prove": FLAG}),
     "SpectralBundle": Case(G.SpectralBundle, takes={"proximal": "none number", "low_rank": FLAG, "factor": "none"}),
-    "Subgradient": Case(G.Subgradient, takes={"polyak": FLAG, "scale": NUMBER}),
+    "Subgradient": Case(G.Subgradient, takes={"polyak": FLAG, "scale": NUMBER, "planned": "none"}),
     # cones
     "Zero": Case(O.Zero, {"dimension": 3}),
     "Nonnegative": Case(O.Nonnegative, {"dimension": 3}),

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
+from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import squareform
 
 from oracle_opt import InvalidData, Query, minimize
-from oracle_opt.generators import LevelSet
+from oracle_opt.generators import LevelSet, ProximalBundle, Subgradient
 from oracle_opt.oracles import (
     HeldKarpOracle,
     read_tsplib,
@@ -70,6 +71,39 @@ def test_one_trees_are_the_least_of_all():
                 trees.append(sum(c[i, j] for i, j in tree))
         best = min(trees) + np.sort(c[2, others])[:2].sum() - 2 * u.sum()
         assert -oracle.query(Query(u)).value == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_trees_cost_what_scipy_says(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 40))
+    d = rng.integers(1, 9, size=(n, n)).astype(float) if seed % 2 else rng.uniform(1, 100, size=(n, n))
+    d = np.triu(d, 1) + np.triu(d, 1).T
+    special = int(rng.integers(n))
+    oracle = HeldKarpOracle(d, special=special)
+    for u in (np.zeros(n), rng.normal(size=n) * 30):
+        costs = d + u[:, None] + u + 1000.0  # scipy takes a zero for no edge
+        others = np.delete(np.arange(n), special)
+        tree = minimum_spanning_tree(sparse.csr_array(np.triu(costs[np.ix_(others, others)], 1)))
+        expected = tree.sum() + np.sort(costs[special, others])[:2].sum() - 1000.0 * n
+        cut = oracle.query(Query(u))
+        assert -cut.value == pytest.approx(expected - 2 * u.sum(), abs=1e-9 * (1 + np.abs(u).max()))
+        assert cut.extras["activity"].sum() == 2 * n
+
+
+def test_planned_steps_make_a_start_that_saves_calls_of_the_bundle_method():
+    saved = []
+    for seed in range(4):
+        towns = np.random.default_rng(seed).random((60, 2))
+        oracle = HeldKarpOracle(np.linalg.norm(towns[:, None] - towns, axis=2))
+        cold = minimize(oracle, ProximalBundle(), rtol=1e-4)
+        start = minimize(oracle, Subgradient(planned=300), max_calls=300, keep_cuts=True)
+        assert start.upper_bound <= cold.lower_bound + 5e-3 * abs(cold.lower_bound)
+        warm = minimize(oracle, ProximalBundle(), start.point, cuts=start.history.cuts[-50:], rtol=1e-4)
+        assert warm.success
+        assert warm.lower_bound <= cold.upper_bound
+        saved.append(warm.n_calls / cold.n_calls)
+    assert np.median(saved) <= 0.7
 
 
 def test_tsplib_formats(tmp_path):
