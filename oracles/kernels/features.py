@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from math import e, log2
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -286,7 +287,7 @@ def _fill(Z: Matrix, packed: NDArray[np.floating], fixed: Vector | None) -> tupl
     pair_sums(features, squares, bases)
     widths = _widths_of_quantiles(features, squares) if fixed is None else np.tile(fixed, (d + 1, 1))
     # exp(-D / (2 s^2)) = 2^(rate D)
-    rates = np.ascontiguousarray(-0.5 * np.log2(np.e) / widths**2)
+    rates = np.ascontiguousarray(-0.5 * log2(e) / widths**2)
     scales = np.full((d + 1, per_group), 1.0 / n)
     norms = 1.0 + np.vstack([(features * features).sum(axis=0), features * features])
     largest = scales.copy()
