@@ -321,3 +321,19 @@ def test_weights_of_many_sizes_go_to_the_inverse():
     assert found is not None
     assert found[0][0] + found[2] >= np.linalg.eigvalsh(M.toarray())[-1] - 1e-12
     assert found[2] <= 1e-5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_ball_that_binds_is_said_to_cast_doubt(seed):
+    """Bisections have no dual minimizer: the multiplier of the row of ones grows without end."""
+    rng, n, bounds = np.random.default_rng(seed), 40, []
+    weights = np.triu(rng.random((n, n)) < 0.2, 1).astype(float)
+    weights += weights.T
+    laplacian = np.diag(weights.sum(axis=0)) - weights
+    A = [*(np.diag(row) for row in np.eye(n)), np.ones((n, n))]
+    for radius in (1e2, 1e5):
+        oracle = MaxEigenvalueOracle(-laplacian, A, np.r_[np.ones(n), 0.0], trace=n, domain=FreeSpace(n + 1, radius))
+        bounds.append(minimize(oracle, SpectralBundle(), rtol=1e-6, max_calls=50))
+    small, large = bounds
+    assert small.lower_bound > large.upper_bound - 1e-6 * abs(large.upper_bound)  # more than there is
+    assert any("edge of what is promised" in words for words in small.warnings)

@@ -12,6 +12,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.factor_zeros import FactorZeros
 
 SAME = 1e-9  # relative: sums of norms that agree so far are the trace
+EDGE = 0.995  # share of the ball's radius that multipliers may reach: near enough for `Domain.doubt` to tell
 
 
 class FactorRows:
@@ -159,8 +160,8 @@ class FactorRows:
         y -= level * along
         if zeros is not None:
             weights = zeros.multipliers(self._told, y, 0.0, room * self.size)
-            # the rest of the ball is left to the bundle
-            left = 0.7 * float(np.sqrt(max(radius**2 - float(np.sum((y - center) ** 2)), 0.0)))
+            # where they would be larger the ball binds: at its edge, so that the result says so
+            left = EDGE * float(np.sqrt(max(radius**2 - float(np.sum((y - center) ** 2)), 0.0)))
             y[zeros.chosen] = weights * min(1.0, left / max(float(np.linalg.norm(weights)), 1e-300))
         far = float(np.linalg.norm(y - center))
         if far > radius:
