@@ -174,7 +174,7 @@ def test_packed_and_latin_1_stochastic_programs(tmp_path):
         np.testing.assert_array_equal(getattr(packed, name), getattr(plain, name))
     for name in ("probabilities", "rows", "rhs", "cost_columns", "cost"):
         np.testing.assert_array_equal(getattr(packed.blocks[0], name), getattr(plain.blocks[0], name))
-    assert BendersOracle.from_smps(tmp_path / "shop.cor.gz").n_summands == 1
+    assert BendersOracle.from_smps(tmp_path / "shop.cor.gz").n_summands == 2
 
 
 @pytest.mark.parametrize("sto", [SMPS[".sto"], BLOCKS, SCENARIOS], ids=["INDEP", "BLOCKS", "SCENARIOS"])

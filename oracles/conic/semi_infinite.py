@@ -178,7 +178,7 @@ class SemiInfiniteOracle(Oracle):
     def _objective(self, query: Query) -> Cut:
         """Value and slope at a point that counts as feasible."""
         if self.c is not None:
-            return ObjectiveCut(query.point, float(self.c @ query.point), self.c)
+            return ObjectiveCut(query.point, float(self.c @ query.point), self.c.copy())
         cut = self._function.query(query)
         if not isinstance(cut, ObjectiveCut):
             raise InvalidCut("`objective` must return (value, subgradient) or an ObjectiveCut, got a FeasibilityCut")

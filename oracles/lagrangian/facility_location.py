@@ -89,8 +89,8 @@ class FacilityLocationOracle(LagrangianOracle):
         if (f < 0).any():
             raise InvalidArgument(f"`opening` must be at least 0, got {f.min()}")
         self.opening, self.costs, self.multicut = f, c, flag("multicut", multicut)
-        self._sizes = f + np.abs(c).sum(axis=1)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # what is too large is refused below
+            self._sizes = f + np.abs(c).sum(axis=1)
             least, most = c.min(axis=0), (c + f[:, None]).min(axis=0)
         finite_reach("costs", 2.0 * float(np.abs(c).max()))
         finite_reach("opening", float(most.max()))
