@@ -17,6 +17,7 @@ from oracle_opt.oracles import Nonnegative, PositiveSemidefinite, SecondOrder, Z
 
 SDPA_PROGRAMS = {"csdp": ("csdp", "{}"), "dsdp5": ("dsdp5", "{}"), "sdpa": ("sdpa", "-ds", "{}", "-o", "{}.out")}
 CALLS = 20_000
+LONGEST = 60.0  # seconds of HiGHS on an extensive form
 
 
 def in_words(name, solve, known, tolerance):
@@ -58,7 +59,7 @@ def highs_on_rows(problem):
 def highs_on_scenarios(problem, outcomes, probability):
     """Value and status of HiGHS on the extensive form."""
     program = extensive_form(problem, outcomes, probability)
-    return lambda: solved_by_highs(program)
+    return lambda: solved_by_highs(program, limit=LONGEST)
 
 
 def clarabel_on(problem, tolerance=1e-8):
