@@ -23,6 +23,7 @@ from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
 from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
 from oracle_opt.generators.masters.proximity_control import ProximityControl
 
+ALIKE = 100.0  # ratio of the widths of a domain up to which they scale its variables
 TRIES = 6  # master problems per call: with a larger weight after a failure, a smaller one where nothing is left to gain
 WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
 BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may prove more than its steps show
@@ -273,13 +274,19 @@ class ProximalBundle(QueryPointGenerator):
 
 
 def _scale(domain: Domain) -> Vector:
-    """Diagonal of the norm: where the domain bounds all variables, 1 over its squared widths, of size 1 altogether."""
+    """Diagonal of the norm: where the domain bounds all variables, 1 over its squared widths, of size 1 altogether.
+
+    Widths that differ by more than a factor of `ALIKE` tell nothing of the function: the large ones are a radius that
+    stands in for no bound.
+    """
     constraints = domain.linear_constraints()
     assert constraints is not None  # `refusal` refuses all other domains
     width = constraints.upper - constraints.lower
     if not np.isfinite(width).all() or not (width > 0).any():
         return np.ones(len(width))
     width = np.where(width > 0, width, width.max())
+    if width.max() > ALIKE * width.min():
+        return np.ones(len(width))
     mean = float(np.sqrt((width**2).mean()))
     scale: Vector = (mean / width) ** 2
     return scale

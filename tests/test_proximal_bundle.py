@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import cvxpy as cp
+import numpy as np
 import pytest
 
 from oracle_opt import Status, minimize
 from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
-from oracle_opt.oracles import BendersOracle, read_smps
+from oracle_opt.oracles import BendersOracle, ConicOracle, read_smps
 
 
 @pytest.mark.skipif("ORACLE_OPT_PROBLEMS" not in os.environ, reason="ORACLE_OPT_PROBLEMS names no folder")
@@ -27,3 +29,16 @@ def test_the_proof_reaches_the_driver_where_bounds_are_far_away(generator, n_sum
         assert result.relative_gap <= 0.05
     else:
         assert result.success
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_radius_that_stands_in_for_no_bound_is_no_scale(seed):
+    """Geometric programs: x is bounded closely, the variables of the exponential cones by a radius of 1e4."""
+    rng = np.random.default_rng(seed)
+    x = cp.Variable(2)
+    pieces = cp.hstack([rng.normal(size=2) @ x - rng.uniform(0.5, 1.5) for _ in range(3)])
+    program = cp.Problem(cp.Minimize(rng.normal(size=2) @ x), [cp.log_sum_exp(pieces) <= 1, x <= 3, x >= -3])
+    known = program.solve(solver=cp.CLARABEL)
+    result = minimize(ConicOracle.from_cvxpy(program), ProximalBundle(), max_calls=500)
+    assert result.lower_bound <= known + 1e-6 * max(1.0, abs(known))
+    assert result.upper_bound == pytest.approx(known, rel=1e-4, abs=1e-4)
