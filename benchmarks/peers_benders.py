@@ -13,7 +13,7 @@ from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBund
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem, read_smps
 from oracle_opt.problems.folder import path_in_folder
 
-RTOL, LIMIT, ROUNDS = 1e-6, 45.0, 1
+RTOL, LIMIT, ROUNDS = 1e-6, 30.0, 1
 GENERATORS = (ProximalBundle(), Kelley(), LevelSet(), AnalyticCenter())
 
 
