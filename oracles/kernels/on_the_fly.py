@@ -146,7 +146,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
         x = checked_vector(v, self.n_points, "v")
-        forms = np.empty(self.n_kernels)
+        forms = np.zeros(self.n_kernels)
         for family, part in self._one_by_one():
             forms[part] = family.forms(x)
         forms *= self._scales
@@ -156,7 +156,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
         x = checked_vector(v, self.n_points, "v")
         which = checked_indices(rows, self.n_points, "rows")
-        products = np.empty((which.size, self.n_kernels))
+        products = np.zeros((which.size, self.n_kernels))  # those that a subclass adds are scaled, too
         for family, part in self._one_by_one():
             products[:, part] = family.products(which, x, self._block)
         products *= self._scales
