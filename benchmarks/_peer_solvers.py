@@ -100,12 +100,12 @@ def sdpa_program(name, path):
             shutil.copy(path, file)
             command = [word.format(file) for word in SDPA_PROGRAMS[name]]
             done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-            # dsdp5 has the primal and the dual the other way round
-            wanted = r"(?:DObj|Primal objective value|objValPrimal)\s*[:=]\s*(\S+)"
-            found = re.findall(wanted, done.stdout)
+        # dsdp5 minimizes the value with the other sign
+        found = re.findall(r"(?:DSDP Solution|Primal objective value|objValPrimal)\s*[:=]\s*(\S+)", done.stdout)
+        sign = -1.0 if name == "dsdp5" else 1.0
         if re.search(r"[pd]UNBD|Declaring \w+ infeasibility|(Primal|Dual) Unbounded", done.stdout):
             return None, "infeasible or unbounded"
-        return (float(found[-1]) if found else None), f"exit code {done.returncode}"
+        return (sign * float(found[-1]) if found else None), f"exit code {done.returncode}"
 
     return solve
 
