@@ -70,6 +70,7 @@ class Lane(ABC):
         self._group: Group | None = None
         self._left: deque[str] = deque()
         self._blob: bytes | None = None
+        self._last: Task | None = None
         self.row: dict[str, Any] = {}
 
     def next(self, waiting: deque[Group], ledger: Ledger) -> Future[Run] | None:
@@ -81,7 +82,8 @@ class Lane(ABC):
                 if not ledger.found(self.row):
                     generator = _dumps(new_generator(self._group.generators[name]))
                     settings, expected = self._settings, self._group.expected
-                    return self.submit(Task(self.row, self._blob, generator, settings, expected, self._processes))
+                    self._last = Task(self.row, self._blob, generator, settings, expected, self._processes)
+                    return self.submit(self._last)
             if not waiting:
                 return None
             self._group = waiting.popleft()
@@ -90,7 +92,8 @@ class Lane(ABC):
 
     def again(self) -> Future[Run]:
         """Begin the last run again, with its instance: the process that had it was replaced by another one."""
-        raise NotImplementedError(f"{type(self).__name__} sends every run with its instance")
+        assert self._last is not None
+        return self.submit(self._last)
 
     @abstractmethod
     def submit(self, task: Task) -> Future[Run]:
@@ -111,7 +114,6 @@ class OwnProcess(Lane):
     def __init__(self, settings: Settings, processes: int) -> None:
         super().__init__(settings, processes)
         self._holds: bytes | None = None
-        self._last: Task | None = None
         self._start()
 
     def _start(self) -> None:
@@ -124,7 +126,6 @@ class OwnProcess(Lane):
 
     def submit(self, task: Task) -> Future[Run]:
         """Send the run; the instance only if the process does not have it."""
-        self._last = task
         if self._holds is task.recipe:
             task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes)
         else:
@@ -138,9 +139,8 @@ class OwnProcess(Lane):
 
     def again(self) -> Future[Run]:
         """Begin the last run again, with its instance."""
-        assert self._last is not None
         self._holds = None
-        return self.submit(self._last)
+        return super().again()
 
     def failed(self, problem: Exception) -> Run:
         """Say how the process died, and start another."""
