@@ -28,6 +28,7 @@ from oracle_opt.errors import (
     ExecutorFailed,
     Exhausted,
     InvalidArgument,
+    InvalidCertificate,
     InvalidCut,
     InvalidData,
     JournalMismatch,
@@ -35,6 +36,7 @@ from oracle_opt.errors import (
     MissingPackage,
     OracleOptError,
     OutOfTime,
+    Refuted,
     StoreMismatch,
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
@@ -66,6 +68,7 @@ __all__ = [
     "FunctionOracle",
     "History",
     "InvalidArgument",
+    "InvalidCertificate",
     "InvalidCut",
     "InvalidData",
     "JournalMismatch",
@@ -87,6 +90,7 @@ __all__ = [
     "Query",
     "QueryPointGenerator",
     "Record",
+    "Refuted",
     "Result",
     "SequentialGenerator",
     "Simplex",

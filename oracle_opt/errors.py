@@ -33,6 +33,14 @@ class MissingPackage(OracleOptError, ImportError):
     """A package that only an extra of oracle-opt installs is not here; the message names both."""
 
 
+class InvalidCertificate(OracleOptError, ValueError):
+    """A certificate is damaged, of another version or problem, or there is nothing that it could certify."""
+
+
+class Refuted(OracleOptError, ValueError):
+    """A claim of a certificate does not hold, or its witness does not prove it."""
+
+
 class StoreMismatch(OracleOptError, ValueError):
     """A folder of runs belongs to other settings, other data or another method."""
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import callback, flag, instance, instances, text
 from oracle_opt.arrays import Vector, real_array
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 A_KIND = "FeasibilityCut or a kind of Answer"
 
@@ -36,6 +40,9 @@ class Oracle(ABC):
     stateless : bool
         Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
         `minimize` refuses an oracle that another run is using.
+    witness : tuple of str
+        Names of those `extras` of a cut that prove it: a certificate keeps them, and `prove_cut` and `prove_value` take
+        them up. None by default: a certificate then holds "given the cuts".
     """
 
     domain: Domain
@@ -43,6 +50,7 @@ class Oracle(ABC):
     gives: frozenset[Kind] = frozenset()
     polyhedral: bool = False
     stateless: bool = False
+    witness: tuple[str, ...] = ()
 
     @abstractmethod
     def query(self, query: Query) -> Cut:
@@ -93,6 +101,54 @@ class Oracle(ABC):
             The same answer; by default as it was recorded.
         """
         return cut
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Say by how much a cut may claim more than its witness proves, from the data of the problem.
+
+        Called by `Certificate.verify`, with nothing but data: what is returned must hold whatever the oracle answered
+        before, and whoever made the certificate.
+
+        Parameters
+        ----------
+        claim : CutClaim
+            The cut, and in its `witness` those extras that `Oracle.witness` names.
+        exact : bool
+            Whether to count in fractions; else in floats, with a bound on all rounding taken into what is returned.
+
+        Returns
+        -------
+        float, Fraction or None
+            The claim less this number is proven for every feasible point of the domain's promised set; 0 if it is
+            proven as it stands. `None`, the default, if there is no witness to judge by.
+
+        Raises
+        ------
+        Refuted
+            The witness is none: dual variables outside their box, say.
+        """
+        return None
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Compute a proven upper bound of f at a point, from the data of the problem.
+
+        Parameters
+        ----------
+        claim : ValueClaim
+            The point, the upper bound that is claimed, and the witness.
+        exact : bool
+            As of `prove_cut`.
+
+        Returns
+        -------
+        float, Fraction or None
+            f(point) is at most this, whatever the claim is; `None`, the default, if that cannot be told.
+
+        Raises
+        ------
+        Refuted
+            The point is not feasible within the oracle's tolerance, or its witness is none.
+        """
+        return None
 
     def __repr__(self) -> str:
         """Class and domain, in one line."""

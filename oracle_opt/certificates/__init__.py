@@ -1,0 +1,1 @@
+"""What a run proved, as data that others can check."""

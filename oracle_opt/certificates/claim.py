@@ -1,0 +1,79 @@
+"""What a certificate claims of a problem, in floats that mean exactly what they say, each with its witness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from oracle_opt.arrays import Vector
+from oracle_opt.words import one_line
+
+
+class ClaimKind(Enum):
+    """What the affine function ``a(z) = constant + slope @ z`` of a `CutClaim` is said to be."""
+
+    MINORANT = "minorant"  # f(z) >= a(z) at every feasible z
+    HALF_SPACE = "half-space"  # a(z) <= 0 at every feasible z
+    SUMMAND = "summand"  # f_j(z) >= a(z) at every feasible z: f is the sum of all f_j
+    BOUND = "bound"  # f(z) >= constant at every feasible z, which the oracle proves by itself; the slope is 0
+
+
+@dataclass(frozen=True, eq=False)
+class CutClaim:
+    """One cut of a certificate: ``a(z) = constant + slope @ z``, as its `kind` says.
+
+    The constant is rounded so that the claim is no stronger than what the oracle answered.
+
+    Parameters
+    ----------
+    kind : ClaimKind
+        What is claimed of a.
+    constant : float
+        Its value at 0.
+    slope : ndarray of shape (n,)
+        Its slope.
+    summand : int
+        Number j of the summand of f, counted from 0, for `ClaimKind.SUMMAND`.
+    n_summands : int
+        How many summands f has; 0 for the other kinds.
+    tolerance : float
+        By how much points that the oracle calls feasible may violate a half-space.
+    witness : mapping
+        The `extras` of the cut that its oracle names in `Oracle.witness`: names to arrays or numbers.
+    note : str
+        Where the cut is not one answer of an oracle: what it was made of.
+    """
+
+    __repr__ = one_line
+
+    kind: ClaimKind
+    constant: float
+    slope: Vector
+    summand: int = 0
+    n_summands: int = 0
+    tolerance: float = 0.0
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ValueClaim:
+    """The incumbent of a certificate: ``f(point) <= upper``.
+
+    Parameters
+    ----------
+    point : ndarray of shape (n,)
+        The best point of the run.
+    upper : float
+        Value there, with its error, rounded up.
+    witness : mapping
+        As of a `CutClaim`: extras of the answer at the point.
+    """
+
+    __repr__ = one_line
+
+    point: Vector
+    upper: float
+    witness: Mapping[str, Any] = field(default_factory=dict)

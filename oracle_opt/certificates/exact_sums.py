@@ -1,0 +1,76 @@
+"""Sums of products of floats: exact as fractions, or in floats with a bound on what rounding did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.domains import Domain
+
+LOWEST = 1074  # every float is a multiple of 2**-1074
+SMALLEST = 2.0**-1074
+
+
+def exact(value: float) -> Fraction:
+    """The number that a float is."""
+    return Fraction(float(value))
+
+
+def exact_dot(left: Iterable[float], right: Iterable[float]) -> Fraction:
+    """``sum(left * right)`` without any rounding.
+
+    Integer arithmetic on multiples of a power of two: a tenth of the time that sums of fractions take.
+
+    Raises
+    ------
+    OverflowError, ValueError
+        A number is not finite.
+    """
+    total = 0
+    for a, b in zip(left, right, strict=True):
+        if a and b:
+            (p, q), (r, s) = float(a).as_integer_ratio(), float(b).as_integer_ratio()
+            total += p * r << (2 * LOWEST - q.bit_length() - s.bit_length() + 2)
+    return Fraction(total, 1 << 2 * LOWEST)
+
+
+def safe_dot(left: Any, right: Any) -> tuple[Any, Any]:
+    """``left @ right`` in floats, and a bound on its rounding error, as rigorous as the summation of BLAS is a sum.
+
+    Any order of summation errs by at most ``n EPS / 2`` times ``abs(left) @ abs(right)``, first order; the bound is
+    twice that and more, for the higher orders, its own rounding and products that underflow (Higham 2002, "Accuracy and
+    Stability of Numerical Algorithms", section 3.1).
+    """
+    n = np.shape(right)[0]
+    return left @ right, EPS * (n + 4) * (np.abs(left) @ np.abs(right)) + n * SMALLEST
+
+
+def slope_excess(domain: Domain, claimed: Vector, proven: Vector, error: Vector | float = 0.0) -> float:
+    """By how much ``claimed @ z`` may exceed ``proven @ z`` in the promised set of a domain, at most; in floats.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where z lies.
+    claimed, proven : ndarray of shape (n,)
+        Two slopes.
+    error : ndarray of shape (n,) or float
+        By how much each entry of the proven one may be wrong.
+
+    Returns
+    -------
+    float
+        Infinite if the domain has no end in a direction in which they differ.
+    """
+    difference = claimed - proven
+    unsure = np.abs(difference) * EPS + error
+    lower, upper = domain.bounding_box()
+    if (unsure[np.isinf(lower) | np.isinf(upper)] > 0).any():
+        return np.inf
+    most = -domain.minimize_linear(-difference)[0] + domain.minimum_rounding(difference)
+    wide = 1.01 * domain.extent(np.broadcast_to(unsure, claimed.shape))
+    return float(most + EPS * abs(most) + wide)
