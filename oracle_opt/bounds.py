@@ -8,6 +8,8 @@ from math import inf, isfinite, isinf
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
+from oracle_opt.certificates.parts import Parts, below
+from oracle_opt.certificates.provenance import Averaged, alone, claim_of_bound, claim_of_cut, parts_of_minorant
 from oracle_opt.consistency import AnswerMemory
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut
 from oracle_opt.domains import Domain
@@ -78,6 +80,10 @@ class CutAverage:
         self.constant += share * (constant - self.constant)
         self.slope = self.slope + share * (slope - self.slope)
 
+    def lowered(self) -> tuple[float, Vector]:
+        """Constant, less the error and rounded down, and slope: a function below the average of the cuts."""
+        return below(self.constant, self.error), self.slope
+
 
 class BoundTracker:
     """Keeps the incumbent and the four lower bounds.
@@ -119,6 +125,8 @@ class BoundTracker:
         By how much that bound may exceed the value at a point that the oracle calls feasible within its tolerance.
     proofs : dict
         Each of the four bounds, best so far, in the order above.
+    parts : tuple of Parts
+        What the best bound is made of.
     """
 
     def __init__(self, domain: Domain, convex: bool = True) -> None:
@@ -135,6 +143,8 @@ class BoundTracker:
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = 0.0
         self._first, self._highest = inf, -inf
+        self._averaged = Averaged()
+        self.parts: tuple[Parts, ...] = ()
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
 
     def __repr__(self) -> str:
@@ -190,21 +200,24 @@ class BoundTracker:
             if upper < self.upper:
                 self.upper, self.incumbent = upper, cut
             if self._convex:
-                self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0)
+                if self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0):
+                    self.parts = alone(claim_of_bound(cut))
                 slope = cut.subgradient
                 constant = cut.constant
                 error, size = cut_rounding(cut.point, cut.value, slope)
-                self._prove(BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope))
+                if self._prove(BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope)):
+                    self.parts = alone(claim_of_cut(cut, error))
                 if weight > 0:
-                    self._prove_average(constant, slope, error, size + self._domain.extent(slope), weight)
+                    self._prove_average(cut, error, size + self._domain.extent(slope), weight)
         if self._convex and minorant is not None:
             constant, slope = minorant.constant, minorant.slope
             error = minorant.error + self._domain.minimum_rounding(slope)
-            self._prove(BoundSource.MODEL, constant, slope, error, minorant.tolerance)
+            if self._prove(BoundSource.MODEL, constant, slope, error, minorant.tolerance):
+                self.parts = parts_of_minorant(minorant)
         if self.lower > self.upper and self.contradiction() and not self.conflict and self._outside():
             self.refuted = True
             self.lower, self.source, self.rounding, self.tolerance = -inf, BoundSource.NONE, 0.0, 0.0
-            self.proofs = dict.fromkeys(self.proofs, -inf)
+            self.proofs, self.parts = dict.fromkeys(self.proofs, -inf), ()
 
     def _outside(self) -> bool:
         """Whether the best point lies outside the set over which the bounds are taken, by a plane between both."""
@@ -215,21 +228,26 @@ class BoundTracker:
         farthest = -self._domain.minimize_linear(-away)[0]
         return float(away @ point) > farthest + 1e-9 * max(abs(farthest), self._domain.extent(away))
 
-    def _prove_average(self, constant: float, slope: Vector, error: float, size: float, weight: float) -> None:
+    def _prove_average(self, cut: ObjectiveCut, error: float, size: float, weight: float) -> None:
         """Add a cut to the average and minimize this."""
-        average = self._average
-        average.add(constant, slope, weight, error, size)
+        average, slope = self._average, cut.subgradient
+        average.add(cut.constant, slope, weight, error, size)
+        self._averaged.add(weight, claim_of_cut(cut, error), average.lowered)
         of_minimum = EPS * (0.5 * len(slope) + 3) * average.size  # at least `minimum_rounding`, without its sums
-        self._prove(BoundSource.AVERAGE, average.constant, average.slope, average.error + of_minimum)
+        if self._prove(BoundSource.AVERAGE, average.constant, average.slope, average.error + of_minimum):
+            self.parts = self._averaged.parts()
 
-    def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> None:
-        """Minimize an affine function that may lie above f by an error."""
+    def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> bool:
+        """Minimize an affine function that may lie above f by an error; whether this raised the best bound."""
         least = self._domain.minimize_linear(slope)[0]
         error += 2.0 * EPS * (abs(constant) + abs(least))
-        self._raise(source, constant + least - error, error, tolerance)
+        return self._raise(source, constant + least - error, error, tolerance)
 
-    def _raise(self, source: BoundSource, bound: float, rounding: float, tolerance: float = 0.0) -> None:
+    def _raise(self, source: BoundSource, bound: float, rounding: float, tolerance: float = 0.0) -> bool:
+        """Keep a bound that is the best of its source; whether it is the best of all."""
         if bound > self.proofs[source] and not self.refuted:
             self.proofs[source] = bound = float(bound)
             if bound > self.lower:
                 self.lower, self.source, self.rounding, self.tolerance = bound, source, rounding, tolerance
+                return True
+        return False

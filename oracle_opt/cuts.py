@@ -14,6 +14,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
+    from oracle_opt.certificates.parts import Parts
     from oracle_opt.domains import Domain
 
 A = TypeVar("A", bound=Answer)
@@ -194,6 +195,11 @@ class Minorant:
     tolerance : float
         How far it may exceed f, besides, at points that an oracle calls feasible within its tolerance: feasibility
         cuts times their errors.
+    parts : tuple of Parts
+        Which claims of an oracle it is made of, with weights: what a certificate is written from. Without them it is
+        a claim of its own.
+    extras : mapping
+        Then its witness, under names that the oracle knows: see `Oracle.witness`.
     """
 
     __repr__ = one_line
@@ -202,6 +208,8 @@ class Minorant:
     slope: Vector
     error: float = 0.0
     tolerance: float = 0.0
+    parts: tuple[Parts, ...] = ()
+    extras: Mapping[str, Any] = field(default_factory=dict)
 
     def minimum(self, domain: Domain) -> float:
         """Least value of ``constant + slope @ z`` on a domain, as computed: `error` is not taken off, nor rounding."""

@@ -129,7 +129,7 @@ def minimize(
     query = None
 
     def result(status: Status, reason: str = "") -> Result:
-        made = make_result(status, bounds, recorder, generator, choice, rtol, atol, reason)
+        made = make_result(status, oracle, bounds, recorder, generator, choice, rtol, atol, reason)
         lines.end(made)
         return made
 

@@ -13,10 +13,12 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
+from oracle_opt.certificates.provenance import RunProof
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.gap_plot import plot_gap
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
+from oracle_opt.oracle import Oracle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,6 +101,8 @@ class Result:
         The generator that ran, with its parameters.
     choice : str
         Why it was chosen, in a sentence; no words if it was given.
+    proof : RunProof or None
+        What a certificate is written from.
     x : ndarray of shape (n,) or None
         The same as `point`.
     fun : float
@@ -128,6 +132,7 @@ class Result:
     n_replayed: int = 0
     memory: int | None = None
     memory_growth: int | None = None
+    proof: RunProof | None = field(default=None, repr=False)
 
     @property
     def x(self) -> Vector | None:
@@ -231,6 +236,7 @@ def _point_in_words(point: Vector) -> str:
 
 def make_result(
     status: Status,
+    oracle: Oracle,
     bounds: BoundTracker,
     recorder: HistoryRecorder,
     generator: QueryPointGenerator,
@@ -272,6 +278,7 @@ def make_result(
         n_replayed=recorder.n_replayed,
         memory=memory,
         memory_growth=memory_growth,
+        proof=RunProof(oracle, bounds.parts, bounds.source.value),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import fsum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,10 @@ from numpy.typing import NDArray
 from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCut
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
+from oracle_opt.certificates.claim import ClaimKind
+from oracle_opt.certificates.parts import Combination, merged
 from oracle_opt.generators.masters.cut_rows import Rows
+from oracle_opt.generators.masters.row_share import RowShare
 from oracle_opt.generators.masters.steep_cuts import flatten
 
 TANGENTS = 20  # limit on the pieces of the summands' model that one call adds
@@ -47,7 +52,8 @@ class CutPool:
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
-        self.objective, self.feasibility, self.summands = (Rows(domain.dimension) for _ in range(3))
+        kinds = ClaimKind.MINORANT, ClaimKind.HALF_SPACE, ClaimKind.SUMMAND
+        self.objective, self.feasibility, self.summands = (Rows(domain.dimension, kind) for kind in kinds)
         self.n_summands = 0
         self.upper = np.inf
         self.best: ObjectiveCut | None = None
@@ -65,16 +71,15 @@ class CutPool:
                 self._add_summands(cut)
             before = len(self.objective)
             for one in (cut, *cut.further):
-                self._add_row(self.objective, one.point, one.value, one.subgradient, cut.upper)
+                self._add_row(self.objective, one.point, one.value, one.subgradient, cut.upper, one.extras)
             if cut.upper < self.upper:
                 self.upper, self.best = cut.upper, cut
             if self.best is not None:
                 flatten(self.objective, self.best, self.upper, self._domain, first=before)
         else:
             for half in (cut, *cut.further):
-                self._add_row(
-                    self.feasibility, half.point, half.violation, half.normal, half.violation, tolerance=half.error
-                )
+                size, told = half.violation, half.extras
+                self._add_row(self.feasibility, half.point, size, half.normal, size, told, tolerance=half.error)
 
     def flatten(self, best: ObjectiveCut) -> bool:
         """Replace cuts that have become too steep beside the best one, see `flatten`; whether there were any."""
@@ -86,9 +91,9 @@ class CutPool:
                 f"`summands` must be as many in every cut, one a summand of f: got {len(cut.summands)}, before "
                 f"{self.n_summands}"
             )
-        self.n_summands = len(cut.summands)
+        self.n_summands = self.summands.n_summands = len(cut.summands)
         for j, one in enumerate(cut.summands):
-            self._add_row(self.summands, one.point, one.value, one.subgradient, one.upper, j)
+            self._add_row(self.summands, one.point, one.value, one.subgradient, one.upper, one.extras, j)
 
     def _add_row(
         self,
@@ -97,12 +102,13 @@ class CutPool:
         value: float,
         slope: Vector,
         upper: float,
+        extras: Mapping[str, Any],
         summand: int = 0,
         tolerance: float = 0.0,
     ) -> None:
         error, size = cut_rounding(point, value, slope)
         size += self._domain.extent(slope)
-        rows.add(slope, value - float(slope @ point), upper, size, error, summand, tolerance)
+        rows.add(slope, value - float(slope @ point), upper, size, error, summand, tolerance, extras)
 
     def add_domain(self, domain: Domain) -> None:
         """Add the domain's inequalities as feasibility cuts known beforehand."""
@@ -113,7 +119,9 @@ class CutPool:
     def add_inequalities(self, matrix: NDArray[np.float64], rhs: Vector) -> None:
         """Add ``matrix @ z <= rhs``, which all of the domain satisfies, as feasibility cuts known beforehand."""
         for row, side in zip(matrix, rhs, strict=True):
-            self.feasibility.add(row, -float(side), 0.0, abs(float(side)) + self._domain.extent(row), 0.0)
+            size = abs(float(side)) + self._domain.extent(row)
+            # a certificate need not name them: on the domain they only lower the minorant
+            self.feasibility.add(row, -float(side), 0.0, size, 0.0, origin=Combination(()))
 
     def value(self, point: Vector) -> float:
         """Value of the model at a point; -inf without objective cuts."""
@@ -149,7 +157,9 @@ class CutPool:
         chosen = np.zeros(len(summands))
         chosen[largest] = 1.0
         slope, constant = summands.combine(chosen), float(summands.constant[largest].sum())
-        self.objective.add(slope, constant, self.upper, size, error)
+        claims = (summands.claimed(number) for number in summands.number[largest].tolist())
+        pieces = Combination(term for claim in claims for term in claim.weighted())
+        self.objective.add(slope, constant, self.upper, size, error, origin=pieces)
         return len(self.objective) > before
 
     def _piece(self, point: Vector) -> tuple[NDArray[np.intp], float]:
@@ -194,7 +204,9 @@ class CutPool:
             error += float(b @ self.summands.error)
             terms += np.count_nonzero(b)  # the products with b, and the sums of multipliers, which are not exact
         tolerance = float(a @ self.objective.tolerance + u @ self.feasibility.tolerance)
-        return Minorant(constant, slope, error + EPS * (terms + 6) * size, tolerance)
+        used = ((self.objective, a), (self.feasibility, u), (self.summands, b))
+        parts = tuple(RowShare(rows, weights) for rows, weights in used if weights.any())
+        return Minorant(constant, slope, error + EPS * (terms + 6) * size, tolerance, parts)
 
     def shrink(
         self, cap: int, objective: Vector, feasibility: Vector, summands: Vector | None = None
@@ -221,6 +233,9 @@ class CutPool:
         if len(self.objective) <= cap and len(self.summands) <= cap * max(self.n_summands, 1):
             return None
         aggregate = self.minorant(objective, feasibility, summands)
+        if aggregate is not None:
+            constant, tolerance = aggregate.constant - aggregate.error, aggregate.tolerance
+            origin = merged(aggregate.parts, constant, aggregate.slope, tolerance)
         mask = _largest(objective, cap)
         if summands is None:  # the method knows the summands by their tangents alone
             summands = np.zeros(len(self.summands))
@@ -231,8 +246,7 @@ class CutPool:
         self.summands.keep(of_summands)
         if aggregate is not None:
             size = abs(aggregate.constant) + self._domain.extent(aggregate.slope)
-            constant, tolerance = aggregate.constant - aggregate.error, aggregate.tolerance
-            self.objective.add(aggregate.slope, constant, self.upper, size, 0.0, tolerance=tolerance)
+            self.objective.add(aggregate.slope, constant, self.upper, size, 0.0, tolerance=tolerance, origin=origin)
         return mask, of_summands
 
 

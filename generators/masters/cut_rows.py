@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 import scipy.linalg.blas
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.certificates.claim import ClaimKind, CutClaim
+from oracle_opt.certificates.parts import Combination, below
 from oracle_opt.generators.masters.sparse_rows import SparseRows
 
+if TYPE_CHECKING:
+    from oracle_opt.generators.masters.row_share import RowShare
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 MANY = 1000  # variables from which on rows may be kept sparse ...
 SHARE = 0.1  # ... where no more than this share of their entries is not zero
 LONG = 1 << 14  # rows as long are added up one by one: a copy of those wanted would cost more
@@ -26,9 +35,15 @@ class Rows:
     ----------
     dimension : int
         Number of variables, n.
+    kind : ClaimKind
+        What each row is said to be.
 
     Attributes
     ----------
+    shares : WeakSet of RowShare
+        Those that refer to rows: they are told before these are dropped.
+    n_summands : int
+        Number of summands of f, where the rows are cuts of these.
     matrix : ndarray of shape (m, n)
         The rows, with their zeros: a new array where some are kept sparse.
     steepness : ndarray of shape (m,)
@@ -51,8 +66,10 @@ class Rows:
         Serial number of the row, increasing; it stays when others are dropped, so that multipliers can be kept by it.
     """
 
-    def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
+    def __init__(self, dimension: int, kind: ClaimKind = ClaimKind.MINORANT) -> None:
+        self.dimension, self.kind, self.n_summands = dimension, kind, 0
+        self.shares: WeakSet[RowShare] = WeakSet()
+        self._origins: list[Mapping[str, Any] | Combination] = []
         self._matrix = np.empty((0, dimension))
         self._sparse = SparseRows(dimension)
         self._is_sparse = np.zeros(16, dtype=bool)
@@ -69,7 +86,7 @@ class Rows:
         """Rows, a view if none is sparse."""
         if self._n_dense == self._size:
             return self._matrix[: self._size]
-        matrix = np.empty((self._size, self._dimension))
+        matrix = np.empty((self._size, self.dimension))
         for i in range(self._size):
             matrix[i] = self.row(i)
         return matrix
@@ -143,6 +160,7 @@ class Rows:
         error: float,
         summand: int = 0,
         tolerance: float = 0.0,
+        origin: Mapping[str, Any] | Combination = NOTHING,
     ) -> None:
         """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays.
 
@@ -162,6 +180,8 @@ class Rows:
             Number of the summand that it belongs to.
         tolerance : float
             What the oracle tolerates of a feasibility cut.
+        origin : mapping or Combination
+            Extras of the cut that the row is, or the claims that it was made of.
         """
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
             if self._summand[i] == summand and np.abs(self.row(i) - row).max() <= 1e-13 * np.abs(row).max():
@@ -173,18 +193,19 @@ class Rows:
             self._sides = np.concatenate([self._sides, np.empty_like(self._sides)], axis=1)
             self._summand = np.concatenate([self._summand, np.zeros_like(self._summand)])
             self._number = np.concatenate([self._number, np.zeros_like(self._number)])
-        sparse = self._dimension >= MANY and np.count_nonzero(row) <= SHARE * self._dimension
+        sparse = self.dimension >= MANY and np.count_nonzero(row) <= SHARE * self.dimension
         if sparse:
             self._sparse.add(row)
         else:
             if self._n_dense == len(self._matrix):
-                larger = np.empty((max(16, 2 * self._n_dense), self._dimension))  # what is not written takes no memory
+                larger = np.empty((max(16, 2 * self._n_dense), self.dimension))  # what is not written takes no memory
                 larger[: self._n_dense] = self._matrix
                 self._matrix = larger
             self._matrix[self._n_dense] = row
             self._n_dense += 1
         self._is_sparse[self._size] = sparse
         self._summand[self._size], self._number[self._size] = summand, self._added
+        self._origins.append(origin)
         self._sides[:, self._size] = constant, value, 1, size, error, tolerance, np.abs(row).max()
         self._size += 1
         self._added += 1
@@ -193,6 +214,18 @@ class Rows:
         """Row i, with its zeros."""
         before = int(np.count_nonzero(self._is_sparse[:i]))
         return self._sparse.row(before) if self._is_sparse[i] else self._matrix[i - before]
+
+    def claimed(self, number: int) -> Combination:
+        """Return the claim of the row with a serial number, or those that it was made of."""
+        i = int(np.searchsorted(self.number, number))
+        origin = self._origins[i]
+        if not isinstance(origin, Combination):
+            constant = below(float(self.constant[i]), float(self.error[i]))
+            summand, tolerance = int(self.summand[i]), float(self.tolerance[i])
+            slope = np.array(self.row(i))
+            claim = CutClaim(self.kind, constant, slope, summand, self.n_summands, tolerance, origin)
+            origin = self._origins[i] = Combination([(1.0, claim)])
+        return origin
 
     def products(self, point: Vector) -> Vector:
         """``matrix @ point``."""
@@ -206,7 +239,7 @@ class Rows:
     @property
     def touched(self) -> NDArray[np.bool_]:
         """Which variables have an entry in some row that is not zero, where all rows are sparse; else all."""
-        return np.ones(self._dimension, dtype=bool) if self._n_dense else self._sparse.touched()
+        return np.ones(self.dimension, dtype=bool) if self._n_dense else self._sparse.touched()
 
     def block(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Matrix:
         """Some columns of some rows, both in increasing order; dense."""
@@ -242,15 +275,19 @@ class Rows:
         active = np.flatnonzero(multipliers)
         if 2 * len(active) > self._n_dense:
             return multipliers @ self._matrix[: self._n_dense]
-        if self._dimension < LONG:
+        if self.dimension < LONG:
             return multipliers[active] @ self._matrix[active]
-        slope = np.zeros(self._dimension)
+        slope = np.zeros(self.dimension)
         for i in active.tolist():
             scipy.linalg.blas.daxpy(self._matrix[i], slope, a=multipliers[i])
         return slope
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows outside the mask."""
+        dropped = self.number[~mask]
+        for share in self.shares:
+            share.hold(dropped)
+        self._origins = [origin for origin, stays in zip(self._origins, mask.tolist(), strict=True) if stays]
         kept, sparse = np.flatnonzero(mask), self._is_sparse[: self._size].copy()
         dense = np.flatnonzero(mask[~sparse])
         self._matrix[: len(dense)] = self._matrix[dense]

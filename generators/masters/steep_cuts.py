@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from oracle_opt import Domain, ObjectiveCut
 from oracle_opt.arrays import EPS
 from oracle_opt.bounds import cut_rounding
+from oracle_opt.certificates.parts import Combination
+from oracle_opt.certificates.provenance import claim_of_cut
 from oracle_opt.generators.masters.cut_rows import Rows
 
 STEEP = 1e6  # so many times the slope of the best cut is too steep
@@ -52,6 +54,7 @@ def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first:
     slope, constant = best.subgradient, best.constant
     error, size = cut_rounding(best.point, best.value, slope)
     size += domain.extent(slope)
+    flat = claim_of_cut(best, error)
     found = []
     for i in np.flatnonzero(steep):
         t = limit / float(rows.steepness[i])
@@ -59,9 +62,12 @@ def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first:
         sizes = t * float(rows.size[i]) + size
         errors = t * float(rows.error[i]) + error + 4.0 * EPS * sizes
         height = t * float(rows.constant[i]) + (1.0 - t) * constant
-        found.append((mixed, height, sizes, errors, t * float(rows.tolerance[i])))
+        origin = Combination(
+            [(t * share, claim) for share, claim in rows.claimed(int(rows.number[i])).weighted()] + [(1.0 - t, flat)]
+        )
+        found.append((mixed, height, sizes, errors, t * float(rows.tolerance[i]), origin))
     kept = ~steep
     rows.keep(kept)
-    for mixed, height, sizes, errors, tolerance in found:
-        rows.add(mixed, height, upper, sizes, errors, tolerance=tolerance)
+    for mixed, height, sizes, errors, tolerance, origin in found:
+        rows.add(mixed, height, upper, sizes, errors, tolerance=tolerance, origin=origin)
     return kept

@@ -1,0 +1,59 @@
+"""Which rows of a pool a minorant is made of, as long as they stand there and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import Vector
+from oracle_opt.certificates.parts import Combination, Parts, Weighted
+
+if TYPE_CHECKING:
+    from oracle_opt.generators.masters.cut_rows import Rows
+
+
+class RowShare(Parts):
+    """Rows by their serial numbers, with weights.
+
+    A minorant is made after every call, of some hundred rows: nothing of these is copied. What a row claims is asked of
+    the rows when it is wanted, or kept here when the row is dropped before.
+
+    Parameters
+    ----------
+    rows : Rows
+        Where they stand.
+    weights : ndarray of shape (m,)
+        Weights of all rows, nonnegative.
+    """
+
+    def __init__(self, rows: Rows, weights: Vector) -> None:
+        used = np.flatnonzero(weights)
+        self._rows, self._numbers, self._weights = rows, rows.number[used], weights[used]
+        self._dropped: dict[int, Combination] = {}
+        rows.shares.add(self)
+
+    def __repr__(self) -> str:
+        return f"RowShare({len(self._numbers)} rows)"
+
+    @property
+    def size(self) -> int:
+        """So many rows, of so many variables."""
+        return len(self._numbers) * self._rows.dimension
+
+    def hold(self, numbers: NDArray[np.intp]) -> None:
+        """Keep what these rows claim, as far as they are used here: they are about to be dropped."""
+        for number in np.intersect1d(numbers, self._numbers).tolist():
+            self._dropped[number] = self._rows.claimed(number)
+
+    def weighted(self) -> Sequence[Weighted]:
+        """Return the claims of the rows, and of those that rows are mixed of, with their weights."""
+        return list(self._each())
+
+    def _each(self) -> Iterator[Weighted]:
+        for number, weight in zip(self._numbers.tolist(), self._weights.tolist(), strict=True):
+            known = self._dropped.get(number)
+            for share, claim in (self._rows.claimed(number) if known is None else known).weighted():
+                yield weight * share, claim

@@ -1,0 +1,140 @@
+"""Where a run's lower bound comes from: the claims behind it, gathered for a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.certificates.claim import ClaimKind, CutClaim
+from oracle_opt.certificates.parts import MOST, Combination, Parts, Weighted, below, numbers_of
+
+if TYPE_CHECKING:
+    from oracle_opt.cuts import Minorant, ObjectiveCut
+    from oracle_opt.oracle import Oracle
+
+
+def parts_of_minorant(minorant: Minorant) -> tuple[Parts, ...]:
+    """What a minorant is made of; itself, where that is not known."""
+    if minorant.parts:
+        return minorant.parts
+    note = "" if minorant.extras else "a minorant that the generator's model gave"
+    constant = below(minorant.constant, minorant.error)
+    whole = CutClaim(
+        ClaimKind.MINORANT,
+        constant,
+        minorant.slope,
+        tolerance=minorant.tolerance,
+        witness=minorant.extras,
+        note=note,
+    )
+    return alone(whole)
+
+
+def claim_of_cut(cut: ObjectiveCut, error: float) -> CutClaim:
+    """The cut itself, with its constant lowered by the error."""
+    return CutClaim(ClaimKind.MINORANT, below(cut.constant, error), cut.subgradient, witness=cut.extras)
+
+
+def claim_of_bound(cut: ObjectiveCut) -> CutClaim:
+    """The bound that the oracle proved by itself."""
+    return CutClaim(ClaimKind.BOUND, cut.lower_bound, np.zeros(cut.subgradient.size), witness=cut.extras)
+
+
+def alone(claim: CutClaim) -> tuple[Parts, ...]:
+    """One claim and no other."""
+    return (Combination([(1.0, claim)]),)
+
+
+class Averaged:
+    """The cuts of a running average, kept as long as they are not too many."""
+
+    def __init__(self) -> None:
+        self._terms: list[Weighted] = []
+        self._size = 0
+
+    def add(self, weight: float, claim: CutClaim, average: Callable[[], tuple[float, Vector]]) -> None:
+        """Take up a cut; `average` tells constant, rounded down, and slope of all so far, if they are too many."""
+        self._terms.append((weight, claim))
+        self._size += numbers_of(claim)
+        if self._size > MOST:
+            constant, slope = average()
+            note = "an average of cuts that were too many to be kept"
+            whole = CutClaim(ClaimKind.MINORANT, constant, slope, note=note)
+            self._terms = [(fsum(weight for weight, _ in self._terms), whole)]
+            self._size = numbers_of(whole)
+
+    def parts(self) -> tuple[Parts, ...]:
+        """The average so far."""
+        return (_First(self._terms, len(self._terms)),)
+
+
+class _First(Parts):
+    """The first terms of a list that grows."""
+
+    def __init__(self, terms: list[Weighted], count: int) -> None:
+        self._terms, self._count = terms, count
+
+    def weighted(self) -> Sequence[Weighted]:
+        return self._terms[: self._count]
+
+    @property
+    def size(self) -> int:
+        return sum(numbers_of(claim) for _, claim in self.weighted())
+
+
+class RunProof:
+    """What a certificate of a run is written from: the oracle, and the parts of the best lower bound.
+
+    Parts that are not large are gathered at once, so that the generator's pool is let go; large ones are gathered when
+    the certificate is written. A pickled proof holds the identity of the problem in place of the oracle.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        That of the run.
+    parts : tuple of Parts
+        What the best lower bound is made of; none if there is no bound.
+    source : str
+        Which proof gave it.
+    """
+
+    def __init__(self, oracle: Oracle, parts: tuple[Parts, ...], source: str) -> None:
+        self._oracle: Oracle | None = oracle
+        self._problem = ""
+        self._domain, self._convex, self._witness = oracle.domain, oracle.convex, oracle.witness
+        self._source = source
+        self._parts = parts
+        if sum(part.size for part in parts) <= MOST:
+            self._gather()
+
+    def __repr__(self) -> str:
+        return f"RunProof(by {self._source}, on {self._domain!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._gather()
+        return {**vars(self), "_oracle": None, "_problem": self.problem}
+
+    @property
+    def problem(self) -> str:
+        """Identity of the problem."""
+        return self._problem if self._oracle is None else self._oracle.identity()
+
+    def _gather(self) -> None:
+        self._parts = (Combination(term for part in self._parts for term in part.weighted()),)
+
+    @property
+    def terms(self) -> Sequence[Weighted]:
+        """The claims, with their weights."""
+        self._gather()
+        return [
+            (weight, replace(claim, witness=self._named(claim.witness))) for weight, claim in self._parts[0].weighted()
+        ]
+
+    def _named(self, extras: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the extras that prove a cut."""
+        return {name: extras[name] for name in self._witness if name in extras}
