@@ -182,5 +182,6 @@ class Bounded:
 def absolute_norm(M: sparse.csr_array) -> float:
     """Bound on the largest eigenvalue of the matrix of absolute values: its Frobenius norm, or its largest row."""
     entries = abs(M)
-    rows = entries.sum(axis=1)
-    return min(float(np.linalg.norm(entries.data)), float(rows.max(initial=0.0)))
+    rows, largest = entries.sum(axis=1), float(entries.data.max(initial=0.0)) or 1.0
+    # in units of the largest entry, the squares of which neither underflow nor overflow
+    return min(largest * float(np.linalg.norm(entries.data / largest)), float(rows.max(initial=0.0)))

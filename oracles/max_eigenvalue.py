@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from scipy import linalg, sparse
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.arguments import floats, real, sparse_matrix, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.eigenvalue_cut_proof import WITNESS, MaxEigenvalueProgram, cut_excess
+from oracle_opt.oracles.eigenvalue_value_proof import value_bound
 from oracle_opt.oracles.leading_eigenpairs import absolute_norm, leading
 from oracle_opt.words import shown
 
@@ -80,6 +84,7 @@ class MaxEigenvalueOracle(Oracle):
     """
 
     gives = frozenset({Eigenpairs})
+    witness = WITNESS
 
     def __init__(
         self,
@@ -140,8 +145,8 @@ class MaxEigenvalueOracle(Oracle):
         Returns
         -------
         ObjectiveCut
-            Its `extras`: `eigenvector`, shape (N,). Its mean over the cuts with the multipliers of a run's proof
-            recovers X.
+            Its `extras`, and those of its `further` cuts: `eigenvector`, shape (N,), which proves the cut. The mean of
+            ``v v'`` over the cuts with the multipliers of a run's proof recovers X.
         """
         y, wished = np.asarray(query.point), Eigenpairs in query.wishes
         M = self.matrix.at(y)
@@ -154,14 +159,14 @@ class MaxEigenvalueOracle(Oracle):
         values, vectors, error = found or _dense(M.toarray(), self.order if wished else self.n_vectors)
         width = values[0] - values[min(self.n_vectors, len(values)) - 1]
         near = np.flatnonzero(values[0] - values <= self.within * width + 1e-14 * abs(values[0]))[: self.n_vectors]
-        first, *further = self._cuts(y, vectors[:, near], values[0] + error + depth)
-        self._last = vectors[:, 0].copy()
+        first, *further = self._cuts(y, np.ascontiguousarray(vectors[:, near].T).T, values[0] + error + depth)
+        self._last = first.extras["eigenvector"]
         return ObjectiveCut(
             first.point,
             first.value,
             first.subgradient,
             first.error,
-            extras={"eigenvector": self._last},
+            extras=first.extras,
             further=tuple(further),
             answers=(Eigenpairs(self.matrix, self.trace, self.b, values, np.ascontiguousarray(vectors)),)
             if wished
@@ -174,7 +179,7 @@ class MaxEigenvalueOracle(Oracle):
         Values are lowered by what rounding can have added: to them, and to the slopes times the way to any point of the
         domain.
         """
-        vectors = vectors / np.linalg.norm(vectors, axis=0)
+        given, vectors = vectors, vectors / np.linalg.norm(vectors, axis=0)
         slopes = self.b[:, None] - self.trace * self.matrix.forms(vectors)
         values = self.trace * np.sum(vectors * (self.C @ vectors), axis=0) + y @ slopes
         away = np.abs(y)
@@ -182,9 +187,63 @@ class MaxEigenvalueOracle(Oracle):
         linear = float(self.b @ y) + EPS * (1.0 + 0.5 * len(y)) * float(away @ np.abs(self.b))
         upper = self.trace * most + linear + 4.0 * EPS * (abs(self.trace * most) + abs(linear))
         return [
-            ObjectiveCut(y, float(value), slope.copy(), 0.0 if i else max(0.0, upper - float(value)))
-            for i, (value, slope) in enumerate(zip(values, slopes.T, strict=True))
+            ObjectiveCut(
+                y,
+                float(value),
+                slope.copy(),
+                0.0 if i else max(0.0, upper - float(value)),
+                extras={"eigenvector": vector},
+            )
+            for i, (value, slope, vector) in enumerate(zip(values, slopes.T, given.T, strict=True))
         ]
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Prove a cut by the positive semidefinite matrix ``v v' + R R' + diag(d)`` of its witness.
+
+        Parameters
+        ----------
+        claim : CutClaim
+            Its `witness` holds v as `eigenvector`, R as `factor`, of shape (N, r), or d as `diagonal`, not negative.
+        exact : bool
+            Whether to count in fractions.
+
+        Returns
+        -------
+        float, Fraction or None
+            See `Oracle.prove_cut`.
+
+        Raises
+        ------
+        Refuted
+            The claim is none of such a function, or the witness is no such matrix.
+        """
+        return cut_excess(self._program(), claim, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Prove an upper bound by a Cholesky factorization.
+
+        Parameters
+        ----------
+        claim : ValueClaim
+            The point.
+        exact : bool
+            Whether to eliminate in fractions, for orders up to 40.
+
+        Returns
+        -------
+        float, Fraction or None
+            None for orders above 8000: the factorization is one of a dense matrix.
+
+        Raises
+        ------
+        Refuted
+            The point is none.
+        """
+        return value_bound(self._program(), claim.point, exact)
+
+    def _program(self) -> MaxEigenvalueProgram:
+        """The data alone."""
+        return MaxEigenvalueProgram(self.matrix, self.trace, self.b, self.domain)
 
     def identity(self) -> str:
         """Matrices, right-hand sides and trace, and how eigenvectors are found and chosen."""
@@ -202,7 +261,8 @@ def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
 
 
 def _dense_norm(M: Matrix) -> float:
-    return min(float(np.linalg.norm(M)), float(np.abs(M).sum(axis=0).max()))
+    largest = float(np.abs(M).max()) or 1.0
+    return min(largest * float(np.linalg.norm(M / largest)), float(np.abs(M).sum(axis=0).max()))
 
 
 def _widest(M: sparse.csr_array) -> int:

@@ -1,0 +1,177 @@
+"""Proofs that no eigenvalue of a matrix is larger than a number: a Cholesky factor in floats, or pivots in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import fsum, isfinite, ldexp
+
+import numpy as np
+from scipy import linalg, sparse
+
+from oracle_opt.answers.eigenpairs import AffineMatrix
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.certificates.exact_sums import SMALLEST, exact, exact_dot
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram
+
+LARGEST = 8000  # order: a matrix of it takes 512 MB
+LARGEST_EXACT = 40  # order: pivots grow by as many digits at each row
+MARGINS = (1.0, 4.0, 16.0, 256.0, 1e4, 1e6)  # of the shift, in units of the rounding of eigenvalues
+
+
+def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = False) -> float | Fraction | None:
+    """A proven upper bound of ``trace * lambda_max(M(point)) + b @ point``.
+
+    *In floats.* M is computed with a bound on the rounding of each entry, hence of its norm, which bounds the change of
+    all eigenvalues (Weyl). Then ``S = s I - M``, s a little above the largest eigenvalue that LAPACK finds, is
+    factored. Where the Cholesky factorization runs to its end in floating-point arithmetic, the factor L has ``L L' = S
+    + E`` with ``|E_ij| <= g sqrt(S_ii S_jj)`` and ``g = (N + 1) u / (1 - 2 (N + 1) u)``, u = 2^-53; the norm of E is
+    therefore at most ``g tr S``, no eigenvalue of S is less than minus that, and no eigenvalue of M more than ``s + g tr
+    S`` (Demmel 1989, Rump 2006). A failure proves nothing: s is raised.
+
+    *In fractions*, for orders up to 40. ``s I - M`` has positive pivots without any rounding: it is positive definite.
+
+    Parameters
+    ----------
+    program : MaxEigenvalueProgram
+        The data.
+    point : ndarray of shape (m,)
+        Where.
+    exactly : bool
+        Whether to count in fractions, if the order allows it.
+
+    Returns
+    -------
+    float, Fraction or None
+        None for orders above 8000, whose dense matrices take too much memory, for numbers too large for floats, and
+        where LAPACK finds no eigenvalues.
+
+    Raises
+    ------
+    Refuted
+        The point has another shape, or is not finite.
+
+    References
+    ----------
+    .. [1] Rump (2006), "Verification of positive definiteness", BIT Numerical Mathematics 46:433-452.
+    .. [2] Higham (2002), "Accuracy and Stability of Numerical Algorithms", 2nd edition, theorems 10.3, 10.5 and 10.7.
+    """
+    y = np.asarray(point)
+    if y.shape != program.b.shape or not np.isfinite(y).all():
+        raise Refuted(f"the point must be finite and of shape {program.b.shape}")
+    if program.matrix.order > LARGEST:
+        return None
+    with np.errstate(all="ignore"):
+        found = _formed(program.matrix, y)
+        if found is None:
+            return None
+        S, wrong, size = found
+        try:
+            largest = float(linalg.eigvalsh(S, subset_by_index=(len(S) - 1, len(S) - 1), check_finite=False)[0])
+        except np.linalg.LinAlgError:
+            return None
+        unit = EPS * len(S) * min(float(np.linalg.norm(S)), float(np.abs(S).sum(axis=0).max()))
+        if exactly and len(S) <= LARGEST_EXACT:
+            top = _bound_in_fractions(program.matrix, y, largest, unit + wrong, size)
+            return None if top is None else exact(program.trace) * top + exact_dot(program.b, y)
+        bound = _bound_in_floats(S, largest, unit)
+        if bound is None:
+            return None
+        return _value(program, y, float(np.nextafter(bound + wrong, np.inf)), size)
+
+
+def _formed(matrix: AffineMatrix, y: Vector) -> tuple[Matrix, float, int] | None:
+    """The symmetric part of ``M(y)`` over ``2 ** size``, its entries below one, and a bound on the norm of its error.
+
+    An entry is a sum of at most k products and one of C, so wrong by ``(k / 2 + 1) EPS`` times the sum of their sizes.
+    """
+    places = matrix.rows, matrix.columns
+    moved = sparse.csr_array((matrix.entries @ y, places), shape=matrix.C.shape)
+    terms = int(np.diff(matrix.entries.tocsr().indptr).max(initial=0))
+    M = matrix.C - moved
+    sizes = abs(matrix.C) + sparse.csr_array((abs(matrix.entries) @ np.abs(y), places), shape=matrix.C.shape)
+    largest = float(sizes.max()) if sizes.nnz else 0.0
+    if not isfinite(largest):
+        return None
+    size = int(np.frexp(largest)[1]) + 1
+    dense = np.ldexp(M.toarray(), -size)
+    sizes.data = np.ldexp(sizes.data, -size)
+    norm = min(float(np.linalg.norm(sizes.data)), float(max(sizes.sum(axis=0).max(), sizes.sum(axis=1).max())))
+    underflow = matrix.order * (terms + 4.0) * (ldexp(SMALLEST, -size) if size < 0 else SMALLEST)
+    return 0.5 * (dense + dense.T), 1.01 * EPS * (0.5 * terms + 4.0) * norm + underflow, size
+
+
+def _bound_in_floats(S: Matrix, largest: float, unit: float) -> float | None:
+    """A number that no eigenvalue of S, as it stands, exceeds."""
+    if not S.any():
+        return 0.0
+    order = len(S)
+    for margin in MARGINS:
+        shift = largest + margin * unit
+        shifted = np.negative(S, order="F")
+        diagonal = shift - S.diagonal()
+        shifted[np.diag_indices(order)] = diagonal
+        trace = fsum(np.maximum(diagonal, 0.0).tolist())
+        if not linalg.lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1]:
+            # 8 more than the theorem has: triangular solves may multiply with reciprocals, and the diagonal is rounded
+            tiny = 6.0 * order * (order + 1.0) * 2.0**-1022
+            return shift + 1.01 * (0.5 * EPS * (order + 8.0) * trace + EPS * (abs(shift) + 1.0)) + tiny
+    return None
+
+
+def _value(program: MaxEigenvalueProgram, y: Vector, top: float, size: int) -> float | None:
+    """``trace * top * 2 ** size + b @ y``, rounded up."""
+    try:
+        products = (program.b * y).tolist()
+        linear, most = fsum(products), fsum(np.abs(products).tolist())
+        leading = program.trace * ldexp(top, size)
+    except (OverflowError, ValueError):
+        return None
+    total = leading + linear
+    value = total + EPS * (2.0 * abs(leading) + 2.0 * most + abs(total)) + len(y) * SMALLEST + SMALLEST * program.trace
+    return float(np.nextafter(value, np.inf)) if isfinite(value) else None
+
+
+def _bound_in_fractions(matrix: AffineMatrix, y: Vector, largest: float, unit: float, size: int) -> Fraction | None:
+    """A number that no eigenvalue of M(y) exceeds, without any rounding."""
+    order = matrix.order
+    M = [[Fraction(0)] * order for _ in range(order)]
+    C, A = matrix.C.tocoo(), matrix.entries.tocsr()
+    for entry, i, j in zip(C.data.tolist(), C.coords[0].tolist(), C.coords[1].tolist(), strict=True):
+        M[i][j] += exact(entry)
+    for n, (i, j) in enumerate(zip(matrix.rows.tolist(), matrix.columns.tolist(), strict=True)):
+        part = slice(A.indptr[n], A.indptr[n + 1])
+        M[i][j] -= exact_dot(A.data[part], y[A.indices[part]])
+    scale = Fraction(2) ** -size
+    S = [[(M[i][j] + M[j][i]) * scale / 2 for j in range(order)] for i in range(order)]
+    if not any(map(any, S)):
+        return Fraction(0)
+    for margin in MARGINS:
+        shift = exact(largest + margin * unit)
+        if _is_definite([[(shift if i == j else 0) - S[i][j] for j in range(order)] for i in range(order)]):
+            return shift / scale
+    return None
+
+
+def _is_definite(S: list[list[Fraction]]) -> bool:
+    """Whether a symmetric matrix is positive definite: all leading minors are positive (Sylvester).
+
+    They are the pivots of an elimination that divides without a remainder (Bareiss 1968, "Sylvester's identity and
+    multistep integer-preserving Gaussian elimination").
+    """
+    common = 1
+    for row in S:
+        for entry in row:
+            common = max(common, entry.denominator)  # powers of two
+    whole = [[int(entry * common) for entry in row] for row in S]
+    before = 1
+    for k, top in enumerate(whole):
+        pivot = top[k]
+        if pivot <= 0:
+            return False
+        for i in range(k + 1, len(whole)):
+            row, first = whole[i], whole[i][k]
+            for j in range(k + 1, len(whole)):
+                row[j] = (row[j] * pivot - first * top[j]) // before
+        before = pivot
+    return True
