@@ -21,6 +21,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.generators.masters.factor_rows import FactorRows
 from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.low_rank import LowRankStart
+from oracle_opt.generators.masters.primal_matrix import PrimalMatrix, PrimalParts
 from oracle_opt.generators.masters.spectral import Model, SpectralPoint, flattened
 from oracle_opt.generators.masters.spectral_ball import PromisedBall, minimize_within, step_within
 from oracle_opt.generators.masters.spectral_models import ChosenRows, Span, StructuredModel
@@ -176,6 +177,7 @@ class SpectralBundle(QueryPointGenerator):
         self._share = 1.0  # share of the multipliers that belongs to matrices and not to blocks of order one
         self._decrease = 0.0  # predicted at the pending point
         self._aggregate: Minorant | None = None
+        self._aggregated: PrimalMatrix | None = None  # its W
         self._minorant: Minorant | None = None
         self._lower = -np.inf
 
@@ -305,8 +307,10 @@ class SpectralBundle(QueryPointGenerator):
             constants = np.r_[known + slopes[0] @ y - value, constants]
         structured = StructuredModel(told, P, matrix_at(told, P, y, value), constants, slopes)
         done, model = self._minimized(structured, y, floor=FLOOR * abs(value))
-        self._aggregate = self._prove(structured, done.V, done.eta, center)
-        self._prove(structured, *flattened(model, done.V, done.eta), center)
+        other = flattened(model, done.V, done.eta)
+        earlier = self._aggregated
+        self._aggregate, self._aggregated = self._prove(structured, done.V, done.eta, center, earlier)
+        self._prove(structured, *other, center, earlier)
         self._multipliers = done.V
         if self._whole is None:
             self._primal = active_part(done.V, self._basis)
@@ -329,8 +333,10 @@ class SpectralBundle(QueryPointGenerator):
             self._point, self._decrease = step_within(self._ball, y, done, used, hessian)
         return done, used
 
-    def _prove(self, model: StructuredModel, V: Matrix, eta: Vector, center: ObjectiveCut) -> Minorant:
-        """The minorant of some multipliers; kept if it proves more than those before."""
+    def _prove(
+        self, model: StructuredModel, V: Matrix, eta: Vector, center: ObjectiveCut, earlier: PrimalMatrix | None
+    ) -> tuple[Minorant, PrimalMatrix]:
+        """The minorant of some multipliers, kept if it proves more than those before, and its W."""
         slope = model.slope(V, eta)
         value = computed(center)
         constant = model.constant(V, eta) + value - float(slope @ center.point)
@@ -338,11 +344,15 @@ class SpectralBundle(QueryPointGenerator):
         size = constants + abs(value) + float(entries @ np.abs(center.point)) + self._domain.extent(entries)
         # products with an orthonormal basis, of V, and of the point, each a sum of so many terms
         error = EPS * (model.told.matrix.order + V.size + len(eta) + len(slope)) * size
-        minorant = Minorant(constant, slope, error)
+        matrix = model.told.matrix
+        pieces = len(eta) - len(matrix.single)  # that of the aggregate, or none
+        diagonal = matrix.single, eta[pieces:]
+        W = PrimalMatrix.of(model.basis, V, matrix.order, diagonal, earlier, float(eta[:pieces].sum()))
+        minorant = Minorant(constant, slope, error, parts=(PrimalParts(constant, error, slope, W),))
         bound = minorant.minimum(self._domain) - error
         if bound > self._lower or self._minorant is None:
             self._minorant, self._lower = minorant, bound
-        return minorant
+        return minorant, W
 
     def _curvature(self, told: Eigenpairs, y: Vector) -> Matrix:
         """H at the center, of the active part of the last master as far as it lies in the leading eigenspace."""

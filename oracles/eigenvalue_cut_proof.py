@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import fsum, isfinite
 
 import numpy as np
@@ -83,7 +84,9 @@ def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = F
         The claim is no minorant, or the witness has another shape, is zero or not finite.
     """
     if claim.kind not in (ClaimKind.MINORANT, ClaimKind.BOUND):
-        raise Refuted(f"a largest eigenvalue has neither half-spaces nor summands, and the claim is a {claim.kind.value}")
+        raise Refuted(
+            f"a largest eigenvalue has neither half-spaces nor summands, and the claim is a {claim.kind.value}"
+        )
     m, slope = len(program.b), np.asarray(claim.slope)
     if slope.shape != (m,) or not (np.isfinite(slope).all() and isfinite(claim.constant)):
         raise Refuted(f"constant and slope of a cut must be finite, the slope of shape ({m},)")
@@ -133,7 +136,7 @@ def _in_floats(program: MaxEigenvalueProgram, claim: CutClaim, R: Matrix, d: Vec
         entries = np.concatenate([np.zeros(0), *(_entries(R, d, i[part], j[part]) for part in _parts(len(i)))])
         wrong = np.abs(data) * (EPS * (terms + 1.0) * roots[i] * roots[j] + 4.0 * terms * SMALLEST) + SMALLEST
         products, errors = (data * entries).tolist(), wrong.tolist()
-        spans = list(zip(ends[:-1], ends[1:], strict=True))
+        spans = list(pairwise(ends))
         sums = np.array([fsum(products[first:last]) for first, last in spans])
         return sums, np.array([fsum(errors[first:last]) for first, last in spans]) + EPS * np.abs(sums)
 

@@ -1,4 +1,4 @@
-"""Proofs that no eigenvalue of a matrix is larger than a number: a Cholesky factor in floats, or pivots in fractions."""
+"""Proofs that no eigenvalue of a matrix is larger than a number: a Cholesky factor, or pivots in fractions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = Fa
 
     *In floats.* M is computed with a bound on the rounding of each entry, hence of its norm, which bounds the change of
     all eigenvalues (Weyl). Then ``S = s I - M``, s a little above the largest eigenvalue that LAPACK finds, is
-    factored. Where the Cholesky factorization runs to its end in floating-point arithmetic, the factor L has ``L L' = S
-    + E`` with ``|E_ij| <= g sqrt(S_ii S_jj)`` and ``g = (N + 1) u / (1 - 2 (N + 1) u)``, u = 2^-53; the norm of E is
-    therefore at most ``g tr S``, no eigenvalue of S is less than minus that, and no eigenvalue of M more than ``s + g tr
-    S`` (Demmel 1989, Rump 2006). A failure proves nothing: s is raised.
+    factored. Where the Cholesky factorization runs to its end in floating-point arithmetic, its factor L has
+    ``L L' = S + E`` with ``|E_ij| <= g sqrt(S_ii S_jj)``, ``g = (N + 1) u / (1 - 2 (N + 1) u)`` and u = 2^-53. The norm
+    of E is therefore at most ``g tr S``, no eigenvalue of S is less than minus that, and no eigenvalue of M more than
+    ``s + g tr S`` (Demmel 1989, Rump 2006). A failure proves nothing: s is raised.
 
     *In fractions*, for orders up to 40. ``s I - M`` has positive pivots without any rounding: it is positive definite.
 
@@ -170,8 +170,8 @@ def _is_definite(S: list[list[Fraction]]) -> bool:
         if pivot <= 0:
             return False
         for i in range(k + 1, len(whole)):
-            row, first = whole[i], whole[i][k]
+            below, first = whole[i], whole[i][k]
             for j in range(k + 1, len(whole)):
-                row[j] = (row[j] * pivot - first * top[j]) // before
+                below[j] = (below[j] * pivot - first * top[j]) // before
         before = pivot
     return True

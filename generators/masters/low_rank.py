@@ -195,7 +195,7 @@ class LowRankStart:
         # sums over the rows of a matrix, in any order: at most so many terms
         lost = EPS * (terms + matrix.order) * largest
         wrong = scale * wrong + EPS * np.abs(b)
-        minorant = Minorant(constant, slope, lost + self._domain.extent(wrong))
+        minorant = Minorant(constant, slope, lost + self._domain.extent(wrong), extras={"factor": R})
         bound = minorant.minimum(self._domain) - minorant.error
         if bound > self.bound or self.minorant is None:
             self.minorant, self.bound = minorant, bound
