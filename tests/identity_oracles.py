@@ -221,7 +221,7 @@ ORACLES = {
             "domain": [NonnegativeOrthant(2, 1e4)],
             "name": ["other"],
         },
-        WORKERS,
+        WORKERS | {"examine": "examines answers, and is no part of them"},
     ),
     HeldKarpOracle: Case(
         HeldKarpOracle,

@@ -295,6 +295,7 @@ CASES = {
             "domain": "none",
             "name": "none text",
             "executor": "none",
+            "examine": "none function class",
         },
     ),
     "FacilityLocationOracle": Case(

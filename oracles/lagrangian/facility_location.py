@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.lagrangian.compact import by_row, positions
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
+from oracle_opt.oracles.lagrangian.location_proof import customers_of, least_cost
 from oracle_opt.oracles.lagrangian.open_facilities import opened_along
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
+from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.reading import Words
@@ -54,12 +58,12 @@ class FacilityLocationOracle(LagrangianOracle):
 
     Notes
     -----
-    `solution` of an answer is the 0-1 matrix of shape (m, n) of who serves whom, or its row with `multicut`. `recover`
-    gives `arrays` "open", shape (m,), how far each facility is open, and "shares", shape (m, n), who serves how much of
-    whom: a point of the strong linear relaxation, up to its violation. A single cut for all facilities needs more calls
-    than `multicut` and less time, unless a call takes seconds. There is
-    no `executor` for the facilities: what a task would bring back, a row of this matrix, takes about as long to send as
-    to find.
+    `solution` of an answer is the 0-1 matrix of shape (m, n) of who serves whom, or its row with `multicut`; `compact`
+    holds the numbers ``i * n + j`` of its ones, which prove the cut. `recover` gives `arrays` "open", shape (m,), how
+    far each facility is open, and "shares", shape (m, n), who serves how much of whom: a point of the strong linear
+    relaxation, up to its violation. A single cut for all facilities needs more calls than `multicut` and less time,
+    unless a call takes seconds. There is no `executor` for the facilities: what a task would bring back, a row of this
+    matrix, takes about as long to send as to find.
 
     References
     ----------
@@ -76,6 +80,8 @@ class FacilityLocationOracle(LagrangianOracle):
     >>> round(oracle.dual_bound(minimize(oracle, Kelley())), 4)
     7.0
     """
+
+    _joins = True
 
     def __init__(self, opening: ArrayLike, costs: ArrayLike, *, multicut: bool = False) -> None:
         f, c = floats("opening", opening), floats("costs", costs)
@@ -103,6 +109,7 @@ class FacilityLocationOracle(LagrangianOracle):
             domain=Box(-most - room, -least + room),
             name=f"facilities #{digest(f, c)}{', a summand each' if multicut else ''}",
         )
+        self._count = len(c) if self.multicut else 1
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, multicut: bool = False) -> FacilityLocationOracle:
@@ -205,13 +212,24 @@ class FacilityLocationOracle(LagrangianOracle):
         x, missed = self._chosen(u)
         chosen = np.flatnonzero(x.any(axis=1))
         served = x[chosen] > 0
+        compact = positions(served, chosen)
         if self.multicut:
             costs = np.zeros(len(x))
             for i, row in zip(chosen, served, strict=True):
                 costs[i] = fsum((*self.costs[i, row].tolist(), self.opening[i]))
             bounds = costs + x @ u - missed
-            answers = zip(costs, x, bounds, strict=True)
-            return [RelaxedSolution(float(cost), row, solution=row, bound=float(bound)) for cost, row, bound in answers]
+            answers = zip(costs.tolist(), x, bounds.tolist(), by_row(compact, *x.shape), strict=True)
+            return [
+                RelaxedSolution(cost, row, solution=row, bound=low, compact=some) for cost, row, low, some in answers
+            ]
         cost = fsum((*self.costs[chosen][served].tolist(), *self.opening[chosen].tolist()))
         activity = x[chosen].sum(axis=0)
-        return RelaxedSolution(cost, activity, solution=x, bound=cost + float(u @ activity - missed.sum()))
+        bound = cost + float(u @ activity - missed.sum())
+        return RelaxedSolution(cost, activity, solution=x, bound=bound, compact=compact)
+
+    def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
+        return customers_of(self.opening, self.costs, witness, summand, exact)
+
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+        """Cost of the relaxed solution in closed form, in floats rounded down."""
+        return least_cost(self.opening, self.costs, u, exact)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,16 @@ from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.assignments import cheap_assignment, loads
+from oracle_opt.oracles.lagrangian.compact import by_row, positions
 from oracle_opt.oracles.lagrangian.file_errors import data_of
+from oracle_opt.oracles.lagrangian.knapsack_proof import jobs_of, most_worth
 from oracle_opt.oracles.lagrangian.knapsacks import Knapsacks
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import (
     LagrangianOracle,
     finite_reach,
 )
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
+from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
@@ -69,7 +73,8 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     Notes
     -----
     The knapsacks, whose worths are real and sizes integer, are solved exactly by dynamic programming over the capacity.
-    `solution` of an answer is the 0-1 matrix of shape (m, n), or its row with `multicut`. `recover` gives the `arrays`
+    `solution` of an answer is the 0-1 matrix of shape (m, n), or its row with `multicut`; `compact` holds the numbers
+    ``i * n + j`` of its ones, which prove the cut. `recover` gives the `arrays`
     "shares", shape (m, n): how much of job j agent i does on average.
 
     References
@@ -88,6 +93,8 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     >>> round(oracle.dual_bound(minimize(oracle, Kelley())), 4)
     6.0
     """
+
+    _joins = True
 
     def __init__(
         self,
@@ -136,6 +143,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
             domain=Box(middle - reach, middle + reach, promised=True),
             name=f"knapsacks #{data}{', an agent a summand' if multicut else ''}",
         )
+        self._count = len(c) if self.multicut else 1
 
     @classmethod
     def from_file(
@@ -236,15 +244,24 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         # each worth is rounded once, each entry of a table is a sum of them
         missed = 2.0 * EPS * (len(u) + 2) * (np.abs(self.costs) + np.abs(u)).sum(axis=1, where=worth > 0)
         missed *= -1.0 if self.maximize else 1.0
+        compact = positions(chosen)
         pulls = chosen @ u * (-1.0 if self.maximize else 1.0)
         if self.multicut:
             costs = [fsum(c[x > 0]) for c, x in zip(self.costs, chosen, strict=True)]
             bounds = costs + pulls - missed
-            answers = zip(costs, chosen, bounds, strict=True)
-            return [RelaxedSolution(cost, x, solution=x, bound=float(bound)) for cost, x, bound in answers]
+            answers = zip(costs, chosen, bounds.tolist(), by_row(compact, *chosen.shape), strict=True)
+            return [RelaxedSolution(cost, x, solution=x, bound=bound, compact=some) for cost, x, bound, some in answers]
         cost = fsum(self.costs[chosen > 0])
         bound = cost + float(pulls.sum() - missed.sum())
-        return RelaxedSolution(cost, chosen.sum(axis=0), solution=chosen, bound=bound)
+        return RelaxedSolution(cost, chosen.sum(axis=0), solution=chosen, bound=bound, compact=compact)
+
+    def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
+        return jobs_of(self.costs, self.uses, self.capacities, witness, summand, exact)
+
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+        """Cost of the best knapsacks by dynamic programming, in floats rounded down (up for `maximize`)."""
+        sign = -1 if self.maximize else 1
+        return -sign * most_worth(self.costs, self.uses, self.capacities, u, sign, exact)
 
 
 def _counts(name: str, given: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian._spanning_tree import spanning_tree
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
+from oracle_opt.oracles.lagrangian.one_tree_proof import least_one_tree, tree_of
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
+from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.tours import short_tour
@@ -49,7 +52,8 @@ class HeldKarpOracle(LagrangianOracle):
 
     Notes
     -----
-    `solution` of an answer holds the edges in the order of ``numpy.triu_indices(n, 1)``. `recover` gives the `arrays`
+    `solution` of an answer holds the edges in the order of ``numpy.triu_indices(n, 1)``, `compact` the numbers
+    ``i * n + j`` of its n edges i < j, which prove the cut. `recover` gives the `arrays`
     "edges", a symmetric matrix of shape (n, n) that says how much of each edge the average takes: a point of the
     subtour-elimination polytope, up to its violation. There is no `executor`: a tree does not fall apart into
     independent problems.
@@ -162,7 +166,16 @@ class HeldKarpOracle(LagrangianOracle):
         cost = fsum(self.distances[low, high])
         # the costs that the trees are compared by are rounded twice each
         missed = EPS * 2 * (n + 1) * (self._longest + 2.0 * float(np.abs(u).max()))
-        return RelaxedSolution(cost, degree, solution=edges, bound=cost + float(u @ degree) - missed)
+        bound = cost + float(u @ degree) - missed
+        numbers = (low * n + high).astype(np.int32)
+        return RelaxedSolution(cost, degree, solution=edges, bound=bound, compact=numbers)
+
+    def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
+        return tree_of(self.distances, self.special, witness, exact)
+
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+        """Length of a shortest 1-tree by Prim's algorithm, in floats rounded down."""
+        return least_one_tree(self.distances, self.special, u, exact)
 
     def _edges(self, u: Vector) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Edges of the cheapest 1-tree at these multipliers, by the smaller city of each and the larger one."""

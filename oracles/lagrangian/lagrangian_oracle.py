@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from fractions import Fraction
 from itertools import chain
 from typing import Any
 
@@ -13,20 +14,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import callback, flag, floats, real, text, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.executors import checked_executor
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.lagrangian.dual_cuts import DualCuts
+from oracle_opt.oracles.lagrangian.known_solutions import KnownSolutions
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
+from oracle_opt.oracles.lagrangian.relaxed_proof import (
+    Examined,
+    checked_claim,
+    checked_point,
+    cut_excess,
+    refuting,
+    value_above,
+)
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
+from oracle_opt.oracles.lagrangian.user_examination import Examine, by_user, checked_examine
 from oracle_opt.result import Result
 from oracle_opt.words import shown
 
 A_FUNCTION = "a function of the multipliers that returns a RelaxedSolution"
-_REMEMBERED = 50  # relaxed solutions that later answers are checked against
 
 
 class LagrangianOracle(Oracle):
@@ -65,6 +77,10 @@ class LagrangianOracle(Oracle):
         No answer depends on who gives it, if the functions rest on the multipliers alone.
     parts : int
         Tasks that the functions of a sequence are cut into, in their order.
+    examine : callable, or sequence of callables
+        Makes cuts provable: tells of an x, the `compact` form or else the `solution` that `solve` answered, its
+        ``(cost, activity)``, counted anew from the data alone, or raises an error if x is not in X; one for each
+        summand if there are several. In fractions both are exact; in floats the cost is taken to be rounded once.
 
     Raises
     ------
@@ -97,6 +113,9 @@ class LagrangianOracle(Oracle):
     (9.0, np.float64(4.0))
     """
 
+    witness = ("compact",)
+    _joins = False  # whether the compact forms of all summands, one after another, are that of the whole solution
+
     def __init__(
         self,
         solve: Callable[[Vector], RelaxedSolution | Sequence[RelaxedSolution]]
@@ -110,6 +129,7 @@ class LagrangianOracle(Oracle):
         name: str | None = None,
         executor: Executor | None = None,
         parts: int = PARTS,
+        examine: Examine | Sequence[Examine] | None = None,
     ) -> None:
         parts = whole("parts", parts)
         if isinstance(solve, Sequence) and solve:
@@ -150,16 +170,18 @@ class LagrangianOracle(Oracle):
                 f"`domain` must keep the multipliers of inequalities nonnegative, got {self.domain!r}"
             )
         self._sign = -1.0 if maximize else 1.0
+        self._examine = checked_examine(examine, len(solve) if isinstance(solve, Sequence) else None)
+        self._cuts = DualCuts(self.domain, self.rhs, self._sign, self._examine is not None)
+        self._count = 1 if self._examine is None else len(self._examine)
         self.reset()
 
     def reset(self) -> None:
         """Forget the relaxed solutions that answers are checked against."""
-        self._n_seen = 0
-        self._costs, self._activities = np.zeros(_REMEMBERED), np.zeros((_REMEMBERED, self.rhs.size))
+        self._known = KnownSolutions(self.rhs, self._sign)
 
     def resume(self, cut: Cut) -> None:
         """Remember the relaxed solution of a cut."""
-        self._remember(cut.extras["cost"], cut.extras["activity"])
+        self._known.add(cut.extras["cost"], cut.extras["activity"])
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the relaxed problem.
@@ -167,8 +189,9 @@ class LagrangianOracle(Oracle):
         Returns
         -------
         ObjectiveCut
-            Its `extras`: `cost`, `activity` and, for a single summand that gives it, `solution`. With several summands
-            its `summands` hold the same of each; an equal share of ``u @ rhs`` goes to each.
+            Its `extras`: `cost`, `activity` and, for a single summand that gives them, `solution` and `compact`, which
+            proves the cut. With several summands its `summands` hold the same of each; an equal share of ``u @ rhs``
+            goes to each.
 
         Raises
         ------
@@ -181,7 +204,7 @@ class LagrangianOracle(Oracle):
         answers = [answer] if isinstance(answer, RelaxedSolution) else answer
         if not isinstance(answers, Sequence) or not answers:
             raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {answer!r}")
-        found = [self._summand(u, one, k, len(answers)) for k, one in enumerate(answers)]
+        found = [self._cuts.summand(u, one, k, len(answers)) for k, one in enumerate(answers)]
         summands = [one for one, _ in found]
         cost = sum(one.extras["cost"] for one in summands)
         activity = sum(one.extras["activity"] for one in summands)
@@ -192,93 +215,61 @@ class LagrangianOracle(Oracle):
             costs = sum(abs(one.extras["cost"]) for one in summands)
             missed = sum(short for _, short in found)
             off = 0.0 if _whole(activity) else EPS * len(summands) * sizes
-            value, slope, error = self._cut(u, cost, activity, self.rhs, missed, costs, len(summands), off)
-        self._compare(u, value, error)
-        self._remember(cost, activity)
+            value, slope, error = self._cuts.cut(u, cost, activity, self.rhs, missed, costs, len(summands), off)
+        self._known.compare(u, value, error)
+        self._known.add(cost, activity)
         extras = summands[0].extras if len(summands) == 1 else {"cost": cost, "activity": activity}
+        if len(summands) > 1 and self._joins:
+            extras = {**extras, "compact": np.concatenate([one.extras["compact"] for one in summands])}
         whole = tuple(summands) if len(summands) > 1 else ()
         return ObjectiveCut(u, value, slope, error, summands=whole, extras=extras)
 
-    def _cut(
-        self,
-        u: Vector,
-        cost: float,
-        activity: Vector,
-        rhs: Vector,
-        missed: float,
-        costs: float,
-        count: int = 1,
-        off: float | Vector = 0.0,
-    ) -> tuple[float, Vector, float]:
-        """Value, slope and error of ``-sign cost + u @ (rhs - activity)``, all rounding off the value and in the error.
+    def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
+        """Cost and activity of the relaxed solution in a witness, of one summand or of all; None without one."""
+        if self._examine is None or "compact" not in witness or (summand is None and self._count > 1):
+            return None
+        return by_user(self._examine[summand or 0], witness["compact"], self.rhs.size, exact)
 
-        `missed` is what the solution may fall short of the optimum, `costs` the sizes of the `count` costs added, `off`
-        what the activity may be wrong by.
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> float | Fraction | None:
+        """Bound the optimal value of the relaxed problem by an argument of its own, which shares no code with `solve`.
+
+        It makes `prove_value`, and with it a certificate's bound on the primal problem. The shipped relaxations define
+        it; a subclass for a relaxation of your own may.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n,)
+            Multipliers.
+        exact : bool
+            Whether to count in fractions.
+
+        Returns
+        -------
+        float, Fraction or None
+            At most the least ``c(x) + u @ a(x)`` over X, at least the largest ``c(x) - u @ a(x)`` for `maximize`, with
+            all rounding; `None`, the default, if no proof is known.
         """
-        slope = rhs - activity
-        # what rounding took off the difference, exactly (Knuth's two-sum)
-        shadow = slope - rhs
-        lost: Vector = np.abs((rhs - (slope - shadow)) - (activity + shadow)) + off
-        lift = self.domain.extent(lost) + float(lost @ np.abs(u)) if lost.any() else 0.0
-        size = costs + float(np.abs(u) @ (np.abs(rhs) + np.abs(activity)))
-        rounding = EPS * (len(u) + count + 3) * size
-        value = -self._sign * cost + float(u @ slope)
-        least = value - (rounding + lift) * (1.0 + 4.0 * EPS)
-        return least, slope, (missed + 2.0 * rounding + 2.0 * lift) * (1.0 + 8.0 * EPS) + 2.0 * EPS * abs(least)
+        return None
 
-    def _summand(self, u: Vector, one: Any, k: int, count: int) -> tuple[ObjectiveCut, float]:
-        """Cut of one summand, ``-sign c_k - u @ a_k`` plus its share of ``u @ rhs``; what its solution may miss."""
-        if not isinstance(one, RelaxedSolution):
-            raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {one!r}")
-        try:
-            cost, activity = real("cost", one.cost, infinite=True), floats("activity", one.activity)
-        except InvalidArgument as problem:
-            raise InvalidCut(f"summand {k} of the relaxed solution: {problem}") from problem
-        if activity.shape != self.rhs.shape:
-            raise InvalidCut(f"`activity` of summand {k} must have the shape of `rhs`, {u.shape}, got {activity.shape}")
-        if not (np.isfinite(cost) and np.isfinite(activity).all()):
-            raise InvalidCut(f"`cost` and `activity` of summand {k} must be finite, got {cost} and {activity}")
-        pull = float(u @ activity)
-        relaxed = cost + self._sign * pull
-        error = 0.0
-        if one.bound is not None:
-            error = self._sign * (relaxed - float(one.bound))
-            if not error >= -_rounding(cost, pull):
-                raise InvalidCut(
-                    f"`bound` of summand {k} must be at {'least' if self.maximize else 'most'} the value of its "
-                    f"solution, c(x) {'-' if self.maximize else '+'} u @ a(x) = {relaxed}, got {one.bound}"
-                )
-        extras: dict[str, Any] = {"cost": cost, "activity": activity}
-        if one.solution is not None:
-            extras["solution"] = np.array(one.solution, dtype=float)
-        missed = max(error, 0.0) + EPS * (2 * len(u) + 4) * (abs(cost) + float(np.abs(u) @ abs(activity)))
-        share = self.rhs / count
-        # the shares add up to the right-hand sides, but for rounding
-        off = EPS * np.abs(share) if count & (count - 1) else 0.0
-        value, slope, error = self._cut(u, cost, activity, share, missed, abs(cost), off=off)
-        return ObjectiveCut(u, value, slope, error, extras=extras), missed
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Examine the relaxed solution of a cut: whether it is in X, its cost and its activity.
 
-    def _compare(self, u: Vector, value: float, error: float) -> None:
-        """Raise if a remembered x is better than the answer by more than the stated error."""
-        known = min(self._n_seen, _REMEMBERED)
-        pulls = (self.rhs - self._activities[:known]) @ u
-        others = pulls - self._sign * self._costs[:known]
-        rounding = 1e-12 * np.maximum(1.0, np.maximum(np.abs(self._costs[:known]), np.abs(pulls)))
-        better = np.flatnonzero(others > value + error + 1e3 * rounding)
-        if better.size:
-            back = (self._n_seen - 1 - better) % _REMEMBERED  # how many calls lie between
-            last = better[back.argmin()]
-            word = "greater" if self.maximize else "smaller"
-            raise InvalidCut(
-                f"`solve` must answer with an optimal solution of the relaxed problem, or with a `bound`: the one "
-                f"of {back.min() + 1} calls before has a {word} value at these multipliers, "
-                f"{-self._sign * float(others[last])} against {-self._sign * value}"
-            )
+        ``f(u) >= -c(x) + u @ (rhs - a(x))`` for each x of X and all multipliers u, with ``+ c(x)`` for `maximize`.
+        """
+        summand = checked_claim(claim, self.rhs.size, self._count)
+        with refuting():
+            found = self._examined(claim.witness, summand, exact)
+            if found is None:
+                return None
+            count = 1 if summand is None else self._count
+            return cut_excess(claim, found, self.domain, self._sign, self.rhs, count, exact)
 
-    def _remember(self, cost: float, activity: Vector) -> None:
-        at = self._n_seen % _REMEMBERED
-        self._costs[at], self._activities[at] = cost, activity
-        self._n_seen += 1
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Bound f at the multipliers by the optimum of the relaxed problem: see `relaxed_bound`."""
+        u = checked_point(claim, self.rhs.size)
+        with refuting():
+            bound = self.relaxed_bound(u, exact)
+            return None if bound is None else value_above(bound, u, self.rhs, self._sign, exact)
 
     def dual_bound(self, result: Result) -> float:
         """Bound on the primal optimum that the run of a `result` proved: below it, or above it for `maximize`."""
@@ -385,7 +376,3 @@ def _multipliers(inequality: NDArray[np.bool_], radius: float) -> Domain:
 def _whole(values: Vector) -> bool:
     """Whether these are whole numbers, of which sums are exact."""
     return bool((values == np.rint(values)).all())
-
-
-def _rounding(*terms: float) -> float:
-    return 1e-12 * max(1.0, *(abs(term) for term in terms))

@@ -12,8 +12,8 @@ class LightCuts:
     """A callback of `minimize` that keeps the cuts of a Lagrangian oracle without their relaxed solutions.
 
     ``keep_cuts=True`` keeps all that an answer held: for location of n customers at m places m * n numbers a call. This
-    keeps three numbers a multiplier, and `recover` of the shipped relaxations solves the few relaxed problems again
-    whose solutions have a weight.
+    keeps three numbers a multiplier and the `compact` form of the solution, which proves the cut. `recover` of the
+    shipped relaxations solves the few relaxed problems again whose solutions have a weight.
 
     Attributes
     ----------
@@ -46,5 +46,6 @@ class LightCuts:
 
 
 def _without_solution(cut: ObjectiveCut) -> ObjectiveCut:
-    extras = {name: value for name, value in cut.extras.items() if name != "solution"}
+    solution = cut.extras.get("solution")
+    extras = {name: value for name, value in cut.extras.items() if solution is None or value is not solution}
     return replace(cut, extras=extras, summands=tuple(_without_solution(one) for one in cut.summands))

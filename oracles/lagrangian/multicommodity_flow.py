@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ from scipy import sparse
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.lagrangian.compact import by_row, small
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.flow_paths import cheap_flows
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
 from oracle_opt.oracles.lagrangian.network import Network
+from oracle_opt.oracles.lagrangian.path_proof import flow_of, least_flow_cost
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
+from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
@@ -65,9 +69,10 @@ class MulticommodityFlowOracle(LagrangianOracle):
 
     Notes
     -----
-    `solution` of an answer is the flow on the arcs, shape (a,), for each origin with `multicut`. `recover` gives the
-    `arrays` "flows", a sparse CSR array of shape (k, a) of the flow of each commodity on each arc: an optimal flow, up
-    to its violation and the gap.
+    `solution` of an answer is the flow on the arcs, shape (a,), for each origin with `multicut`; `compact` holds the
+    numbers ``o * a + e`` of the arcs e that commodities of origin o use, origins in the order of their nodes, which
+    prove the cut. `recover` gives the `arrays` "flows", a sparse CSR array of shape (k, a) of the flow of each
+    commodity on each arc: an optimal flow, up to its violation and the gap.
 
     References
     ----------
@@ -87,6 +92,8 @@ class MulticommodityFlowOracle(LagrangianOracle):
     >>> round(oracle.dual_bound(minimize(oracle, Kelley())), 4)
     5.0
     """
+
+    _joins = True
 
     def __init__(
         self,
@@ -128,6 +135,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
             radius=finite_reach("costs", 10.0 * max(float(lengths.max()), 1e-3)) if radius is None else radius,
             name=f"flows #{data}{', an origin a summand' if multicut else ''}",
         )
+        self._count = self._n_origins if self.multicut else 1
 
     @classmethod
     def from_file(
@@ -229,22 +237,32 @@ class MulticommodityFlowOracle(LagrangianOracle):
         return {"flows": flows.tocsr()}
 
     def _flows(self, u: Vector) -> RelaxedSolution | Sequence[RelaxedSolution]:
-        flow, first, paths = np.zeros((self._n_origins, len(self.arcs))), 0, []
+        flow, first, paths, used = np.zeros((self._n_origins, len(self.arcs))), 0, [], []
         for origins, arcs, amounts, costs in self._problems.solve(Network.flows, u):
             flow[first + origins, arcs] = amounts
+            used.append((first + origins) * len(self.arcs) + arcs)
             first += len(costs)
             paths.append(costs)
         # a length is rounded once, a path's once an arc
         missed = 2.0 * EPS * (self._n_nodes + 2) * np.concatenate(paths)
+        compact = small(np.concatenate(used), flow.size)
+        parts = by_row(compact, *flow.shape) if self.multicut else [compact]
         if not self.multicut:
             flow, missed = flow.sum(axis=0, keepdims=True), missed.sum(keepdims=True)
         totals = [fsum(self.costs * one) for one in flow]
         bounds = totals + flow[:, self._limited] @ u - missed
         answers = [
-            RelaxedSolution(cost, one[self._limited], solution=one, bound=float(bound))
-            for cost, one, bound in zip(totals, flow, bounds, strict=True)
+            RelaxedSolution(cost, one[self._limited], solution=one, bound=bound, compact=some)
+            for cost, one, bound, some in zip(totals, flow, bounds.tolist(), parts, strict=True)
         ]
         return answers if self.multicut else answers[0]
+
+    def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
+        return flow_of(self.arcs, self.costs, self._limited, self.commodities, self.demands, witness, summand, exact)
+
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+        """Cost of the cheapest flows by potentials of the nodes, in floats rounded down."""
+        return least_flow_cost(self.arcs, self.costs, self._limited, self.commodities, self.demands, u, exact)
 
 
 def _pairs(name: str, given: ArrayLike) -> NDArray[np.intp]:

@@ -24,6 +24,9 @@ class RelaxedSolution:
     bound : float, optional
         A proven bound on the optimal value of the relaxed problem at these multipliers, ``c(x) + u @ a(x)`` minimized
         (``c(x) - u @ a(x)`` maximized), if x is not known to be optimal. Default: x is optimal.
+    compact : array_like, optional
+        x in as few numbers as tell it, the numbers of the edges of a tree for example: what a certificate keeps as the
+        witness of a cut. Default: the `solution`, where the oracle has a function `examine` for it, else nothing.
     """
 
     __repr__ = one_line
@@ -32,3 +35,4 @@ class RelaxedSolution:
     activity: ArrayLike
     solution: ArrayLike | None = None
     bound: float | None = None
+    compact: ArrayLike | None = None
