@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import sqrt
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import checked_center, checked_dimension, checked_radius, short
+from oracle_opt.domains.described_sets import Described
 from oracle_opt.domains.domain import Domain
 from oracle_opt.errors import InvalidArgument
 
@@ -69,6 +71,10 @@ class Ball(Domain):
     def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
         """Return the ball itself."""
         return self.center.copy(), self.radius * np.eye(self.dimension)
+
+    def described(self, slope: Vector) -> Mapping[str, Described]:
+        """Return center and radius."""
+        return {"set": {"center": self.center, "radius": self.radius}}
 
     def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
         """Half-space at the nearest point of the ball."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import EDGE, edge_of_promise, short
+from oracle_opt.domains.described_sets import Described, described_bounds
 from oracle_opt.domains.domain import Domain, ellipsoid_around
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.errors import InvalidArgument
@@ -87,6 +90,14 @@ class Box(Domain):
     def bounding_box(self) -> tuple[Vector, Vector]:
         """Return the bounds."""
         return self.lower.copy(), self.upper.copy()
+
+    def described(self, slope: Vector) -> Mapping[str, Described]:
+        """Return the bounds that are none of them promised, and if some are, all."""
+        bounds = described_bounds(self.lower, self.upper)
+        if not self.promised.any():
+            return {"set": bounds}
+        lower, upper = np.where(self.promised[0], -np.inf, self.lower), np.where(self.promised[1], np.inf, self.upper)
+        return {"set": described_bounds(lower, upper), "promised": bounds}
 
     def enclosing_ball(self) -> tuple[Vector, float]:
         """Ball through the corners."""

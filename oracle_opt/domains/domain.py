@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
+from oracle_opt.domains.described_sets import Described, described_blocks, described_polyhedron
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.simplex_blocks import SimplexBlocks
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.errors import InvalidArgument, InvalidCertificate
 
 
 def checked_domain(domain: Domain, dimension: int, whose: str) -> Domain:
@@ -262,6 +264,43 @@ class Domain(ABC):
         away = point - self.project(point)
         distance = float(np.linalg.norm(away))
         return None if distance <= tolerance else (away / distance, distance)
+
+    def described(self, slope: Vector) -> Mapping[str, Described]:
+        """Describe both sets in the words of a certificate, so that others can minimize a linear function over them.
+
+        By default from `simplices` or `linear_constraints`, and `promised_polyhedron` where that is another domain.
+
+        Parameters
+        ----------
+        slope : ndarray of shape (n,)
+            The function is ``slope @ z``.
+
+        Returns
+        -------
+        mapping
+            "set", and "promised" where a minimizer is only promised in a part of it. Each is a ball, ``{"center": c,
+            "radius": r}``, or a polyhedron, ``{"lower": l, "upper": u, "rows": rows}``. A row is ``(a, rhs, equation,
+            multiplier)``: ``a @ z == rhs`` if `equation` is true, else ``a @ z <= rhs``. With the multipliers, not
+            negative where the row is no equation, ``slope @ z`` is at least ``(slope + sum(multiplier * a)) @ z -
+            sum(multiplier * rhs)``, which is minimized over the bounds.
+
+        Raises
+        ------
+        InvalidCertificate
+            The domain has none of these descriptions.
+        """
+        blocks, constraints, promised = self.simplices(), self.linear_constraints(), self.promised_polyhedron()
+        if constraints is None or promised is None:
+            raise InvalidCertificate(
+                f"{self!r} has no description that can be checked: define `linear_constraints` or `described`"
+            )
+        if promised is not self:
+            inner = promised.described(slope)
+            known = described_polyhedron(constraints, self.bounding_box(), None)
+            return {"set": known, "promised": inner.get("promised", inner["set"])}
+        if blocks is not None:
+            return {"set": described_blocks(blocks, slope)}
+        return {"set": described_polyhedron(constraints, self.bounding_box(), slope)}
 
     def extent(self, slope: Vector) -> float:
         """Bound the size of a linear function on the promised set.

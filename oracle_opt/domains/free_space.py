@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,6 +11,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import EDGE, checked_center, checked_dimension, checked_radius, edge_of_promise, short
 from oracle_opt.domains.ball import ball_cut, ball_extent
 from oracle_opt.domains.box import Box
+from oracle_opt.domains.described_sets import Described, described_bounds
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints
 
@@ -89,6 +92,14 @@ class FreeSpace(Domain):
     def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
         """Return that ball."""
         return self.center.copy(), self.radius * np.eye(self.dimension)
+
+    def described(self, slope: Vector) -> Mapping[str, Described]:
+        """All of R^n, and the ball the minimizer is stated to lie in."""
+        everything = np.full(self.dimension, np.inf)
+        described = {"set": described_bounds(-everything, everything)}
+        if self.radius < np.inf:
+            described["promised"] = {"center": self.center, "radius": self.radius}
+        return described
 
     def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
         """Half-space at the nearest point of that ball."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import checked_dimension, checked_radius
 from oracle_opt.domains.box import Box
+from oracle_opt.domains.described_sets import Described, described_bounds
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints
 
@@ -70,6 +73,14 @@ class NonnegativeOrthant(Domain):
     def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
         """The smallest around the box the minimizer is stated to lie in."""
         return self._promised.enclosing_ellipsoid()
+
+    def described(self, slope: Vector) -> Mapping[str, Described]:
+        """``z >= 0``, and the box the minimizer is stated to lie in."""
+        zeros = np.zeros(self.dimension)
+        described = {"set": described_bounds(zeros, zeros + np.inf)}
+        if self.radius < np.inf:
+            described["promised"] = described_bounds(zeros, zeros + self.radius)
+        return described
 
     def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
         """Return a bound of that box."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains._checked import checked_center, checked_rows
 from oracle_opt.domains.box import Box
+from oracle_opt.domains.described_sets import Described, described_rows
 from oracle_opt.domains.domain import Domain, ellipsoid_around
 from oracle_opt.domains.implied_equations import with_equations_found
 from oracle_opt.domains.linear_constraints import LinearConstraints
@@ -140,21 +142,40 @@ class Polyhedron(Domain):
         Should HiGHS fail, no multiplier is known: the minimum is then that over the bounds alone, a lower bound still,
         and the point is the interior one.
         """
-        columns = np.arange(self.dimension, dtype=np.int32)
         unit = float(np.abs(slope).max(initial=0.0)) or 1.0
+        proven, vertex, _, _ = self._minimized(slope / unit)
+        return unit * proven, np.clip(vertex, self.lower, self.upper)
+
+    def _minimized(self, slope: Vector) -> tuple[float, Vector, Vector, Vector]:
+        """What is proven of the minimum for a slope of size 1, a vertex, multipliers of inequalities and equations."""
+        columns = np.arange(self.dimension, dtype=np.int32)
         m = len(self.b)
         try:
             with _one_at_a_time:
-                self._linear.changeColsCost(self.dimension, columns, slope / unit)
+                self._linear.changeColsCost(self.dimension, columns, slope)
                 solution = solved(self._linear)
             duals, vertex = np.array(solution.row_dual), np.array(solution.col_value)
         except (ProgramFailure, InvalidArgument):
             duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior
         u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
-        proven = self._proven(slope / unit, u, v)
-        if float(slope @ vertex) / unit - proven > WORTH * (abs(proven) + 1.0):
-            proven = max(proven, self._proven(slope / unit, *self._without_remainders(slope / unit, u, v, vertex)))
-        return unit * proven, np.clip(vertex, self.lower, self.upper)
+        proven = self._proven(slope, u, v)
+        if float(slope @ vertex) - proven > WORTH * (abs(proven) + 1.0):
+            cleaned = self._without_remainders(slope, u, v, vertex)
+            better = self._proven(slope, *cleaned)
+            if better > proven:
+                return better, vertex, *cleaned
+        return proven, vertex, u, v
+
+    def described(self, slope: Vector) -> Mapping[str, Described]:
+        """Return rows and bounds, with the multipliers by which `minimize_linear` proves its minimum.
+
+        Bounds that the sum of all variables makes tighter are stated as such, with room for the rounding of points.
+        """
+        unit = 2.0 ** np.frexp(np.abs(slope).max(initial=0.0))[1]  # a power of two: nothing is rounded
+        _, _, u, v = self._minimized(slope / unit)
+        least, most = self._least - MISSED * (1 + abs(self._least)), self._most + MISSED * (1 + abs(self._most))
+        lower, upper = np.maximum(self.lower, least), np.minimum(self.upper, most)
+        return {"set": described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v)}
 
     def _proven(self, slope: Vector, u: Vector, v: Vector) -> float:
         """What multipliers of the inequalities and equations prove of the minimum, rounded down."""

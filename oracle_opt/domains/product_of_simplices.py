@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains._checked import checked_radius
 from oracle_opt.domains._simplex_projection import project_on_simplices
+from oracle_opt.domains.described_sets import Described, described_blocks
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.simplex_blocks import SimplexBlocks
@@ -103,6 +104,10 @@ class ProductOfSimplices(Domain):
     def _constraints(self) -> LinearConstraints:
         """Made once: masters and the ellipsoid method ask for them at every call."""
         return self.simplices().linear_constraints()
+
+    def described(self, slope: Vector) -> Mapping[str, Described]:
+        """One equation a block."""
+        return {"set": described_blocks(self.simplices(), slope)}
 
     def bounding_box(self) -> tuple[Vector, Vector]:
         """0 and the radius."""

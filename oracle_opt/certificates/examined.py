@@ -1,0 +1,121 @@
+"""The second level of a check: each cut and the value of a certificate against the data of the problem."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oracle_opt.certificates import verify
+from oracle_opt.certificates.certificate_file import set_words
+from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.verdict import CertificateVerdict
+from oracle_opt.certificates.verify import Checked, FalseLine, Record
+from oracle_opt.domains import Domain
+from oracle_opt.errors import InvalidCertificate, Refuted
+
+if TYPE_CHECKING:
+    from oracle_opt.certificates.certificate import Certificate
+    from oracle_opt.oracle import Oracle
+
+ROUNDING = 1e-9  # of the sizes involved: no more than this is lost to rounding
+
+
+def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: bool) -> CertificateVerdict:
+    """Examine each claim against its witness and the data, having checked what follows from the claims.
+
+    Where a cut claims more than its witness proves, by some excess, the lower bound loses ``multiplier * excess / (W +
+    B)``.
+
+    Raises
+    ------
+    InvalidCertificate
+        The oracle is another problem.
+    Refuted
+        A claim is not proven by its witness, or all together lose more than rounding.
+    """
+    if oracle.identity() != certificate.problem:
+        raise InvalidCertificate(
+            f"this is a certificate of another problem: of {certificate.problem!r}, not of {oracle.identity()!r}"
+        )
+    if not oracle.convex:
+        raise InvalidCertificate(f"{oracle!r} is not convex: nothing is proven by its cuts")
+    cuts = certificate.records[2:-2]
+    weights, total = verify.weights_of(cuts)
+    shares = [Fraction(weight, total) for weight in weights]
+    size = size_of(oracle.domain, certificate.cuts, shares, certificate.lower, certificate.upper)
+    lower = min(Fraction(certificate.lower), _over_own_domain(certificate, oracle.domain, cuts, size))
+    n_given, worst, lost = 0, (Fraction(0), ""), Fraction(0)
+    for k, (claim, share) in enumerate(zip(certificate.cuts, shares, strict=True)):
+        name = f"line {k + 3}, cut {k}, a {claim.kind.value}"
+        try:
+            excess = oracle.prove_cut(claim, exact) if share else 0.0
+        except Refuted as problem:
+            raise Refuted(f"{name}: {problem}") from problem
+        if excess is None:
+            n_given += 1
+            continue
+        loss = share * _number(excess, name)
+        lost, worst = lost + loss, max(worst, (loss, name))
+    if lost > ROUNDING * size:
+        raise Refuted(
+            f"the witnesses prove a lower bound that is {float(lost):.3g} below the claimed {certificate.lower!r}, and "
+            f"that is more than rounding; most of it, {float(worst[0]):.3g}, is missing in {worst[1]}"
+        )
+    name = f"line {len(cuts) + 4}, the incumbent"
+    upper = Fraction(certificate.upper)
+    try:
+        proven = oracle.prove_value(certificate.value, exact)
+    except Refuted as problem:
+        raise Refuted(f"{name}: {problem}") from problem
+    if proven is not None:
+        upper = max(upper, Fraction(_number(proven, name, least=None)))
+        if upper - Fraction(certificate.upper) > ROUNDING * size:
+            raise Refuted(f"{name}: the value is {float(upper)!r}, and {certificate.upper!r} is claimed")
+    return CertificateVerdict(
+        -verify.rounded(lost - lower, up=True),
+        verify.rounded(upper, up=True),
+        len(cuts),
+        len(cuts) - n_given,
+        n_given,
+        proven is not None,
+        checked.outside,
+        checked.promise,
+        exact,
+    )
+
+
+def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], lower: float, upper: float) -> float:
+    """Size of the terms of the minorant on the domain, on the average of the cuts: what rounding is relative to."""
+    sizes = [abs(cut.constant) + domain.extent(cut.slope) for cut in cuts]
+    return float(max(np.dot([float(share) for share in shares], sizes), abs(lower), abs(upper)))
+
+
+def _over_own_domain(certificate: Certificate, domain: Domain, cuts: tuple[Record, ...], size: float) -> Fraction:
+    """Minimum of the minorant over the domain of the oracle, whatever the file says of it."""
+    n = domain.dimension
+    if n != certificate.records[1]["n"]:
+        raise Refuted(f"line 2, the domain: it has {certificate.records[1]['n']} variables, and {domain!r} has {n}")
+    weights, total = verify.weights_of(cuts)
+    constant, slope = verify.combined(cuts, weights, n)
+    scale = total * verify.ONE
+    described = domain.described(np.array([entry / scale for entry in slope]))
+    words = {name: set_words(one) for name, one in described.items()}
+    try:
+        least = verify.minimum(words.get("promised", words["set"]), slope, scale)
+        verify.violations(words["set"], [], verify.numbers(certificate.records[-1]["point"], n))
+    except FalseLine as problem:
+        raise Refuted(f"line 2, the domain of the oracle, {domain!r}, is another: {problem}") from problem
+    minimum = None if least is None else (constant + least) / scale
+    if minimum is None or certificate.lower - minimum > ROUNDING * size:
+        found = "no minimum" if minimum is None else f"the minimum {float(minimum)!r}"
+        raise Refuted(f"line 2, the domain: over that of the oracle, {domain!r}, the minorant has {found}")
+    return minimum
+
+
+def _number(given: float | Fraction, name: str, least: float | None = 0.0) -> Fraction:
+    if not isinstance(given, Fraction) and not isfinite(given):
+        raise Refuted(f"{name}: its witness proves nothing")
+    return Fraction(given) if least is None else max(Fraction(given), Fraction(least))

@@ -1,0 +1,78 @@
+"""Sets in the words of a certificate: bounds and rows, with the multipliers that prove a minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arrays import Vector
+from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.domains.simplex_blocks import SimplexBlocks
+
+WIDER = 1e-9  # by this share bounds are wider that the domain computes in floats
+
+Described = Mapping[str, Any]
+
+
+def described_bounds(lower: ArrayLike, upper: ArrayLike) -> Described:
+    """``lower <= z <= upper``; bounds may be infinite."""
+    return {"lower": np.asarray(lower, dtype=float), "upper": np.asarray(upper, dtype=float), "rows": ()}
+
+
+def described_rows(constraints: LinearConstraints, lower: Vector, upper: Vector, u: Vector, v: Vector) -> Described:
+    """Rows of a polyhedron with multipliers, u of the inequalities and v of the equations, within bounds."""
+    matrix, rhs = constraints.inequalities
+    inequalities = zip(matrix, rhs.tolist(), [False] * len(rhs), u.tolist(), strict=True)
+    sides = constraints.equality_rhs
+    equations = zip(constraints.equality_matrix, sides.tolist(), [True] * len(sides), v.tolist(), strict=True)
+    return {"lower": lower, "upper": upper, "rows": (*inequalities, *equations)}
+
+
+def described_blocks(blocks: SimplexBlocks, slope: Vector) -> Described:
+    """A product of simplices: one equation a block, whose multiplier is the smallest slope of a weight.
+
+    ``slope @ z >= (slope + u * scale) @ z - u * radius`` in a block, where u is less the smallest ``slope / scale``, so
+    that no entry of the sum is negative: all at z = 0.
+    """
+    n = sum(blocks.sizes)
+    scale = np.ones(n) if blocks.scale is None else np.asarray(blocks.scale, dtype=float)
+    least = np.minimum.reduceat(slope / scale, blocks.starts)
+    rows = []
+    for start, size, smallest in zip(blocks.starts.tolist(), blocks.sizes, least.tolist(), strict=True):
+        row = np.zeros(n)
+        row[start : start + size] = scale[start : start + size]
+        rows.append((row, blocks.radius, True, -smallest))
+    upper = np.nextafter(blocks.radius / scale, np.inf)
+    return {"lower": np.zeros(n), "upper": upper, "rows": tuple(rows)}
+
+
+def described_polyhedron(
+    constraints: LinearConstraints, bounding_box: tuple[Vector, Vector], slope: Vector | None
+) -> Described:
+    """A polyhedron; its multipliers are those of a linear program, or 0 if no slope is to be minimized.
+
+    Where it has no bounds, those of its bounding box, somewhat wider, take their place.
+    """
+    m, k = len(constraints.inequalities[1]), len(constraints.equality_rhs)
+    lower, upper = constraints.lower, constraints.upper
+    if slope is None or constraints.has_bounds_alone:
+        return described_rows(constraints, lower, upper, np.zeros(m), np.zeros(k))
+    least, most = bounding_box
+    lower = np.where(np.isinf(lower), least - WIDER * (1.0 + np.abs(least)), lower)
+    upper = np.where(np.isinf(upper), most + WIDER * (1.0 + np.abs(most)), upper)
+    u, v = np.zeros(m), np.zeros(k)
+    if slope.any():
+        from oracle_opt.domains.programs import ProgramFailure, linear_program, solved  # only here: it loads highspy
+
+        unit = 2.0 ** np.frexp(np.abs(slope).max())[1]  # a power of two: nothing is rounded
+        A, b = constraints.inequalities
+        equations = constraints.equality_matrix, constraints.equality_rhs
+        try:
+            duals = np.array(solved(linear_program(slope / unit, lower, upper, A, b, *equations)).row_dual)
+            u, v = unit * np.maximum(-duals[:m], 0.0), -unit * duals[m:]
+        except ProgramFailure:
+            pass  # the bounds alone prove something, too
+    return described_rows(constraints, lower, upper, u, v)
