@@ -11,7 +11,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.certificates.parts import Parts, below
 from oracle_opt.certificates.provenance import Averaged, alone, claim_of_bound, claim_of_cut, parts_of_minorant
 from oracle_opt.consistency import AnswerMemory
-from oracle_opt.cuts import Cut, Minorant, ObjectiveCut
+from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
 
 DECREASE = 1e-3  # this share of the decrease since the first value is the unit of the gap near an optimum of 0
@@ -105,6 +105,8 @@ class BoundTracker:
         The set the bounds are taken over.
     convex : bool
         `False` turns the lower bounds off: without convexity they prove nothing.
+    witness : tuple of str
+        Names of the extras that prove a cut.
 
     Attributes
     ----------
@@ -129,8 +131,9 @@ class BoundTracker:
         What the best bound is made of.
     """
 
-    def __init__(self, domain: Domain, convex: bool = True) -> None:
+    def __init__(self, domain: Domain, convex: bool = True, witness: tuple[str, ...] = ()) -> None:
         self._domain = domain
+        self._witness = witness
         self._convex = convex
         self._average = CutAverage(domain.dimension)
         self.incumbent: ObjectiveCut | None = None
@@ -232,7 +235,7 @@ class BoundTracker:
         """Add a cut to the average and minimize this."""
         average, slope = self._average, cut.subgradient
         average.add(cut.constant, slope, weight, error, size)
-        self._averaged.add(weight, claim_of_cut(cut, error), average.lowered)
+        self._averaged.add(weight, claim_of_cut(bearing(cut, self._witness), error), average.lowered)
         of_minimum = EPS * (0.5 * len(slope) + 3) * average.size  # at least `minimum_rounding`, without its sums
         if self._prove(BoundSource.AVERAGE, average.constant, average.slope, average.error + of_minimum):
             self.parts = self._averaged.parts()

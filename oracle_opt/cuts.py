@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -167,6 +167,7 @@ class FeasibilityCut:
 
 Cut = ObjectiveCut | FeasibilityCut
 Kind = type[Answer] | type[FeasibilityCut]
+C = TypeVar("C", bound=ObjectiveCut | FeasibilityCut)
 
 
 def owned(cut: Cut) -> Cut:
@@ -178,6 +179,17 @@ def owned(cut: Cut) -> Cut:
     answers = tuple(one.owned() for one in cut.answers)
     point, subgradient = np.array(cut.point), np.array(cut.subgradient)
     return replace(cut, point=point, subgradient=subgradient, summands=summands, further=further, answers=answers)
+
+
+def bearing(cut: C, names: Collection[str]) -> C:
+    """Return the same cut without other extras than these: who keeps many cuts keeps what proves them and no more."""
+    if not (cut.extras or cut.further or (isinstance(cut, ObjectiveCut) and cut.summands)):
+        return cut
+    further: Any = tuple(bearing(one, names) for one in cut.further)
+    extras = {name: value for name, value in cut.extras.items() if name in names}
+    if isinstance(cut, FeasibilityCut):
+        return replace(cut, further=further, extras=extras)
+    return replace(cut, summands=tuple(bearing(one, names) for one in cut.summands), further=further, extras=extras)
 
 
 @dataclass(frozen=True, eq=False)

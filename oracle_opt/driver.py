@@ -17,7 +17,7 @@ from oracle_opt._in_use import in_use
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.checks import as_query, check_arguments, check_cut, check_options
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, bearing
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.history import HistoryRecorder, Record
@@ -124,7 +124,7 @@ def minimize(
     generator, choice = (generator, "") if generator is not None else chosen(oracle)
     start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
     cuts = check_options(cuts, keep_cuts, journal, journal_check, callback, progress)
-    bounds, lines = BoundTracker(oracle.domain, oracle.convex), RunLog(log, recorder)
+    bounds, lines = BoundTracker(oracle.domain, oracle.convex, oracle.witness), RunLog(log, recorder)
     ends = inf if max_seconds is None else perf_counter() + max_seconds
     query = None
 
@@ -141,7 +141,7 @@ def minimize(
             generator.reset(oracle.domain, start.copy())
             for cut in cuts:
                 cut = check_cut(cut, cut.point, oracle)
-                _, minorant, weight, _ = _told(generator, cut, ends, bounds)
+                _, minorant, weight, _ = _told(generator, bearing(cut, oracle.witness), ends, bounds)
                 bounds.update(cut, minorant, weight)
             file = nullcontext() if journal is None else Journal.of(journal, oracle, generator, start, cuts)
             with file as kept, progress_display(progress, type(generator).__name__, max_calls) as show:
@@ -180,7 +180,7 @@ def minimize(
                         recorder.n_replayed += 1
 
                     clock = perf_counter()
-                    step, minorant, weight, end = _told(generator, cut, ends, bounds)
+                    step, minorant, weight, end = _told(generator, bearing(cut, oracle.witness), ends, bounds)
                     generator_seconds += perf_counter() - clock
                     bounds.update(cut, minorant, weight)
                     inner = generator.inner_steps()

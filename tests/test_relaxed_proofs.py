@@ -13,7 +13,7 @@ import pytest
 from oracle_opt import Query, Refuted, minimize
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
-from oracle_opt.generators import LevelSet
+from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.oracles import (
     FacilityLocationOracle,
     GeneralizedAssignmentOracle,
@@ -341,6 +341,21 @@ def test_a_run_keeps_few_numbers_for_its_witnesses():
             assert "solution" not in cut.extras
             assert sum(one.extras["compact"].nbytes for one in cut.summands) in (0, witness.nbytes)
             assert oracle.prove_cut(next(claims_of(oracle, cut))) <= 1e-10
+
+
+@pytest.mark.parametrize("multicut", [False, True])
+def test_methods_keep_of_a_cut_what_proves_it_and_no_more(multicut):
+    oracle, seen = instance("facilities", 0, multicut), []
+
+    class Listens(Kelley):
+        def tell(self, cut):
+            seen.append({tuple(one.extras) for one in (cut, *cut.summands)})
+            return super().tell(cut)
+
+    result = minimize(oracle, Listens(), keep_cuts=True)
+    assert seen == [{("compact",)}] * result.n_calls
+    assert all("activity" in cut.extras for cut in result.history.cuts)
+    assert oracle.recover(result.history.cuts).violation <= 1e-6
 
 
 def knapsack(examine=True, several=False):
