@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import floats, instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest
+from oracle_opt.certificates.claim import CutClaim
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.polyhedron import Polyhedron
@@ -20,6 +23,9 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.benders.carried_over import carried_over
+from oracle_opt.oracles.benders.scenario_data import ScenarioData
+from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
+from oracle_opt.oracles.benders.scenario_proof import cut_excess
 from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
 from oracle_opt.oracles.benders.serving import MOST_CUTS, Bunched
@@ -125,6 +131,7 @@ class BendersOracle(Oracle):
     """
 
     gives = frozenset({FeasibilityCut})
+    witness = VERTICES, VERTEX_OF, RAY, RAY_OF
 
     def __init__(
         self,
@@ -199,6 +206,11 @@ class BendersOracle(Oracle):
             parts=parts,
         )
 
+    @cached_property
+    def _data(self) -> ScenarioData:
+        stage = self._stage
+        return ScenarioData(self.problem, stage.outcomes, stage.probability, self.n_summands)
+
     def reset(self) -> None:
         """Forget the vertices found."""
         self._server = self._stage.server(range(len(self._stage.probability)))
@@ -210,6 +222,10 @@ class BendersOracle(Oracle):
         -------
         ObjectiveCut or FeasibilityCut
             Half-spaces of up to 50 infeasible scenarios, or the cut of the expectation, with `summands` for multicut.
+            The `extras` prove them: dual vectors of the second stage, "vertices" of shape (number of these, m), and
+            "vertex_of", which of them each scenario of the cut or summand has; of a half-space its "ray", of shape
+            (m,), and "ray_of", the number of the scenario that it shows to be infeasible. Cuts have none where they
+            would hold more than 2^24 numbers.
         """
         x = np.asarray(query.point)
         gathered, n_scenarios = self._stage.gathered(x), len(self._stage.probability)
@@ -220,6 +236,14 @@ class BendersOracle(Oracle):
             gathered.add_share(share)
         del gathered.feasibility[MOST_CUTS:]
         return gathered.cut()
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """By the dual vectors of its scenarios: each is feasible, or moved to where it is, and its product counts.
+
+        `None` also where a dual vector misses a constraint by rounding and cannot be mended, and where random blocks
+        vary the same entry.
+        """
+        return cut_excess(self._data, self.domain, claim, exact)
 
     def shifted(self, cuts: Sequence[Cut]) -> list[Cut]:
         """Cuts of this problem at the points where another one was asked, mostly from known dual vertices alone.

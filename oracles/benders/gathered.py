@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import inf, nextafter
 from typing import Any
 
@@ -14,6 +16,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.oracles.benders.proof import EXTENDED
 from oracle_opt.oracles.benders.recourse import DualVertex
+from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, DualTable, Piece, ScenarioDuals
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 
 Outcomes = NDArray[np.intp]
@@ -116,6 +119,8 @@ class Share:
     sums, longest : int
         Number of inner sums, and terms of the longest.
     feasibility : tuple of FeasibilityCut
+    duals : ScenarioDuals, optional
+        What proves the sums.
     """
 
     first: int
@@ -127,6 +132,7 @@ class Share:
     sums: int
     longest: int
     feasibility: tuple[FeasibilityCut, ...]
+    duals: ScenarioDuals | None
 
 
 class Gathered:
@@ -146,6 +152,10 @@ class Gathered:
         self._touched = np.zeros(n_summands, dtype=bool)  # summands that scenarios were added to
         self._sums = self._longest = 0  # number of inner sums, and terms of the longest
         self.feasibility: list[FeasibilityCut] = []
+        # what proves the sums: the table of dual vectors, and rows of it by scenario
+        self._duals: DualTable | None = None
+        self._rows: list[NDArray[Any]] = []
+        self._pieces: list[Piece] | None = []
 
     def add(
         self, dual: DualVertex, members: NDArray[np.intp], values: Vector, bounds: Vector, outcomes: Outcomes, p: Vector
@@ -165,12 +175,31 @@ class Gathered:
         sizes = np.abs(constants) + np.abs(pi) @ self.sides
         self._add(pi, sizes, members, constants + terms.sum(axis=1), bounds, outcomes, p)
 
+    def tell_duals(self, duals: DualTable, rows: NDArray[np.intp]) -> None:
+        """Remember the dual vectors of the scenarios added last; the table is the same for all scenarios of a query."""
+        self._duals = duals
+        self._rows.append(rows)
+
+    def forget_duals(self) -> None:
+        """Do without: they are too many."""
+        self._pieces = None
+
+    def _proof(self) -> ScenarioDuals | None:
+        """What proves the sums, if it is known of all scenarios."""
+        if self._pieces is None or (self._duals is None and not self._pieces):
+            return None
+        if self._duals is None:
+            return ScenarioDuals(self._pieces)
+        kind = np.min_scalar_type(max(len(self._duals) - 1, 0))
+        rows = np.concatenate([rows.astype(kind) for rows in self._rows])
+        return ScenarioDuals([*self._pieces, (self._duals.rows, rows)])
+
     def share(self) -> Share:
         """Return the sums, those of the summands that scenarios were added to."""
         touched = np.flatnonzero(self._touched)
         part = slice(touched[0], touched[-1] + 1) if touched.size else slice(0, 0)
         sums = self.value[part], self.upper[part], self.size[part], self.slope[part], self.slope_size[part]
-        return Share(part.start, *sums, self._sums, self._longest, tuple(self.feasibility))
+        return Share(part.start, *sums, self._sums, self._longest, tuple(self.feasibility), self._proof())
 
     def add_share(self, share: Share) -> None:
         """Add sums over other scenarios."""
@@ -183,6 +212,10 @@ class Gathered:
         self._sums += share.sums + 1  # adding a share is one more rounding
         self._longest = max(self._longest, share.longest)
         self.feasibility.extend(share.feasibility)
+        if share.duals is None or self._pieces is None:
+            self._pieces = None
+        else:
+            self._pieces.extend(share.duals.pieces)
 
     def _add(
         self,
@@ -240,7 +273,8 @@ class Gathered:
         proven = violation - lost
         accepted = _ACCEPTED * float(np.abs(pi).sum())
         error = accepted if proven > 0 else accepted + lost
-        self.feasibility.append(FeasibilityCut(self.x, proven if proven > 0 else violation, rounded, error=error))
+        kept = proven if proven > 0 else violation
+        self.feasibility.append(FeasibilityCut(self.x, kept, rounded, extras={RAY: pi, RAY_OF: member}, error=error))
 
     def cut(self) -> Cut:
         """The half-spaces if there are any, else the cut of the expectation."""
@@ -248,13 +282,21 @@ class Gathered:
             first, *rest = sorted(
                 self.feasibility, key=lambda cut: -cut.violation / max(float(np.linalg.norm(cut.normal)), 1e-300)
             )
-            return FeasibilityCut(self.x, first.violation, first.normal, tuple(rest), error=first.error)
+            return replace(first, further=tuple(rest))
         summands: tuple[ObjectiveCut, ...] = ()
+        proof = self._proof()
         if self.n_summands > 1:
-            sums = zip(self.frame.share, self.value, self.upper, self.slope, self.size, self.slope_size, strict=True)
-            summands = tuple(self._one(*each) for each in sums)
+            starts = -(-np.arange(self.n_summands + 1) * self.n_scenarios // self.n_summands)
+            each: list[Mapping[str, Any]] = [{}] * self.n_summands
+            if proof is not None:
+                each = [proof.of_scenarios(first, last) for first, last in pairwise(starts.tolist())]
+            sums = zip(
+                self.frame.share, self.value, self.upper, self.slope, self.size, self.slope_size, each, strict=True
+            )
+            summands = tuple(self._one(*one) for one in sums)
         value, upper, slope = (one.sum(axis=0) for one in (self.value, self.upper, self.slope))
-        return self._one(1.0, value, upper, slope, self.size.sum(), self.slope_size.sum(axis=0), summands)
+        extras = {} if proof is None else proof
+        return self._one(1.0, value, upper, slope, self.size.sum(), self.slope_size.sum(axis=0), extras, summands)
 
     def _one(
         self,
@@ -264,6 +306,7 @@ class Gathered:
         slope: NDArray[np.longdouble],
         size: float,
         slope_size: Vector,
+        extras: Mapping[str, Any],
         summands: tuple[ObjectiveCut, ...] = (),
     ) -> ObjectiveCut:
         """Cut of one part, which has this share of the first stage's cost: all roundings taken off its value."""
@@ -282,7 +325,7 @@ class Gathered:
             (upper + first - least) + extended * (terms + abs(float(upper)) + size) + (rounding if summands else 0.0)
         )
         error = max(0.0, nextafter(float(known) * (1.0 + EPS), inf))
-        return ObjectiveCut(self.x, least, subgradient, error, summands=summands)
+        return ObjectiveCut(self.x, least, subgradient, error, summands=summands, extras=extras)
 
     def _rounded(self, slope: NDArray[np.longdouble], size: Vector) -> tuple[Vector, float]:
         """A slope, whose terms have these sizes, in floats, and the most that it is lifted by that within the bounds.

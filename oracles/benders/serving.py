@@ -12,6 +12,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.benders.dual_simplex import optimal_bases, small_enough
 from oracle_opt.oracles.benders.gathered import Gathered
 from oracle_opt.oracles.benders.recourse import DualVertex, Solved
+from oracle_opt.oracles.benders.scenario_duals import MOST_NUMBERS, DualTable
 from oracle_opt.oracles.benders.vertices import MOST_BYTES, Indices, Pool, Vertices, bytes_of_one
 
 if TYPE_CHECKING:
@@ -36,16 +37,19 @@ class Answers:
         The scenarios, rising.
     gathered : Gathered
         Takes them up; it has the rounding of the sides, and the rays.
+    duals : DualTable
+        Where multipliers stand that prove cuts.
     """
 
-    def __init__(self, stage: SecondStage, x: Vector, members: Indices, gathered: Gathered) -> None:
-        self.stage, self.members, self.gathered = stage, members, gathered
+    def __init__(self, stage: SecondStage, x: Vector, members: Indices, gathered: Gathered, duals: DualTable) -> None:
+        self.stage, self.members, self.gathered, self.duals = stage, members, gathered, duals
         problem, form = stage.problem, stage.form
         self.moved = stage.frame.moved(x, stage.outcomes[members])
         self.lower, self.upper = problem.row_lower + self.moved, problem.row_upper + self.moved
         self.cost, self.values = stage.costs(members), stage.entries(members)
         self._pi = np.zeros((len(members), form.shape[0]))
         self._constant, self._bound = np.zeros(len(members)), np.zeros(len(members))
+        self._row = np.zeros(len(members), dtype=np.intp)
 
     def of_some(self, lines: Indices) -> tuple[Matrix, Matrix | None]:
         """Costs, and entries of W that vary, of some scenarios."""
@@ -59,12 +63,13 @@ class Answers:
         fits, bounds = vertices.tried(self.stage.form, which, lower, upper, self.gathered.rounding, cost, values)
         served, which = lines[fits], which[fits]
         self._pi[served], self._constant[served] = vertices.multipliers[which], vertices.constant[which]
-        self._bound[served] = bounds
+        self._bound[served], self._row[served] = bounds, vertices.row[which]
         return fits
 
     def recall(self, vertices: Vertices, which: Indices) -> None:
         """Answer with the minorants of these vertices; where one is not optimal no upper bound is known."""
         self._pi[:], self._constant[:] = vertices.multipliers[which], vertices.constant[which]
+        self._row[:] = vertices.row[which]
         form, rounding = self.stage.form, self.gathered.rounding
         self._bound[:] = vertices.upper_bounds(form, which, self.lower, self.upper, rounding, self.cost)
         self.try_vertices(vertices, which, np.arange(len(which)))
@@ -79,6 +84,7 @@ class Answers:
             self.gathered.rounding,
         )  # fmt: skip
         self._pi[one], self._constant[one], self._bound[one] = pi, constant, bound
+        self._row[one] = self.duals.add(pi)
 
     def add_ray(self, line: int, ray: DualVertex, left: Indices) -> Indices:
         """Keep the half-space of an infeasible scenario; those of `left` that the ray proves infeasible are done."""
@@ -95,6 +101,7 @@ class Answers:
             self.gathered.add_each(
                 self._pi, self._constant, self.members, self.lower, self.upper, self._bound, outcomes, p
             )
+            self.gathered.tell_duals(self.duals, self._row)
 
     @property
     def full(self) -> bool:
@@ -128,7 +135,8 @@ class Bunched:
         self.pool.begin()
         step = self._most(stage)
         for start in range(scenarios.start, scenarios.stop, step):
-            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), gathered)
+            members = np.arange(start, min(start + step, scenarios.stop))
+            answers = Answers(stage, x, members, gathered, self.pool.duals)
             self._chunk(stage, answers)
             if answers.full:
                 return
@@ -138,7 +146,8 @@ class Bunched:
         """Add minorants by the best known vertex of each scenario, optimal or not."""
         step = self._most(stage)
         for start in range(scenarios.start, scenarios.stop, step):
-            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), gathered)
+            members = np.arange(start, min(start + step, scenarios.stop))
+            answers = Answers(stage, x, members, gathered, self.pool.duals)
             best, _ = self.pool.best(answers.moved, np.arange(len(self.pool)))
             answers.recall(self.pool.vertices, best)
             answers.gather()
@@ -251,13 +260,21 @@ class Singly:
         kept = min(len(scenarios), MOST_BYTES // bytes_of_one(stage.form)) if small_enough(stage.form) else 0
         self._own = Vertices.room(kept, stage.form)
         self._known = np.zeros(kept, dtype=bool)
+        self._duals = DualTable(stage.form.shape[0])
         self.solved = self.stepped = 0
 
     def serve(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
         """Add the answers of successive scenarios to the sums."""
         step = max(1, min(_CHUNK, _ENTRIES // sum(stage.form.shape)))
+        if len(self._duals) > 4 * len(scenarios):
+            # most of the rows are of no scenario any more: cuts of before keep the old table
+            self._duals = DualTable(stage.form.shape[0])
+            self._own.row[self._known] = self._duals.add(self._own.multipliers[self._known])
+        if len(scenarios) * stage.form.shape[0] > MOST_NUMBERS:
+            gathered.forget_duals()
         for start in range(scenarios.start, scenarios.stop, step):
-            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), gathered)
+            members = np.arange(start, min(start + step, scenarios.stop))
+            answers = Answers(stage, x, members, gathered, self._duals)
             self._chunk(stage, answers)
             if answers.full:
                 return
@@ -312,6 +329,7 @@ class Singly:
         found, good = stage.vertices(basic, at, cost, values)
         lines = lines[good]
         number = answers.members[lines] - self._first
+        found.row = self._duals.add(found.multipliers)
         self._own.put(number, found)
         self._known[number] = True
         fits = answers.try_vertices(self._own, number, lines)

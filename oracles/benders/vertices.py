@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.benders.scenario_duals import DualTable
 from oracle_opt.oracles.benders.standard_form import FEASIBLE, Interior, StandardForm
 
 LOWER, UPPER, BASIC, ZERO = 0, 1, 2, 3  # where a column of ``[W, -I]`` is; ZERO is that of a free one outside the basis
@@ -39,6 +40,8 @@ class Vertices:
         ``W_N y_N``, the nonbasic columns at their bounds, and the sums of the sizes of its terms.
     fixed : ndarray of shape (K, 2)
         Cost of these columns, and the sum of the sizes of its terms.
+    row : ndarray of int, shape (K,)
+        Row of the multipliers in the `DualTable` from which cuts take what proves them; -1 before they stand in one.
     """
 
     multipliers: Matrix
@@ -49,6 +52,7 @@ class Vertices:
     pull: Matrix
     pull_size: Matrix
     fixed: Matrix
+    row: Indices
 
     def __len__(self) -> int:
         return len(self.constant)
@@ -66,8 +70,8 @@ class Vertices:
     def room(cls, count: int, form: StandardForm) -> Vertices:
         """Room for so many."""
         m, k = form.shape
-        shapes = ((m,), (), (m, m), (m,), (k + m,), (m,), (m,), (2,))
-        kinds = (float, float, float, np.intp, np.int8, float, float, float)
+        shapes = ((m,), (), (m, m), (m,), (k + m,), (m,), (m,), (2,), ())
+        kinds = (float, float, float, np.intp, np.int8, float, float, float, np.intp)
         return cls(*(np.zeros((count, *shape), dtype) for shape, dtype in zip(shapes, kinds, strict=True)))
 
     @classmethod
@@ -91,7 +95,8 @@ class Vertices:
         pull = np.zeros((2, *basic.shape))
         if rest.any():
             pull[0], pull[1] = form.moved_rows(rest, np.broadcast_to(np.arange(k), rest.shape), values)
-        return cls(pi, constant, inverse, basic, at, pull[0], pull[1], fixed)
+        row = np.full(len(basic), -1)
+        return cls(pi, constant, inverse, basic, at, pull[0], pull[1], fixed, row)
 
     def basics(self, which: Indices, lower: Matrix, upper: Matrix) -> Matrix:
         """Basic columns of these vertices, one for each line of sides."""
@@ -166,7 +171,7 @@ def basic_bounds(form: StandardForm, basic: Indices, lower: Matrix, upper: Matri
 def bytes_of_one(form: StandardForm) -> int:
     """Bytes of one vertex."""
     m, k = form.shape
-    return int(8 * (m * m + 5 * m + 5) + k + m)
+    return int(8 * (m * m + 6 * m + 6) + k + m)
 
 
 def inverses(matrices: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -192,10 +197,16 @@ class Pool:
     Parameters
     ----------
     form : StandardForm
+
+    Attributes
+    ----------
+    duals : DualTable
+        Multipliers of its vertices, and of others that answered a scenario.
     """
 
     def __init__(self, form: StandardForm) -> None:
         self._form = form
+        self.duals = DualTable(form.shape[0])
         m = form.shape[0]
         self._most = max(1, min(_MOST, MOST_BYTES // bytes_of_one(form)))
         self._all = Vertices.room(0, form)
@@ -227,6 +238,7 @@ class Pool:
             order = np.sort(np.argsort(self._last[: self._count], kind="stable")[-self._most * 3 // 4 :])
             kept, last = self._all.take(order), self._last[order]
             self._count, self._known = 0, {}
+            self.duals = DualTable(self._form.shape[0])  # cuts of before keep the old one
             self.add(kept)
             self._last[: self._count] = last
 
@@ -250,6 +262,7 @@ class Pool:
             self._plain = np.vstack([self._plain, np.zeros((len(larger) - len(self._plain), self._plain.shape[1]))])
             self._last = np.r_[self._last, np.zeros(len(larger) - len(self._last), dtype=np.intp)]
         part, added = slice(first, end), found.take(np.array(new))
+        added.row = self.duals.add(added.multipliers)
         self._all.put(part, added)
         pi = added.multipliers
         nominal = np.maximum(pi, 0.0) @ self._nominal[0] + np.minimum(pi, 0.0) @ self._nominal[1]

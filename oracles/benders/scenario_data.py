@@ -1,0 +1,151 @@
+"""The numbers of each scenario of a two-stage program, read from the data anew for whoever proves something of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from math import fsum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
+
+Indices = NDArray[np.intp]
+Extended = NDArray[np.longdouble]
+UNIT = float(np.finfo(np.longdouble).eps)
+
+
+class ScenarioData:
+    """Sides, costs and matrices of scenarios, a line each, and the summands that scenarios make up.
+
+    A random right-hand side is the upper side of its row, or its lower side where the upper one is infinite; the other
+    side of the row moves by as much.
+
+    Parameters
+    ----------
+    problem : TwoStageProblem
+    outcomes : ndarray of int, shape (n_scenarios, n_blocks)
+    probability : ndarray of shape (n_scenarios,)
+    n_summands : int
+    """
+
+    def __init__(self, problem: TwoStageProblem, outcomes: Indices, probability: Vector, n_summands: int) -> None:
+        self.problem, self.outcomes, self.probability, self.n_summands = problem, outcomes, probability, n_summands
+        numbers = np.arange(n_summands + 1)
+        self.first_of: list[int] = (-(-numbers * len(probability) // n_summands)).tolist()
+
+    @property
+    def n_scenarios(self) -> int:
+        """How many there are."""
+        return len(self.probability)
+
+    @cached_property
+    def ambiguous(self) -> bool:
+        """Whether an entry varies twice, so that its value in a scenario is a matter of taste."""
+        blocks = self.problem.blocks
+        places = (
+            [block.rows[:, None] for block in blocks],
+            [block.cost_columns[:, None] for block in blocks],
+            [block.technology_entries for block in blocks],
+            [block.recourse_entries for block in blocks],
+        )
+        stacked = (np.vstack(each) for each in places if any(len(one) for one in each))
+        return any(len(np.unique(each, axis=0)) < len(each) for each in stacked)
+
+    @cached_property
+    def shares(self) -> Vector:
+        """Shares of the first stage's cost in the summands: of all but the last one, which has what is left of 1."""
+        masses = [fsum(self.probability[first:last].tolist()) for first, last in pairwise(self.first_of)]
+        return np.array(masses[:-1]) / fsum(masses)
+
+    def sides(self, members: Indices) -> tuple[Extended, Extended, Extended]:
+        """Lower and upper sides of the rows, and what rounding may have done to the one that moves along."""
+        problem, count = self.problem, len(members)
+        lower = np.tile(problem.row_lower.astype(np.longdouble), (count, 1))
+        upper = np.tile(problem.row_upper.astype(np.longdouble), (count, 1))
+        error = np.zeros_like(lower)
+        for block, outcome in zip(problem.blocks, self.outcomes[members].T, strict=True):
+            assert block.rhs is not None
+            for i, value in zip(block.rows.tolist(), block.rhs[outcome].astype(np.longdouble).T, strict=True):
+                low, high = problem.row_lower[i], problem.row_upper[i]
+                if np.isfinite(high):
+                    upper[:, i] = value
+                    if np.isfinite(low):
+                        lower[:, i] = value if low == high else value + (np.longdouble(low) - np.longdouble(high))
+                        error[:, i] = 0.0 if low == high else 2.0 * UNIT * (np.abs(value) + abs(low) + abs(high))
+                elif np.isfinite(low):
+                    lower[:, i] = value
+        return lower, upper, error
+
+    def costs(self, members: Indices) -> Matrix:
+        """Costs of the second stage, a line a scenario, or one line for all."""
+        blocks = self.problem.blocks
+        if not any(len(block.cost_columns) for block in blocks):
+            return self.problem.q[None]
+        result = np.tile(self.problem.q, (len(members), 1))
+        for block, outcome in zip(blocks, self.outcomes[members].T, strict=True):
+            assert block.cost is not None
+            result[:, block.cost_columns] = block.cost[outcome]
+        return result
+
+    @cached_property
+    def recourse_entries(self) -> Indices:
+        """Rows and columns of the entries of W that vary."""
+        return np.vstack([np.zeros((0, 2), dtype=np.intp), *(block.recourse_entries for block in self.problem.blocks)])
+
+    @cached_property
+    def technology_entries(self) -> Indices:
+        """Rows and columns of the entries of T that vary."""
+        none = np.zeros((0, 2), dtype=np.intp)
+        return np.vstack([none, *(block.technology_entries for block in self.problem.blocks)])
+
+    @cached_property
+    def W(self) -> sparse.csr_array:
+        """The recourse matrix, 0 where it varies."""
+        return _without(self.problem.W, self.recourse_entries)
+
+    @cached_property
+    def T(self) -> sparse.csr_array:
+        """The technology matrix, 0 where it varies."""
+        return _without(self.problem.T, self.technology_entries)
+
+    def recourse(self, members: Indices) -> Matrix:
+        """The entries of W that vary, a line a scenario."""
+        none = np.zeros((len(members), 0))
+        pairs = zip(self.problem.blocks, self.outcomes[members].T, strict=True)
+        return np.hstack([none, *(block.recourse[outcome] for block, outcome in pairs if block.recourse is not None)])
+
+    def technology(self, members: Indices) -> Matrix:
+        """The entries of T that vary, a line a scenario."""
+        none = np.zeros((len(members), 0))
+        pairs = zip(self.problem.blocks, self.outcomes[members].T, strict=True)
+        each = (block.technology[outcome] for block, outcome in pairs if block.technology is not None)
+        return np.hstack([none, *each])
+
+    def matrix(self, member: int) -> sparse.csr_array:
+        """W of one scenario."""
+        return _with(self.W, self.recourse_entries, self.recourse(np.array([member]))[0])
+
+    def technology_matrix(self, member: int) -> sparse.csr_array:
+        """T of one scenario."""
+        return _with(self.T, self.technology_entries, self.technology(np.array([member]))[0])
+
+
+def _without(matrix: sparse.csr_array, places: Indices) -> sparse.csr_array:
+    found = sparse.csr_array(matrix, copy=True)
+    found.sum_duplicates()
+    if len(places):
+        whole = found.tolil()
+        whole[tuple(places.T)] = 0.0
+        found = sparse.csr_array(whole)
+    found.eliminate_zeros()
+    return found
+
+
+def _with(matrix: sparse.csr_array, places: Indices, values: Vector) -> sparse.csr_array:
+    if not len(places):
+        return matrix
+    return sparse.csr_array(matrix + sparse.csr_array((values, tuple(places.T)), shape=matrix.shape))
