@@ -71,9 +71,10 @@ class BendersOracle(Oracle):
     found: the upper bound rests on that.
 
     With an `executor` each of its processes makes the scenarios once, from the problem and the seed; a task gets x and
-    the numbers of its scenarios, and brings back their sums. It begins with a program that has solved nothing and knows
-    no vertices, so its answer is the same whoever does it, and a worker that dies costs its task alone. Without, and
-    without `parts`, vertices and programs are kept from query to query, which is faster.
+    the numbers of its scenarios, and brings back their sums, and the dual vectors that prove them. It begins with a
+    program that has solved nothing and knows no vertices, so its answer is the same whoever does it, and a worker that
+    dies costs its task alone. Without, and without `parts`, vertices and programs are kept from query to query, which
+    is faster.
 
     Parameters
     ----------
