@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from oracle_opt import (
@@ -25,7 +23,15 @@ from oracle_opt.arguments import instance, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Kind
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
-from oracle_opt.generators.masters.face_cuts import face_refusal, gains, on_face, peaks, spread
+from oracle_opt.generators.masters.face_cuts import (
+    face_refusal,
+    gains,
+    numbers_in_extras,
+    on_face,
+    peaks,
+    spread,
+    without_extras,
+)
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 
 SOLVED = 0.03  # all variables are looked at once the gap on the active ones is this share of that on all
@@ -163,13 +169,15 @@ class ActiveSet(QueryPointGenerator):
         assert isinstance(cut, ObjectiveCut)  # the method takes no feasibility cuts
         best, self._query, self._minorant, self._weight = self._best, None, None, 0.0
         better = best is None or cut.upper < best.upper
-        bare = replace(cut, extras={})
         if best is None or better or (self._looking and np.array_equal(cut.point, best.point)):
-            self._best = best = bare
+            self._best = best = without_extras(cut)
         self._lower = max(self._lower, cut.lower_bound)
         exact = cut.answer(ExactSlopes) is None
         if exact or not self._begun:
-            self._exact = [*self._exact, bare][-max(FEWEST, min(MOST, ROOM // (16 * cut.point.size))) :]
+            self._exact = [*self._exact, cut][-max(FEWEST, min(MOST, ROOM // (16 * cut.point.size))) :]
+            room = ROOM // (1 + 8 * numbers_in_extras(cut))  # so many of the latest keep what proves them
+            if len(self._exact) > room:
+                self._exact[-room - 1] = without_extras(self._exact[-room - 1])
         if exact and not self._is_whole():
             self._lower = max(self._lower, _minorant_of(cut).minimum(self._domain))
             if self._model is not None:

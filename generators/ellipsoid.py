@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from oracle_opt import (
@@ -17,6 +19,9 @@ from oracle_opt._deadline import seconds_left
 from oracle_opt.arguments import flag
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
+from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.parts import Combination
+from oracle_opt.certificates.provenance import claim_of_cut, claim_of_half_space
 from oracle_opt.cuts import Cut
 from oracle_opt.generators.masters.feasible_points import is_positive, nothing_left
 from oracle_opt.generators.masters.polyhedral import boundless_refusal
@@ -187,6 +192,7 @@ class Ellipsoid(QueryPointGenerator):
         d = len(normal)
         constant, slope, total = 0.0, np.zeros(self._domain.dimension), 0.0
         error = sizes = tolerance = 0.0
+        used: list[tuple[float, Cut, float]] = []  # cuts with their shares and errors
         p, share, taken = -normal, 1.0, cut  # p: the function's slope in the ellipsoid's coordinates
         for t in range(len(self._normals), -1, -1):
             if t < len(self._normals):
@@ -201,6 +207,7 @@ class Ellipsoid(QueryPointGenerator):
                 share = multiplier / self._lengths[t]
             if share > 0 and taken is not None:
                 error, sizes = error + share * size[0], sizes + share * size[1]
+                used.append((share, taken, size[0]))
             if share > 0 and isinstance(taken, ObjectiveCut):
                 total += share
                 constant += share * taken.constant
@@ -218,8 +225,14 @@ class Ellipsoid(QueryPointGenerator):
         minorant = Minorant(constant / total, slope / total, error / total, tolerance / total)
         bound = minorant.minimum(self._domain)
         if bound > self._lower:
-            self._minorant, self._lower = minorant, bound
+            parts = (Combination((share / total, _claim(taken, lost)) for share, taken, lost in used),)
+            self._minorant, self._lower = replace(minorant, parts=parts), bound
         return False
+
+
+def _claim(cut: Cut, error: float) -> CutClaim:
+    """What a cut of the oracle claims, its constant lowered by the error."""
+    return claim_of_cut(cut, error) if isinstance(cut, ObjectiveCut) else claim_of_half_space(cut, error)
 
 
 def _factors(d: int, depth: float) -> tuple[float, float]:

@@ -74,7 +74,8 @@ def minimize(
         Limit on elapsed seconds; checked between calls, inside the generator's own work, and in oracles whose queries
         may take long, such as `MKLOracle` on many points: an answer that is not ready by then is given up.
     cuts : sequence of cuts
-        Cuts of the same function from an earlier run, told before the first call and not counted.
+        Cuts of the same function from an earlier run, told before the first call and not counted. The proof may rest on
+        them, and a certificate then names them with their own witness.
     keep_cuts : bool
         Keep the cuts in ``result.history.cuts``.
     journal : path-like, optional

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,10 @@ def face_refusal(domain: Domain) -> str | None:
 
 
 def on_face(cut: ObjectiveCut, coordinates: Coordinates) -> ObjectiveCut:
-    """Return a cut of the function where all other variables are 0, as they are at the cut's point."""
+    """Return a cut of the function where all other variables are 0, as they are at the cut's point.
+
+    Where there are no others it is the cut itself and keeps its extras, which prove it.
+    """
     answers = (one.on_face(coordinates) for one in cut.answers)
     return ObjectiveCut(
         cut.point[coordinates],
@@ -33,7 +38,20 @@ def on_face(cut: ObjectiveCut, coordinates: Coordinates) -> ObjectiveCut:
         tuple(on_face(one, coordinates) for one in cut.summands),
         tuple(on_face(one, coordinates) for one in cut.further),
         tuple(one for one in answers if one is not None),
+        cut.extras if coordinates.size == cut.point.size else {},
     )
+
+
+def without_extras(cut: ObjectiveCut) -> ObjectiveCut:
+    """Return the cut, those of its summands and further ones, without what proves them."""
+    summands, further = (tuple(without_extras(one) for one in several) for several in (cut.summands, cut.further))
+    return replace(cut, summands=summands, further=further, extras={})
+
+
+def numbers_in_extras(cut: ObjectiveCut) -> int:
+    """How many numbers the extras hold, with those of the summands' cuts and of further ones."""
+    own = sum(int(np.size(value)) for value in cut.extras.values())
+    return own + sum(numbers_in_extras(one) for one in (*cut.summands, *cut.further))
 
 
 def spread(domain: Domain, count: int) -> Coordinates:

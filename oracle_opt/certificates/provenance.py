@@ -14,7 +14,7 @@ from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.parts import MOST, Combination, Parts, Weighted, below, numbers_of
 
 if TYPE_CHECKING:
-    from oracle_opt.cuts import Minorant, ObjectiveCut
+    from oracle_opt.cuts import FeasibilityCut, Minorant, ObjectiveCut
     from oracle_opt.oracle import Oracle
 
 
@@ -38,6 +38,12 @@ def parts_of_minorant(minorant: Minorant) -> tuple[Parts, ...]:
 def claim_of_cut(cut: ObjectiveCut, error: float) -> CutClaim:
     """The cut itself, with its constant lowered by the error."""
     return CutClaim(ClaimKind.MINORANT, below(cut.constant, error), cut.subgradient, witness=cut.extras)
+
+
+def claim_of_half_space(cut: FeasibilityCut, error: float) -> CutClaim:
+    """The half-space of a feasibility cut, with its constant lowered by the error."""
+    constant, kind = below(cut.constant, error), ClaimKind.HALF_SPACE
+    return CutClaim(kind, constant, cut.normal, tolerance=cut.error, witness=cut.extras)
 
 
 def claim_of_bound(cut: ObjectiveCut) -> CutClaim:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, Query
 from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch
@@ -39,7 +41,7 @@ class Watched(Oracle):
 
     def __init__(self, inner: Oracle) -> None:
         self.inner, self.domain, self.convex = inner, inner.domain, inner.convex
-        self.gives = inner.gives
+        self.gives, self.witness = inner.gives, inner.witness
         self.asked: list[Vector] = []
         self.given: list[tuple[Cut, dict[str, Any]]] = []
 
@@ -61,6 +63,14 @@ class Watched(Oracle):
     def revived(self, cut: Cut) -> Cut:
         """As the inner oracle does."""
         return self.inner.revived(cut)
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """As the inner oracle does."""
+        return self.inner.prove_cut(claim, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """As the inner oracle does."""
+        return self.inner.prove_value(claim, exact)
 
     def identity(self) -> str:
         """That of the inner oracle."""
