@@ -186,7 +186,9 @@ def bearing(cut: C, names: Collection[str]) -> C:
     if not (cut.extras or cut.further or (isinstance(cut, ObjectiveCut) and cut.summands)):
         return cut
     further: Any = tuple(bearing(one, names) for one in cut.further)
-    extras = {name: value for name, value in cut.extras.items() if name in names}
+    extras = cut.extras  # as they are, if all are kept: a mapping may make its arrays when they are asked for
+    if not all(name in names for name in extras):
+        extras = {name: value for name, value in extras.items() if name in names}
     if isinstance(cut, FeasibilityCut):
         return replace(cut, further=further, extras=extras)
     return replace(cut, summands=tuple(bearing(one, names) for one in cut.summands), further=further, extras=extras)

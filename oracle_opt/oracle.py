@@ -167,6 +167,19 @@ class Oracle(ABC):
         convexity = "" if self.convex else "not convex, "
         return f"{type(self).__module__}.{type(self).__qualname__}, {convexity}on {self.domain.identity()}"
 
+    def problem_identity(self) -> str:
+        """Return words that tell the function, its summands and its domain from others.
+
+        A certificate of another function is refused. The default is `identity`; an oracle whose options change which
+        answers it gives, and not what they are answers of, leaves these options out here.
+
+        Returns
+        -------
+        str
+            Equal for equal functions, in every process.
+        """
+        return self.identity()
+
 
 class FunctionOracle(Oracle):
     """An oracle made of a function.

@@ -241,6 +241,8 @@ def test_shifted_cuts_are_proven_for_the_new_problem():
     warm = BendersOracle(new, n_summands=4, warm=old)
     shifted, truth = warm.shifted(first.history.cuts), Truth(new)
     cold = BendersOracle(new, n_summands=4)
+    assert warm.identity() != cold.identity()
+    assert warm.problem_identity() == cold.problem_identity() != old.problem_identity()
     claims = [claim for cut in shifted for claim in claims_of(cut, 4)]
     assert len(shifted) >= 5
     for claim in claims:

@@ -52,7 +52,7 @@ class Certificate:
     value : ValueClaim
         The best point and the value there.
     problem : str
-        `Oracle.identity` of the problem.
+        `Oracle.problem_identity` of the oracle.
     facts : mapping
         What else is known of the run: names to words and numbers.
     versions : mapping
@@ -102,7 +102,7 @@ class Certificate:
             The bounds that a run claims. The lower one of the certificate is the same, or the exact minimum of the
             minorant where rounding made that smaller.
         facts : mapping, optional
-            Names to words and numbers: "problem" is `Oracle.identity`; "convex", if it is false, refuses.
+            Names to words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
 
         Returns
         -------

@@ -36,9 +36,10 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
     Refuted
         A claim is not proven by its witness, or all together lose more than rounding.
     """
-    if oracle.identity() != certificate.problem:
+    asked = oracle.problem_identity()
+    if asked != certificate.problem:
         raise InvalidCertificate(
-            f"this is a certificate of another problem: of {certificate.problem!r}, not of {oracle.identity()!r}"
+            f"this is a certificate of another problem: of {certificate.problem!r}, not of {asked!r}"
         )
     if not oracle.convex:
         raise InvalidCertificate(f"{oracle!r} is not convex: nothing is proven by its cuts")

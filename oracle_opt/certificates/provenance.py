@@ -128,7 +128,7 @@ class RunProof:
     @property
     def problem(self) -> str:
         """Identity of the problem."""
-        return self._problem if self._oracle is None else self._oracle.identity()
+        return self._problem if self._oracle is None else self._oracle.problem_identity()
 
     def _gather(self) -> None:
         self._parts = (Combination(term for part in self._parts for term in part.weighted()),)

@@ -353,11 +353,15 @@ class BendersOracle(Oracle):
 
     def identity(self) -> str:
         """Data, draw, number of summands, and the vertices that are known from the start."""
+        basic, at = self._stage.known
+        warm = f", {len(at)} known vertices #{digest(basic, at)}" if len(at) else ""
+        return f"{self.problem_identity()}{warm}"
+
+    def problem_identity(self) -> str:
+        """Data, draw and number of summands: a certificate of a run with `warm` is one without it, too."""
         stage = self._stage
         scenarios = f"{len(stage.probability)} scenarios #{digest(stage.outcomes, stage.probability)}"
-        basic, at = stage.known
-        warm = f", {len(at)} known vertices #{digest(basic, at)}" if len(at) else ""
-        return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_summands} summands{warm}"
+        return f"{super().identity()}, program #{self.problem.digest()}, {scenarios}, {self.n_summands} summands"
 
 
 def _first_stage_point(at: Result | ObjectiveCut | ArrayLike, dimension: int) -> Vector:
