@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import fsum, isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.answers.eigenpairs import AffineMatrix
-from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector, real_array
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.exact_sums import SMALLEST, exact, slope_excess
 from oracle_opt.domains import Domain
@@ -87,9 +88,10 @@ def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = F
         raise Refuted(
             f"a largest eigenvalue has neither half-spaces nor summands, and the claim is a {claim.kind.value}"
         )
-    m, slope = len(program.b), np.asarray(claim.slope)
-    if slope.shape != (m,) or not (np.isfinite(slope).all() and isfinite(claim.constant)):
+    m, slope, constant = len(program.b), numbers("slope", claim.slope), numbers("constant", claim.constant)
+    if slope.shape != (m,) or constant.shape or not (np.isfinite(slope).all() and np.isfinite(constant)):
         raise Refuted(f"constant and slope of a cut must be finite, the slope of shape ({m},)")
+    claim = replace(claim, constant=float(constant), slope=slope)
     witness = _witness(program.matrix.order, claim)
     if witness is None:
         return None
@@ -101,15 +103,20 @@ def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = F
     return _in_fractions(program, claim, *witness)  # also where the domain has no end and slopes must agree
 
 
+def numbers(name: str, given: Any) -> Vector:
+    """Return an array of floats of what stands in a file under a name; refute what is none."""
+    try:
+        return real_array(given)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise Refuted(f"`{name}` is not made of numbers: {problem}") from problem
+
+
 def _witness(order: int, claim: CutClaim) -> tuple[Matrix, Vector] | None:
     """Columns R, ``W = R R' + diag(d)``, and d, with numbers of at most one."""
     given = {name: claim.witness[name] for name in WITNESS if name in claim.witness}
     if not given:
         return None
-    try:
-        arrays = {name: np.array(value, dtype=float) for name, value in given.items()}
-    except (TypeError, ValueError) as problem:
-        raise Refuted(f"the witness is not made of numbers: {problem}") from problem
+    arrays = {name: numbers(name, value) for name, value in given.items()}
     for name, array in arrays.items():
         if array.ndim != (2 if name == "factor" else 1) or len(array) != order or not np.isfinite(array).all():
             raise Refuted(f"`{name}` of the witness must be finite and have {order} rows, got shape {array.shape}")

@@ -12,7 +12,7 @@ from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.certificates.exact_sums import SMALLEST, exact, exact_dot
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram
+from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram, numbers
 
 LARGEST = 8000  # order: a matrix of it takes 512 MB
 LARGEST_EXACT = 40  # order: pivots grow by as many digits at each row
@@ -56,7 +56,7 @@ def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = Fa
     .. [1] Rump (2006), "Verification of positive definiteness", BIT Numerical Mathematics 46:433-452.
     .. [2] Higham (2002), "Accuracy and Stability of Numerical Algorithms", 2nd edition, theorems 10.3, 10.5 and 10.7.
     """
-    y = np.asarray(point)
+    y = numbers("point", point)
     if y.shape != program.b.shape or not np.isfinite(y).all():
         raise Refuted(f"the point must be finite and of shape {program.b.shape}")
     if program.matrix.order > LARGEST:

@@ -251,6 +251,9 @@ BAD = {
     "words": {"eigenvector": "abcd"},
     "ragged": {"factor": [[1.0], [1.0, 2.0], [], [3.0]]},
     "objects": {"eigenvector": np.array([None] * 4)},
+    "whole numbers that no float holds": {"eigenvector": [10**400, 1, 1, 1]},
+    "complex numbers": {"eigenvector": np.ones(4) * 1j},
+    "a mapping": {"factor": {"0": [1.0]}},
     "zero": {"eigenvector": np.zeros(4)},
     "nothing at all": {"factor": np.zeros((4, 0))},
     "negative": {"eigenvector": np.ones(4), "diagonal": np.array([0.0, 0.0, -1e-300, 0.0])},
@@ -277,6 +280,10 @@ def test_claims_that_are_none_are_refuted_and_without_a_witness_nothing_is_said(
         {"kind": ClaimKind.SUMMAND, "n_summands": 1},
         {"constant": np.nan},
         {"constant": np.inf},
+        {"constant": None},
+        {"constant": 10**400},
+        {"constant": np.ones(1)},
+        {"slope": "abc"},
         {"slope": np.ones(2)},
         {"slope": np.array([0.0, np.nan, 0.0])},
     ]
@@ -284,7 +291,14 @@ def test_claims_that_are_none_are_refuted_and_without_a_witness_nothing_is_said(
         with pytest.raises(Refuted):
             oracle.prove_cut(replace(claim, **change))
     assert oracle.prove_cut(replace(claim, constant=1e308)) > 1e307
-    for point in (np.ones(2), np.array([0.0, np.inf, 0.0]), np.array([np.nan, 0.0, 0.0]), np.float64(1.0)):
+    for point in (
+        np.ones(2),
+        np.array([0.0, np.inf, 0.0]),
+        np.array([np.nan, 0.0, 0.0]),
+        np.float64(1.0),
+        "abc",
+        [10**400, 0, 0],
+    ):
         with pytest.raises(Refuted):
             oracle.prove_value(ValueClaim(point, 0.0))
 
