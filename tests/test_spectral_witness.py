@@ -12,7 +12,9 @@ import pytest
 from scipy import sparse
 
 from oracle_opt import FreeSpace, minimize
+from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.claim import ValueClaim
+from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle, Subgradient
 from oracle_opt.generators.masters.primal_matrix import PrimalMatrix, PrimalParts
 from oracle_opt.generators.masters.spectral_models import ChosenRows, Span
@@ -33,6 +35,13 @@ def proven(oracle, run, exactly=False):
         assert excess is not None
         lost += Fraction(weight / total) * Fraction(excess)
     return run.lower_bound - float(lost), oracle.prove_value(ValueClaim(run.point, run.upper_bound), exactly)
+
+
+def certificate_of(oracle, run):
+    terms, value = run.proof.terms, ValueClaim(run.point, run.upper_bound)
+    cuts, weights = [claim for _, claim in terms], [weight for weight, _ in terms]
+    facts = {"problem": oracle.identity()}
+    return Certificate.of(oracle.domain, cuts, weights, value, run.lower_bound, run.upper_bound, facts)
 
 
 def assert_proven(oracle, run, known=None, rtol=1e-9):
@@ -180,3 +189,67 @@ def test_the_witness_is_that_of_the_run_after_it_was_pickled():
     (_, one), (_, other) = run.proof.terms[0], again.terms[0]
     np.testing.assert_array_equal(one.witness["factor"], other.witness["factor"])
     assert oracle.prove_cut(other) <= 1e-9
+
+
+FILES = {
+    "max-cut": (lambda: graph(40), SpectralBundle(min_order=10)),
+    "theta": (lambda: theta(20), SpectralBundle()),
+    "blocks": (blocks, SpectralBundle()),
+    "theta, eigenvectors": (lambda: theta(10), LevelSet()),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_proven_by_an_oracle_that_was_made_anew_and_no_other_one(name, tmp_path):
+    make, generator = FILES[name]
+    oracle = make()
+    run = minimize(oracle, generator, rtol=1e-7, max_calls=100)
+    path = certificate_of(oracle, run).save(tmp_path / "run.certificate.gz")
+    certificate = Certificate.load(path)
+    for exact in (False, True):
+        verdict = certificate.verify(make(), exact)
+        assert verdict.proven
+        size = abs(run.upper_bound)
+        assert run.lower_bound - 1e-9 * size <= verdict.lower <= run.lower_bound
+        assert run.upper_bound <= verdict.upper <= run.upper_bound + 1e-9 * size
+    other = make()
+    other.C.data[0] *= 1 + 1e-3
+    with pytest.raises(InvalidCertificate, match="another problem"):
+        certificate.verify(other)
+    # a file that says it were of the other problem: the data are not those of its cuts
+    forged = replace(certificate, problem=other.identity())
+    try:
+        verdict = forged.verify(other)
+    except Refuted:
+        return
+    assert_within(other, verdict)
+
+
+def assert_within(oracle, verdict):
+    """The minimum, by a run of its own, lies in the interval."""
+    run = minimize(oracle, SpectralBundle(), rtol=1e-7, max_calls=100)
+    assert verdict.lower <= run.upper_bound
+    assert verdict.upper >= run.lower_bound
+
+
+def test_claims_that_are_raised_or_values_that_are_lowered_are_refuted():
+    oracle = theta(20)
+    run = minimize(oracle, SpectralBundle(), max_calls=2)
+    (weight, claim), *_ = run.proof.terms
+    size = abs(run.upper_bound)
+    facts, value = {"problem": oracle.identity()}, ValueClaim(run.point, run.upper_bound)
+    higher = replace(claim, constant=claim.constant + 1e-7 * size)
+    forged = Certificate.of(
+        oracle.domain, [higher], [weight], value, run.lower_bound + 1e-7 * size, run.upper_bound, facts
+    )
+    assert forged.verify().holds  # given the cut
+    with pytest.raises(Refuted, match="cut 0"):
+        forged.verify(oracle)
+    lower = ValueClaim(run.point, run.upper_bound - 1e-7 * size)
+    forged = Certificate.of(oracle.domain, [claim], [weight], lower, run.lower_bound, lower.upper, facts)
+    with pytest.raises(Refuted, match="incumbent"):
+        forged.verify(oracle)
+    other = replace(claim, witness={"factor": np.roll(claim.witness["factor"], 1, axis=0)})
+    forged = Certificate.of(oracle.domain, [other], [weight], value, run.lower_bound, run.upper_bound, facts)
+    with pytest.raises(Refuted, match="cut 0"):
+        forged.verify(oracle)
