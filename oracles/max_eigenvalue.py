@@ -247,10 +247,14 @@ class MaxEigenvalueOracle(Oracle):
 
     def identity(self) -> str:
         """Matrices, right-hand sides and trace, and how eigenvectors are found and chosen."""
+        words = f"{self.n_vectors} vectors within {self.within!r}, Lanczos from {self.lanczos_from}"
+        return f"{self.problem_identity()}, {words}"
+
+    def problem_identity(self) -> str:
+        """Matrices, right-hand sides and trace."""
         matrix = self.matrix
         data = digest(self.C, matrix.rows, matrix.columns, matrix.entries, self.b, self.trace)
-        words = f"{self.n_vectors} vectors within {self.within!r}, Lanczos from {self.lanczos_from}"
-        return f"{super().identity()}, order {self.order} #{data}, {words}"
+        return f"{super().identity()}, order {self.order} #{data}"
 
 
 def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
