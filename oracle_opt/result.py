@@ -15,6 +15,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.certificates.provenance import RunProof
 from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.errors import InvalidCertificate
 from oracle_opt.gap_plot import plot_gap
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
@@ -22,6 +23,8 @@ from oracle_opt.oracle import Oracle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from oracle_opt.certificates.certificate import Certificate
 
 
 LARGEST = 5  # entries of the point that are printed
@@ -102,7 +105,7 @@ class Result:
     choice : str
         Why it was chosen, in a sentence; no words if it was given.
     proof : RunProof or None
-        What a certificate is written from.
+        What `certificate` is written from.
     x : ndarray of shape (n,) or None
         The same as `point`.
     fun : float
@@ -148,6 +151,37 @@ class Result:
     def nfev(self) -> int:
         """Number of oracle calls, under scipy's name."""
         return self.n_calls
+
+    def certificate(self) -> Certificate:
+        """Write down what the run proved, so that others can check it: see docs/certificates.md.
+
+        The cuts that the best lower bound is made of were kept during the run; the certificate computes their minimum
+        over the domain once more, exactly.
+
+        Returns
+        -------
+        Certificate
+            ``certificate.save("run.jsonl")`` writes the file that ``oracle-opt verify run.jsonl`` checks.
+
+        Raises
+        ------
+        InvalidCertificate
+            Nothing was proven: the oracle is not convex, or the run has no finite upper or lower bound; the domain
+            cannot be described in a certificate; or the answers contradict each other.
+
+        Examples
+        --------
+        >>> from oracle_opt import Box, FunctionOracle, minimize
+        >>> from oracle_opt.generators import Kelley
+        >>> oracle = FunctionOracle(lambda z: (abs(z).sum(), np.sign(z)), Box([-1.0], [2.0]), name="size")
+        >>> minimize(oracle, Kelley()).certificate().verify().holds
+        True
+        """
+        if self.proof is None:
+            raise InvalidCertificate("there is nothing to certify: this result was not made by `minimize`")
+        if self.status in (Status.CONTRADICTION, Status.OUTSIDE):
+            raise InvalidCertificate(f"there is nothing to certify: {self.message}")
+        return self.proof.certificate(self)
 
     def __repr__(self) -> str:
         bounds = f"upper_bound={self.upper_bound:.10g}, lower_bound={self.lower_bound:.10g}"

@@ -17,6 +17,7 @@ from oracle_opt import (
     FeasibilityCut,
     FreeSpace,
     FunctionOracle,
+    InvalidCertificate,
     Minorant,
     ObjectiveCut,
     Oracle,
@@ -280,3 +281,30 @@ def test_the_ellipsoid_method_names_its_cuts_or_itself() -> None:
 def test_a_free_space_has_a_proof_too() -> None:
     oracle = FunctionOracle(lambda z: (float(abs(z).sum()), np.sign(z)), FreeSpace(2, 3.0))
     assert terms_of(minimize(oracle, ProximalBundle(), rtol=1e-6, atol=1e-6))
+
+
+@pytest.mark.parametrize("generator", [Kelley(), ProximalBundle(max_cuts=9), AnalyticCenter()], ids=repr)
+def test_the_certificate_of_a_run_claims_what_the_run_did(generator: QueryPointGenerator) -> None:
+    for domain in DOMAINS:
+        oracle = Pieces(1, domain, 3, 8)
+        result = minimize(oracle, generator, rtol=1e-6, max_calls=80)
+        certificate = result.certificate()
+        assert (certificate.lower, certificate.upper) == (result.lower_bound, result.upper_bound)
+        assert certificate.problem == oracle.identity()
+        assert certificate.verify().n_given == len(certificate.cuts)
+
+
+def test_a_run_that_proved_nothing_has_no_certificate() -> None:
+    box = Box([-1, -1], [1, 1])
+    bowl = FunctionOracle(lambda z: (float(z @ z), 2 * z), box, convex=False)
+    with pytest.raises(InvalidCertificate, match="not convex"):
+        minimize(bowl, Subgradient(), max_calls=3).certificate()
+    free = FunctionOracle(lambda z: (float(z @ z), 2 * z), FreeSpace(2, np.inf))
+    with pytest.raises(InvalidCertificate, match="no finite lower bound"):
+        minimize(free, Subgradient(), [0.5, 0.5], max_calls=1).certificate()
+    never = FunctionOracle(lambda z: FeasibilityCut(z, 1.0, np.ones(2)), box, gives={FeasibilityCut})
+    with pytest.raises(InvalidCertificate, match="no upper bound"):
+        minimize(never, Subgradient(), max_calls=3).certificate()
+    wrong = FunctionOracle(lambda z: (-float(z @ z), -2 * z), box)
+    with pytest.raises(InvalidCertificate, match="contradict"):
+        minimize(wrong, Kelley(), [0.5, 0.25]).certificate()

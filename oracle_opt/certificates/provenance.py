@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.parts import MOST, Combination, Parts, Weighted, below, numbers_of
 
 if TYPE_CHECKING:
+    from oracle_opt.certificates.certificate import Certificate
     from oracle_opt.cuts import FeasibilityCut, Minorant, ObjectiveCut
     from oracle_opt.oracle import Oracle
+    from oracle_opt.result import Result
 
 
 def parts_of_minorant(minorant: Minorant) -> tuple[Parts, ...]:
@@ -132,6 +134,28 @@ class RunProof:
 
     def _gather(self) -> None:
         self._parts = (Combination(term for part in self._parts for term in part.weighted()),)
+
+    def certificate(self, result: Result) -> Certificate:
+        """Make the certificate of the run that this is the proof of."""
+        from oracle_opt.certificates.certificate import Certificate  # only here: few runs need it
+
+        terms, cut = self.terms, result.cut
+        return Certificate.of(
+            self._domain,
+            [claim for _, claim in terms],
+            np.array([weight for weight, _ in terms]),
+            None if cut is None else ValueClaim(cut.point, result.upper_bound, self._named(cut.extras)),
+            result.lower_bound,
+            result.upper_bound,
+            {
+                "problem": self.problem,
+                "convex": self._convex,
+                "generator": result.generator,
+                "status": result.status.name,
+                "calls": result.n_calls,
+                "proof": self._source,
+            },
+        )
 
     @property
     def terms(self) -> Sequence[Weighted]:
