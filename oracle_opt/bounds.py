@@ -196,7 +196,7 @@ class BoundTracker:
         if self._convex and not self.conflict:
             self.conflict = self._memory.conflict(cut, self._n_answers)
         if isinstance(cut, ObjectiveCut):
-            upper = cut.upper
+            upper = float(cut.upper)
             if isfinite(upper):
                 self._first = upper if isinf(self._first) else self._first
                 self._highest = max(self._highest, upper)

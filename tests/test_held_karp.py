@@ -91,6 +91,16 @@ def test_one_trees_cost_what_scipy_says(seed):
         assert cut.extras["activity"].sum() == 2 * n
 
 
+def test_distances_may_lie_in_memory_as_they_like():
+    d = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0) ** 2)) + 1.0
+    d = np.maximum(d, d.T)
+    query = Query(np.arange(6.0))
+    values = [
+        HeldKarpOracle(one).query(query).value for one in (d, np.asfortranarray(d), np.repeat(d, 2, axis=1)[:, ::2])
+    ]
+    assert values == [values[0]] * 3
+
+
 def test_planned_steps_make_a_start_that_saves_calls_of_the_bundle_method():
     saved = []
     for seed in range(4):

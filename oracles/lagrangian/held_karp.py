@@ -75,7 +75,7 @@ class HeldKarpOracle(LagrangianOracle):
     """
 
     def __init__(self, distances: ArrayLike, *, special: int = 0, radius: float | None = None) -> None:
-        d = floats("distances", distances)
+        d = np.ascontiguousarray(floats("distances", distances))
         if d.ndim != 2 or d.shape[0] != d.shape[1] or len(d) < 3:
             raise InvalidArgument(f"`distances` must have shape (n, n) with n >= 3, got {d.shape}")
         np.fill_diagonal(d, 0.0)
