@@ -6,7 +6,7 @@ without arguments, which is timed and returns an `Answer`.
 
 import resource
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -14,6 +14,10 @@ from time import process_time
 
 import numpy as np
 from _shared import resident, say
+from _verified import counted, verified
+
+from oracle_opt import Oracle, Result
+from oracle_opt.errors import InvalidCertificate, Refuted
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,24 @@ class Answer:
         Oracle calls or iterations.
     ended : str
         Empty where it reached the accuracy; else how it ended.
+    certificate : bool
+        Whether there is one, of a run of ours: it is verified when the clock has stopped.
     """
 
     value: float
     bound: float = np.nan
     calls: int = 0
     ended: str = ""
+    certificate: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of ours whose certificate is still to be verified, and what it found."""
+
+    result: Result
+    oracle: Oracle
+    answer: Answer
 
 
 @dataclass(frozen=True)
@@ -52,10 +68,10 @@ class Measured:
         return f"{self.seconds:.2g}" + (f" ({self.answer.ended})" if self.answer.ended else "")
 
 
-def from_result(result, reached=True):
-    """Answer of a run of `minimize`."""
+def from_result(result, oracle, reached=True):
+    """Answer of a run of `minimize`, with what verifies it."""
     ended = "" if result.success and reached else f"{result.status.name.lower()}, gap {result.relative_gap:.0e}"
-    return Answer(result.upper_bound, result.lower_bound, result.n_calls, ended)
+    return Run(result, oracle, Answer(result.upper_bound, result.lower_bound, result.n_calls, ended))
 
 
 def installed(command):
@@ -109,7 +125,13 @@ def apart(solver, *arguments, limit=600.0):
     try:
         if not ours.poll(limit):
             return Measured(limit, 0, Answer(np.nan, ended=f"> {limit:.0f} s"))
-        return ours.recv()
+        found = ours.recv()
+        if found.answer.certificate:  # which takes its time after the limit
+            word = ours.recv()
+            if isinstance(word, Exception):  # it was refused: no table is made of it
+                raise word
+            counted(word)
+        return found
     except EOFError:
         process.join()
         return Measured(np.nan, 0, Answer(np.nan, ended=f"died, exit code {process.exitcode}"))
@@ -126,7 +148,15 @@ def _solve(pipe, solver, arguments):
         answer = solve()
     except MemoryError:
         answer = Answer(np.nan, ended="MemoryError")
-    pipe.send(Measured(_processor() - began, resident("VmHWM") - before, answer))
+    seconds, most = _processor() - began, resident("VmHWM") - before
+    if not isinstance(answer, Run):
+        pipe.send(Measured(seconds, most, answer))
+        return
+    pipe.send(Measured(seconds, most, replace(answer.answer, certificate=True)))
+    try:
+        pipe.send(verified(answer.result, answer.oracle))
+    except (InvalidCertificate, Refuted) as problem:
+        pipe.send(problem)
 
 
 def _processor():

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from _kelley import kelley, packed_kernels
 from _shared import OPTIMA, Times, median_times, parser, say, table, timed, training_part
+from _verified import print_certificates, verified
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import minimize
@@ -44,6 +45,7 @@ def ours(generator, X, y, rtol):
     solve, run = timed(lambda: minimize(MKLOracle(bank, y, C=C), generator, rtol=rtol))
     if not run.success:
         raise RuntimeError(f"{generator}: {run.message}")
+    verified(run, MKLOracle(bank, y, C=C))
     seconds = run.oracle_seconds, run.generator_seconds
     return Outcome(kernels, solve, run.n_calls, run.lower_bound, run.upper_bound, *seconds)
 
@@ -139,6 +141,7 @@ def main():
     table(columns, times)
     print("The bounds of those runs, tightest of the repetitions, and the optimum as other solvers certify it:\n")
     table(("set", "to", "method", "lower bound", "upper bound", "optimum", "they overlap"), bounds)
+    print_certificates()
     if chosen.clarabel:
         print("The conic form, all kernels at once, Clarabel through cvxpy with its defaults:\n")
         conic = [clarabel(name) for name in (["pima"] if chosen.quick else ["pima", "sonar"])]

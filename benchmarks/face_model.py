@@ -18,6 +18,7 @@ from time import process_time
 
 import numpy as np
 from _shared import parser, say, table
+from _verified import print_certificates, verified
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import minimize
@@ -53,7 +54,9 @@ def run(oracle, make):
     whole, history = process_time() - start, result.history
     if not result.success:
         raise RuntimeError(f"{make.__name__}: {result}")
-    return history.calls_to(5e-3), result.n_calls, history.inner_steps.sum(), oracle.seconds, whole - oracle.seconds
+    inside = oracle.seconds
+    verified(result, oracle)
+    return history.calls_to(5e-3), result.n_calls, history.inner_steps.sum(), inside, whole - inside
 
 
 def cells(rows):
@@ -169,6 +172,7 @@ def main():
         hard(chosen.quick)
     if chosen.only in (None, "parts"):
         parts([300] if chosen.quick else chosen.points, chosen.quick)
+    print_certificates()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from time import process_time
 import numpy as np
 from _scale_rows import ADULT, COD, FOREST, MEMORY_BUDGET, SAME, Problem, bank_of, missing, points_of
 from _shared import parser, say, table
+from _verified import print_certificates, verified
 from scipy.linalg import cholesky, solve_triangular
 from threadpoolctl import threadpool_limits
 
@@ -125,7 +126,8 @@ def fourier(X, bank, m, rng):
 
 def solved(bank, y, C):
     """The l1 optimum, to the gap."""
-    return minimize(MKLOracle(bank, y, C=C, memory_budget=MEMORY_BUDGET), NewtonBundle(), rtol=1e-3, max_calls=200)
+    oracle = MKLOracle(bank, y, C=C, memory_budget=MEMORY_BUDGET)
+    return oracle, minimize(oracle, NewtonBundle(), rtol=1e-3, max_calls=200)
 
 
 def truth(bank, y, C, result):
@@ -147,13 +149,15 @@ def rows(problem, sizes):
     X, y = points_of(problem)
     start = process_time()
     bank = bank_of(problem, X)
-    exact = solved(bank, y, problem.C)
+    oracle, exact = solved(bank, y, problem.C)
     found = [("exact", "", process_time() - start, exact, None)]
+    verified(exact, oracle)
     for m in sizes:
         for name, make in (("Nystroem", nystroem), ("Fourier", fourier)):
             start = process_time()
-            result = solved(make(X, bank, m, np.random.default_rng(0)), y, problem.C)
+            oracle, result = solved(make(X, bank, m, np.random.default_rng(0)), y, problem.C)
             found.append((name, m, process_time() - start, result, truth(bank, y, problem.C, result)))
+            verified(result, oracle)
     best = 0.5 * (exact.upper_bound + exact.lower_bound)
     lines = []
     for name, m, seconds, result, true in found:
@@ -189,6 +193,7 @@ def main():
             continue
         lines += rows(problem, sizes)
     table(HEADINGS, lines)
+    print_certificates()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import thread_time
 
 import numpy as np
+from _verified import print_certificates, verified
 
 from oracle_opt import QueryPointGenerator, minimize
 from oracle_opt.generators import SPG, FixedPoint, ProjectedGradient
@@ -66,6 +67,7 @@ def cell(oracle: GMKLOracle, generator: QueryPointGenerator, **limits) -> str:
         best = min(best, thread_time() - began)
         if best > 3.0:
             break
+    verified(result, oracle)
     return f"{'' if result.success else '- '}{result.n_calls} / {best:.2f}"
 
 
@@ -119,3 +121,5 @@ if __name__ == "__main__":
         parts(["sonar", "ionosphere", "pima", "wdbc"])
     if "products" in chosen:
         products(["bupa", "sonar", "wpbc", "pima"])
+    print()
+    print_certificates()

@@ -7,6 +7,7 @@ scenarios.
 import numpy as np
 from _expansion import expansion, transport
 from _shared import parser, table
+from _verified import print_certificates, verified
 
 from oracle_opt import minimize, problems
 from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle
@@ -46,6 +47,7 @@ def calls(make, arguments, summands, generator, draws):
     for seed in range(draws):
         oracle = BendersOracle(make(*arguments, seed), n_summands=summands)
         runs.append(minimize(oracle, generator(), rtol=1e-4, max_calls=500))
+        verified(runs[-1], oracle)
     return f"{np.mean([run.n_calls for run in runs]):.0f}" if all(run.success for run in runs) else "-"
 
 
@@ -58,6 +60,7 @@ def elsewhere(name):
     for make in list(GENERATORS.values())[:2]:
         instance = problem()
         run = minimize(instance.oracle, make(), instance.start, rtol=1e-6, max_calls=500)
+        verified(run, instance.oracle)
         found.append(run.n_calls if run.success else "-")
     return [(f"`{name}`", problem.n, *found)]
 
@@ -66,6 +69,7 @@ def needed(make, arguments, summands, generator):
     """Calls; cuts of summands that the run was given, those above the model at their point, those the pool keeps."""
     oracle = BendersOracle(make(*arguments, 0), n_summands=summands)
     run = minimize(oracle, generator(), rtol=1e-4, max_calls=500, keep_cuts=True)
+    verified(run, oracle)
     pool, above, given = CutPool(oracle.domain), 0, 0
     for cut in run.history.cuts:
         rows = pool.summands
@@ -102,6 +106,7 @@ def main():
         for label in ("`LevelSet()`", "`ProximalBundle()`")
     ]
     table(("problem", "generator", "calls", "given", "above the model", "kept"), rows)
+    print_certificates()
 
 
 if __name__ == "__main__":

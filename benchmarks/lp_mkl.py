@@ -20,9 +20,10 @@ from statistics import median
 from time import thread_time
 
 import numpy as np
+from _verified import print_certificates, verified
 from threadpoolctl import threadpool_limits
 
-from oracle_opt.oracles import uci_bank
+from oracle_opt.oracles import GMKLOracle, LpRegularizer, uci_bank
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl
 
 EXPONENTS = (2.0, 1.33, 1.1)
@@ -61,6 +62,8 @@ def row(name, bank, y, p, authors, gap, rounds):
         smo, by_smo = timed(partial(solve_lp_mkl, bank, y, p=p, rtol=gap, solver=SMOMKL()))
         limit = min(timed(partial(read_columns, columns))[0] for _ in range(TRIES)) / READS
         times.append((newton, smo, smo / (by_smo.cut.extras["n_steps"] * limit)))
+    for run in (by_newton, by_smo):
+        verified(run, GMKLOracle(bank, y, LpRegularizer(p), C=100.0))
     newton, smo, ratio = (median(column) for column in zip(*times, strict=True))
     lowest, highest = (pick(r[2] for r in times) for pick in (min, max))
     print(f"{name} p = {p}: {newton:.3f} s, {smo:.3f} s", file=sys.stderr)
@@ -142,6 +145,8 @@ def main():
     print("\np = 1.33, room for a share of the columns:\n")
     print(heading("set", "room", "MB", "steps", "s"))
     print("\n".join(second))
+    print()
+    print_certificates()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from _verified import print_certificates, verified
 
 from oracle_opt import QueryPointGenerator, minimize
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, MirrorDescent
@@ -84,11 +85,14 @@ def main() -> None:
                 return sum(svms) >= MAX_SVMS
 
             result = minimize(oracle, generator, rtol=GAPS[-1], max_calls=MAX_SVMS, callback=count)
+            verified(result, oracle)
             total = np.cumsum(svms)
             calls = [result.history.calls_to(gap) for gap in GAPS]
             reached = ["-" if c is None else str(total[c - 1]) for c in calls]
             cells = [words, *reached, str(result.n_calls), f"{result.upper_bound:.4f}", f"{result.relative_gap:.1e}"]
             print("| " + " | ".join(cells) + " |", flush=True)
+        print()
+        print_certificates()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import numpy as np
 from _extensive import extensive_form, solved_by_highs
 from _peers import Answer, from_result, growth, side_by_side
 from _shared import parser, say, table
+from _verified import print_certificates
 
 from oracle_opt import minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
@@ -62,7 +63,7 @@ def ours(make, count, generator, n_summands=None):
 
     def solve():
         oracle = BendersOracle(problem, n_samples=count if make is lands else None, n_summands=n_summands)
-        return from_result(minimize(oracle, generator, rtol=RTOL, max_seconds=LIMIT))
+        return from_result(minimize(oracle, generator, rtol=RTOL, max_seconds=LIMIT), oracle)
 
     return solve
 
@@ -144,10 +145,11 @@ def again(count, generator, how):
 
     def solve():
         if how == "cold":
-            return from_result(minimize(BendersOracle(new), generator, rtol=RTOL))
+            oracle = BendersOracle(new)
+            return from_result(minimize(oracle, generator, rtol=RTOL), oracle)
         warm = BendersOracle(new, warm=old)
         cuts = warm.shifted(first.history.cuts) if how == "cuts" else ()
-        return from_result(minimize(warm, generator, first.point, rtol=RTOL, cuts=cuts))
+        return from_result(minimize(warm, generator, first.point, rtol=RTOL, cuts=cuts), warm)
 
     return solve
 
@@ -179,6 +181,7 @@ def main():
     summands(transport, 30 if quick else 100, (1, 20) if quick else (1, 5, 20, 100))
     print("Transport after new demands and probabilities, from what the run before knows:\n")
     new_demands([30] if quick else [100])
+    print_certificates()
 
 
 if __name__ == "__main__":

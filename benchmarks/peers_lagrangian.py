@@ -5,7 +5,7 @@ python benchmarks/peers_lagrangian.py [--quick]
 
 import numpy as np
 from _extensive import solved_by_highs
-from _peers import Answer, from_result, growth, side_by_side
+from _peers import Answer, Run, from_result, growth, side_by_side
 from _relaxations import (
     assignment,
     cities,
@@ -16,6 +16,7 @@ from _relaxations import (
     planar_network,
 )
 from _shared import parser, say, table
+from _verified import print_certificates
 from scipy import sparse
 from scipy.optimize import LinearConstraint, milp
 
@@ -38,7 +39,7 @@ def ours(make, arguments, kind, generator):
     oracle = kind(*make(*arguments))
 
     def solve():
-        return from_result(minimize(oracle, generator, rtol=RTOL, max_calls=10**6, max_seconds=LIMIT))
+        return from_result(minimize(oracle, generator, rtol=RTOL, max_calls=10**6, max_seconds=LIMIT), oracle)
 
     return solve
 
@@ -86,7 +87,8 @@ def rounded(make, arguments, kind, generator):
         light = LightCuts()
         result = minimize(oracle, generator, rtol=1e-4, max_calls=10**6, max_seconds=LIMIT, callback=light)
         found = oracle.round(result, oracle.recover(light.cuts))
-        return Answer(found.cost, found.bound, result.n_calls, "" if found.feasible else "none found")
+        answer = Answer(found.cost, found.bound, result.n_calls, "" if found.feasible else "none found")
+        return Run(result, oracle, answer)
 
     return solve
 
@@ -195,6 +197,7 @@ def main():
             ("tour of 200 cities", _distances, (200,), HeldKarpOracle, None),
         )
     )
+    print_certificates()
 
 
 def _distances(n):

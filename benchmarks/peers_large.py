@@ -4,8 +4,9 @@ python benchmarks/peers_large.py [--quick]
 """
 
 import numpy as np
-from _peers import Answer, growth, side_by_side
+from _peers import Answer, Run, growth, side_by_side
 from _shared import parser, say, table
+from _verified import print_certificates
 from scipy import sparse
 from scipy.optimize import linprog
 from scipy.optimize import minimize as scipy_minimize
@@ -59,7 +60,7 @@ def ours(family, n, generator, limit):
         gaps = (history.upper_bound - history.lower_bound) / np.maximum(np.abs(history.upper_bound), 1e-12)
         calls = [int(np.argmax(gaps <= goal)) + 1 if (gaps <= goal).any() else 0 for goal in GOALS]
         reached = "/".join(str(call) if call else "-" for call in calls)
-        return Answer(result.upper_bound, result.lower_bound, result.n_calls, reached)
+        return Run(result, oracle, Answer(result.upper_bound, result.lower_bound, result.n_calls, reached))
 
     return solve
 
@@ -159,6 +160,7 @@ def main():
             for name, seconds in taken.items()
         ]
         print(f"\nGrowth of the seconds a call over the last {len(large)} sizes: {', '.join(exponents)}.\n")
+    print_certificates()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from _extensive import linear_program, solved_by_highs
 from _peer_solvers import clarabel_on
 from _peers import Answer, from_result, growth, side_by_side
 from _shared import parser, say, table
+from _verified import print_certificates
 from scipy import sparse
 
 from oracle_opt import Box, FreeSpace, minimize, problems
@@ -51,7 +52,7 @@ def ours(make, n, m):
 
     def solve():
         oracle = ConicOracle(c, A, b, [Nonnegative(len(b))], domain=FreeSpace(n, RADIUS))
-        return from_result(minimize(oracle, max_seconds=LIMIT))
+        return from_result(minimize(oracle, max_seconds=LIMIT), oracle)
 
     return solve
 
@@ -162,7 +163,12 @@ def by_cones(n, k):
     """`ConicOracle` with Kelley."""
     data = conic_form(n, k)
     domain = FreeSpace(n, 10.0 * np.sqrt(n))  # of which the bounds are taken up
-    return lambda: from_result(minimize(ConicOracle(*data, domain=domain), Kelley(), max_seconds=LIMIT))
+
+    def solve():
+        oracle = ConicOracle(*data, domain=domain)
+        return from_result(minimize(oracle, Kelley(), max_seconds=LIMIT), oracle)
+
+    return solve
 
 
 def by_worst_case(n, k):
@@ -175,7 +181,12 @@ def by_worst_case(n, k):
         return a + np.einsum("ijk,ij->ik", P, spread / np.where(lengths > 0, lengths, 1.0)), b
 
     box = Box(np.full(n, -10.0), np.full(n, 10.0))
-    return lambda: from_result(minimize(SemiInfiniteOracle(c, worst, box), Kelley(), max_seconds=LIMIT))
+
+    def solve():
+        oracle = SemiInfiniteOracle(c, worst, box)
+        return from_result(minimize(oracle, Kelley(), max_seconds=LIMIT), oracle)
+
+    return solve
 
 
 def clarabel_on_cones(n, k):
@@ -192,7 +203,7 @@ def clarabel_on_cones(n, k):
 def drawn(n, m, generator):
     """A problem of the family robust-lp, whose optimum lies on the curved part of half of its cones."""
     oracle = problems.find(f"robust-lp(n={n}, m={m})")[0].make(0).oracle
-    return lambda: from_result(minimize(oracle, generator, max_seconds=LIMIT))
+    return lambda: from_result(minimize(oracle, generator, max_seconds=LIMIT), oracle)
 
 
 def drawn_clarabel(n, m):
@@ -263,6 +274,7 @@ def main():
     sizes = [(20, 100), (20, 1_000)]
     sizes += [] if quick else [(20, 10_000), (100, 1_000)]
     robust_programs(sizes, [(10, 10)] if quick else [(20, 20), (50, 60), (200, 50)])
+    print_certificates()
 
 
 if __name__ == "__main__":

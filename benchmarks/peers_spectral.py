@@ -13,6 +13,7 @@ from time import process_time
 import numpy as np
 from _peers import Answer, from_result, growth, installed, side_by_side
 from _shared import parser, say
+from _verified import print_certificates, verified
 from scipy import sparse
 
 from oracle_opt import FreeSpace, minimize, problems
@@ -101,7 +102,9 @@ def sdpa_file(family, sizes, folder):
 def ours(family, sizes):
     """To a proven gap."""
     oracle = oracle_of(family, sizes)
-    return lambda: from_result(minimize(oracle, SpectralBundle(), rtol=RTOL, max_calls=300, max_seconds=600.0))
+    return lambda: from_result(
+        minimize(oracle, SpectralBundle(), rtol=RTOL, max_calls=300, max_seconds=600.0), oracle
+    )
 
 
 def program(command, family, sizes):
@@ -279,6 +282,7 @@ def after_a_change(quick):
                     f"{np.median(seconds):.2g} ({run.n_calls})" + ("" if run.success else f" {run.status.name}")
                 )
                 ends.append(run)
+                verified(run, oracle)
             assert ends[0].lower_bound <= ends[1].upper_bound
             assert ends[1].lower_bound <= ends[0].upper_bound
             yield f"| {nodes:,} | {words} | {cells[0]} | {cells[1]} |"
@@ -298,6 +302,8 @@ def main(arguments=None):
     print()
     for line in after_a_change(quick):
         print(line, flush=True)
+    print()
+    print_certificates()
 
 
 if __name__ == "__main__":

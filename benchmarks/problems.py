@@ -1,6 +1,9 @@
 """Public instances with known optima: what was proven, in how many calls, by which generator.
 
-ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S] [--only KIND]
+ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S] [--only KIND [--renew]]
+
+Every row comes from a run whose certificate was verified, against the data where the oracle has witnesses. `--renew` puts
+each table into docs/problems.md as soon as it is made, and takes what the peers took from the one that stands there.
 """
 
 from dataclasses import replace
@@ -9,7 +12,8 @@ from time import perf_counter
 
 import numpy as np
 from _peer_solvers import clarabel_on, ellalgo_on, fastest_sdpa_program, highs_on_rows, highs_on_scenarios, in_words
-from _shared import parser, say, table
+from _shared import ROOT, parser, say, table
+from _verified import renew, tables_of, verified
 
 from oracle_opt import FreeSpace, Status, minimize, problems
 from oracle_opt.bounds import relative_gap
@@ -21,6 +25,7 @@ from oracle_opt.problems.qp import quadratic_program
 from oracle_opt.problems.sdpa_files import as_largest_eigenvalue, read_sdpa
 from oracle_opt.study import Outcome, settle
 
+PAGE = ROOT / "docs" / "problems.md"
 QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
 HEADINGS = (
     "instance",
@@ -29,6 +34,7 @@ HEADINGS = (
     "upper bound",
     "lower bound",
     "proven gap",
+    "certificate",
     "ended",
     "calls",
     "seconds",
@@ -44,12 +50,13 @@ LIMITS = {
 }
 
 
-def row(name, size, known, result, ended, seconds, generator):
-    """One row of a table."""
+def row(name, size, known, result, oracle, ended, seconds, generator):
+    """One row of a table, after the certificate of its run was verified."""
+    certificate = verified(result, oracle)
     gap = relative_gap(result.upper_bound, result.lower_bound)
     words = "-" if not np.isfinite(gap) else f"{gap:.1e}"
     bounds = [f"{bound:.9g}" if np.isfinite(bound) else "-" for bound in (result.upper_bound, result.lower_bound)]
-    return (name, size, known, *bounds, words, ended, result.n_calls, f"{seconds:.1f}", type(generator).__name__)
+    return (name, size, known, *bounds, words, certificate, ended, result.n_calls, f"{seconds:.1f}", type(generator).__name__)
 
 
 def settled(entry, oracle, size, generator, rtol, seconds):
@@ -61,7 +68,8 @@ def settled(entry, oracle, size, generator, rtol, seconds):
         ended = LIMITS.get(verdict.result.status, verdict.result.status.name.lower())
     if verdict.infeasibility is not None:
         ended += f" within {verdict.infeasibility.reach:.1e}"
-    return row(entry["name"], size, known_of(entry), verdict.result, ended, perf_counter() - began, generator)
+    took, examined = perf_counter() - began, oracle.within(verdict.radius)
+    return row(entry["name"], size, known_of(entry), verdict.result, examined, ended, took, generator)
 
 
 def run(name, size, known, oracle, generator, rtol, seconds, start=None, atol=0.0):
@@ -69,7 +77,7 @@ def run(name, size, known, oracle, generator, rtol, seconds, start=None, atol=0.
     began = perf_counter()
     result = minimize(oracle, generator, start, rtol=rtol, atol=atol, max_calls=20_000, max_seconds=seconds)
     ended = LIMITS.get(result.status, result.status.name.lower())
-    return row(name, size, known, result, ended, perf_counter() - began, generator)
+    return row(name, size, known, result, oracle, ended, perf_counter() - began, generator)
 
 
 def linear(entry, seconds):
@@ -125,7 +133,7 @@ def promised(entry, program, generator, rtol, seconds):
     size = f"{oracle.b.size}, order {oracle.order}, radius {radius:g}"
     ended = LIMITS.get(result.status, result.status.name.lower()) + (", a promise touched" if costly or far else "")
     result = replace(result, n_calls=n_calls)
-    return row(name, size, entry["resolved"], result, ended, perf_counter() - began, generator)
+    return row(name, size, entry["resolved"], result, oracle, ended, perf_counter() - began, generator)
 
 
 def scenarios_of(entry):
@@ -184,7 +192,9 @@ def main():
     options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0, help="limit of each run, default 60")
     options.add_argument("--only", metavar="KIND", help="nonsmooth, lp, qp, sdp or stochastic alone")
+    options.add_argument("--renew", action="store_true", help="put the tables into the page, the peers' cells kept")
     chosen = options.parse_args()
+    kept = tables_of(PAGE.read_text(encoding="utf-8")) if chosen.renew else {}
     for kind, title, rows_of in (
         ("nonsmooth", "Nonsmooth test functions, to 1e-6 (absolute where the optimum is 0)", nonsmooth),
         ("lp", "Linear programs (Netlib), to 1e-9", linear),
@@ -203,10 +213,14 @@ def main():
             if chosen.quick and entry["name"] not in QUICK:
                 continue
             say(entry["name"])
-            peer = peer_of(kind, entry)
+            known_peers = [cells[-1] for cells in kept.get(title, ()) if cells[0] == entry["name"]]
+            peer = known_peers[0] if known_peers else peer_of(kind, entry)
             rows += [(*work(), peer) for work in rows_of(entry, chosen.seconds)]
-        print(f"### {title}\n")
-        table(HEADINGS, rows)
+        if chosen.renew:
+            renew(PAGE, title, HEADINGS, rows)
+        else:
+            print(f"### {title}\n")
+            table(HEADINGS, rows)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ The folder holds `tsp`, `gap`, `uflp` and `mcf`, each with its instances and `op
 Every generator runs to a proven relative gap of 1e-6 or its time limit. The first table has a row an instance, for the
 generator that needs the fewest calls: known value of the best bound; the bound proven and the limit that no multipliers
 exceed (the other way round where the problem is a maximization); their gap; calls; seconds, and those in the oracle;
-then, from averaged relaxed solutions, the cost of a primal solution relative to the known value, and its largest
+whether its certificate was proven from the data; then, from averaged relaxed solutions, the cost of a primal solution relative to the known value, and its largest
 violation of a relaxed constraint relative to the largest right-hand side. The second table has the calls of each
 generator, or the relative gap it had proven at its limit.
 """
@@ -16,6 +16,7 @@ import sys
 from time import perf_counter
 
 import numpy as np
+from _verified import print_certificates, verified
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import minimize, problems
@@ -49,6 +50,7 @@ def row(name, oracle, known, generator, seconds):
         f"{proven:.10g}",
         f"{limit:.10g}",
         f"{result.relative_gap:.0e}",
+        verified(result, oracle),
         str(result.n_calls),
         f"{elapsed:.2g} ({result.oracle_seconds:.2g})",
         f"`{type(generator).__name__}()`",
@@ -77,15 +79,18 @@ def main():
             results = []
             for generator, seconds in GENERATORS:
                 results.append(measure(oracle, generator, seconds))
+                verified(results[-1], oracle)
                 print(name, generator, results[-1].status.name, results[-1].n_calls, file=sys.stderr, flush=True)
             counts.append([name, *(str(r.n_calls) if r.success else f"gap {r.relative_gap:.0e}" for r in results)])
             best = min(range(len(results)), key=lambda i: (not results[i].success, results[i].n_calls))
             rows.append(row(name, oracle, known, *GENERATORS[best]))
             print("|", " | ".join(rows[-1]), "|", file=sys.stderr, flush=True)
-    head = ["instance", "multipliers", "known", "proven", "limit", "gap", "calls", "s (oracle)", "generator"]
+    head = ["instance", "multipliers", "known", "proven", "limit", "gap", "certificate", "calls", "s (oracle)", "generator"]
     table([*head, "primal cost", "violation"], rows)
     print()
     table(["calls", *(f"`{type(generator).__name__}()`, {seconds} s" for generator, seconds in GENERATORS)], counts)
+    print()
+    print_certificates()
     print(f"{perf_counter() - began:.0f} s", file=sys.stderr)
 
 

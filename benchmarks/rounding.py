@@ -9,6 +9,7 @@ import numpy as np
 from _extensive import solved_by_highs
 from _relaxations import flow_program, location_program
 from _shared import parser, say, table
+from _verified import print_certificates, verified
 
 from oracle_opt import minimize, problems
 from oracle_opt.generators import LevelSet, ProximalBundle
@@ -56,6 +57,7 @@ def row(entry, oracle):
     (result, light), seconds = timed(lambda: run(ProximalBundle()))
     if not result.success:
         (result, light), seconds = timed(lambda: run(LevelSet()))
+    verified(result, oracle)
     primal, averaging = timed(lambda: oracle.recover(light.cuts))
     rounded, rounding = timed(lambda: oracle.round(result, primal))
     known, bound, peer = optimum(entry), oracle.dual_bound(result), of_highs(oracle)
@@ -89,6 +91,7 @@ def main():
             say(" ".join(rows[-1]))
     heads = ("instance", "bound", "gap", "average: cost", "violation", "rounded", "its gap", "optimum", "off by")
     table((*heads, "s: run + average + rounding", "s: HiGHS, bound"), rows)
+    print_certificates()
 
 
 if __name__ == "__main__":

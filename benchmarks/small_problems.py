@@ -17,6 +17,7 @@ from time import perf_counter
 
 import cvxpy as cp
 import numpy as np
+from _verified import print_certificates, verified
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Box, FunctionOracle, minimize
@@ -85,7 +86,9 @@ def ours(generator, function, optimum):
     enough = TOLERANCE * max(1.0, abs(optimum))
     oracle = FunctionOracle(function, Box(-np.ones(function.n), np.ones(function.n)))
     limit = MAX_CALLS_ELLIPSOID if isinstance(generator, Ellipsoid) else MAX_CALLS
-    history = minimize(oracle, generator, rtol=0, atol=enough, max_calls=limit, max_seconds=MAX_SECONDS).history
+    result = minimize(oracle, generator, rtol=0, atol=enough, max_calls=limit, max_seconds=MAX_SECONDS)
+    verified(result, oracle)
+    history = result.history
     upper, lower = np.asarray(history.upper_bound), np.asarray(history.lower_bound)
     milliseconds = 1e3 * float(np.mean(history.generator_seconds))
     return f"{first(upper - optimum <= enough)} / {first(upper - lower <= enough)} ({milliseconds:.2g})"
@@ -141,8 +144,10 @@ def main():
                 print(f"{family} {n} {name}: {cells[-1]}, {perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
             cells += [ellalgo(function, optimum), str(OBOE.get((family, n), "-"))]
             print(f"| {family}, n = {n} |", " | ".join(cells), "|", flush=True)
+    print()
+    print_certificates()
     print(
-        "\nCalls until the best value is within 1e-6 max(1, |f*|) of the optimum / until the proven gap is that small "
+        "Calls until the best value is within 1e-6 max(1, |f*|) of the optimum / until the proven gap is that small "
         f'(mean milliseconds between two calls). "-": more than {MAX_CALLS} calls ({MAX_CALLS_ELLIPSOID} for the '
         f"ellipsoid) or {MAX_SECONDS:.0f} s. ellalgo proves nothing, so it has the first count only. OBOE "
         "computes a lower bound, too, but of it the first count alone was taken, once, on the same data (OBOE 1.0, "

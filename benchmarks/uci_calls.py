@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 from _shared import commit, parser, say, table
+from _verified import WORDS, counted, print_certificates
 from threadpoolctl import threadpool_limits
 
+from oracle_opt.certificates.standing import Standing
 from oracle_opt.datasets import load
 from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS, compare, summary_table
 from oracle_opt.study.display import spread
@@ -47,6 +49,8 @@ def runs_of(datasets, names, folder, splits, jobs, **settings):
     failed = done.runs[done.runs["traceback"] != ""]
     if done.interrupted or len(failed):
         raise SystemExit(f"interrupted: {done.interrupted}, failed: {failed[['instance', 'generator', 'seed']].values}")
+    for word in done.runs["certificate"]:  # runs of a folder that is older than certificates have none
+        counted(WORDS[Standing(word)])
     return {(one.name, name): done.filter(instance=one.name, generator=name) for one in datasets for name in names}
 
 
@@ -164,6 +168,7 @@ def main():
     print_calls(ours | both, sets, multiple)
     print_rest(ours | both, sets, multiple)
     print_precise(precise, sets)
+    print_certificates()
 
 
 if __name__ == "__main__":

@@ -66,6 +66,9 @@ def compare(
         bool,
         typer.Option("--single-cut", help="Count the calls to the gap by the best single cut, too; takes far longer."),
     ] = False,
+    verify: Annotated[
+        bool, typer.Option(help="Verify the certificate of each run against the data; takes as long as a short run.")
+    ] = True,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
     log: Annotated[bool, typer.Option("--log", help="Say each finished run in a line on standard error.")] = False,
     out: Annotated[Path, typer.Option(help="Folder of the runs, tables and curves.")] = Path("oracle-opt-report"),
@@ -95,6 +98,7 @@ def compare(
                 max_calls=max_calls,
                 seed=seed,
                 single_cut=single_cut,
+                verify=verify,
                 jobs=None if jobs == -1 else jobs,
                 progress=True,
                 log=log,
@@ -117,7 +121,8 @@ def compare(
             + ("; by the single-cut gap: until that by the best single cut is, in the runs that got there" * single_cut)
             + ". "
             "kernels: of weight above 1e-3 of the largest. fixed-point is the average kernel, the baseline. "
-            f"Report: {out / 'report.html'}. Files: {out / 'summary.csv'}, {out / 'history.parquet'}, "
+            + ("certificates: whether the bounds were proven again, from the data alone. " * verify)
+            +             f"Report: {out / 'report.html'}. Files: {out / 'summary.csv'}, {out / 'history.parquet'}, "
             f"{out / 'curves.png'}",
             highlight=False,
             soft_wrap=True,
@@ -141,6 +146,7 @@ def study(
     try:
         with _refusals():
             from oracle_opt.study.study_file import read_study
+            from oracle_opt.study.summary import certificates
 
             folder = file.with_suffix("") if out is None else out
             results = read_study(file).run(folder, jobs=jobs, log=log)
@@ -158,6 +164,7 @@ def study(
         )
         console.print(words, highlight=False, markup=False, soft_wrap=True)
         console.print(table.caption, highlight=False, markup=False, soft_wrap=True)
+        console.print(f"Certificates: {certificates(results.runs)}", highlight=False, soft_wrap=True)
         console.print(f"Report: {page}", highlight=False, soft_wrap=True)
     _ended(results, folder, "seed")
 

@@ -32,6 +32,8 @@ class Proof:
         Oracle calls of the run.
     generator : str
         Class of its generator.
+    certificate : str
+        What verifying the certificate of the run came to, see `Standing`; empty where that was not done.
     """
 
     __repr__ = one_line
@@ -42,6 +44,7 @@ class Proof:
     lower_bound: float
     n_calls: int
     generator: str
+    certificate: str = ""
 
     @property
     def gap(self) -> float:
@@ -74,6 +77,7 @@ def read_proofs(path: Path) -> dict[str, Proof]:
                 float(row["lower_bound"]),
                 int(row["n_calls"]),
                 row["generator"],
+                row["certificate"],
             )
             for row in rows
         }

@@ -10,7 +10,7 @@ import numpy as np
 from oracle_opt.datasets import Dataset
 from oracle_opt.optional import require
 from oracle_opt.result import Status
-from oracle_opt.study.summary import groups
+from oracle_opt.study.summary import certificates, groups
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,6 +58,7 @@ def table_of_results(dataset: Dataset, results: Results, *, train: float, C: flo
         "accuracy\n%",
         "final\nrelative gap",
         "con-\nverged",
+        "certificates",
     ):
         table.add_column(heading, justify="right")
     for (instance, generator), group in shown.items():
@@ -74,6 +75,7 @@ def table_of_results(dataset: Dataset, results: Results, *, train: float, C: flo
             spread(100 * group["accuracy"], "{:.1f}"),
             spread(group["relative_gap"], "{:.1e}"),
             f"{(group['status'] == Status.CONVERGED.name).sum()}/{len(group)}",
+            certificates(group),
         )
     return table
 

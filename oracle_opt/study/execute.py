@@ -11,9 +11,10 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import DECREASE
+from oracle_opt.certificates.standing import standing_of
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.driver import minimize
-from oracle_opt.errors import CapabilityMismatch, StoreMismatch
+from oracle_opt.errors import CapabilityMismatch, InvalidCertificate, Refuted, StoreMismatch
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import Record
 from oracle_opt.optional import require
@@ -22,7 +23,7 @@ from oracle_opt.problems.memory import processes
 from oracle_opt.result import Result, Status
 from oracle_opt.study.machine import machine_words, own_version
 from oracle_opt.study.recipes import Named, identity_of
-from oracle_opt.study.records import BLANK, DOUBTFUL, REFUSED, Run, Settings, failure
+from oracle_opt.study.records import BLANK, DOUBTFUL, REFUSED, UNPROVEN, Run, Settings, failure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,7 +198,21 @@ def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator
         result = partial  # it had converged: what came after is no part of the run
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    return Run(BLANK | row | _numbers(result, watch, instance), _frame(result, watch))
+    frame = _frame(result, watch)
+    numbers = _numbers(result, watch, instance)
+    if settings.verify:
+        try:
+            numbers["certificate"] = standing_of(result, instance.oracle).value
+        except (InvalidCertificate, Refuted) as problem:
+            return _refuted(row, problem, frame)
+    return Run(BLANK | row | numbers, frame)
+
+
+def _refuted(row: dict[str, Any], problem: Exception, frame: pd.DataFrame) -> Run:
+    """A run whose bounds are not proven: none of its numbers stands in the row."""
+    refusal = Refuted(f"the certificate of this run is refused, so that its bounds prove nothing: {problem}")
+    refusal.__cause__ = problem
+    return failure(row | {"certificate": UNPROVEN}, refusal, frame)
 
 
 def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any]:

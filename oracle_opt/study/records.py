@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REFUSED, FAILED, DOUBTFUL = "REFUSED", "FAILED", "DOUBTFUL"  # may stand in the place of the name of a `Status`
+UNPROVEN = "refused"  # stands in the column `certificate` where it does not hold, and the status is FAILED
 KEY = ("instance", "generator", "seed")
 # What a row has besides its key, and what stands there where there is nothing to say.
 BLANK: dict[str, Any] = {
@@ -35,6 +36,7 @@ BLANK: dict[str, Any] = {
     "upper_bound": inf,
     "lower_bound": -inf,
     "relative_gap": inf,
+    "certificate": "",
     "optimum": nan,
     "optimum_error": nan,
     "rtol": nan,
@@ -94,6 +96,8 @@ class Settings:
         measures among it, is that of the certified test.
     keep_points : bool
         Keep every query point, as the column `point` of the history.
+    verify : bool
+        Verify the certificate of each run; this decides nothing of it, so that runs with and without share a folder.
 
     Raises
     ------
@@ -105,6 +109,7 @@ class Settings:
     tau: tuple[float, ...] = (1e-2, 1e-4, 1e-6)
     until: tuple[str, ...] = ("certified",)
     keep_points: bool = False
+    verify: bool = True
 
     def __post_init__(self) -> None:
         instance("limits", self.limits, Limits, "Limits such as Limits(calls=500, seconds=60)")
@@ -124,11 +129,18 @@ class Settings:
         object.__setattr__(self, "tau", tuple(sorted(set(tau.tolist()), reverse=True)))
         object.__setattr__(self, "until", tuple(test for test in TESTS if test in until))
         object.__setattr__(self, "keep_points", flag("keep_points", self.keep_points))
+        object.__setattr__(self, "verify", flag("verify", self.verify))
 
     @property
     def rtol(self) -> float:
         """The accuracy at which a run ends."""
         return self.tau[-1]
+
+    def decisive(self) -> dict[str, Any]:
+        """What decides a run, as plain data: runs of other values are other runs."""
+        every = asdict(self)
+        del every["verify"]
+        return every
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +63,7 @@ class RunStore:
         else:
             self.folder.mkdir(parents=True, exist_ok=True)
             _check_empty(self.folder)
-            atomic_text(path, json.dumps(_header() | {"settings": asdict(settings)}, indent=2) + "\n")
+            atomic_text(path, json.dumps(_header() | {"settings": settings.decisive()}, indent=2) + "\n")
         (self.folder / "runs").mkdir(exist_ok=True)
         for place in (self.folder, *self.folder.glob("runs/*/*")):
             remove_left_overs(place)
@@ -186,7 +185,7 @@ def _compare(path: Path, settings: Settings) -> None:
         )
     differences = [
         f"{name} = {getattr(there, name)!r} there, {getattr(settings, name)!r} here"
-        for name in asdict(settings)
+        for name in settings.decisive()
         if getattr(there, name) != getattr(settings, name)
     ]
     if differences:

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict
 from typing import Any
 
 from oracle_opt.arguments import flag, whole
@@ -47,6 +46,10 @@ class Study:
         'certified', and 'single-cut' if runs are to go on until the gap by the best single cut alone has closed, too.
     keep_points : bool
         Keep every query point in the history.
+    verify : bool
+        Write the certificate of each run when it has ended and verify it, against the witnesses of the cuts where the
+        oracle has them: the column `certificate` of the runs says what was found, and a run whose certificate is
+        refused has failed. The time is charged to nobody; it may be as long as that of a short run.
 
     Raises
     ------
@@ -83,12 +86,13 @@ class Study:
         tau: float | Iterable[float] = (1e-2, 1e-4, 1e-6),
         until: str | Iterable[str] = ("certified",),
         keep_points: bool = False,
+        verify: bool = True,
     ) -> None:
         self.instances: list[Named] = named_instances(instances)
         self.generators: dict[str, QueryPointGenerator] = named_generators(generators)
         self.seeds = _seeds(seeds)
         limits = Limits() if limits is None else limits
-        self.settings = Settings(limits, tau, until, keep_points)  # type: ignore[arg-type]  # it makes tuples of them
+        self.settings = Settings(limits, tau, until, keep_points, verify)  # type: ignore[arg-type]  # makes tuples
 
     def __repr__(self) -> str:
         return (
@@ -190,7 +194,7 @@ class Study:
             for seed in self.seeds:
                 for name, generator in self.generators.items():
                     method = method_of(generator)
-                    decisive = identity, seed, method, json.dumps(asdict(self.settings), sort_keys=True)
+                    decisive = identity, seed, method, json.dumps(self.settings.decisive(), sort_keys=True)
                     rows[instance.name, name, seed] = {
                         "instance": instance.name,
                         "generator": name,

@@ -31,6 +31,7 @@ SUMMARY_COLUMNS = (
     "relative_gap_mean",
     "relative_gap_max",
     "converged",
+    "certificates",
 )
 
 
@@ -61,13 +62,13 @@ def summary_table(results: Results) -> pd.DataFrame:
     -------
     DataFrame
         One row per instance and generator, with the columns of `SUMMARY_COLUMNS`: `runs` is their number and
-        `converged` the number of those whose relative gap reached the accuracy asked for; `accuracy` is a share in
-        [0, 1]; `std` is the population's (divided by the number of runs), hence 0 for one run; `relative_gap` is that
+        `converged` the number of those whose relative gap reached the accuracy asked for, `certificates` how many of
+        them were proven, in words; `accuracy` is a share in [0, 1]; `std` is the population's (divided by the number of runs), hence 0 for one run; `relative_gap` is that
         at the end.
     """
     pd = require("pandas", "study", "the tables of a study")
 
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for (instance, generator), group in groups(results).items():
         calls, kernels, accuracies, gaps = (
             group[name].to_numpy(dtype=float) for name in ("n_calls", "n_kernels", "accuracy", "relative_gap")
@@ -78,7 +79,13 @@ def summary_table(results: Results) -> pd.DataFrame:
             (
                 *(instance, generator, len(group)),
                 *(calls.mean(), calls.std(), np.mean(group["inner_steps"]), *seconds, kernels.mean(), kernels.std()),
-                *(accuracies.mean(), accuracies.std(), gaps.mean(), gaps.max(), converged),
+                *(accuracies.mean(), accuracies.std(), gaps.mean(), gaps.max(), converged, certificates(group)),
             )
         )
     return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
+
+
+def certificates(runs: pd.DataFrame) -> str:
+    """Say how many certificates of runs came to what, as "2 proven"; "-" for those that were not verified."""
+    counts = runs["certificate"].value_counts(sort=False)
+    return ", ".join(f"{count} {word}" if word else f"{count} -" for word, count in counts.items())

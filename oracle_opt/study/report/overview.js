@@ -6,6 +6,12 @@ const TERMS = {
   DOUBTFUL: "with bounds in doubt",
 };
 
+// What the certificates of runs are worth.
+const WORTH = {
+  "proven": "proven from the data alone", "given the cuts": "proven, given the cuts", "none": "without a finite bound to certify",
+  "refused": "refused: it does not hold", "": "not verified",
+};
+
 function overview() {
   const part = section("overview", "What was run", update);
   const facts = make("dl", { class: "facts" });
@@ -29,6 +35,7 @@ function overview() {
       ["Limit on calls", different(runs, "max_calls")],
       ["Limit on seconds", different(runs, "max_seconds")],
       ["Seeds", names(NAMES.seed)],
+      ["Certificates of runs", [...tally(runs, (run) => run.certificate)].map(([word, number]) => `${number.toLocaleString("en")} ${WORTH[word] ?? word}`).join(", ")],
       ["Machine", different(runs, "machine")],
       ["Version of the library", different(runs, "version")],
       ["Report written", `${DATA.written}, by version ${DATA.version}`],

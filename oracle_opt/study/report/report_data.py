@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from oracle_opt.study.results import Results
 
 # Columns of the runs: as text that repeats, and as numbers with their digits.
-TEXTS = (*KEY[:2], "family", "status", "message", "traceback", "recipe", "oracle", "method", "version", "machine")
+ENDS = ("family", "status", "certificate", "message", "traceback")
+TEXTS = (*KEY[:2], *ENDS, "recipe", "oracle", "method", "version", "machine")
 NUMBERS = {
     "n": 10,
     "n_calls": 10,

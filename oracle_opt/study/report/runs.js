@@ -16,6 +16,7 @@ function runSection() {
   const columns = [
     ["instance", (run) => ({ key: run.instance, run }), { head: true, show: runLink }], ["generator", (run) => run.generator, {}],
     ["seed", (run) => Number(run.seed), { number: true }], ["status", (run) => run.status.toLowerCase().replaceAll("_", " "), {}],
+    ["certificate", (run) => run.certificate, {}],
     ["calls", (run) => run.n_calls, { number: true }], ["oracle s", (run) => run.oracle_seconds, { number: true }],
     ["generator s", (run) => run.generator_seconds, { number: true }], ["relative gap", (run) => run.relative_gap, { number: true }],
     ["upper bound", (run) => run.upper_bound, { number: true, show: showBound }],
@@ -30,7 +31,7 @@ function runSection() {
   function update() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const runs = chosenRuns().filter((run) => {
-      const line = `${run.instance} ${run.generator} ${run.seed} ${run.status} ${run.message}`.toLowerCase();
+      const line = `${run.instance} ${run.generator} ${run.seed} ${run.status} ${run.certificate} ${run.message}`.toLowerCase();
       return words.every((word) => line.includes(word));
     });
     part.words.textContent = `${count(runs.length, "run")} with the calls and seconds until the run converged or ended, and the proven bounds there. ` +
@@ -53,6 +54,7 @@ function openRun(run) {
     ["Seconds", `${show(run.oracle_seconds)} in the oracle, ${show(run.generator_seconds)} in the generator, ${show(run.seconds)} in all`],
     ["Bounds", `${showBound(run.lower_bound)} ≤ minimum ≤ ${showBound(run.upper_bound)}`],
     ["Relative gap", show(run.relative_gap)],
+    ["Certificate", WORTH[run.certificate] ?? run.certificate],
     ["Known minimum", run.optimum === null ? "" : `${show(run.optimum, 9)}, off by ${show(run.optimum_error, 2)} at most`],
     ...Object.keys(DATA.tests).map((test) => [`Cost by the test "${test}"`, costLine(run, test)]),
     ...DATA.measures.map(([name, values]) => [name, show(entry(values, run.index), 4)]),

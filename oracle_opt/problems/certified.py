@@ -1,0 +1,157 @@
+"""Runs that prove a problem of the suite, and the certificate files of its optimum that ship with the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+from oracle_opt.answers.eigenpairs import Eigenpairs
+from oracle_opt.arguments import instance, real
+from oracle_opt.arrays import digest
+from oracle_opt.certificates.certificate import Certificate
+from oracle_opt.certificates.standing import standing_of
+from oracle_opt.driver import minimize
+from oracle_opt.errors import CapabilityMismatch, InvalidCertificate
+from oracle_opt.files import folder_name
+from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles import GMKLOracle, NewtonMKL
+from oracle_opt.problems.instance import Problem
+from oracle_opt.problems.proven import Proof, proof_of
+from oracle_opt.result import Result
+from oracle_opt.words import one_line
+
+FOLDER = Path(__file__).with_name("certificates")
+ENDING = ".jsonl.gz"
+LARGEST = 20_000  # bytes of a file that ships with the library; those of larger problems are made when they are wanted
+TARGET = 1e-6  # relative gap that a run goes on to
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """What was proven of a problem, and the certificate of it.
+
+    Parameters
+    ----------
+    proof : Proof
+        The row of the table.
+    certificate : Certificate
+        As verified.
+    """
+
+    __repr__ = one_line
+
+    proof: Proof
+    certificate: Certificate
+
+
+def certify(problem: Problem, *, max_seconds: float = 30.0) -> Certified:
+    """Solve a problem, write the certificate of the best run and verify it.
+
+    A few generators run one after the other until one has reached a relative gap of 1e-6, or an absolute one where the
+    minimum is 0; that one, or the run with the smallest gap, makes the certificate. It is verified against the witnesses
+    of the cuts where the oracle has them.
+
+    Parameters
+    ----------
+    problem : Problem
+        As of `find`; its instance of seed 0 is solved.
+    max_seconds : float
+        Limit of each run.
+
+    Returns
+    -------
+    Certified
+
+    Raises
+    ------
+    InvalidCertificate, Refuted
+        No run had two finite bounds, or they do not hold: nothing is to be published of it.
+
+    Examples
+    --------
+    >>> from oracle_opt import problems
+    >>> (problem,) = problems.find("nonsmooth/CB2")
+    >>> made = problems.certify(problem)
+    >>> bool(made.certificate.lower <= problem.optimum <= made.certificate.upper)
+    True
+    """
+    instance("problem", problem, Problem, 'a Problem such as find("nonsmooth/CB2")[0]')
+    oracle, result, generator = _best(problem, real("max_seconds", max_seconds, above=0.0))
+    if not isfinite(result.lower_bound):
+        raise InvalidCertificate(f"{problem.name}: no run proved a lower bound in {max_seconds:g} seconds")
+    word = standing_of(result, oracle).value
+    certificate = result.certificate()
+    proof = Proof(
+        problem.name,
+        digest(problem.identity()),
+        certificate.upper,
+        certificate.lower,
+        result.n_calls,
+        type(generator).__name__,
+        word,
+    )
+    return Certified(proof, certificate)
+
+
+def stored_certificate(problem: Problem) -> Path | None:
+    """Return the certificate file of a problem that ships with the library.
+
+    Parameters
+    ----------
+    problem : Problem
+        As of `find`.
+
+    Returns
+    -------
+    Path or None
+        For `Certificate.load` and the command ``oracle-opt verify``. None if the problem has no file, because it would
+        be larger than 20 kB (`certify` makes it) or because these data are others.
+    """
+    instance("problem", problem, Problem, 'a Problem such as find("nonsmooth/CB2")[0]')
+    path = FOLDER / certificate_name(problem)
+    return path if proof_of(problem) is not None and path.exists() else None
+
+
+def certificate_name(problem: Problem) -> Path:
+    """Folder of the family and file in it."""
+    return Path(problem.family) / (folder_name(problem.name.removeprefix(f"{problem.family}/")) + ENDING)
+
+
+def _best(problem: Problem, max_seconds: float) -> tuple[Oracle, Result, QueryPointGenerator]:
+    """The run that reached the gap, or came closest."""
+    one = problem(0)
+    known = abs(one.optimum) if isfinite(one.optimum) else None
+    rtol, atol = (TARGET, 0.0) if known is None else (0.0, TARGET * (known or 1.0))
+    best: tuple[Result, QueryPointGenerator] | None = None
+    for generator in _methods(problem, one.oracle):
+        try:
+            result = minimize(
+                one.oracle, generator, one.start, rtol=rtol, atol=atol, max_calls=20_000, max_seconds=max_seconds
+            )
+        except CapabilityMismatch:
+            continue
+        if best is None or result.success or result.gap < best[0].gap:
+            best = result, generator
+        if result.success:
+            break
+    assert best is not None
+    return one.oracle, *best
+
+
+def _methods(problem: Problem, oracle: Oracle) -> list[QueryPointGenerator]:
+    """The best first: linear programs by Kelley's vertices, eigenvalues with their vectors."""
+    if Eigenpairs in oracle.gives:
+        return [SpectralBundle(min_order=40), LevelSet()]
+    if problem.family == "lp":
+        return [Kelley(), ProximalBundle(), AnalyticCenter()]
+    if problem.family == "stochastic":
+        return [ProximalBundle(), Kelley(), AnalyticCenter()]
+    if problem.family == "sdp":
+        return [AnalyticCenter(), LevelSet()]
+    if isinstance(oracle, GMKLOracle):
+        return [NewtonMKL(), LevelSet()]
+    dense = [AnalyticCenter()] if problem.n <= 2000 else []  # a matrix of its size is factorized at each call
+    return [LevelSet(), ProximalBundle(), *dense, Kelley()]
