@@ -297,12 +297,34 @@ def list_problems(
 
     with _refusals():
         lines = listings(family)
-    table = Table("name", "n", "optimum", "proven gap", "calls", "by", "source", box=None, pad_edge=False)
+    table = Table("name", "n", "optimum", "proven gap", "calls", "by", "certificate", "source", box=None, pad_edge=False)
     for column in table.columns[1:5]:
         column.justify = "right"
     for line in lines:
         table.add_row(*line)
     _console(250).print(table, highlight=False)
+
+
+@main.command()
+def certify(
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Problems or families, such as nonsmooth/CB2 or tsp.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the files, one of each family in it.")] = Path("certificates"),
+    seconds: Annotated[float, typer.Option(help="Limit of each run.")] = 30.0,
+) -> None:
+    """Solve problems known by name, and write the certificate file of each, verified against its data.
+
+    Those of small problems come with the library. `oracle-opt verify` checks a file again. The exit status is 1 if one
+    is refused.
+    """
+    with _refusals():
+        from oracle_opt.problems import find
+        from oracle_opt.problems.certified import write_certificates
+
+        problems = [problem for name in names for problem in find(name)]
+        if not write_certificates(problems, out, seconds, lambda line: _console().print(line, highlight=False)):
+            raise typer.Exit(1)
 
 
 @contextmanager

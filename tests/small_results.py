@@ -77,6 +77,7 @@ def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Re
                         "oracle": f"pieces {n} {seed}",
                         "method": repr(generator),
                         "version": "0.1.0",
+                        "certificate": "proven",
                         "machine": "a test",
                         "digest": f"{i:02d}{seed:02d}{name}",
                         "accuracy": float(history["accuracy"].iloc[-1]),
@@ -99,6 +100,7 @@ def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Re
         "oracle": "pieces 2 0",
         "method": "SpectralBundle()",
         "version": "0.1.0",
+        "certificate": "",
         "machine": "a test",
         "digest": "refused",
     }

@@ -1,5 +1,6 @@
 """Problems with names: instances to compare generators on."""
 
+from oracle_opt.problems.certified import Certified, certify, stored_certificate
 from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.lookup import families, family, find, missing, suite
@@ -7,15 +8,18 @@ from oracle_opt.problems.perturbed import perturbed
 from oracle_opt.problems.problem_family import Family, Listed
 
 __all__ = [
+    "Certified",
     "Family",
     "Generated",
     "Instance",
     "Listed",
     "Problem",
+    "certify",
     "families",
     "family",
     "find",
     "missing",
     "perturbed",
+    "stored_certificate",
     "suite",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -12,12 +13,10 @@ from oracle_opt.arrays import digest
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.standing import standing_of
 from oracle_opt.driver import minimize
-from oracle_opt.errors import CapabilityMismatch, InvalidCertificate
+from oracle_opt.errors import CapabilityMismatch, InvalidCertificate, Refuted
 from oracle_opt.files import folder_name
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles import GMKLOracle, NewtonMKL
 from oracle_opt.problems.instance import Problem
 from oracle_opt.problems.proven import Proof, proof_of
 from oracle_opt.result import Result
@@ -115,6 +114,28 @@ def stored_certificate(problem: Problem) -> Path | None:
     return path if proof_of(problem) is not None and path.exists() else None
 
 
+def write_certificates(
+    problems: Iterable[Problem], folder: Path, max_seconds: float, say: Callable[[str], object]
+) -> bool:
+    """Certify problems, write a file of each into a folder, and say each in a line; whether none was refused."""
+    fine = True
+    for problem in problems:
+        try:
+            made = certify(problem, max_seconds=max_seconds)
+        except (InvalidCertificate, Refuted) as refusal:
+            fine = False
+            say(f"{problem.name}: refused, {refusal}")
+            continue
+        path = folder / certificate_name(problem)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        size, proof = made.certificate.save(path).stat().st_size, made.proof
+        say(
+            f"{problem.name}: {proof.certificate}, [{proof.lower_bound:.10g}, {proof.upper_bound:.10g}] in "
+            f"{proof.n_calls} calls of {proof.generator}; {path}, {size / 1e3:.2g} kB"
+        )
+    return fine
+
+
 def certificate_name(problem: Problem) -> Path:
     """Folder of the family and file in it."""
     return Path(problem.family) / (folder_name(problem.name.removeprefix(f"{problem.family}/")) + ENDING)
@@ -143,6 +164,9 @@ def _best(problem: Problem, max_seconds: float) -> tuple[Oracle, Result, QueryPo
 
 def _methods(problem: Problem, oracle: Oracle) -> list[QueryPointGenerator]:
     """The best first: linear programs by Kelley's vertices, eigenvalues with their vectors."""
+    from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle
+    from oracle_opt.oracles import GMKLOracle, NewtonMKL
+
     if Eigenpairs in oracle.gives:
         return [SpectralBundle(min_order=40), LevelSet()]
     if problem.family == "lp":
