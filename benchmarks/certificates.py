@@ -41,7 +41,18 @@ RUNS = {
     "max-cut(n=200, rank=5)": None,
 }
 QUICK = ("lp/stocfor1",)
-HEADINGS = ("run", "variables", "cuts", "writing, s", "file, kB", "compressed", "check, s", "alone, s", "data, s", "exact, s")
+HEADINGS = (
+    "run",
+    "variables",
+    "cuts",
+    "writing, s",
+    "file, kB",
+    "compressed",
+    "check, s",
+    "alone, s",
+    "data, s",
+    "exact, s",
+)
 ROUNDS = 3
 
 
@@ -173,7 +184,7 @@ def main():
     chosen = options.parse_args()
     table(HEADINGS, list(costs(chosen.quick)))
     if chosen.before:
-        print("What keeping the origins of all cuts adds to a run: the same runs before there were certificates, and now.\n")
+        print("What keeping the origins of all cuts adds to a run, under an older version and now:\n")
         heads = ("s before", "now", "ratio", "MB before", "now", "ratio")
         table(("problem", "generator", "calls before/now", *heads), list(origins(chosen.before)))
 

@@ -17,11 +17,12 @@ from time import thread_time
 
 import numpy as np
 from _shared import parser, resident, say, table
+from _verified import counted, print_certificates, verified
 from threadpoolctl import threadpool_limits
 
 from oracle_opt.datasets import load
 from oracle_opt.errors import DataUnavailable
-from oracle_opt.oracles import GramBank, RBFBank
+from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, RBFBank
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl
 
 RTOL = 1e-3
@@ -155,6 +156,7 @@ def main():
     rows = list(problems(chosen.quick))
     there = [name for name in LABELS if name in {problem.name for problem in rows} and at_hand(name)]
     table(HEADINGS, [row(problem) for problem in rows if problem.name in there])
+    print_certificates()
 
 
 if __name__ == "__main__":

@@ -102,9 +102,7 @@ def sdpa_file(family, sizes, folder):
 def ours(family, sizes):
     """To a proven gap."""
     oracle = oracle_of(family, sizes)
-    return lambda: from_result(
-        minimize(oracle, SpectralBundle(), rtol=RTOL, max_calls=300, max_seconds=600.0), oracle
-    )
+    return lambda: from_result(minimize(oracle, SpectralBundle(), rtol=RTOL, max_calls=300, max_seconds=600.0), oracle)
 
 
 def program(command, family, sizes):

@@ -2,8 +2,9 @@
 
 ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S] [--only KIND [--renew]]
 
-Every row comes from a run whose certificate was verified, against the data where the oracle has witnesses. `--renew` puts
-each table into docs/problems.md as soon as it is made, and takes what the peers took from the one that stands there.
+Every row comes from a run whose certificate was verified, against the data where the oracle has witnesses. `--renew`
+puts each table into docs/problems.md as soon as it is made, and takes what the peers took from the one that stands
+there.
 """
 
 from dataclasses import replace
@@ -56,7 +57,18 @@ def row(name, size, known, result, oracle, ended, seconds, generator):
     gap = relative_gap(result.upper_bound, result.lower_bound)
     words = "-" if not np.isfinite(gap) else f"{gap:.1e}"
     bounds = [f"{bound:.9g}" if np.isfinite(bound) else "-" for bound in (result.upper_bound, result.lower_bound)]
-    return (name, size, known, *bounds, words, certificate, ended, result.n_calls, f"{seconds:.1f}", type(generator).__name__)
+    return (
+        name,
+        size,
+        known,
+        *bounds,
+        words,
+        certificate,
+        ended,
+        result.n_calls,
+        f"{seconds:.1f}",
+        type(generator).__name__,
+    )
 
 
 def settled(entry, oracle, size, generator, rtol, seconds):

@@ -42,6 +42,7 @@ PERFORMANCE = ROOT / "docs" / "performance.md"
 SCRIPTS = (
     "footprint",
     "model_size",
+    "certificates",
     "svm_oracle",
     "svm_kinds",
     "mkl_query",

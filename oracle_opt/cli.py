@@ -122,7 +122,7 @@ def compare(
             + ". "
             "kernels: of weight above 1e-3 of the largest. fixed-point is the average kernel, the baseline. "
             + ("certificates: whether the bounds were proven again, from the data alone. " * verify)
-            +             f"Report: {out / 'report.html'}. Files: {out / 'summary.csv'}, {out / 'history.parquet'}, "
+            + f"Report: {out / 'report.html'}. Files: {out / 'summary.csv'}, {out / 'history.parquet'}, "
             f"{out / 'curves.png'}",
             highlight=False,
             soft_wrap=True,
@@ -297,7 +297,9 @@ def list_problems(
 
     with _refusals():
         lines = listings(family)
-    table = Table("name", "n", "optimum", "proven gap", "calls", "by", "certificate", "source", box=None, pad_edge=False)
+    table = Table(
+        "name", "n", "optimum", "proven gap", "calls", "by", "certificate", "source", box=None, pad_edge=False
+    )
     for column in table.columns[1:5]:
         column.justify = "right"
     for line in lines:

@@ -436,7 +436,7 @@ CASES = {
     "Study": Case(
         T.Study,
         {"instances": {"own": ORACLE}, "generators": ["kelley"]},
-        {"limits": "none", "keep_points": FLAG},
+        {"limits": "none", "keep_points": FLAG, "verify": FLAG},
     ),
     "compare": Case(
         compare,

@@ -90,7 +90,7 @@ def test_the_list_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
         return CliRunner().invoke(main, ["problems", *words], env={"COLUMNS": "300"})
 
     rows = run("nonsmooth").stdout.splitlines()
-    assert rows[0].split() == ["name", "n", "optimum", "proven", "gap", "calls", "by", "source"]
+    assert rows[0].split() == ["name", "n", "optimum", "proven", "gap", "calls", "by", "certificate", "source"]
     (tree,) = [row.split() for row in run("one-tree").stdout.splitlines() if row.startswith("one-tree(n=15,")]
     assert tree[2:4] == ["15", "-22530"]
     (cb2,) = [row.split() for row in rows if row.startswith("nonsmooth/CB2 ")]

@@ -50,8 +50,8 @@ def certify(problem: Problem, *, max_seconds: float = 30.0) -> Certified:
     """Solve a problem, write the certificate of the best run and verify it.
 
     A few generators run one after the other until one has reached a relative gap of 1e-6, or an absolute one where the
-    minimum is 0; that one, or the run with the smallest gap, makes the certificate. It is verified against the witnesses
-    of the cuts where the oracle has them.
+    minimum is 0; that one, or the run with the smallest gap, makes the certificate. It is verified against the
+    witnesses of the cuts where the oracle has them.
 
     Parameters
     ----------

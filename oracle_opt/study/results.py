@@ -71,7 +71,7 @@ class Results:
     processor's clock of its thread; `start_value`, the first answer; the bounds and the `relative_gap` there; the known
     `optimum` and its error, NaN if none; `rtol`, `max_calls` and `max_seconds`, its limits; `recipe`, `oracle` and
     `method`: what made the instance, the identity of its oracle, the generator with its parameters; `version` of this
-    library, `machine`; `digest` of all that decides the run. `certificate` says what the run's certificate proves (see `Standing`): 'proven'
+    library, `machine`; `digest` of all that decides the run. `certificate` says what that of the run proves: 'proven'
     from the data, 'given the cuts' where the oracle has no witness for them, 'none' where there is no finite bound,
     'refused' where it does not hold and the status is FAILED, and nothing where it was not verified.
 

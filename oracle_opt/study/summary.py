@@ -62,9 +62,9 @@ def summary_table(results: Results) -> pd.DataFrame:
     -------
     DataFrame
         One row per instance and generator, with the columns of `SUMMARY_COLUMNS`: `runs` is their number and
-        `converged` the number of those whose relative gap reached the accuracy asked for, `certificates` how many of
-        them were proven, in words; `accuracy` is a share in [0, 1]; `std` is the population's (divided by the number of runs), hence 0 for one run; `relative_gap` is that
-        at the end.
+        `converged` the number of those whose relative gap reached the accuracy asked for, `certificates` what
+        theirs came to, in words; `accuracy` is a share in [0, 1]; `std` is the population's (divided by the number of
+        runs), hence 0 for one run; `relative_gap` is that at the end.
     """
     pd = require("pandas", "study", "the tables of a study")
 
