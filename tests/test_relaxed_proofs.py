@@ -271,12 +271,10 @@ def test_what_is_no_witness_is_refused_in_words(kind, exact):
     # numbers at the end of the floats: nothing is said that is not so
     huge = replace(claim, constant=1e308, slope=np.full(claim.slope.size, 1e308))
     assert oracle.prove_cut(huge, exact) > 1e300
-    with np.errstate(over="ignore"):
-        far = np.full(point.size, 1.7e308)
     try:
-        assert oracle.prove_value(ValueClaim(far, 0.0), exact) > -np.inf
-    except Refuted:
-        assert not exact
+        assert oracle.prove_value(ValueClaim(np.full(point.size, 1.7e308), 0.0), exact) > -np.inf
+    except Refuted as refusal:
+        assert kind != "trees" or not exact, refusal
 
 
 def test_named_forgeries_are_named():
@@ -318,8 +316,10 @@ def test_named_forgeries_are_named():
     ):
         with pytest.raises(Refuted, match=words):
             net.prove_cut(replace(claim, witness={"compact": np.array(numbers)}))
-    with pytest.raises(Refuted, match="negative length"):
+    with pytest.raises(Refuted, match="not in the domain"):
         net.prove_value(ValueClaim(np.full(6, -2.0), 0.0))
+    # within the tolerance of the domain a negative price counts as none
+    assert net.prove_value(ValueClaim(np.full(6, -1e-11), 0.0), exact=True) == -3.0
     apart = MulticommodityFlowOracle(arcs, np.ones(6), np.ones(6), [[0, 2], [1, 3]], [1.0, 1.0], multicut=True)
     _, first, _ = claims_of(apart, apart.query(Query(np.zeros(6))))
     with pytest.raises(Refuted, match="of others"):

@@ -266,8 +266,8 @@ class LagrangianOracle(Oracle):
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Bound f at the multipliers by the optimum of the relaxed problem: see `relaxed_bound`."""
-        u = checked_point(claim, self.rhs.size)
         with refuting():
+            u = checked_point(claim, self.domain, self.inequality)
             bound = self.relaxed_bound(u, exact)
             return None if bound is None else value_above(bound, u, self.rhs, self._sign, exact)
 

@@ -94,11 +94,17 @@ def cut_excess(
     return rounded_up(max(total + exact(more_of_slope), Fraction(0)))
 
 
-def checked_point(claim: ValueClaim, dimension: int) -> Vector:
-    """The multipliers of a claim."""
-    if np.shape(claim.point) != (dimension,) or not np.isfinite(claim.point).all():
-        raise Refuted(f"the point must hold {dimension} finite numbers")
-    return np.asarray(claim.point, dtype=float)
+def checked_point(claim: ValueClaim, domain: Domain, inequality: NDArray[np.bool_]) -> Vector:
+    """The multipliers of a claim; those of inequalities that are negative within the domain's tolerance count as 0.
+
+    At negative ones the dual function would bound nothing.
+    """
+    if np.shape(claim.point) != (domain.dimension,) or not np.isfinite(claim.point).all():
+        raise Refuted(f"the point must hold {domain.dimension} finite numbers")
+    u = np.asarray(claim.point, dtype=float)
+    if not domain.contains(u):
+        raise Refuted(f"the point is not in the domain of the multipliers, {domain!r}")
+    return np.where(inequality, np.maximum(u, 0.0), u)
 
 
 def value_above(bound: float | Fraction, u: Vector, rhs: Vector, sign: float, in_fractions: bool) -> float | Fraction:
