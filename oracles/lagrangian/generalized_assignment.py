@@ -94,8 +94,6 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     6.0
     """
 
-    _joins = True
-
     def __init__(
         self,
         costs: ArrayLike,

@@ -95,6 +95,7 @@ class HeldKarpOracle(LagrangianOracle):
         reach = finite_reach("distances", most) if radius is None else real("radius", radius, above=0.0, infinite=True)
         name = f"1-trees at {special} #{digest(d)}"
         super().__init__(self._one_tree, np.full(n, 2.0), radius=reach, name=name)
+        self._count = 1
 
     @classmethod
     def from_tsplib(

@@ -34,7 +34,7 @@ from oracle_opt.oracles.lagrangian.relaxed_proof import (
 )
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
-from oracle_opt.oracles.lagrangian.user_examination import Examine, by_user, checked_examine
+from oracle_opt.oracles.lagrangian.user_examination import Examine, by_user, checked_examine, joined
 from oracle_opt.result import Result
 from oracle_opt.words import shown
 
@@ -78,9 +78,9 @@ class LagrangianOracle(Oracle):
     parts : int
         Tasks that the functions of a sequence are cut into, in their order.
     examine : callable, or sequence of callables
-        Makes cuts provable: tells of an x, the `compact` form or else the `solution` that `solve` answered, its
-        ``(cost, activity)``, counted anew from the data alone, or raises an error if x is not in X; one for each
-        summand if there are several. In fractions both are exact; in floats the cost is taken to be rounded once.
+        Makes cuts provable: tells of an x, the `compact` form or else the `solution` that `solve` answered, as a
+        vector, its ``(cost, activity)``, counted anew from the data alone, or raises a `ValueError` if x is not in X;
+        one for each summand if there are several. Fractions are exact, a cost in floats is taken to be rounded once.
 
     Raises
     ------
@@ -113,8 +113,7 @@ class LagrangianOracle(Oracle):
     (9.0, np.float64(4.0))
     """
 
-    witness = ("compact",)
-    _joins = False  # whether the compact forms of all summands, one after another, are that of the whole solution
+    witness = ("compact", "sizes")
 
     def __init__(
         self,
@@ -172,7 +171,8 @@ class LagrangianOracle(Oracle):
         self._sign = -1.0 if maximize else 1.0
         self._examine = checked_examine(examine, len(solve) if isinstance(solve, Sequence) else None)
         self._cuts = DualCuts(self.domain, self.rhs, self._sign, self._examine is not None)
-        self._count = 1 if self._examine is None else len(self._examine)
+        # number of summands; None where no proof is known
+        self._count = None if self._examine is None else len(self._examine)
         self.reset()
 
     def reset(self) -> None:
@@ -190,8 +190,8 @@ class LagrangianOracle(Oracle):
         -------
         ObjectiveCut
             Its `extras`: `cost`, `activity` and, for a single summand that gives them, `solution` and `compact`, which
-            proves the cut. With several summands its `summands` hold the same of each; an equal share of ``u @ rhs``
-            goes to each.
+            proves the cut. With several summands its `summands` hold the same of each, and the cut itself `compact` of
+            all, one after another, whose `sizes` these are; an equal share of ``u @ rhs`` goes to each.
 
         Raises
         ------
@@ -204,6 +204,10 @@ class LagrangianOracle(Oracle):
         answers = [answer] if isinstance(answer, RelaxedSolution) else answer
         if not isinstance(answers, Sequence) or not answers:
             raise InvalidCut(f"`solve` must return a RelaxedSolution or a sequence of them, got {answer!r}")
+        if self._examine is not None and len(answers) != len(self._examine):
+            raise InvalidCut(
+                f"`solve` must return one solution for each `examine`: {len(self._examine)}, got {len(answers)}"
+            )
         found = [self._cuts.summand(u, one, k, len(answers)) for k, one in enumerate(answers)]
         summands = [one for one, _ in found]
         cost = sum(one.extras["cost"] for one in summands)
@@ -219,16 +223,17 @@ class LagrangianOracle(Oracle):
         self._known.compare(u, value, error)
         self._known.add(cost, activity)
         extras = summands[0].extras if len(summands) == 1 else {"cost": cost, "activity": activity}
-        if len(summands) > 1 and self._joins:
-            extras = {**extras, "compact": np.concatenate([one.extras["compact"] for one in summands])}
+        if len(summands) > 1 and all("compact" in one.extras for one in summands):
+            extras = {**extras, **joined([one.extras["compact"] for one in summands])}
         whole = tuple(summands) if len(summands) > 1 else ()
         return ObjectiveCut(u, value, slope, error, summands=whole, extras=extras)
 
     def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
         """Cost and activity of the relaxed solution in a witness, of one summand or of all; None without one."""
-        if self._examine is None or "compact" not in witness or (summand is None and self._count > 1):
+        if self._examine is None or "compact" not in witness:
             return None
-        return by_user(self._examine[summand or 0], witness["compact"], self.rhs.size, exact)
+        functions = self._examine if summand is None else self._examine[summand : summand + 1]
+        return by_user(functions, witness, self.rhs.size, exact)
 
     def relaxed_bound(self, u: Vector, exact: bool = False) -> float | Fraction | None:
         """Bound the optimal value of the relaxed problem by an argument of its own, which shares no code with `solve`.
@@ -256,6 +261,8 @@ class LagrangianOracle(Oracle):
 
         ``f(u) >= -c(x) + u @ (rhs - a(x))`` for each x of X and all multipliers u, with ``+ c(x)`` for `maximize`.
         """
+        if self._count is None:
+            return None
         summand = checked_claim(claim, self.rhs.size, self._count)
         with refuting():
             found = self._examined(claim.witness, summand, exact)

@@ -93,8 +93,6 @@ class MulticommodityFlowOracle(LagrangianOracle):
     5.0
     """
 
-    _joins = True
-
     def __init__(
         self,
         arcs: ArrayLike,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arguments import callback
 from oracle_opt.arrays import EPS
@@ -34,22 +35,40 @@ def checked_examine(examine: Examine | Sequence[Examine] | None, count: int | No
     return found
 
 
-def by_user(examine: Examine, x: Any, dimension: int, in_fractions: bool) -> Examined:
-    """What a user's own function tells of a relaxed solution."""
+def by_user(examine: Sequence[Examine], witness: Mapping[str, Any], dimension: int, in_fractions: bool) -> Examined:
+    """What a user's own functions tell of a relaxed solution, of each its part; all parts together are examined."""
     try:
-        cost, activity = examine(x)
-        exact_cost = isinstance(cost, Fraction | int)
-        number = Fraction(cost) if exact_cost else exact(cost)
-        values = [one if isinstance(one, Fraction) else Fraction(float(one)) for one in np.ravel(activity).tolist()]
+        x, sizes = np.ravel(witness["compact"]), [-1]
+        if len(examine) > 1:
+            sizes = [int(size) for size in np.ravel(witness["sizes"])]
+            if len(sizes) != len(examine) or min(sizes) < 0 or sum(sizes) != x.size:
+                raise Refuted(f"the sizes {sizes} do not make {len(examine)} parts of {x.size} numbers")
+        parts = np.split(x, np.cumsum(sizes[:-1]))
+        told = [_told(*function(part)) for function, part in zip(examine, parts, strict=True)]
+        cost, error = sum((one[0] for one in told), Fraction(0)), sum((one[1] for one in told), Fraction(0))
+        if any(len(values) != dimension for _, _, values in told):
+            raise Refuted(f"the activity of a relaxed solution must hold {dimension} numbers")
+        activity = [sum(values, Fraction(0)) for values in zip(*(one[2] for one in told), strict=True)]
+        if in_fractions:
+            return Examined(cost, activity, float(error) * (1.0 + EPS))
+        floats = [float(one) for one in activity]
     except Refuted:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
         raise Refuted(f"the relaxed solution is none: {problem}") from problem
-    if len(values) != dimension:
-        raise Refuted(f"the activity of a relaxed solution must hold {dimension} numbers, got {len(values)}")
-    error = 0.0 if exact_cost else EPS * abs(float(cost))
-    if in_fractions:
-        return Examined(number, values, error)
-    floats = np.array([float(one) for one in values])
-    off = [abs(float(exact(near) - one)) for near, one in zip(floats.tolist(), values, strict=True)]
-    return Examined(number, floats, error, np.array(off) * (1.0 + EPS))
+    off = [abs(float(exact(near) - one)) for near, one in zip(floats, activity, strict=True)]
+    return Examined(cost, np.array(floats), float(error) * (1.0 + EPS), np.array(off) * (1.0 + EPS))
+
+
+def _told(cost: Any, activity: Any) -> tuple[Fraction, Fraction, list[Fraction]]:
+    """Cost, by how much it may be rounded, and activity."""
+    values = [one if isinstance(one, Fraction) else exact(one) for one in np.ravel(activity).tolist()]
+    if isinstance(cost, Fraction | int):
+        return Fraction(cost), Fraction(0), values
+    return exact(cost), abs(exact(cost)) * exact(EPS), values
+
+
+def joined(compact: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The compact forms of all summands, one after another, and their sizes."""
+    sizes = np.array([one.size for one in compact], dtype=np.int32)
+    return {"compact": np.concatenate([np.ravel(one) for one in compact]), "sizes": sizes}
