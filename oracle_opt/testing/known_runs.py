@@ -76,6 +76,10 @@ class Watched(Oracle):
         """That of the inner oracle."""
         return self.inner.identity()
 
+    def problem_identity(self) -> str:
+        """That of the inner oracle."""
+        return self.inner.problem_identity()
+
 
 def leave_alone(subject: str, cut: Cut, before: dict[str, Any]) -> None:
     """Raise `ConformanceError` if a cut no longer holds what it did."""

@@ -20,6 +20,7 @@ from oracle_opt.testing.oracle_exam import WRITTEN, Answered, OracleExam
 from oracle_opt.testing.partial_rules import check_partial
 from oracle_opt.testing.samples import points_of
 from oracle_opt.testing.state_rules import check_kept, check_order, check_pickled, check_repeated, check_resumed
+from oracle_opt.testing.witness_rules import check_witness
 
 
 def check_oracle(
@@ -44,7 +45,8 @@ def check_oracle(
     later; that after `reset` the same queries have the same answers, to the last bit, and after `resume(cut)` the next
     ones up to rounding; that answers in another order agree up to their errors; that what the cuts carry is declared;
     that slopes which are told to be exact on some coordinates alone, for a `PartialQuery`, are too high nowhere;
-    `identity`.
+    `identity`. Where it names a `witness`: that `prove_cut` and `prove_value` accept what was answered and, if it is
+    raised by a millionth of its size above what is true, or if the witness is spoiled, prove no more than is true.
 
     Parameters
     ----------
@@ -93,6 +95,7 @@ def check_oracle(
     _check_feasible(exam, answers, known)
     check_pairs(subject, oracle.convex, [answer.cut for answer in answers], known, tolerance, step)
     _check_accuracies(exam, answers)
+    check_witness(exam, answers)
     check_repeated(exam, answers)
     check_order(exam, answers)
     check_resumed(exam, answers)
