@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt import Cut, FeasibilityCut, ObjectiveCut, Oracle, Query
+from oracle_opt import Cut, FeasibilityCut, ObjectiveCut, Oracle, Query, Refuted
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.exact_sums import exact, exact_dot
 from oracle_opt.testing.known_runs import Watched
@@ -35,6 +35,14 @@ class Signed(Watched):
             return replace(cut, extras=extras, further=further)
         summands = tuple(self._numbered(one, ClaimKind.SUMMAND, j) for j, one in enumerate(cut.summands))
         return replace(cut, extras=extras, further=further, summands=summands)
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | None:
+        """The number is the proof."""
+        if not claim.witness:
+            return None
+        if words := self.difference(claim):
+            raise Refuted(words)
+        return 0.0
 
     def difference(self, claim: CutClaim) -> str:
         """What a claim says that its answer does not; no words if it is that answer, rounded down."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from math import inf, nextafter
+from math import fsum, inf, nextafter
 
 import numpy as np
 
@@ -89,6 +89,34 @@ def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: fl
         return Combination(term for part in parts for term in part.weighted())
     note = "an average of cuts that were too large to be kept"
     return Combination([(1.0, CutClaim(ClaimKind.MINORANT, constant, slope, tolerance=tolerance, note=note))])
+
+
+def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
+    """Constant and slope of the minorant that claims with weights make up, in floats.
+
+    Minorants and bounds have the weight W in all, each of the summands of f the largest B of their sums; half-spaces
+    are added, and all is divided by W + B.
+
+    Raises
+    ------
+    ValueError
+        A weight is negative or not finite, a summand has no claim, or no claim is one of f.
+    """
+    weights = [weight for weight, _ in terms]
+    if not all(0 <= weight < inf for weight in weights):
+        raise ValueError(f"the weights {weights} are not all finite and at least 0")
+    sums: dict[int, float] = {}
+    for weight, claim in terms:
+        if claim.kind is ClaimKind.SUMMAND:
+            sums[claim.summand] = sums.get(claim.summand, 0.0) + weight
+    share = max(sums.values(), default=0.0)
+    total = share + fsum(weight for weight, one in terms if one.kind in (ClaimKind.MINORANT, ClaimKind.BOUND))
+    if not total > 0 or (sums and (min(sums.values()) <= 0 or len(sums) < max(one.n_summands for _, one in terms))):
+        raise ValueError(f"claims of the summands have the weights {sums}, and all of f together {total}")
+    shares = [w / total * (share / sums[one.summand] if one.kind is ClaimKind.SUMMAND else 1.0) for w, one in terms]
+    constant = fsum(w * one.constant for w, (_, one) in zip(shares, terms, strict=True))
+    slope = np.sum([w * one.slope for w, (_, one) in zip(shares, terms, strict=True)], axis=0)
+    return constant, slope
 
 
 def below(number: float, error: float) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.certificates.parts import combined
 from oracle_opt.checks import as_query
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, Query
 from oracle_opt.errors import Exhausted
@@ -146,6 +147,29 @@ def _check_minorant(subject: str, minorant: Minorant | None, samples: list[tuple
                 seen=f"it is {value:.10g} after call {call} where the function is at most {upper:.10g}",
                 advice="make it of cuts by `CutPool.minorant`: a convex combination of objective cuts plus nonnegative "
                 "multiples of feasibility cuts",
+                at={"z": z},
+            )
+    if minorant.parts:
+        _check_parts(subject, minorant, samples, call)
+
+
+def _check_parts(subject: str, minorant: Minorant, samples: list[tuple[Vector, float]], call: int) -> None:
+    """What a minorant says that it is made of lies below the function, and is no less than the minorant."""
+    rule = "what `parts` of a minorant add up to is the minorant, or more: below the function at every feasible point"
+    advice = "leave `parts` to `CutPool.minorant`, or give positive weights with claims of the oracle's answers alone"
+    with ruled(subject, rule, advice):
+        constant, slope = combined([term for part in minorant.parts for term in part.weighted()])
+    for z, upper in samples:
+        value, least = constant + float(slope @ z), minorant.constant + float(minorant.slope @ z) - minorant.error
+        sizes = abs(constant), float(np.abs(slope) @ np.abs(z)), abs(minorant.constant), abs(upper)
+        room = 1e-9 * max(*sizes, float(np.abs(minorant.slope) @ np.abs(z)), 1e-3)
+        if not least - room <= value <= upper + minorant.tolerance + room:
+            raise ConformanceError(
+                subject,
+                rule=rule,
+                seen=f"they add up to {value:.10g} after call {call}, the minorant to {least:.10g}, and the function "
+                f"is at most {upper:.10g}",
+                advice=advice,
                 at={"z": z},
             )
 

@@ -10,8 +10,9 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, Query
+from oracle_opt.domains import Domain
 from oracle_opt.driver import minimize
-from oracle_opt.errors import CapabilityMismatch
+from oracle_opt.errors import CapabilityMismatch, InvalidCertificate
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.history import History
 from oracle_opt.oracle import Oracle
@@ -122,8 +123,8 @@ def check_run(
     Raises
     ------
     ConformanceError
-        A query point outside the domain, a count that is wrong, a bound that is false, a step that was not said as the
-        contract has it, or a gap that was not proven.
+        A query point outside the domain, a count that is wrong, a bound that is false, or that its certificate does
+        not prove, a step that was not said as the contract has it, or a gap that was not proven.
     CapabilityMismatch
         The generator cannot serve this oracle, as the driver found before the first call.
     """
@@ -151,6 +152,8 @@ def check_run(
     if np.isfinite(problem.optimum):
         _check_bounds(subject, problem, result)
     _check_steps(subject, result)
+    if oracle.convex:
+        _check_certificate(subject, oracle.domain, result)
     if atol is not None and result.status is not Status.CONVERGED:
         raise ConformanceError(
             subject,
@@ -224,6 +227,20 @@ def _check_bounds(subject: str, problem: KnownProblem, result: Result) -> None:
             seen=f"{result.status.name}: {result.message}",
             advice="raise `EmptyLocalizationSet` only with a proof, and see that `minorant` lies below the function",
         )
+
+
+def _check_certificate(subject: str, domain: Domain, result: Result) -> None:
+    """The claims that the lower bound is said to be made of prove it in exact arithmetic."""
+    if result.cut is None or not np.isfinite(result.gap):
+        return
+    try:
+        domain.described(np.zeros(domain.dimension))
+    except InvalidCertificate:  # a set of a user's own, of which no certificate is
+        return
+    rule = "the claims that a lower bound is said to be made of prove it, as `Result.certificate` finds"
+    advice = "let `parts` of a minorant be those of `CutPool.minorant`, or leave them out: then it is a claim by itself"
+    with ruled(subject, rule, advice):
+        result.certificate()
 
 
 def _check_steps(subject: str, result: Result) -> None:
