@@ -142,7 +142,7 @@ def minimize(
             generator.reset(oracle.domain, start.copy())
             for cut in cuts:
                 cut = check_cut(cut, cut.point, oracle)
-                _, minorant, weight, _ = _told(generator, bearing(cut, oracle.witness), ends, bounds)
+                _, minorant, weight, _ = _told(generator, cut, oracle.witness, ends, bounds)
                 bounds.update(cut, minorant, weight)
             file = nullcontext() if journal is None else Journal.of(journal, oracle, generator, start, cuts)
             with file as kept, progress_display(progress, type(generator).__name__, max_calls) as show:
@@ -181,7 +181,7 @@ def minimize(
                         recorder.n_replayed += 1
 
                     clock = perf_counter()
-                    step, minorant, weight, end = _told(generator, bearing(cut, oracle.witness), ends, bounds)
+                    step, minorant, weight, end = _told(generator, cut, oracle.witness, ends, bounds)
                     generator_seconds += perf_counter() - clock
                     bounds.update(cut, minorant, weight)
                     inner = generator.inner_steps()
@@ -238,13 +238,14 @@ def _answer(oracle: Oracle, query: Query, ends: float) -> Cut | Status:
 
 
 def _told(
-    generator: QueryPointGenerator, cut: Cut, ends: float, bounds: BoundTracker
+    generator: QueryPointGenerator, cut: Cut, witness: tuple[str, ...], ends: float, bounds: BoundTracker
 ) -> tuple[Step, Minorant | None, float, Status | None]:
     """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time or gives up."""
     end = None
     try:
         with Deadline(ends):
-            return generator.tell(cut), generator.minorant(), generator.weight(), None
+            told = cut if generator.reads_extras else bearing(cut, witness)
+            return generator.tell(told), generator.minorant(), generator.weight(), None
     except OutOfTime:
         pass  # the loop looks at the clock next, and ends
     except EmptyLocalizationSet:

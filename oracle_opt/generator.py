@@ -41,9 +41,13 @@ class QueryPointGenerator(ABC):
         depends on parameters; `needs` likewise.
     needs : frozenset of kinds of Answer
         What the method cannot do without; it takes these, too.
+    reads_extras : bool
+        Whether `tell` gets the extras of each cut as the oracle answered them. By default it gets those alone that
+        prove the cut, see `Oracle.witness`: a method that keeps many cuts keeps no more than that.
     """
 
     needs_convexity: bool = False
+    reads_extras: bool = False
 
     @property
     def takes(self) -> frozenset[Kind]:
