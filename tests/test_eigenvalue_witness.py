@@ -352,3 +352,44 @@ def test_of_matrices_that_are_symmetric_but_for_rounding_the_symmetric_part_coun
         assert excess < 1e-10
         for z in ends(oracle.domain, cut.subgradient):
             assert not truth.below(Fraction(claim_of(cut).constant) - Fraction(excess) + exact(cut.subgradient) @ z, z)
+
+
+@pytest.mark.parametrize("columns", [1, 40, 300])
+def test_the_bound_on_rounding_is_one_where_all_errors_have_the_same_sign(columns):
+    """Equal columns, rows of many sizes, one variable: what is claimed is what floats make of the witness."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        order = 6
+        rows = rng.random(order) * 10.0 ** -rng.integers(0, 9, order)
+        R = np.repeat(rows[:, None], columns, axis=1)
+        A = np.zeros((order, order))
+        i = int(rows.argmax())
+        A[i, i], A[np.ix_(rows < rows[i], rows < rows[i])] = float(seed % 2), 1.0
+        oracle = MaxEigenvalueOracle(np.diag(rng.random(order)), [A], [0.0], trace=3.0, domain=FreeSpace(1, 1e6))
+        W = np.zeros((order, order))
+        for column in R.T:
+            W += np.outer(column, column)
+        for share in (np.nextafter(3.0, 4.0), 3.0 * (1 + columns * 2.0**-54), 3.0 * (1 - columns * 2.0**-54)):
+            scale = share / float(np.trace(W))
+            claim = CutClaim(
+                ClaimKind.MINORANT,
+                scale * float(np.sum(oracle.C.toarray() * W)),
+                np.array([-scale * float(np.sum(A * W))]),
+                witness={"factor": R},
+            )
+            in_floats, in_fractions = oracle.prove_cut(claim), oracle.prove_cut(claim, exact=True)
+            assert in_floats >= in_fractions
+            assert in_floats <= float(in_fractions) + 1e-12 * columns * (1.0 + 1e6 * abs(claim.slope[0]))
+
+
+def test_the_bound_on_rounding_of_a_matrix_is_one_where_all_terms_are_rounded_alike():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        one = np.full((2, 2), rng.random())
+        y = np.full(400, -rng.random())
+        C, A, b = np.zeros((2, 2)), [one] * 400, np.zeros(400)
+        oracle = MaxEigenvalueOracle(C, A, b, trace=1.0, domain=FreeSpace(400, 100.0))
+        top = -Fraction(float(y[0])) * Fraction(float(one[0, 0])) * 800
+        for exactly in (False, True):
+            upper = Fraction(oracle.prove_value(ValueClaim(y, 0.0), exactly))
+            assert 0 <= upper - top <= Fraction(2e-13) * top

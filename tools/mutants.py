@@ -65,8 +65,9 @@ def make_copy(folder: Path) -> Path:
     for part in ("oracles", "generators"):
         shutil.copytree(ROOT / part, tree / "oracle_opt" / part, ignore=shutil.ignore_patterns("__pycache__"))
         (tree / part).symlink_to(tree / "oracle_opt" / part)
-    sources = {path.stem: path.relative_to(ROOT).parent for path in (ROOT / "oracles").rglob("*.pyx")}
-    for built in (ROOT / "build").glob("cp*/oracles/*.so"):
+    parts = ("oracles", "generators")
+    sources = {path.stem: path.relative_to(ROOT).parent for part in parts for path in (ROOT / part).rglob("*.pyx")}
+    for built in (one for part in parts for one in (ROOT / "build").glob(f"cp*/{part}/*.so")):
         module = built.name.split(".")[0].removesuffix("_avx2").removesuffix("_avx512")
         shutil.copy(built, tree / "oracle_opt" / sources[module] / built.name)
     for path in ROOT.iterdir():
