@@ -393,3 +393,28 @@ def test_the_bound_on_rounding_of_a_matrix_is_one_where_all_terms_are_rounded_al
         for exactly in (False, True):
             upper = Fraction(oracle.prove_value(ValueClaim(y, 0.0), exactly))
             assert 0 <= upper - top <= Fraction(2e-13) * top
+
+
+@pytest.mark.parametrize("of_slope", [False, True])
+def test_the_bound_on_rounding_is_one_where_rows_are_small_and_their_products_cancel(of_slope):
+    """Two short rows that are orthogonal up to rounding, beside a long one: what is left of their product is error."""
+    met = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        columns = (3, 7, 40)[seed % 3]
+        R = rng.normal(size=(3, columns))
+        R[1] -= (R[1] @ R[2]) / (R[2] @ R[2]) * R[2]
+        R[1:] *= 10.0 ** -rng.integers(0, 9)
+        one, none = np.zeros((3, 3)), np.zeros((3, 3))
+        one[1, 2] = one[2, 1] = rng.choice([-1.0, 1.0])
+        C, A = (none, one) if of_slope else (one, none)
+        oracle = MaxEigenvalueOracle(C, [A], [0.0], trace=1.0, domain=FreeSpace(1, 1.0))
+        form = 2.0 * one[1, 2] * float(np.einsum("ij,ij->i", R[[1]], R[[2]])[0]) / float(np.sum(R * R))
+        constant, slope = (0.0, -form) if of_slope else (form, 0.0)
+        claim = CutClaim(ClaimKind.MINORANT, constant, np.array([slope]), witness={"factor": R})
+        in_floats, in_fractions = oracle.prove_cut(claim), oracle.prove_cut(claim, exact=True)
+        assert in_floats >= in_fractions
+        met += in_fractions > 3e-16 * abs(form)
+        longest = np.linalg.norm(R, axis=1)
+        assert in_floats <= 1e-15 * (columns + 10) * longest[1] * longest[2] / float(np.sum(R * R))
+    assert met > 20  # where nothing is lost there is nothing to bound
