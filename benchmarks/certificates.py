@@ -53,7 +53,7 @@ HEADINGS = (
     "data, s",
     "exact, s",
 )
-ROUNDS = 3
+ROUNDS = 7
 
 
 class Pieces:

@@ -12,6 +12,7 @@ from make_gallery import splice
 from scipy import optimize
 
 from oracle_opt import Box, FunctionOracle, minimize
+from oracle_opt.certificates.standing import standing_of
 from oracle_opt.generators import (
     LBFGS,
     AnalyticCenter,
@@ -143,7 +144,9 @@ GENERATORS = {
 def calls(make, generator):
     """For each gap, calls until the best value is within it and, in brackets, until that is proven."""
     made = make()
-    history = minimize(made.oracle, generator, made.start, max_calls=MAX_CALLS).history
+    result = minimize(made.oracle, generator, made.start, max_calls=MAX_CALLS)
+    standing_of(result, made.oracle)  # raises where a certificate is refused: no table is made of it
+    history = result.history
     excess = (history.upper_bound - made.optimum) / max(1.0, abs(made.optimum))
     found = [np.flatnonzero(excess <= gap) for gap in GAPS]
     first = [str(hits[0] + 1) if hits.size else "-" for hits in found]

@@ -20,6 +20,7 @@ from make_curves import METHODS, picture, processor_clock, save
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
+from oracle_opt.certificates.standing import standing_of
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"
@@ -86,10 +87,13 @@ PAGES = {
 
 @dataclass(frozen=True)
 class Measured:
-    """The runs of a method, which differ in their seconds alone, and the median seconds of processor time."""
+    """The runs of a method, which differ in their seconds alone, the median seconds of processor time, and what the
+    certificate of the first is worth.
+    """
 
     results: tuple[Result, ...]
     seconds: float
+    certificate: str
 
     @property
     def result(self) -> Result:
@@ -116,7 +120,8 @@ def measure(page: str) -> tuple[bool, dict[str, Measured]]:
             with processor_clock:
                 results.append(answer(oracle, namespace.get("start"), METHODS[name], PAGES[page]))
             seconds.append(process_time() - began)
-        runs[name] = Measured(tuple(results), float(np.median(seconds)))
+        certificate = standing_of(results[0], oracle).value  # raises where it is refused: no table is made of it
+        runs[name] = Measured(tuple(results), float(np.median(seconds)), certificate)
         print(f"{page}: {name} {results[0].n_calls} calls, {runs[name].seconds:.2g} s", file=sys.stderr)
     return oracle.convex, runs
 
@@ -140,13 +145,13 @@ def table(convex: bool, runs: dict[str, Measured], tolerance: float) -> str:
     heading = "gap at the end" if convex else "value at the end"
     lines = [
         f"To a {goal} of {power(tolerance)}, at most {MAX_CALLS} calls:\n",
-        f"| generator | oracle calls | seconds | {heading} |",
-        "|---|---|---|---|",
+        f"| generator | oracle calls | seconds | {heading} | [certificate](../certificates.md) |",
+        "|---|---|---|---|---|",
     ]
     for name, run in runs.items():
         calls = run.result.n_calls if run.result.success else "-"
         end = f"{run.result.relative_gap:.0e}" if convex else f"{run.result.upper_bound:.6g}"
-        lines.append(f"| `{name}` | {calls} | {run.seconds:.2g} | {end} |")
+        lines.append(f"| `{name}` | {calls} | {run.seconds:.2g} | {end} | {run.certificate} |")
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from make_gallery import splice
 from matplotlib.figure import Figure
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
+from oracle_opt.certificates.standing import standing_of
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.study import plot_localization, trace_localization
 from oracle_opt.study.localization_plot import draw_step
@@ -36,7 +37,12 @@ def problem(page: str) -> tuple[Oracle, list[float]]:
 
 def measure(oracle: Oracle, start: list[float]) -> dict[str, Result]:
     """Each method, by the name of its class."""
-    return {type(method).__name__: minimize(oracle, method, start, rtol=WANTED, keep_cuts=True) for method in METHODS}
+    results = {
+        type(method).__name__: minimize(oracle, method, start, rtol=WANTED, keep_cuts=True) for method in METHODS
+    }
+    for result in results.values():
+        standing_of(result, oracle)  # raises where a certificate is refused: no table is made of it
+    return results
 
 
 def table(oracle: Oracle, results: dict[str, Result]) -> str:
