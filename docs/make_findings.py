@@ -183,8 +183,8 @@ def of_the_run(results: Results) -> str:
         f"variables; {runs['generator'].nunique()} generators at their defaults; at most {LIMITS.calls} calls and "
         f"{LIMITS.seconds:g} s a run, to a proven relative gap of {TAU[-1]:g}, one thread, one seed, the start of each "
         f"instance. {len(runs)} runs in {seconds / 60:.0f} minutes: {counts}. Version {runs['version'].iloc[0]}, "
-        f"{runs['machine'].iloc[0]}. Certificates: {certificates(runs)}. {len(known)} runs have a lower bound on an instance whose minimum is known; it is "
-        f"above that minimum, beyond its stated error, in {wrong}."
+        f"{runs['machine'].iloc[0]}. Certificates: {certificates(runs)}. {len(known)} runs have a lower bound on an "
+        f"instance whose minimum is known; it is above that minimum, beyond its stated error, in {wrong}."
     )
 
 
