@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from own_domains import Ellipsoidal
 
 from oracle_opt import (
     Box,
@@ -30,6 +31,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.certificates import parts as parts_module
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.parts import Combination, Weighted
+from oracle_opt.certificates.standing import Standing, standing_of
 from oracle_opt.generators import (
     AnalyticCenter,
     Ellipsoid,
@@ -308,3 +310,14 @@ def test_a_run_that_proved_nothing_has_no_certificate() -> None:
     wrong = FunctionOracle(lambda z: (-float(z @ z), -2 * z), box)
     with pytest.raises(InvalidCertificate, match="contradict"):
         minimize(wrong, Kelley(), [0.5, 0.25]).certificate()
+
+
+def test_on_a_domain_without_a_description_a_run_stands_for_itself() -> None:
+    """A user's own set, known by its projection and its support function alone: no reason to call a run refuted."""
+    ball = Ellipsoidal(np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.0, 2.0]]))
+    oracle = FunctionOracle(lambda z: (float(z.sum()), np.ones(2)), ball)
+    result = minimize(oracle, Subgradient(), max_calls=50)
+    assert np.isfinite(result.lower_bound)
+    with pytest.raises(InvalidCertificate, match="define `linear_constraints` or `described`"):
+        result.certificate()
+    assert standing_of(result, oracle) is Standing.NONE

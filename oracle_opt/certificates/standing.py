@@ -6,6 +6,9 @@ from enum import Enum
 from math import isfinite
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from oracle_opt.errors import InvalidCertificate
 from oracle_opt.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ class Standing(Enum):
 
     PROVEN = "proven"  # every cut and the value at the point follow from their witnesses and the data
     GIVEN = "given the cuts"  # the bounds follow from the cuts and the value, for which there is no witness
-    NONE = "none"  # there are no two finite bounds that a certificate could state
+    NONE = "none"  # no two finite bounds that a certificate could state, or a domain that it cannot describe
 
 
 def standing_of(result: Result, oracle: Oracle) -> Standing:
@@ -33,8 +36,8 @@ def standing_of(result: Result, oracle: Oracle) -> Standing:
     Returns
     -------
     Standing
-        `Standing.NONE` for runs without a finite lower bound and for those whose bounds were taken back or contradict
-        each other, as their `status` says.
+        `Standing.NONE` for runs without a finite lower bound, for those whose bounds were taken back or contradict each
+        other, as their `status` says, and on domains of users that have no description.
 
     Raises
     ------
@@ -44,6 +47,10 @@ def standing_of(result: Result, oracle: Oracle) -> Standing:
     if not isfinite(result.lower_bound) or not isfinite(result.upper_bound) or not oracle.convex:
         return Standing.NONE
     if result.status.name in ("CONTRADICTION", "OUTSIDE"):
+        return Standing.NONE
+    try:
+        oracle.domain.described(np.zeros(oracle.domain.dimension))
+    except InvalidCertificate:
         return Standing.NONE
     found = result.certificate().verify(oracle)
     return Standing.PROVEN if found.proven else Standing.GIVEN
