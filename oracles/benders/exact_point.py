@@ -25,7 +25,7 @@ def exact_point(
     Parameters
     ----------
     y : ndarray of shape (k,)
-        The point to begin with, within its bounds.
+        The point to begin with.
     W : csr_array of shape (m, k)
     y_lower, y_upper : ndarray of shape (k,)
     sides : sequence of m pairs
@@ -38,6 +38,13 @@ def exact_point(
         for a, b in zip(W.indptr[:-1], W.indptr[1:], strict=True)
     ]
     point = [Fraction(one) for one in y.tolist()]
+    point = [p if a is None else max(p, a) for p, a in zip(point, low, strict=True)]
+    point = [p if b is None else min(p, b) for p, b in zip(point, high, strict=True)]
+    # how far each entry may move, at most 1: those that may move far are moved
+    room = [
+        float(min(1, p - a if a is not None else 1, b - p if b is not None else 1))
+        for p, a, b in zip(point, low, high, strict=True)
+    ]
     free = [(a is None or p > a) and (b is None or p < b) for p, a, b in zip(point, low, high, strict=True)]
     tight: dict[int, Fraction] = {}
     for _ in range(_ROUNDS):
@@ -50,7 +57,7 @@ def exact_point(
                 tight[i], missed = most, True
         if not missed:
             return point
-        moved = _solved(rows, tight, point, free)
+        moved = _solved(rows, tight, point, free, room)
         if moved is None:
             return None
         for j, value in enumerate(moved):
@@ -66,7 +73,11 @@ def exact_point(
 
 
 def _solved(
-    rows: Sequence[Sequence[tuple[int, Fraction]]], tight: dict[int, Fraction], point: list[Fraction], free: list[bool]
+    rows: Sequence[Sequence[tuple[int, Fraction]]],
+    tight: dict[int, Fraction],
+    point: list[Fraction],
+    free: list[bool],
+    room: list[float],
 ) -> list[Fraction] | None:
     """The point moved in its free entries to where the tight rows are equations, by Gauss' elimination."""
     pivots: list[tuple[int, dict[int, Fraction], Fraction]] = []
@@ -84,7 +95,7 @@ def _solved(
                         line.pop(j, None)
                 right -= factor * value
         if line:
-            pivot = max(line, key=lambda j: abs(line[j]))
+            pivot = max(line, key=lambda j: abs(line[j]) * Fraction(room[j]))
             scale = line[pivot]
             pivots.append((pivot, {j: v / scale for j, v in line.items()}, right / scale))
         elif right:

@@ -36,7 +36,7 @@ _MOST_ALONE = 20_000  # scenarios whose programs differ in more than their sides
 _MOST_EXACT = 500  # scenarios that fractions are tried for, where floats fail
 _FEASIBLE = 1e-6  # a scenario that has no second stage with sides so much wider, relative to their terms, has none
 _SHIFTS = (0.0, 1e-12, 1e-11, 1e-10)  # of x toward a point inside the first stage
-_STARTS = 1e-4  # of the way to the point inside, where fractions begin if they fail at y
+_STARTS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)  # of the way to the point inside: where fractions begin, one after the other
 _LOST = 5e-10  # of the value: where more is lost in its proof, that does not tell against a claim
 
 
@@ -98,7 +98,7 @@ def _value(data: ScenarioData, x: Vector, exact: bool) -> tuple[float | Fraction
             n_exact += not exact
             value = None
             if proven and (exact or n_exact <= _MOST_EXACT):
-                value = _exact_cost(data, group, i, (y[i], y[i] + _STARTS * (inside[i] - y[i]), inside[i]), x)
+                value = _exact_cost(data, group, i, [y[i] + step * (inside[i] - y[i]) for step in _STARTS], x)
             proven = value is not None
             total += Fraction(float(p[i])) * (value or Fraction(0))
             found[i] = 0.0
