@@ -41,7 +41,7 @@ _LOST = 5e-10  # of the value: where more is lost in its proof, that does not te
 
 
 @dataclass(frozen=True)
-class Group:
+class AlikeScenarios:
     """Scenarios of one recourse matrix and one vector of costs, at a point.
 
     Attributes
@@ -117,7 +117,7 @@ def _value(data: ScenarioData, x: Vector, exact: bool) -> tuple[float | Fraction
     return (first + total if exact else nextafter(above + 2.0 * EPS * size, inf)), near, size
 
 
-def _groups(data: ScenarioData, x: Vector) -> Iterator[Group]:
+def _groups(data: ScenarioData, x: Vector) -> Iterator[AlikeScenarios]:
     """All scenarios, those of the same matrix and costs together."""
     problem = data.problem
     m, k = problem.W.shape
@@ -139,10 +139,10 @@ def _groups(data: ScenarioData, x: Vector) -> Iterator[Group]:
         size = size + np.maximum(*finite)
         error = error + UNIT * (width + 6) * size
         W, cost = (data.W, problem.q) if alike else (data.matrix(start), data.costs(members)[0])
-        yield Group(members, cost, W, lower - pulled, upper - pulled, error, size)
+        yield AlikeScenarios(members, cost, W, lower - pulled, upper - pulled, error, size)
 
 
-def _bounds(data: ScenarioData, group: Group) -> tuple[Vector, Matrix, Matrix]:
+def _bounds(data: ScenarioData, group: AlikeScenarios) -> tuple[Vector, Matrix, Matrix]:
     """Upper bounds of the scenarios' costs, infinite where none is proven, points that cost least, and points inside.
 
     Raises
@@ -203,7 +203,7 @@ def _right_inverse(W: sparse.csr_array, moves: NDArray[np.bool_]) -> tuple[Matri
 
 
 def _proven_costs(
-    group: Group, lines: Indices, point: Matrix, equations: NDArray[np.bool_], solver: tuple[Matrix, Vector],
+    group: AlikeScenarios, lines: Indices, point: Matrix, equations: NDArray[np.bool_], solver: tuple[Matrix, Vector],
     bounds: tuple[Vector, Vector],
 ) -> Vector:  # fmt: skip
     """Upper bounds of the costs of some scenarios, infinite where a point is not proven to be near one of these."""
@@ -231,7 +231,9 @@ def _proven_costs(
     return np.where(fits, np.nextafter(cost.astype(float), inf), inf)
 
 
-def _exact_cost(data: ScenarioData, group: Group, i: int, points: Sequence[Vector], x: Vector) -> Fraction | None:
+def _exact_cost(
+    data: ScenarioData, group: AlikeScenarios, i: int, points: Sequence[Vector], x: Vector
+) -> Fraction | None:
     """Cost of a point of one scenario, in fractions, near to the first of some points for which that works."""
     member = int(group.members[i])
     T, at = data.technology_matrix(member), [Fraction(z) for z in x.tolist()]
