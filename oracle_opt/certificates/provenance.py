@@ -138,8 +138,9 @@ class RunProof:
     def certificate(self, result: Result) -> Certificate:
         """Make the certificate of the run that this is the proof of."""
         from oracle_opt.certificates.certificate import Certificate  # only here: few runs need it
+        from oracle_opt.certificates.leaned import leaned
 
-        terms, cut = self.terms, result.cut
+        terms, cut = leaned(self._domain, self.terms), result.cut
         return Certificate.of(
             self._domain,
             [claim for _, claim in terms],

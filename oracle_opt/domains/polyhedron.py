@@ -146,8 +146,11 @@ class Polyhedron(Domain):
         proven, vertex, _, _ = self._minimized(slope / unit)
         return unit * proven, np.clip(vertex, self.lower, self.upper)
 
-    def _minimized(self, slope: Vector) -> tuple[float, Vector, Vector, Vector]:
-        """What is proven of the minimum for a slope of size 1, a vertex, multipliers of inequalities and equations."""
+    def _minimized(self, slope: Vector, worth: float = WORTH) -> tuple[float, Vector, Vector, Vector]:
+        """What is proven of the minimum for a slope of size 1, a vertex, multipliers of inequalities and equations.
+
+        These are cleaned if the proof loses more than a share of the minimum, what it is worth.
+        """
         columns = np.arange(self.dimension, dtype=np.int32)
         m = len(self.b)
         try:
@@ -159,7 +162,7 @@ class Polyhedron(Domain):
             duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior
         u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
         proven = self._proven(slope, u, v)
-        if float(slope @ vertex) - proven > WORTH * (abs(proven) + 1.0):
+        if float(slope @ vertex) - proven > worth * (abs(proven) + 1.0):
             cleaned = self._without_remainders(slope, u, v, vertex)
             better = self._proven(slope, *cleaned)
             if better > proven:
@@ -172,7 +175,7 @@ class Polyhedron(Domain):
         Bounds that the sum of all variables makes tighter are stated as such, with room for the rounding of points.
         """
         unit = 2.0 ** np.frexp(np.abs(slope).max(initial=0.0))[1]  # a power of two: nothing is rounded
-        _, _, u, v = self._minimized(slope / unit)
+        _, _, u, v = self._minimized(slope / unit, worth=0.0)  # the same to rounding, whatever was asked before
         least, most = self._least - MISSED * (1 + abs(self._least)), self._most + MISSED * (1 + abs(self._most))
         lower, upper = np.maximum(self.lower, least), np.minimum(self.upper, most)
         return {"set": described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v)}
@@ -203,7 +206,8 @@ class Polyhedron(Domain):
         """
         room = 1e-9 * (1.0 + np.abs(vertex))
         between = (vertex > self.lower + room) & (vertex < self.upper - room)
-        used = np.flatnonzero(u)
+        rooms = self.b - self.A @ vertex
+        used = np.flatnonzero((u > 0) & (rooms <= 1e-7 * (np.abs(self.b) + np.abs(self.A) @ np.abs(vertex))))
         matrix = np.vstack([self.A[used], self.equality_matrix])[:, between]
         found = np.r_[u[used], v]
         for _ in range(2):  # the second time for what rounding left
