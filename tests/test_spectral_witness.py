@@ -37,13 +37,6 @@ def proven(oracle, run, exactly=False):
     return run.lower_bound - float(lost), oracle.prove_value(ValueClaim(run.point, run.upper_bound), exactly)
 
 
-def certificate_of(oracle, run):
-    terms, value = run.proof.terms, ValueClaim(run.point, run.upper_bound)
-    cuts, weights = [claim for _, claim in terms], [weight for weight, _ in terms]
-    facts = {"problem": oracle.problem_identity()}
-    return Certificate.of(oracle.domain, cuts, weights, value, run.lower_bound, run.upper_bound, facts)
-
-
 def assert_proven(oracle, run, known=None, rtol=1e-9):
     lower, upper = proven(oracle, run)
     size = abs(run.upper_bound)
@@ -204,7 +197,7 @@ def test_a_file_is_proven_by_an_oracle_that_was_made_anew_and_no_other_one(name,
     make, generator = FILES[name]
     oracle = make()
     run = minimize(oracle, generator, rtol=1e-7, max_calls=100)
-    path = certificate_of(oracle, run).save(tmp_path / "run.certificate.gz")
+    path = run.certificate().save(tmp_path / "run.certificate.gz")
     certificate = Certificate.load(path)
     for exact in (False, True):
         again = make()
