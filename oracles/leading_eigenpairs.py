@@ -182,6 +182,13 @@ class Bounded:
 def absolute_norm(M: sparse.csr_array) -> float:
     """Bound on the largest eigenvalue of the matrix of absolute values: its Frobenius norm, or its largest row."""
     entries = abs(M)
-    rows, largest = entries.sum(axis=1), float(entries.data.max(initial=0.0)) or 1.0
-    # in units of the largest entry, the squares of which neither underflow nor overflow
-    return min(largest * float(np.linalg.norm(entries.data / largest)), float(rows.max(initial=0.0)))
+    return min(euclidean_norm(entries.data), float(entries.sum(axis=1).max(initial=0.0)))
+
+
+def euclidean_norm(entries: Vector) -> float:
+    """Root of the sum of squares, in units of the largest entry: these neither underflow nor overflow.
+
+    The unit is a power of two, so that nothing else changes.
+    """
+    unit = int(np.frexp(np.abs(entries).max(initial=0.0))[1])
+    return float(np.ldexp(np.linalg.norm(np.ldexp(entries, -unit)), unit))

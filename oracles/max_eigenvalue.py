@@ -21,7 +21,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.eigenvalue_cut_proof import WITNESS, MaxEigenvalueProgram, cut_excess
 from oracle_opt.oracles.eigenvalue_value_proof import value_bound
-from oracle_opt.oracles.leading_eigenpairs import absolute_norm, leading
+from oracle_opt.oracles.leading_eigenpairs import absolute_norm, euclidean_norm, leading
 from oracle_opt.words import shown
 
 
@@ -265,8 +265,7 @@ def _dense(M: Matrix, count: int) -> tuple[Vector, Matrix, float]:
 
 
 def _dense_norm(M: Matrix) -> float:
-    largest = float(np.abs(M).max()) or 1.0
-    return min(largest * float(np.linalg.norm(M / largest)), float(np.abs(M).sum(axis=0).max()))
+    return min(euclidean_norm(M), float(np.abs(M).sum(axis=0).max()))
 
 
 def _widest(M: sparse.csr_array) -> int:
