@@ -249,10 +249,9 @@ class BendersOracle(Oracle):
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """By a point of each scenario's second stage, solved for anew and proven to be one; it needs no witness.
 
-        Where x is infeasible by rounding alone, the bound is that of a point next to it, 1e-10 of the way or less
-        toward the inside of the first stage: the minimum is no larger. `None` where that does not help, as where
-        scenarios imply an equation of x; where random blocks vary the same entry; and for more than 20,000 scenarios
-        whose costs or recourse matrices differ.
+        Where x is infeasible by rounding alone, the bound is that of a feasible point next to it: the minimum is no
+        larger. `None` where there is none, as where scenarios imply an equation of x; where random blocks vary the same
+        entry; and for more than 20,000 scenarios whose costs or recourse matrices differ.
         """
         return value_bound(self._data, self.domain, claim, exact)
 

@@ -10,13 +10,15 @@ from scipy import linalg, sparse
 from oracle_opt._deadline import seconds_left
 from oracle_opt._highs_model import ending, new_model
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.oracles.benders.scenario_data import Indices
+from oracle_opt.domains import Domain
+from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 
 _NEAR = 1e-9  # by how much a basis may miss a bound, relative to 1 and to the entry
 _PROBE = 64  # programs that a basis is tried on before it is tried on all
 _TOLERANCES = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
 _ROOM = 1e-6  # most that a point inside leaves to a row or bound: more costs more
 _WORTH = 1e3  # of room, in largest costs
+_NEAR_X = 1e-5  # how far a point inside both stages may be from x, relative to 1 and to the entry
 _LARGEST = 600  # rows up to which bases are tried on other programs
 
 
@@ -146,3 +148,31 @@ def inner_points(
     )
     found: Matrix = program.points(np.hstack(lows), np.hstack(highs))[:, :k]
     return found
+
+
+def inside_of_both(data: ScenarioData, domain: Domain, x: Vector, members: Indices) -> Vector | None:
+    """A point near x that leaves room to the rows of the first stage, and of the second in some scenarios together."""
+    problem, n = data.problem, len(x)
+    first = [problem.A, *(sparse.csr_array((problem.A.shape[0], problem.q.size)) for _ in members)]
+    lines = [sparse.hstack(first)]
+    for s, member in enumerate(members.tolist()):
+        place = sparse.csr_array(([1.0], ([0], [s])), shape=(1, len(members)))
+        lines.append(sparse.hstack([data.technology_matrix(member), sparse.kron(place, data.matrix(member))]))
+    lower, upper, _ = data.sides(members)
+    equations = np.r_[
+        problem.first_lower == problem.first_upper,
+        np.tile(problem.row_lower == problem.row_upper, len(members)),
+    ]
+    least, most = domain.bounding_box()
+    reach = _NEAR_X * (1.0 + np.abs(x))
+    costs = np.broadcast_to(data.costs(members), (len(members), problem.q.size)) * data.probability[members, None]
+    found = inner_points(
+        np.r_[problem.c, costs.ravel()],
+        sparse.csr_array(sparse.vstack(lines)),
+        np.r_[np.clip(x - reach, least, most), np.tile(problem.y_lower, len(members))],
+        np.r_[np.clip(x + reach, least, most), np.tile(problem.y_upper, len(members))],
+        equations,
+        np.r_[problem.first_lower, lower.astype(float).ravel()][None],
+        np.r_[problem.first_upper, upper.astype(float).ravel()][None],
+    )[0, :n]
+    return found if np.isfinite(found).all() else None

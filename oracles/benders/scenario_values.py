@@ -7,7 +7,7 @@ point of the second stage that costs at most ``q @ y + abs(q) @ abs(step)``. Roo
 inside. Where there is none, the same is tried in fractions. Programs are solved anew: no witness is needed.
 
 An optimal x often lies at the edge of what is feasible, and its last digit outside. Then the value is that of a point
-so near to x, toward the inside of the first stage, that only rounding tells the two apart.
+next to x, toward where there is room: the minimum of f is no larger than that, either.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.benders.exact_point import Side, exact_point
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
-from oracle_opt.oracles.benders.scenario_points import Programs, inner_points
+from oracle_opt.oracles.benders.scenario_points import Programs, inner_points, inside_of_both
 from oracle_opt.oracles.benders.scenario_proof import exact_sides
 
 _STEPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)  # toward the point inside
@@ -35,7 +35,10 @@ _TOGETHER = 1 << 20  # entries of the sides and points looked at together
 _MOST_ALONE = 20_000  # scenarios whose programs differ in more than their sides
 _MOST_EXACT = 500  # scenarios that fractions are tried for, where floats fail
 _FEASIBLE = 1e-6  # a scenario that has no second stage with sides so much wider, relative to their terms, has none
-_SHIFTS = (0.0, 1e-12, 1e-11, 1e-10)  # of x toward a point inside the first stage
+_SHIFTS = (1e-12, 1e-11, 1e-10)  # of x toward a point inside the first stage
+_JOINT_SHIFTS = (1e-7, 1e-5, 1e-3, 1e-2, 1e-1)  # of x toward a point inside both stages, which is near
+_MOST_JOINT = 30  # scenarios that such a point is looked for together
+_ONE = 1
 _STARTS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)  # of the way to the point inside: where fractions begin, one after the other
 _LOST = 5e-10  # of the value: where more is lost in its proof, that does not tell against a claim
 
@@ -63,6 +66,28 @@ class AlikeScenarios:
     size: Extended
 
 
+@dataclass(frozen=True)
+class Valued:
+    """What was found of f at a point.
+
+    Attributes
+    ----------
+    above : float, Fraction or None
+        A proven upper bound, if there is one.
+    near : float
+        What the value is about.
+    size : float
+        Sum of the sizes of its terms.
+    failing : list of int
+        Scenarios of which nothing is proven, the first ones if they are many.
+    """
+
+    above: float | Fraction | None
+    near: float
+    size: float
+    failing: list[int]
+
+
 def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bool) -> float | Fraction | None:
     """A proven upper bound of f at a point, or next to it; see `Oracle.prove_value`."""
     problem = data.problem
@@ -71,50 +96,77 @@ def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bo
         raise Refuted(f"its point must be {len(problem.c)} finite numbers")
     if data.ambiguous or (not problem.only_rows_vary and data.n_scenarios > _MOST_ALONE):
         return None
-    away = domain.interior_point() - x
-    about = inf
-    for shift in _SHIFTS:
-        with np.errstate(all="ignore"):
-            above, near, size = _value(data, x + shift * away, exact)
-        about = min(about, near)
-        # what a proof of little room loses does not tell against a claim that seems to be true
-        unclear = above is not None and above - about > _LOST * size and above > claim.upper >= about - _LOST * size
-        if above is not None and not unclear:
-            return above
+    with np.errstate(all="ignore"):
+        at = _valued(data, x, exact)
+        if _tells(at, at.near, claim):
+            return at.above
+        for other in _next_to(data, domain, x, at.failing):
+            try:
+                found = _valued(data, other, exact, _ONE)
+            except Refuted:  # too far
+                continue
+            if _tells(found, min(at.near, found.near), claim):
+                return found.above
     return None
 
 
-def _value(data: ScenarioData, x: Vector, exact: bool) -> tuple[float | Fraction | None, float, float]:
-    """An upper bound at x, None where nothing is proven, what it is about, and the size of its terms."""
+def _tells(found: Valued, near: float, claim: ValueClaim) -> bool:
+    """Whether something is proven that tells for or against a claim.
+
+    What the proof of a point with little room loses does not tell against a claim that seems to be true.
+    """
+    if found.above is None:
+        return False
+    lost = _LOST * found.size
+    return not (found.above - near > lost and found.above > claim.upper >= near - lost)
+
+
+def _next_to(data: ScenarioData, domain: Domain, x: Vector, failing: list[int]) -> Iterator[Vector]:
+    """Points next to x, toward where there is room in both stages, or in the first one."""
+    if 0 < len(failing) < _MOST_JOINT:
+        inside = inside_of_both(data, domain, x, np.array(failing))
+        if inside is not None:
+            yield from (x + shift * (inside - x) for shift in _JOINT_SHIFTS)
+    away = domain.interior_point() - x
+    yield from (x + shift * away for shift in _SHIFTS)
+
+
+def _valued(data: ScenarioData, x: Vector, exact: bool, most_failing: int = _MOST_JOINT) -> Valued:
+    """Upper bound of f at x; not all of it is looked at once so many scenarios fail."""
     problem = data.problem
     costs: list[float] = []  # p_s Q_s, above and as far as is known
     known: list[float] = []
-    total, n_exact, proven = Fraction(0), 0, True
+    total, n_exact, failing = Fraction(0), 0, list[int]()
     for group in _groups(data, x):
-        found, y, inside = _bounds(data, group)
+        if len(failing) >= most_failing == _ONE:
+            break
+        y = _points(data, group)
         p = data.probability[group.members]
         known += (p * (y @ group.cost)).tolist()
+        if len(failing) >= most_failing:
+            continue  # what the value is about is still of use
+        found, inside = _bounds(data, group, y)
         for i in np.flatnonzero(np.isinf(found) | exact).tolist():
             n_exact += not exact
             value = None
-            if proven and (exact or n_exact <= _MOST_EXACT):
+            if len(failing) < most_failing and (exact or n_exact <= _MOST_EXACT):
                 value = _exact_cost(data, group, i, [y[i] + step * (inside[i] - y[i]) for step in _STARTS], x)
-            proven = value is not None
+            if value is None:
+                failing.append(int(group.members[i]))
             total += Fraction(float(p[i])) * (value or Fraction(0))
             found[i] = 0.0
-        costs += np.where(
-            found == 0.0, 0.0, np.nextafter((p.astype(np.longdouble) * found).astype(float), inf)
-        ).tolist()
+        above = np.nextafter((p.astype(np.longdouble) * found).astype(float), inf)
+        costs += np.where(found == 0.0, 0.0, above).tolist()
     first = sum((Fraction(c) * Fraction(z) for c, z in zip(problem.c.tolist(), x.tolist(), strict=True)), Fraction(0))
     first += Fraction(problem.offset)
     try:
-        above, near = fsum([*costs, float(first + total)]), fsum([*known, float(first)])
+        bound, near = fsum([*costs, float(first + total)]), fsum([*known, float(first)])
         size = fsum(map(abs, [*costs, float(first), float(total)]))
     except (OverflowError, ValueError):
-        return None, inf, inf
-    if not (proven and isfinite(size)):
-        return None, near, size
-    return (first + total if exact else nextafter(above + 2.0 * EPS * size, inf)), near, size
+        return Valued(None, inf, inf, failing)
+    if failing or not isfinite(size):
+        return Valued(None, near, size, failing)
+    return Valued(first + total if exact else nextafter(bound + 2.0 * EPS * size, inf), near, size, failing)
 
 
 def _groups(data: ScenarioData, x: Vector) -> Iterator[AlikeScenarios]:
@@ -142,19 +194,21 @@ def _groups(data: ScenarioData, x: Vector) -> Iterator[AlikeScenarios]:
         yield AlikeScenarios(members, cost, W, lower - pulled, upper - pulled, error, size)
 
 
-def _bounds(data: ScenarioData, group: AlikeScenarios) -> tuple[Vector, Matrix, Matrix]:
-    """Upper bounds of the scenarios' costs, infinite where none is proven, points that cost least, and points inside.
+def _sides(group: AlikeScenarios) -> tuple[Matrix, Matrix]:
+    lower, upper = group.lower.astype(float), group.upper.astype(float)
+    return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+def _points(data: ScenarioData, group: AlikeScenarios) -> Matrix:
+    """Points of the scenarios' second stages that cost least, within tolerances.
 
     Raises
     ------
     Refuted
         A scenario has no second stage, with wider sides either.
     """
-    problem, W = data.problem, group.W
-    y_lower, y_upper = problem.y_lower, problem.y_upper
-    lower, upper = group.lower.astype(float), group.upper.astype(float)
-    lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
-    programs = Programs(group.cost, W, y_lower, y_upper)
+    lower, upper = _sides(group)
+    programs = Programs(group.cost, group.W, data.problem.y_lower, data.problem.y_upper)
     y = programs.points(lower, upper)
     none = np.isnan(y).any(axis=1)
     if none.any():
@@ -163,6 +217,14 @@ def _bounds(data: ScenarioData, group: AlikeScenarios) -> tuple[Vector, Matrix, 
         lost = np.isnan(y).any(axis=1)
         if lost.any():
             raise Refuted(f"scenario {int(group.members[lost][0])} has no second stage at its point")
+    return y
+
+
+def _bounds(data: ScenarioData, group: AlikeScenarios, y: Matrix) -> tuple[Vector, Matrix]:
+    """Upper bounds of the scenarios' costs, infinite where none is proven, and points inside."""
+    problem, W = data.problem, group.W
+    y_lower, y_upper = problem.y_lower, problem.y_upper
+    lower, upper = _sides(group)
     equations = problem.row_lower == problem.row_upper
     found = np.full(len(y), inf)
     inside = inner_points(group.cost, W, y_lower, y_upper, equations, lower, upper)
@@ -182,7 +244,7 @@ def _bounds(data: ScenarioData, group: AlikeScenarios) -> tuple[Vector, Matrix, 
                 break
             point = y[left] + step * (inside[left] - y[left])
             found[left] = _proven_costs(group, left, point, equations, solver, (y_lower, y_upper))
-    return found, y, inside
+    return found, inside
 
 
 def _right_inverse(W: sparse.csr_array, moves: NDArray[np.bool_]) -> tuple[Matrix, Vector] | None:
