@@ -171,6 +171,7 @@ class FaceModel(LocalFunction):
             subgradient=-0.5 * F,
             error=inf,
             lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
+            extras={"signed_dual": b},
         )
 
     def whole(self, at: Vector) -> Vector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -11,17 +12,21 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.arrays import Vector, fingerprint
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.dual_query import DualQuery
+from oracle_opt.oracles.mkl.excess_proof import excess_of
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proof_of_products, proven
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, regularize
+from oracle_opt.oracles.mkl.regularizer_proof import value_above
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
+from oracle_opt.oracles.mkl.svm_proof import judged, machine_above, number_of, proven_by, vector_of, weights_of
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.words import shown
@@ -95,6 +100,8 @@ class GMKLOracle(SVMOracle):
     (1.5, [0.0, 0.0], 1.5)
     """
 
+    witness = ("signed_dual", "bias", "bound_dual")
+
     def __init__(
         self,
         bank: KernelBank | ProductBank,
@@ -141,8 +148,9 @@ class GMKLOracle(SVMOracle):
         -------
         ObjectiveCut
             Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `n_steps`; for a sum of
-            kernels `quadratic_forms`, S, shape (p,). Wished for, its `AnalyticUpdate`: the weights that minimize the
-            primal objective at this machine's hyperplane.
+            kernels `quadratic_forms`, S, shape (p,); where the lower bound is that of other dual variables,
+            `bound_dual`, these. Wished for, its `AnalyticUpdate`: the weights that minimize the primal objective at
+            this machine's hyperplane.
 
         Raises
         ------
@@ -183,9 +191,11 @@ class GMKLOracle(SVMOracle):
     def _polished(self, query: DualQuery, d: Vector, cut: ObjectiveCut) -> ObjectiveCut:
         """The better of that cut and the one of the machine solved from there, with the better lower bound."""
         solved = self._of_machine(query, d)
-        better = solved if solved.upper <= cut.upper else cut
-        lower = max(cut.lower_bound, solved.lower_bound)
-        return replace(better, lower_bound=lower, extras={**better.extras, "n_steps": query.n_steps})
+        better, other = (solved, cut) if solved.upper <= cut.upper else (cut, solved)
+        extras = {**better.extras, "n_steps": query.n_steps}
+        if other.lower_bound > better.lower_bound:
+            extras["bound_dual"] = other.extras["signed_dual"]
+        return replace(better, lower_bound=max(cut.lower_bound, solved.lower_bound), extras=extras)
 
     def _of_product(self, query: Query, d: Vector) -> ObjectiveCut:
         """Value and gradient of a product of kernels, which prove nothing."""
@@ -231,6 +241,33 @@ class GMKLOracle(SVMOracle):
             answers=answers,
             extras=extras,
         )
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Count what the dual variables of a cut prove of a sum of kernels; see `Oracle.prove_cut`."""
+        bank, b = self.bank, vector_of(claim.witness, "signed_dual", self.bank.n_points)
+        if claim.kind is ClaimKind.BOUND and "bound_dual" in claim.witness:
+            b = vector_of(claim.witness, "bound_dual", bank.n_points)
+        if b is None or isinstance(bank, ProductBank) or not self.convex:
+            return None
+
+        def excess() -> Fraction | None:
+            return excess_of(claim, proven_by(bank, self._dual, b, exact), self.regularizer, self.domain.radius)
+
+        return judged(excess, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Count the primal objective of the hyperplane of a cut at its point; see `Oracle.prove_value`."""
+        bank, d = self.bank, weights_of(claim.point, self.bank.n_kernels)
+        b = vector_of(claim.witness, "signed_dual", bank.n_points)
+        if b is None or isinstance(bank, ProductBank):
+            return None
+        bias = number_of(claim.witness, "bias")
+
+        def upper() -> Fraction:
+            norm, losses = machine_above(bank, self._dual, b, bias, d, exact)
+            return value_above(self.regularizer, d) + norm / 2 + losses
+
+        return judged(upper, exact)
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, accuracy and regularizer."""

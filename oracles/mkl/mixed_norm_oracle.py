@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +13,15 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector, digest
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.group_proof import excess_of_groups, value_of_groups
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
+from oracle_opt.oracles.mkl.svm_proof import judged, number_of, proven_by, vector_of, weights_of
 from oracle_opt.oracles.svm import Loss, SVMSolution
 from oracle_opt.words import shown
 
@@ -87,6 +91,7 @@ class MixedNormOracle(SVMOracle):
     """
 
     gives = frozenset({AnalyticUpdate})
+    witness = ("signed_dual", "bias", "group_weights", "machine_weights")
     bank: KernelBank
     domain: ProductOfSimplices
 
@@ -134,7 +139,8 @@ class MixedNormOracle(SVMOracle):
         -------
         ObjectiveCut
             Its `extras`: `signed_dual`, b, shape (n,); `alpha`, its absolute values; `bias`; `kernel_weights`, those of
-            the bank's kernels in the machine, shape (p,); `group_weights`, c, shape (number of groups,);
+            the bank's kernels in the machine, shape (p,); `group_weights`, c, shape (number of groups,), of the cut;
+            `machine_weights`, those of the groups in the machine, by which the point was divided;
             `quadratic_forms`, S, in the order of the query point; `n_solves`, machines solved; `n_steps`, their steps.
             Wished for, its `AnalyticUpdate`: the weights that minimize the primal objective at this machine's
             hyperplane.
@@ -192,6 +198,7 @@ class MixedNormOracle(SVMOracle):
                 "n_steps": n_steps,
                 "kernel_weights": best.weights,
                 "group_weights": best.c.copy(),
+                "machine_weights": best.solved,
                 "quadratic_forms": best.S,
                 "n_solves": n_solves,
             },
@@ -216,7 +223,7 @@ class MixedNormOracle(SVMOracle):
         value = minorant_at(point, total, F / self._of_kernels(better))
         upper = svm.primal_objective
         upper += 0.5 * float(((W + wrong) / c**2).max() - ((W - wrong) / c).sum()) * (1 + ROUNDING)
-        return _Round(svm, weights, S, F, total, better, value, upper)
+        return _Round(svm, weights, S, F, total, c, better, value, upper)
 
     def _update(self, point: Vector, S: Vector) -> AnalyticUpdate:
         """In each group the weights l_k proportional to ``l_k sqrt(S_k)``; the old ones where all of these are 0."""
@@ -230,6 +237,33 @@ class MixedNormOracle(SVMOracle):
         """Weights of the bank's kernels in the SVM that answered a cut, ndarray of shape (p,)."""
         weights: Vector = cut.extras["kernel_weights"]
         return weights
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Count what the dual variables of a cut and its weights of groups prove; see `Oracle.prove_cut`."""
+        b = vector_of(claim.witness, "signed_dual", self.bank.n_points)
+        c = vector_of(claim.witness, "group_weights", len(self.groups))
+        if b is None or (c is None and claim.kind is not ClaimKind.BOUND):
+            return None
+
+        def excess() -> Fraction | None:
+            proven = proven_by(self.bank, self._dual, b, exact)
+            return excess_of_groups(claim, proven, self.groups, c, self.domain.radius)
+
+        return judged(excess, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Count the primal objective of the hyperplane of a cut at its point; see `Oracle.prove_value`."""
+        weights = weights_of(claim.point, self.bank.n_kernels)
+        b = vector_of(claim.witness, "signed_dual", self.bank.n_points)
+        c = vector_of(claim.witness, "machine_weights", len(self.groups))
+        if b is None or c is None:
+            return None
+        bias = number_of(claim.witness, "bias")
+
+        def upper() -> Fraction:
+            return value_of_groups(self.bank, self._dual, b, bias, weights, self.groups, c, exact)
+
+        return judged(upper, exact)
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, accuracy and groups."""
@@ -248,13 +282,17 @@ class MixedNormOracle(SVMOracle):
 
 @dataclass(frozen=True, eq=False)
 class _Round:
-    """One machine of a query: what it proves, value and upper, at the best weights c of the groups for it."""
+    """One machine of a query: what it proves, value and upper, at the best weights c of the groups for it.
+
+    It was solved at the weights `solved` of the groups.
+    """
 
     svm: SVMSolution
     weights: Vector
     S: Vector
     F: Vector
     total: float
+    solved: Vector
     c: Vector
     value: float
     upper: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,26 @@ from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalModel
 from oracle_opt.arrays import Vector
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.excess_proof import excess_of
 from oracle_opt.oracles.mkl.face_model import FaceData, FaceModel
 from oracle_opt.oracles.mkl.few_kernels import FewKernels
 from oracle_opt.oracles.mkl.minorant import error_above, least_over_simplex, minorant_at, proven
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
+from oracle_opt.oracles.mkl.svm_proof import (
+    judged,
+    machine_above,
+    number_of,
+    proven_by,
+    stretched,
+    vector_of,
+    weights_of,
+)
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.partial_query import PartialQuery
@@ -133,6 +145,7 @@ class MKLOracle(SVMOracle):
     """
 
     gives = frozenset({Curvature, ExactSlopes, LocalModel})
+    witness = ("signed_dual", "bias")
     bank: KernelBank
 
     def __init__(
@@ -235,6 +248,31 @@ class MKLOracle(SVMOracle):
         b, S, error = (np.asarray(cut.extras[name]) for name in ("signed_dual", "quadratic_forms", "forms_error"))
         others = tuple(one for one in cut.answers if type(one) is not LocalModel)
         return replace(cut, answers=(*others, self._local_model(b, S, (float(error[0]), float(error[1])))))
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Count what the dual variables of a cut prove, of the entries of the kernels; see `Oracle.prove_cut`."""
+        b = vector_of(claim.witness, "signed_dual", self.bank.n_points)
+        if b is None:
+            return None
+
+        def excess() -> Fraction | None:
+            return excess_of(claim, proven_by(self.bank, self._dual, b, exact), None, self.domain.radius)
+
+        return judged(excess, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Count the primal objective of the hyperplane of a cut at its point; see `Oracle.prove_value`."""
+        weights = weights_of(claim.point, self.bank.n_kernels)
+        b = vector_of(claim.witness, "signed_dual", self.bank.n_points)
+        if b is None:
+            return None
+        bias = number_of(claim.witness, "bias")
+
+        def upper() -> Fraction:
+            norm, losses = machine_above(self.bank, self._dual, b, bias, weights, exact)
+            return stretched(weights) * norm / 2 + losses
+
+        return judged(upper, exact)
 
     def _of_few(self, query: PartialQuery, point: Vector) -> ObjectiveCut:
         """Solve on the kernels of a partial query alone; forms of the others are at most so large."""

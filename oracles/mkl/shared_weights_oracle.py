@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import instance, instances, real
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
-from oracle_opt.domains import Domain, Simplex
+from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.kernel_model import KernelModel
@@ -26,10 +29,11 @@ from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights
 from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, regularize
 from oracle_opt.oracles.mkl.regularizers import Regularizer
+from oracle_opt.oracles.mkl.shared_proof import excess_of_shared, value_of_shared
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.svm_oracle import checked_query_point, checked_start_of
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.box_dual import decision_values
+from oracle_opt.oracles.svm.box_dual import BoxDual, decision_values
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.result import Result
 
@@ -93,6 +97,8 @@ class SharedWeightsOracle(Oracle):
     ([1.0, 0.0], True)
     """
 
+    witness = ("signed_dual", "bias")
+
     def __init__(
         self, machines: Sequence[MKLOracle], regularizer: Regularizer | None = None, *, radius: float = np.inf
     ) -> None:
@@ -106,7 +112,7 @@ class SharedWeightsOracle(Oracle):
         real("radius", radius, above=0.0, infinite=True)
         duals = [one.dual for one in self.machines]
         self._scalable = all(dual.total == 0.0 for dual in duals)
-        self.domain: Domain
+        self.domain: Simplex | KernelWeights
         if regularizer is None:
             self.domain, self.gives = Simplex(sizes[0]), frozenset({Curvature})
         else:
@@ -162,7 +168,8 @@ class SharedWeightsOracle(Oracle):
         Returns
         -------
         ObjectiveCut
-            Its `summands` are the cuts of the machines, and last that of the regularizer if there is one. Its `extras`:
+            Its `summands` are the cuts of the machines, each with its own `signed_dual` in its `extras`, and last that
+            of the regularizer if there is one. Its `extras`:
             `signed_dual`, the dual variables of all machines one after the other, shape (sum of the numbers of
             points,); `bias`, shape (M,); `quadratic_forms`, S, shape (M, p); `n_steps`, all steps together; and what a
             machine remembers, under its name with the number of the machine. `extras_of` tells them apart.
@@ -178,7 +185,8 @@ class SharedWeightsOracle(Oracle):
         wanted = Curvature in query.wishes and Curvature in self.gives
         answers = [self._answer(m, w, query.accuracy, wanted) for m in range(len(self._solvers))]
         point = np.array(query.point, dtype=float)
-        summands = [one.cut(point, w) for one in answers]
+        b, ends = np.concatenate([one.svm.signed_dual for one in answers]), self._ends()
+        summands = [one.cut(point, w, b[ends[m] : ends[m + 1]]) for m, one in enumerate(answers)]
         answers_given: tuple[Answer, ...] = ()
         if self.regularizer is not None:
             value, slope = regularize(self.regularizer, w)
@@ -198,7 +206,7 @@ class SharedWeightsOracle(Oracle):
             lower_bound=self._lower_bound(answers),
             summands=tuple(summands),
             answers=answers_given,
-            extras=_extras(answers),
+            extras=_extras(answers, b),
         )
 
     def extras_of(self, cut: Cut, m: int) -> dict[str, Any]:
@@ -268,6 +276,21 @@ class SharedWeightsOracle(Oracle):
         """Where the dual variables of each machine begin, and where the last end."""
         return np.cumsum([0, *(one.bank.n_points for one in self.machines)])
 
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Count what the dual variables of the machines prove, or of one of them; see `Oracle.prove_cut`."""
+        if not self.convex:
+            return None
+        return excess_of_shared(claim, self._kernel_machines, self.regularizer, self.domain.radius, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Count the primal objectives of the hyperplanes of a cut at its point; see `Oracle.prove_value`."""
+        return value_of_shared(claim, self._kernel_machines, self.regularizer, self.domain.radius, exact)
+
+    @property
+    def _kernel_machines(self) -> list[tuple[KernelBank, BoxDual]]:
+        """Kernels and dual of each machine: the data of the problem."""
+        return [(one.bank, one.dual) for one in self.machines]
+
     def identity(self) -> str:
         """Those of the machines, and the regularizer."""
         machines = "; ".join(one.identity() for one in self.machines)
@@ -313,10 +336,11 @@ class _OfMachine:
     factor: Matrix | None
     remembered: dict[str, Any]
 
-    def cut(self, point: Vector, w: Vector) -> ObjectiveCut:
-        """The cut of this summand."""
+    def cut(self, point: Vector, w: Vector, b: Vector) -> ObjectiveCut:
+        """The cut of this summand, b being its dual variables."""
         value = minorant_at(w, self.constant, self.F)
-        return ObjectiveCut(point, value, -0.5 * self.F, error_above(value, self.svm.primal_objective))
+        error = error_above(value, self.svm.primal_objective)
+        return ObjectiveCut(point, value, -0.5 * self.F, error, extras={"signed_dual": b})
 
 
 def _sum_below(numbers: Sequence[float]) -> float:
@@ -324,11 +348,10 @@ def _sum_below(numbers: Sequence[float]) -> float:
     return float(np.sum(numbers)) - EPS * len(numbers) * float(np.sum(np.abs(numbers)))
 
 
-def _extras(answers: Sequence[_OfMachine]) -> dict[str, Any]:
+def _extras(answers: Sequence[_OfMachine], b: Vector) -> dict[str, Any]:
     remembered = {
         f"{name} of machine {m}": value for m, one in enumerate(answers) for name, value in one.remembered.items()
     }
-    b = np.concatenate([one.svm.signed_dual for one in answers])
     return {
         "signed_dual": b,
         "alpha": np.abs(b),

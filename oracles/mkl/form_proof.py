@@ -1,0 +1,172 @@
+"""Quadratic forms and products of the kernels of a bank, from above: exact, or in floats with a bound on all rounding.
+
+Nothing of the bank is used but its `entries`, a block at a time: they are the data. Where they are computed from points
+they may differ from the kernels, by at most `exactness` times the root of the product of the two diagonal entries, and
+the bounds say so. With ``m`` points that are not 0, in floats,
+
+    S_k = x @ K_k @ x  is wrong by at most  EPS (2 m + 16) * abs(x) @ abs(K_k) @ abs(x):
+
+half of that counts the roundings of any order of summation, and of x itself [1]_; the other half is for terms of higher
+order and the rounding of the bound. The part of exactness is ``exactness * (sum_i abs(x_i) sqrt(K_k,ii))**2``.
+
+References
+----------
+.. [1] Higham (2002), "Accuracy and Stability of Numerical Algorithms", section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.certificates.exact_sums import SMALLEST
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.kernels.base import Indices, KernelBank
+
+AT_ONCE = 1 << 20  # entries of kernels in memory at a time
+EXACT_AT_ONCE = 1 << 15  # of integers, each an object
+UP = 1.0 + 1e-9  # for the rounding of small charges
+
+
+def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact: bool) -> list[Fraction]:
+    """At least ``x @ K_k @ x`` for each kernel, x being 0 elsewhere than at `points`."""
+    if not points.size:
+        return [Fraction(0)] * bank.n_kernels
+    near = np.array([float(value) for value in x])
+    charge = np.zeros(bank.n_kernels)
+    for which, part in _kernel_parts(bank, points.size, EXACT_AT_ONCE if exact else AT_ONCE):
+        charge[which] = _charge_of_forms(part, points, near)
+    if exact:
+        common = max(value.denominator for value in x)  # all are powers of 2
+        whole = np.array([int(value * common) for value in x], dtype=object)
+        sums = [Fraction(0)] * bank.n_kernels
+        for which, E, rows, columns, factor in _triangle(bank, points, EXACT_AT_ONCE):
+            numbers, low = integers(E)
+            added = whole[rows] @ np.tensordot(whole[columns], numbers, (0, 1))
+            for k, total in zip(range(which.start, which.stop), added.tolist(), strict=True):
+                sums[k] += factor * total * Fraction(2) ** low
+        return [total / common**2 + Fraction(more) for total, more in zip(sums, charge.tolist(), strict=True)]
+    S, A, sizes = np.zeros(bank.n_kernels), np.zeros(bank.n_kernels), np.abs(near)
+    for which, E, rows, columns, factor in _triangle(bank, points, AT_ONCE):
+        S[which] += factor * (near[rows] @ (near[columns] @ E))
+        A[which] += factor * (sizes[rows] @ (sizes[columns] @ np.abs(E)))
+    m = points.size
+    F = S + EPS * (2 * m + 16) * A + charge + 4 * m * (1.0 + sizes.sum()) * SMALLEST
+    return _fractions(F + 2 * EPS * np.abs(F))
+
+
+def products_between(
+    bank: KernelBank, weights: Vector, b: Vector, exact: bool
+) -> tuple[list[Fraction], list[Fraction]]:
+    """``sum_k w_k K_k @ b`` at each point, and by how much each may be wrong.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    weights : ndarray of shape (p,)
+        w, not negative.
+    b : ndarray of shape (n,)
+        Any.
+    exact : bool
+        Whether sums are exact, of the entries of the bank.
+    """
+    n, used, support = bank.n_points, np.flatnonzero(weights), np.flatnonzero(b)
+    if not used.size or not support.size:
+        return [Fraction(0)] * n, [Fraction(0)] * n
+    chosen = bank if used.size == bank.n_kernels else bank.subset(used)
+    w, x, everywhere = weights[used], b[support], np.arange(n)
+    charge = _charge_of_products(chosen, w, support, x)
+    if exact:
+        (w_whole, w_low), (x_whole, x_low) = integers(w), integers(x)
+        values = [Fraction(0)] * n
+        for which, part in _kernel_parts(chosen, support.size, EXACT_AT_ONCE):
+            for rows in _row_parts(n, support.size * part.n_kernels, EXACT_AT_ONCE):
+                numbers, low = integers(_entries(part, everywhere[rows], support))
+                unit = Fraction(2) ** (low + w_low + x_low)
+                totals = ((numbers @ w_whole[which]) @ x_whole).tolist()
+                for i, total in zip(range(rows.start, rows.stop), totals, strict=True):
+                    values[i] += total * unit
+        return values, _fractions(charge)
+    v, A = np.zeros(n), np.zeros(n)
+    for which, part in _kernel_parts(chosen, support.size, AT_ONCE):
+        for rows in _row_parts(n, support.size * part.n_kernels, AT_ONCE):
+            E = _entries(part, everywhere[rows], support)
+            v[rows] += (E @ w[which]) @ x
+            A[rows] += (np.abs(E) @ w[which]) @ np.abs(x)
+    terms = used.size + support.size
+    wrong = EPS * (terms + 16) * A + charge + 4 * terms * (1.0 + np.abs(x).sum() + w.sum()) * SMALLEST
+    return _fractions(v), _fractions(wrong * (1.0 + 2 * EPS))
+
+
+def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
+    """Integers, as Python objects, and an exponent: ``values == integers * 2**exponent``, exactly."""
+    mantissas, exponents = np.frexp(values)
+    whole = (mantissas * 2.0**53).astype(np.int64).astype(object)
+    low = int(exponents.min(initial=0))
+    return whole << (exponents - low).astype(object), low - 53
+
+
+def _fractions(values: Vector) -> list[Fraction]:
+    if not np.isfinite(values).all():
+        raise Refuted("the numbers of the witness, or the kernels, are too large to be added up in floats")
+    return [Fraction(value) for value in values.tolist()]
+
+
+def _entries(bank: KernelBank, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+    E = bank.entries(rows, columns)
+    if not np.isfinite(E).all():
+        raise Refuted("a kernel of the bank has an entry that is not finite")
+    return E
+
+
+def _triangle(
+    bank: KernelBank, points: Indices, most: int
+) -> Iterator[tuple[slice, NDArray[np.float64], slice, slice, int]]:
+    """Blocks of all kernels between some points: one half of what lies off the diagonal blocks, to be counted twice."""
+    for which, part in _kernel_parts(bank, points.size, most):
+        for rows in _row_parts(points.size, points.size * part.n_kernels, most):
+            before = slice(0, rows.start)
+            if rows.start:
+                yield which, _entries(part, points[rows], points[before]), rows, before, 2
+            yield which, _entries(part, points[rows], points[rows]), rows, rows, 1
+
+
+def _kernel_parts(bank: KernelBank, n_columns: int, most: int) -> Iterator[tuple[slice, KernelBank]]:
+    """All kernels if a few rows of them are within the limit; else some at a time."""
+    at_once = max(most // (4 * n_columns), 1)
+    if at_once >= bank.n_kernels:
+        yield slice(0, bank.n_kernels), bank
+        return
+    for start in range(0, bank.n_kernels, at_once):
+        stop = min(start + at_once, bank.n_kernels)
+        yield slice(start, stop), bank.subset(np.arange(start, stop))
+
+
+def _row_parts(n_rows: int, entries_of_row: int, most: int) -> Iterator[slice]:
+    at_once = max(most // entries_of_row, 1)
+    for start in range(0, n_rows, at_once):
+        yield slice(start, min(start + at_once, n_rows))
+
+
+def _charge_of_forms(bank: KernelBank, points: Indices, x: Vector) -> Vector:
+    """What the exactness of the entries leaves open of the forms, rounded up."""
+    if not bank.exactness:
+        return np.zeros(bank.n_kernels)
+    roots = np.sqrt(np.maximum(bank.diagonal()[points], 0.0))
+    charge: Vector = (UP + 4.0 * bank.exactness) * bank.exactness * (np.abs(x) @ roots) ** 2
+    return charge
+
+
+def _charge_of_products(bank: KernelBank, weights: Vector, support: Indices, x: Vector) -> Vector:
+    """What it leaves open of the products: ``sum_k w_k sqrt(K_k,ii K_k,jj)`` is at most that root of the sum's."""
+    if not bank.exactness:
+        return np.zeros(bank.n_points)
+    roots = np.sqrt(np.maximum(bank.diagonal() @ weights, 0.0))
+    charge: Vector = (UP + 4.0 * bank.exactness) * bank.exactness * roots * float(np.abs(x) @ roots[support])
+    return charge

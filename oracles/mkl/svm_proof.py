@@ -1,0 +1,189 @@
+"""What the witness of a claim of multiple kernel learning proves: signed dual variables, a bias, weights.
+
+The problem is, with ``S_k(x) = x @ K_k @ x`` and L, the box and the sum of a machine's loss,
+
+    f(d) = r(d) + max over x of L(x) - 1/2 sum_k d_k S_k(x),   d >= 0,
+
+or the sum of several such machines; r is 0 where the domain is a simplex.
+
+*Cuts.* Dual variables b, made exactly feasible (`oracles.svm.dual_proof`), give the minorant ``L(x) - 1/2 d @ S(x) +
+r(d)``. A claim ``constant + slope @ d`` is too large by at most
+
+- on a product of simplices: ``constant - L(x) + sum over blocks of radius * max_k (slope_k + S_k(x) / 2)``;
+- with a regularizer: ``constant - L(x) + r*(slope + S(x) / 2)``, r* its conjugate, on the whole orthant.
+
+*Bounds.* The least value of the same minorants, of the best multiple ``t x`` that is feasible: over a simplex ``t L -
+t**2 / 2 max_k S_k``, with a regularizer ``L(t x) - r*(t**2 S(x) / 2)``.
+
+*Values.* The hyperplane ``w_k = m_k sum_i b_i phi_k(x_i)`` with any weights ``m >= 0``, b and bias has the primal
+objective
+
+    r(d) + 1/2 sum_k m_k**2 S_k(b) / d_k + the losses of the decision values sum_k m_k K_k @ b + bias,
+
+where a kernel of ``d_k = 0`` needs ``m_k = 0``; it is at least f(d). With ``m = d`` the second term is ``1/2 b @ K(d) @
+b``. On a simplex weights that add up to s are taken for d / s, whose value is proven: the term is multiplied by s. If s
+is less than 1 f(d) may be larger than f(d / s), so nothing is multiplied: the bound is then one of both.
+
+The kernels are taken to be positive semidefinite, as banks check, or the makers of their kernels know; bounds from
+below hold without that. Numbers are fractions. Where not all is asked to be `exact` the forms and products of the
+kernels are bounded in floats (`form_proof`), and the rest is as exact.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.certificates.claim import ClaimKind, CutClaim
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.oracles.mkl.form_proof import forms_above, products_between
+from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.dual_proof import feasible, worst_case
+
+NONE = Fraction(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Proven:
+    """What dual variables x prove: ``f(d) >= linear - quadratic - 1/2 d @ forms + r(d)`` for all d >= 0.
+
+    Parameters
+    ----------
+    linear, quadratic : Fraction
+        ``L(t x)`` is at least ``t * linear - t**2 * quadratic``.
+    forms : list of p Fraction
+        At least S(x).
+    longest : Fraction
+        The largest feasible multiple.
+    scalable : bool
+        Whether any but x itself is feasible.
+    """
+
+    linear: Fraction
+    quadratic: Fraction
+    forms: list[Fraction]
+    longest: Fraction
+    scalable: bool
+
+    def __add__(self, other: Proven) -> Proven:
+        """Return what both machines prove of the sum."""
+        return Proven(
+            self.linear + other.linear,
+            self.quadratic + other.quadratic,
+            [one + two for one, two in zip(self.forms, other.forms, strict=True)],
+            min(self.longest, other.longest),
+            self.scalable and other.scalable,
+        )
+
+    @property
+    def constant(self) -> Fraction:
+        """L(x), at least."""
+        return self.linear - self.quadratic
+
+
+def proven_by(bank: KernelBank, dual: BoxDual, b: Vector, exact: bool) -> Proven:
+    """What dual variables b of a machine prove."""
+    x = feasible(dual, b)
+    return Proven(x.linear, x.quadratic, forms_above(bank, x.points, x.x, exact), x.longest, x.scalable)
+
+
+def vector_of(witness: Mapping[str, Any], name: str, size: int) -> Vector | None:
+    """An array of the witness, or None if it is not there.
+
+    Raises
+    ------
+    Refuted
+        It is not so many finite numbers.
+    """
+    if name not in witness:
+        return None
+    try:
+        values = np.array(witness[name], dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise Refuted(f"`{name}` of the witness is no array of numbers: {problem}") from problem
+    if values.size != size or not np.isfinite(values).all():
+        raise Refuted(f"`{name}` of the witness must be {size} finite numbers, got shape {values.shape}")
+    return values.reshape(size)
+
+
+def number_of(witness: Mapping[str, Any], name: str) -> float:
+    """A number of the witness; 0, which serves as well as any, if it is not there."""
+    value = vector_of(witness, name, 1)
+    return 0.0 if value is None else float(value[0])
+
+
+def claimed(claim: CutClaim, dimension: int) -> tuple[Fraction, list[Fraction]]:
+    """Constant and slope of a claim.
+
+    Raises
+    ------
+    Refuted
+        They are not finite, of another dimension, or of a kind that these oracles do not know.
+    """
+    slope = np.asarray(claim.slope, dtype=float)
+    if slope.shape != (dimension,) or not (np.isfinite(slope).all() and isfinite(claim.constant)):
+        raise Refuted(f"a cut of this oracle has {dimension} finite slopes, got {slope.shape}")
+    if claim.kind is ClaimKind.HALF_SPACE:
+        raise Refuted("this oracle knows no feasibility cuts: every point of its domain is feasible")
+    if claim.kind is ClaimKind.BOUND and slope.any():
+        raise Refuted("a bound has the slope 0")
+    return Fraction(claim.constant), [Fraction(value) for value in slope.tolist()]
+
+
+def machine_above(
+    bank: KernelBank, dual: BoxDual, b: Vector, bias: float, weights: Vector, exact: bool
+) -> tuple[Fraction, Fraction]:
+    """``b @ K(m) @ b`` and the losses of a hyperplane, both from above; m are the weights, not negative."""
+    if not isfinite(bias):
+        raise Refuted(f"`bias` of the witness must be finite, got {bias}")
+    values, wrong = products_between(bank, weights, b, exact)
+    terms = zip([Fraction(x) for x in b.tolist()], values, wrong, strict=True)
+    norm = sum((x * v + abs(x) * error for x, v, error in terms if x), NONE)
+    return norm, worst_case(dual, values, wrong, Fraction(bias))
+
+
+def weights_of(point: Any, dimension: int) -> Vector:
+    """The weights of a value claim, those below 0 cut off.
+
+    Raises
+    ------
+    Refuted
+        They are not so many finite numbers.
+    """
+    weights = np.asarray(point, dtype=float)
+    if weights.shape != (dimension,) or not np.isfinite(weights).all():
+        raise Refuted(f"a point of this oracle has {dimension} finite weights, got {weights.shape}")
+    return np.maximum(weights, 0.0)
+
+
+def stretched(weights: Vector, radius: float = 1.0) -> Fraction:
+    """The sum of some weights over what it should be, and at least 1."""
+    total = sum((Fraction(value) for value in weights.tolist()), NONE)
+    return max(total / Fraction(radius), Fraction(1))
+
+
+def judged(compute: Callable[[], Fraction | None], exact: bool) -> float | Fraction | None:
+    """Return what a proof found, as a fraction or, rounded up, as a float.
+
+    Raises
+    ------
+    Refuted
+        Also where numbers are too large or too small to be counted with.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            value = compute()
+    except ArithmeticError as problem:
+        raise Refuted(f"the numbers of the claim or of its witness cannot be counted with: {problem}") from problem
+    if exact or value is None:
+        return value
+    number = float(min(value, Fraction(sys.float_info.max)))
+    return number if Fraction(number) >= value else nextafter(number, inf)

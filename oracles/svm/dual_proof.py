@@ -1,0 +1,146 @@
+"""What dual variables of a support vector machine prove of it, and decision values: the part that knows no kernel.
+
+Everything here is counted in fractions, from a `BoxDual` alone: from the loss and the labels or targets. The machine is
+
+    max over x of  L(x) - 1/2 x @ K @ x,   lower <= x <= upper,  sum(x) = total,
+    L(x) = linear @ x - epsilon * sum(abs(x)) - 1/2 ridge @ x**2.
+
+*From below*, any x in the box and of the right sum will do. Given dual variables are such an x but for rounding, so
+they are first made one (`feasible`), and L is taken at what came of it.
+
+*From above*, K being positive semidefinite, ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b`` for every b. With
+``v = K @ b`` and any bias, as ``bias * (total - sum(x))`` is 0,
+
+    max  <=  1/2 b @ v + bias * total + sum_i max over x_i of (linear_i - v_i - bias) x_i - epsilon |x_i| - 1/2 ridge_i
+             x_i**2,
+
+each x_i in its own interval: `worst_case` is all of it but the first term. This is the primal objective of the
+hyperplane of b and of the bias; it bounds the machine from above whatever these two are.
+
+Two numbers of a `BoxDual` are rounded themselves: a ridge is ``1 / (2 C)``, and where targets were shifted by `offset`
+the linear term is theirs less the offset. Either may be wrong by half a unit in the last place, which is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.svm.box_dual import BoxDual
+
+HALF = Fraction(EPS) / 2  # relative error of a rounded number
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleDual:
+    """Dual variables that are exactly in the box and of the right sum, and what L is there.
+
+    Parameters
+    ----------
+    points : ndarray of int, shape (m,)
+        Where they may be other than 0.
+    x : list of m Fraction
+        They.
+    linear, quadratic : Fraction
+        ``L(t x) >= t * linear - t**2 * quadratic`` for t >= 0.
+    longest : Fraction
+        Up to which t the multiple ``t x`` is feasible, at least 1.
+    scalable : bool
+        Whether smaller multiples are feasible, too.
+    """
+
+    points: np.ndarray
+    x: list[Fraction]
+    linear: Fraction
+    quadratic: Fraction
+    longest: Fraction
+    scalable: bool
+
+
+def feasible(dual: BoxDual, b: Vector) -> FeasibleDual:
+    """Return the dual variables b, cut off at the box and moved by what their sum is wrong.
+
+    Raises
+    ------
+    Refuted
+        The box and the sum allow nothing near.
+    """
+    values = np.clip(b, dual.lower, dual.upper)
+    points = np.flatnonzero(values)
+    x = {int(i): Fraction(v) for i, v in zip(points, values[points].tolist(), strict=True)}
+    excess = sum(x.values(), Fraction(0)) - Fraction(dual.total)
+    if excess:
+        ends = dual.lower if excess > 0 else dual.upper
+        room = np.abs(ends - values)
+        # the roomiest of those that are not 0, then the others
+        for i in np.lexsort((-room, values == 0.0)).tolist():
+            start = x.get(i, Fraction(0))
+            end = Fraction(float(ends[i]))
+            x[i] = max(start - excess, end) if excess > 0 else min(start - excess, end)
+            excess -= start - x[i]
+            if not excess:
+                break
+        else:
+            raise Refuted("the box of the dual variables holds none of the right sum")
+    points = np.array(sorted(x), dtype=np.intp)
+    moved = [x[i] for i in points.tolist()]
+    return FeasibleDual(points, moved, *_parts(dual, points, moved), dual.total == 0.0)
+
+
+def _parts(dual: BoxDual, points: np.ndarray, x: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
+    """Linear part of L, quadratic part, and the longest feasible multiple."""
+    sizes = [abs(value) for value in x]
+    slopes = [Fraction(value) for value in dual.linear[points].tolist()]
+    linear = sum((a * b for a, b in zip(slopes, x, strict=True)), Fraction(0))
+    linear -= Fraction(dual.epsilon) * sum(sizes, Fraction(0))
+    if dual.offset:
+        linear -= HALF * sum((abs(a) * b for a, b in zip(slopes, sizes, strict=True)), Fraction(0))
+    quadratic = Fraction(0)
+    if dual.ridge is not None:
+        ridge = [Fraction(value) for value in dual.ridge[points].tolist()]
+        quadratic = (1 + 2 * HALF) / 2 * sum((r * b * b for r, b in zip(ridge, x, strict=True)), Fraction(0))
+    if dual.total != 0.0:
+        return linear, quadratic, Fraction(1)
+    ends = np.where(np.array([value > 0 for value in x], dtype=bool), dual.upper[points], dual.lower[points])
+    room = [Fraction(end) / b for end, b in zip(ends.tolist(), x, strict=True) if b]
+    return linear, quadratic, min(room, default=Fraction(1))
+
+
+def worst_case(dual: BoxDual, v: Sequence[Fraction], wrong: Sequence[Fraction], bias: Fraction) -> Fraction:
+    """``bias * total + sum_i max over x_i``: see above.
+
+    Parameters
+    ----------
+    dual : BoxDual
+        Of the machine.
+    v : sequence of n Fraction
+        Decision values without bias.
+    wrong : sequence of n Fraction
+        By how much each of these may be wrong.
+    bias : Fraction
+        As in decision values; that of the shifted targets is `offset` less.
+    """
+    bias -= Fraction(dual.offset)
+    epsilon, shifted = Fraction(dual.epsilon), HALF if dual.offset else Fraction(0)
+    ridge = [None] * dual.linear.size if dual.ridge is None else dual.ridge.tolist()
+    total = bias * Fraction(dual.total)
+    rows = zip(dual.linear.tolist(), dual.lower.tolist(), dual.upper.tolist(), ridge, v, wrong, strict=True)
+    for a, low, high, r, value, error in rows:
+        linear = Fraction(a)
+        slope, wide = linear - value - bias, error + shifted * abs(linear)
+        total += max(_largest(slope + wide - epsilon, high, r), _largest(wide - slope - epsilon, -low, r))
+    return total
+
+
+def _largest(slope: Fraction, end: float, ridge: float | None) -> Fraction:
+    """``max of slope * z - 1/2 ridge * z**2`` over ``0 <= z <= end``; of a ridge over all z >= 0, if end is not 0."""
+    if slope <= 0 or end <= 0:
+        return Fraction(0)
+    if ridge is None:
+        return slope * Fraction(end)
+    return slope * slope / (2 * (1 - 2 * HALF) * Fraction(ridge))
