@@ -146,6 +146,7 @@ class MKLOracle(SVMOracle):
 
     gives = frozenset({Curvature, ExactSlopes, LocalModel})
     witness = ("signed_dual", "bias")
+    domain: Simplex
     bank: KernelBank
 
     def __init__(

@@ -161,7 +161,8 @@ def weights_of(point: Any, dimension: int) -> Vector:
     weights = np.asarray(point, dtype=float)
     if weights.shape != (dimension,) or not np.isfinite(weights).all():
         raise Refuted(f"a point of this oracle has {dimension} finite weights, got {weights.shape}")
-    return np.maximum(weights, 0.0)
+    kept: Vector = np.maximum(weights, 0.0)
+    return kept
 
 
 def stretched(weights: Vector, radius: float = 1.0) -> Fraction:
