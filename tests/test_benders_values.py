@@ -1,6 +1,7 @@
 """Upper bounds of Benders' function proven from the data, and whole certificates of its runs against the truth."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -187,6 +188,39 @@ def test_runs_on_drawn_tabled_and_changed_scenarios_are_certified_for_these(tmp_
     warm = BendersOracle(tabled, warm=first)
     verdict = certified(tmp_path, warm, BendersOracle(tabled), cuts=warm.shifted(old.history.cuts))
     assert verdict.proven
+
+
+@pytest.mark.parametrize("vary", [("rhs", "technology"), ("rhs", "cost")], ids="+".join)
+def test_forged_files_are_refused(vary):
+    problem = random_program(1, vary)
+    oracle = BendersOracle(problem, n_summands=2)
+    run = minimize(BendersOracle(problem, n_summands=2), Kelley(), rtol=1e-7)
+    certificate = run.certificate()
+
+    def made(cuts=None, value=None, lower=0.0, upper=0.0):
+        """The same certificate with other cuts or values: it holds, given these."""
+        cuts, value = cuts or certificate.cuts, value or certificate.value
+        facts = {"problem": certificate.problem}
+        low, high = certificate.lower + lower, certificate.upper + upper
+        return Certificate.of(
+            oracle.domain, cuts, certificate.multipliers, replace(value, upper=high), low, high, facts
+        )
+
+    assert made().verify(oracle).proven
+    rise = 1e-5 * abs(certificate.lower)
+    higher = [replace(cut, constant=cut.constant + rise) for cut in certificate.cuts]
+    steeper = [replace(cut, slope=cut.slope * (1.0 + 1e-3)) for cut in certificate.cuts]
+    others = [cut.witness | {"vertices": cut.witness["vertices"] * (1.0 - 1e-3)} for cut in certificate.cuts]
+    weaker = [replace(cut, witness=one) for cut, one in zip(certificate.cuts, others, strict=True)]
+    for cuts, low in ((higher, rise), (steeper, -10.0), (weaker, 0.0)):
+        with pytest.raises(Refuted, match="the witnesses prove a lower bound that is"):
+            made(cuts, lower=low, upper=max(2.0 * low, 0.0)).verify(oracle)
+    better = made(lower=-2.0 * rise, upper=-rise)
+    with pytest.raises(Refuted, match="the incumbent: the value is"):
+        better.verify(oracle)
+    elsewhere = replace(certificate.value, point=oracle.domain.interior_point())
+    with pytest.raises(Refuted, match="the incumbent: the value is"):
+        made(value=elsewhere).verify(oracle)
 
 
 def test_the_second_stage_of_a_run_agrees_with_its_certificate(tmp_path):

@@ -101,6 +101,8 @@ def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bo
         if _tells(at, at.near, claim):
             return at.above
         for other in _next_to(data, domain, x, at.failing):
+            if not domain.contains(other):
+                continue
             try:
                 found = _valued(data, other, exact, _ONE)
             except Refuted:  # too far
