@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import fsum, isfinite, ldexp
+from math import ceil, fsum, isfinite, ldexp
 
 import numpy as np
 from scipy import linalg, sparse
@@ -15,7 +15,8 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram, numbers
 
 LARGEST = 8000  # order: a matrix of it takes 512 MB
-LARGEST_EXACT = 40  # order: pivots grow by as many digits at each row
+LARGEST_EXACT = 100  # order: minors have so many times the digits of an entry; seconds
+ONE = 1 << 70  # in fractions entries are rounded to multiples of its inverse, which is counted
 MARGINS = (1.0, 4.0, 16.0, 256.0, 1e4, 1e6)  # of the shift, in units of the rounding of eigenvalues
 
 
@@ -29,7 +30,8 @@ def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = Fa
     of E is therefore at most ``g tr S``, no eigenvalue of S is less than minus that, and no eigenvalue of M more than
     ``s + g tr S`` (Demmel 1989, Rump 2006). A failure proves nothing: s is raised.
 
-    *In fractions*, for orders up to 40. ``s I - M`` has positive pivots without any rounding: it is positive definite.
+    *In fractions*, for orders up to 100. M is computed exactly and rounded to 70 bits, by which its norm changes by at
+    most ``N / 2`` units, and all leading minors of ``s I - M`` are positive whole numbers: it is positive definite.
 
     Parameters
     ----------
@@ -146,32 +148,28 @@ def _bound_in_fractions(matrix: AffineMatrix, y: Vector, largest: float, unit: f
     S = [[(M[i][j] + M[j][i]) * scale / 2 for j in range(order)] for i in range(order)]
     if not any(map(any, S)):
         return Fraction(0)
+    whole = [[round(entry * ONE) for entry in row] for row in S]
     for margin in MARGINS:
-        shift = exact(largest + margin * unit)
-        if _is_definite([[(shift if i == j else 0) - S[i][j] for j in range(order)] for i in range(order)]):
-            return shift / scale
+        shift = ceil(exact(largest + margin * unit) * ONE)
+        if _is_definite([[(shift if i == j else 0) - whole[i][j] for j in range(order)] for i in range(order)]):
+            return Fraction(2 * shift + order, 2 * ONE) / scale
     return None
 
 
-def _is_definite(S: list[list[Fraction]]) -> bool:
-    """Whether a symmetric matrix is positive definite: all leading minors are positive (Sylvester).
+def _is_definite(whole: list[list[int]]) -> bool:
+    """Whether a symmetric matrix of whole numbers is positive definite: all leading minors are positive (Sylvester).
 
     They are the pivots of an elimination that divides without a remainder (Bareiss 1968, "Sylvester's identity and
-    multistep integer-preserving Gaussian elimination").
+    multistep integer-preserving Gaussian elimination"), of which the rows below stay symmetric. The rows are changed.
     """
-    common = 1
-    for row in S:
-        for entry in row:
-            common = max(common, entry.denominator)  # powers of two
-    whole = [[int(entry * common) for entry in row] for row in S]
     before = 1
     for k, top in enumerate(whole):
         pivot = top[k]
         if pivot <= 0:
             return False
         for i in range(k + 1, len(whole)):
-            below, first = whole[i], whole[i][k]
-            for j in range(k + 1, len(whole)):
+            below, first = whole[i], top[i]
+            for j in range(i, len(whole)):
                 below[j] = (below[j] * pivot - first * top[j]) // before
         before = pivot
     return True

@@ -39,6 +39,9 @@ class MaxEigenvalueOracle(Oracle):
     rounding of eigenvalues, values and slopes, these over the whole domain: with a trace of 1e6 and a radius of 1e4
     that is no longer small.
 
+    A certificate holds the eigenvectors of its cuts, or a factor of the primal matrix X that `SpectralBundle` found;
+    they prove the lower bound, and a Cholesky factorization the upper one.
+
     Parameters
     ----------
     C : array_like or sparse matrix of shape (N, N)
@@ -227,7 +230,7 @@ class MaxEigenvalueOracle(Oracle):
         claim : ValueClaim
             The point.
         exact : bool
-            Whether to eliminate in fractions, for orders up to 40.
+            Whether to eliminate in fractions, for orders up to 100.
 
         Returns
         -------

@@ -418,3 +418,17 @@ def test_the_bound_on_rounding_is_one_where_rows_are_small_and_their_products_ca
         longest = np.linalg.norm(R, axis=1)
         assert in_floats <= 1e-15 * (columns + 10) * longest[1] * longest[2] / float(np.sum(R * R))
     assert met > 20  # where nothing is lost there is nothing to bound
+
+
+def test_whole_numbers_are_eliminated_as_fractions_are():
+    """Definite, singular and indefinite matrices, with zeros for pivots."""
+    seen = set()
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        order = int(rng.integers(1, 7))
+        G = rng.integers(-3, 4, (order, order + seed % 3 - 1 or 1))
+        M = G @ G.T + int(rng.integers(-1, 2)) * np.eye(order, dtype=int)
+        known = definite(exact(M))
+        seen.add(known)
+        assert eigenvalue_value_proof._is_definite(M.tolist()) == known
+    assert seen == {True, False}
