@@ -148,8 +148,8 @@ class Certificate:
             raise InvalidCertificate(
                 f"the lower bound {lower!r} does not follow from the cuts: the exact minimum is {float(exact)!r}"
             )
-        lower = min(float(lower), -verify.rounded(-exact, up=True))
-        gap = verify.rounded(max(Fraction(0), Fraction(upper) - Fraction(lower)), up=True)
+        lower = min(float(lower), -verify.rounded_up(-exact))
+        gap = verify.rounded_up(max(Fraction(0), Fraction(upper) - Fraction(lower)))
         problem, versions = str(facts.pop("problem", "")), _versions()
         run = {name: certificate_file.plain(name, fact) for name, fact in facts.items()}
         header = {
@@ -168,7 +168,7 @@ class Certificate:
             "constant": certificate_file.hexadecimal(minorant[0]),
             **certificate_file.slope_words(minorant[1:]),
         }
-        farthest = {kind: verify.rounded(amount, up=True) for kind, amount in outside.items()}
+        farthest = {kind: verify.rounded_up(amount) for kind, amount in outside.items()}
         records = (
             header,
             {"line": "domain", "n": n, **described},
@@ -177,7 +177,10 @@ class Certificate:
             certificate_file.value_words(value, farthest),
         )
         made = cls(lower, float(upper), gap, kept, weights, value, problem, run, versions, records)
-        made._checked()  # what does not hold was never written
+        try:
+            made._checked()  # what does not hold is never written
+        except Refuted as false:
+            raise InvalidCertificate(f"what the run claims does not hold: {false}") from false
         return made
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -217,8 +220,8 @@ class Certificate:
         OSError
             It cannot be read.
         """
-        content = Path(path).read_bytes()
         try:
+            content = certificate_file.content_at(Path(path))
             header, domain, *lines, minorant, incumbent, _ = verify.records_of(content)
             with verify.line(2, "the domain"):
                 n = int(domain["n"])

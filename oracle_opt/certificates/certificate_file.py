@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from numbers import Integral, Real
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
-from oracle_opt.certificates.verify import Record
+from oracle_opt.certificates.verify import DamagedFile, Record
 from oracle_opt.errors import InvalidCertificate
 from oracle_opt.files import atomic_file
 from oracle_opt.words import shown
@@ -80,7 +81,7 @@ def cut_words(claim: CutClaim, multiplier: float) -> Record:
     }
     if claim.kind is ClaimKind.SUMMAND:
         words |= {"summand": int(claim.summand), "n_summands": int(claim.n_summands)}
-    if claim.kind is ClaimKind.HALF_SPACE:
+    if claim.tolerance or claim.kind is ClaimKind.HALF_SPACE:
         words["tolerance"] = hexadecimal(claim.tolerance)
     if claim.note:
         words["note"] = claim.note
@@ -144,6 +145,17 @@ def write(path: Path, content: bytes) -> None:
     """Write all at once; compressed where the name ends in .gz."""
     data = gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
     atomic_file(path, lambda temporary: temporary.write_bytes(data))
+
+
+def content_at(path: Path) -> bytes:
+    """All lines of a file, which may be compressed."""
+    data = path.read_bytes()
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError, zlib.error) as problem:
+        raise DamagedFile(f"the compressed file is damaged or cut off: {problem}") from problem
 
 
 def _array_words(name: str, value: object) -> Record:

@@ -76,8 +76,8 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
         if upper - Fraction(certificate.upper) > ROUNDING * size:
             raise Refuted(f"{name}: the value is {float(upper)!r}, and {certificate.upper!r} is claimed")
     return CertificateVerdict(
-        -verify.rounded(lost - lower, up=True),
-        verify.rounded(upper, up=True),
+        -verify.rounded_up(lost - lower),
+        verify.rounded_up(upper),
         len(cuts),
         len(cuts) - n_given,
         n_given,

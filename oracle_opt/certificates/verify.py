@@ -20,8 +20,8 @@ each statement by its multiplier, and add them all: at all feasible z
 
     (W + B) f(z) >= sum of multiplier * a(z) =: (W + B) m(z).
 
-So f is nowhere below the affine function m, the *minorant*, and the minimum of f not below that of m over Z. This is
-easy to compute: m is affine, and Z is a ball or given by bounds and rows.
+So f is nowhere below the affine function m, the *minorant*, and its minimum not below that of m over Z. For this there
+is a formula, since m is affine, and Z is a ball or given by bounds and rows.
 
 What is checked: that the file is whole, that no multiplier is negative, that the cuts make the minorant, that its
 exact minimum is no less than the lower bound, that the point is feasible, and the gap. What is not: whether the cuts
@@ -44,8 +44,7 @@ from typing import Any, NamedTuple
 FORMAT, VERSION = "oracle-opt certificate", 1
 SHIFT = 1074
 ONE = 1 << SHIFT  # every float is a whole multiple of 2**-1074: counted in this unit it is an integer, and exact
-SMALL = Fraction(1, 10**9)  # so far a point may be outside, relative to the terms of a constraint or to 1
-
+SMALL = Fraction(1, 10**9)  # so far outside a constraint a point may be, as a share of its own norm or of 1
 Record = dict[str, Any]  # a line of the file
 
 
@@ -65,28 +64,13 @@ class Checked(NamedTuple):
     gap: float
     n_cuts: int
     outside: float  # by how much the point violates a constraint, at most
-    promise: str  # what it rests upon besides cuts and value, in words
+    promise: str  # what all rests upon besides, in words
 
     def __str__(self) -> str:
-        feasible = f"up to {self.outside:.1g}" if self.outside else "exactly"
         return (
-            f"holds, given the {self.n_cuts} cuts and the value at the point{self.promise}: the minimum lies in "
-            f"[{self.lower!r}, {self.upper!r}], the gap is {self.gap:.3g}, and the point is feasible {feasible}"
+            f"holds, given the {self.n_cuts} cuts and the value at the point{self.promise}: the minimum lies in ["
+            f"{self.lower!r}, {self.upper!r}], the gap is {self.gap:.3g}, the point feasible up to {self.outside:.1g}"
         )
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Check a file; print what holds, or the first line that does not."""
-    if len(arguments) != 1:
-        sys.stdout.write("usage: python verify.py FILE\n")
-        return 2
-    try:
-        with open(arguments[0], "rb") as file:
-            sys.stdout.write(f"{check(file.read())}\n")
-    except (OSError, DamagedFile, FalseLine) as problem:
-        sys.stdout.write(f"does not hold: {problem}\n")
-        return 1
-    return 0
 
 
 def check(content: bytes) -> Checked:
@@ -97,53 +81,45 @@ def check(content: bytes) -> Checked:
         promise = ", if a minimizer lies in the part of the domain that is only promised" * ("promised" in domain)
     weights, total = weights_of(cuts)
     constant, slope = combined(cuts, weights, n)
-    scale = total * ONE  # constant and slope count in the unit of products, and are to be divided by the total
+    scale = total * ONE  # both are sums of products of two numbers in units: divided by this they are those of m
     with line(len(cuts) + 3, "the minorant"):
         stated = {-1: minorant["constant"], **dict(entries(minorant, n))}
         for j, value in enumerate([constant, *slope], -1):
             if value / scale != units(stated.get(j, "0x0p+0")) / ONE:  # quotients of integers are the nearest floats
-                name = "constant" if j < 0 else f"slope in variable {j}"
-                raise FalseLine(f"the cuts and their multipliers make the {name} {value / scale!r}")
+                what = "constant" if j < 0 else f"slope in variable {j}"
+                raise FalseLine(f"the cuts make the {what} {value / scale!r}")
     with line(2, "the domain"):
         least = minimum(promised, slope, scale)
     with line(1, "the header"):
         lower, upper = units(header["lower"]), units(header["upper"])
-        if least is None:
-            raise FalseLine("there is no lower bound: the minorant has no minimum over the domain")
-        if lower * scale > (constant + least) * ONE:
-            proven = rounded((constant + least) / scale)
-            raise FalseLine(f"`lower` is {lower / ONE!r}, but the minorant has the minimum {proven!r}")
+        if least is None or lower * scale > (constant + least) * ONE:
+            proven = "no minimum" if least is None else f"the minimum {float((constant + least) / scale)!r}"
+            raise FalseLine(f"`lower` is {lower / ONE!r}, but the minorant has {proven} over the domain")
     with line(len(cuts) + 4, "the incumbent"):
         if units(incumbent["upper"]) != upper:
             raise FalseLine("`upper` is another than in the header")
-        point = numbers(incumbent["point"], n)
-        outside = violations(domain["set"], cuts, point)
+        outside = violations(domain["set"], cuts, numbers(incumbent["point"], n))
         for kind, amount in outside.items():
             if amount * ONE > units(incumbent["outside"][kind]):
-                raise FalseLine(f"the point violates {kind} by {rounded(amount, up=True)!r}, which is more than stated")
+                raise FalseLine(f"the point violates {kind} by {rounded_up(amount)!r}, which is more than stated")
     with line(1, "the header"):
-        # where the point violates half-spaces, its value may be below the minorant: by what they add to this
-        added = sum(
-            w * max(0, at(cut, point)[0]) for w, cut in zip(weights, cuts, strict=True) if cut["kind"] == "half-space"
-        )
-        if lower - upper > Fraction(added, scale) + SMALL * max(ONE, abs(lower), abs(upper)):
-            raise FalseLine("`lower` is above `upper`, so that some cut or the value contradicts the others")
-        gap = rounded(Fraction(max(0, upper - lower), ONE), up=True)
+        # where half-spaces are violated within their tolerance, f may be below m: by what they add to m there
+        over = [units(cut.get("tolerance", "0x0p+0")) + outside.get("half-spaces", 0) * ONE for cut in cuts]
+        room = SMALL * max(ONE, abs(lower), abs(upper))
+        room += sum(weight * amount for weight, amount in zip(weights, over, strict=True)) * Fraction(1, total)
+        if lower - upper > room:
+            raise FalseLine("`lower` is above `upper`: the value at the point contradicts the cuts")
+        gap = rounded_up(Fraction(max(0, upper - lower), ONE))
         if units(header["gap"]) / ONE != gap:
             raise FalseLine(f"`gap` is another than {gap!r}, that of the bounds")
-    farthest = rounded(max(outside.values(), default=Fraction(0)), up=True)
-    return Checked(lower / ONE, upper / ONE, gap, len(cuts), farthest, promise)
+    return Checked(
+        lower / ONE, upper / ONE, gap, len(cuts), max(map(rounded_up, outside.values()), default=0.0), promise
+    )
 
 
-# ---------------------------------------------------------------- the sum of the cuts
-
-
+# -------- The sum of the cuts
 def weights_of(cuts: Sequence[Record]) -> tuple[list[int], int]:
-    """Multipliers in units, and W + B.
-
-    Sums of floats agree up to the last digit only. So B is the largest sum of a summand's multipliers, and what is
-    missing to it is added to the largest multiplier of each summand.
-    """
+    """Multipliers in units, and W + B."""
     weights, W, n_summands = [], 0, 0
     members: dict[int, list[int]] = {}  # of each summand: which cuts
     for k, cut in enumerate(cuts):
@@ -165,9 +141,11 @@ def weights_of(cuts: Sequence[Record]) -> tuple[list[int], int]:
     with line(len(cuts) + 2, "the last cut"):
         if len(members) != n_summands:
             raise FalseLine(f"{n_summands - len(members)} of {n_summands} summands have no cut")
-        B = max((sum(weights[k] for k in own) for own in members.values()), default=0)
-        for own in members.values():
-            weights[max(own, key=weights.__getitem__)] += B - sum(weights[k] for k in own)
+        # sums of floats agree up to the last digit only: what is missing is added to its largest multiplier
+        sums = {j: sum(weights[k] for k in own) for j, own in members.items()}
+        B = max(sums.values(), default=0)
+        for j, own in members.items():
+            weights[max(own, key=weights.__getitem__)] += B - sums[j]
         if W + B == 0:
             raise FalseLine("no cut of f has a positive multiplier")
     return weights, W + B
@@ -184,17 +162,14 @@ def combined(cuts: Sequence[Record], weights: Sequence[int], n: int) -> tuple[in
     return constant, slope
 
 
-# ---------------------------------------------------------------- the domain: a ball, or bounds and rows
-
-
+# -------- The domain: a ball, or bounds and rows
 def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
     """Least value of ``slope @ z``, or one that is proven to be no larger; None if there is none."""
     if "radius" in place:  # slope @ center - radius * norm(slope), by the inequality of Cauchy and Schwarz
-        center, radius = ball(place, len(slope))
-        along = sum(s * c for s, c in zip(slope, center, strict=True))
-        return Fraction(along - radius * root_above(sum(s * s for s in slope)), ONE)
+        along = sum(s * c for s, c in zip(slope, numbers(place["center"], len(slope)), strict=True))
+        return Fraction(along - abs(units(place["radius"])) * root_above(sum(s * s for s in slope)), ONE)
     # Where row @ z <= rhs, and u >= 0: slope @ z >= (slope + u * row) @ z - u * rhs, which is least at the bounds. Each
-    # row has its u, for a slope of 1; where row @ z == rhs it may be negative.
+    # row has its u, for the slope of m; where row @ z == rhs it may be negative.
     reduced, total = [s * ONE * ONE for s in slope], 0
     for i, row in enumerate(place["rows"]):
         u = scale * units(row["multiplier"])
@@ -204,7 +179,7 @@ def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
             total -= u * units(row["rhs"]) * ONE
             for j, word in entries(row, len(slope)):
                 reduced[j] += u * units(word)
-    for s, (low, high) in zip(reduced, bounds(place, len(slope)), strict=True):
+    for s, low, high in zip(reduced, *bounds(place), strict=True):
         end = low if s > 0 else high
         if s and end is None:
             return None
@@ -214,56 +189,49 @@ def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
 
 def violations(place: Record, cuts: Sequence[Record], point: Sequence[int]) -> dict[str, Fraction]:
     """By how much a point violates each kind of constraint, at most."""
-    found: dict[str, Fraction] = {}
+    n, found = len(point), dict[str, Fraction]()
+    reach = SMALL * max(ONE, root_above(sum(z * z for z in point)))
 
-    def note(kind: str, over: int, size: int, one: int) -> None:
-        if over > SMALL * max(one, size):
-            raise FalseLine(f"the point is not feasible: it violates {kind} by {rounded(Fraction(over, one))!r}")
-        found[kind] = max(found.get(kind, Fraction(0)), Fraction(over, one) if over > 0 else Fraction(0))
+    def note(kind: str, over: int, norm: int) -> None:  # over / norm is the distance
+        if over > reach * norm:
+            raise FalseLine(
+                f"the point is not feasible: it violates {kind} by {rounded_up(Fraction(over, ONE * ONE))!r}"
+            )
+        found[kind] = max(found.get(kind, Fraction(0)), Fraction(max(0, over), ONE * ONE))
 
     if "radius" in place:
-        center, radius = ball(place, len(point))
-        distance = root_above(sum((z - c) ** 2 for z, c in zip(point, center, strict=True)))
-        note("the radius", distance - radius, distance, ONE)
+        squares = ((z - c) ** 2 for z, c in zip(point, numbers(place["center"], n), strict=True))
+        note("the radius", (root_above(sum(squares)) - units(place["radius"])) * ONE, ONE)
     else:
-        for z, (low, high) in zip(point, bounds(place, len(point)), strict=True):
-            note("bounds", max(0 if low is None else low - z, 0 if high is None else z - high), abs(z), ONE)
+        for z, low, high in zip(point, *bounds(place), strict=True):
+            note("bounds", max(0 if low is None else low - z, 0 if high is None else z - high) * ONE, ONE)
         for row in place["rows"]:
-            value, size = at({**row, "constant": "0x0p+0"}, point)
-            over, size = value - units(row["rhs"]) * ONE, size + abs(units(row["rhs"])) * ONE
-            note("rows", abs(over) if row["equation"] else over, size, ONE * ONE)
+            value, norm = at({**row, "constant": "0x0p+0"}, point)
+            over = value - units(row["rhs"]) * ONE
+            note("rows", abs(over) if row["equation"] else over, norm)
     for cut in cuts:
         if cut["kind"] == "half-space":
-            value, size = at(cut, point)
-            note("half-spaces", value - units(cut["tolerance"]) * ONE, size, ONE * ONE)
+            value, norm = at(cut, point)
+            note("half-spaces", value - units(cut["tolerance"]) * ONE, norm)
     return found
 
 
 def at(cut: Record, point: Sequence[int]) -> tuple[int, int]:
-    """Value of an affine function at a point, and the sum of the sizes of its terms, both in the unit of products."""
-    terms = [units(cut["constant"]) * ONE, *(units(word) * point[j] for j, word in entries(cut, len(point)))]
-    return sum(terms), sum(map(abs, terms))
+    """Value of an affine function at a point, and the norm of its slope."""
+    slope = [(units(word), point[j]) for j, word in entries(cut, len(point))]
+    return units(cut["constant"]) * ONE + sum(a * z for a, z in slope), root_above(sum(a * a for a, _ in slope))
 
 
-def ball(place: Record, n: int) -> tuple[list[int], int]:
-    """Center and radius."""
-    if units(place["radius"]) < 0:
-        raise FalseLine("the radius is negative")
-    return numbers(place["center"], n), units(place["radius"])
-
-
-def bounds(place: Record, n: int) -> list[tuple[int | None, int | None]]:
-    """Lower and upper bound of each variable; None where there is none."""
-    lows = [None if word == "-inf" else units(word) for _, word in entries({"slope": place["lower"]}, n)]
-    highs = [None if word == "inf" else units(word) for _, word in entries({"slope": place["upper"]}, n)]
-    if any(low is not None and high is not None and low > high for low, high in zip(lows, highs, strict=True)):
+def bounds(place: Record) -> tuple[list[int | None], list[int | None]]:
+    """Lower and upper bounds of the variables; None where there is none."""
+    low = [None if word == "-inf" else units(word) for word in place["lower"].split()]
+    high = [None if word == "inf" else units(word) for word in place["upper"].split()]
+    if any(a is not None and b is not None and a > b for a, b in zip(low, high, strict=True)):
         raise FalseLine("a lower bound is above the upper one")
-    return list(zip(lows, highs, strict=True))
+    return low, high
 
 
-# ---------------------------------------------------------------- numbers
-
-
+# -------- Numbers
 def units(word: str) -> int:
     """A float that is written in hexadecimal, in units of 2**-1074."""
     numerator, denominator = float.fromhex(word).as_integer_ratio()  # raises where it is infinite or not a number
@@ -288,15 +256,12 @@ def root_above(square: int) -> int:
     return isqrt(square - 1) + 1 if square else 0
 
 
-def rounded(value: Fraction, *, up: bool = False) -> float:
-    """The nearest float or, of those that are no less, the smallest."""
-    near = float(value)
-    return nextafter(near, inf) if up and Fraction(near) < value else near
+def rounded_up(value: Fraction) -> float:
+    """The smallest float that is no less."""
+    return float(value) if Fraction(float(value)) >= value else nextafter(float(value), inf)
 
 
-# ---------------------------------------------------------------- the file
-
-
+# -------- The file
 @contextmanager
 def line(count: int, what: str) -> Iterator[None]:
     """Name the line of whatever does not hold, or cannot be read."""
@@ -310,39 +275,25 @@ def line(count: int, what: str) -> Iterator[None]:
 
 def records_of(content: bytes) -> list[Record]:
     """The lines of a file, if it is whole and as it was written."""
-    try:
-        lines = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).splitlines(keepends=True)
-    except (EOFError, OSError, zlib.error) as problem:
-        raise DamagedFile(f"the compressed file is damaged or cut off: {problem}") from None
-    if not lines or FORMAT.encode() not in lines[0]:
-        raise DamagedFile(f"this is no file of the format {FORMAT!r}: its first line does not say so")
-    with line(1, "the header"):
-        if parsed(lines[0])["version"] != VERSION:
-            raise DamagedFile(f"the file has version {parsed(lines[0])['version']}, and version {VERSION} is read here")
+    lines = content.splitlines(keepends=True) or [b""]
+    if f'"format": "{FORMAT}", "version": {VERSION},'.encode() not in lines[0]:
+        raise DamagedFile(f"this is no {FORMAT} of version {VERSION}: it begins with {lines[0][:90]!r}")
     if b'"sha256"' not in lines[-1] or not lines[-1].endswith(b"}\n"):
         raise DamagedFile(f"the file is cut off: line {len(lines)} is its last, and not the one with the checksum")
-    if parsed(lines[-1])["sha256"] != hashlib.sha256(b"".join(lines[:-1])).hexdigest():
-        raise DamagedFile("the file is damaged: its lines have another checksum than its last line says")
-    records, wanted = [], ["header", "domain", *["cut"] * (len(lines) - 5), "minorant", "incumbent", "end"]
-    for count, (text, name) in enumerate(zip(lines, wanted, strict=False), 1):
-        with line(count, f"which should be the {name}"):
-            records.append(parsed(text))
+    names, records = ["header", "domain", *["cut"] * (len(lines) - 5), "minorant", "incumbent", "end"], []
+    for count, (text, name) in enumerate(zip(lines, names, strict=False), 1):
+        with line(count, f"which is to be the {name}"):
+            records.append(json.loads(text))
             if records[-1]["line"] != name:
                 raise ValueError(f"it is the {records[-1]['line']}")
+    if records[-1]["sha256"] != hashlib.sha256(b"".join(lines[:-1])).hexdigest():
+        raise DamagedFile("the file is damaged: its lines have another checksum than its last line says")
     return records
 
 
-def parsed(text: bytes) -> Record:
-    """The object that is a line; refused where a name stands twice, or a number is none."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> Record:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("a name stands twice")
-        return dict(pairs)
-
-    record: Record = json.loads(text, object_pairs_hook=unique, parse_constant=units)
-    return record
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        with (gzip.open if sys.argv[-1].endswith(".gz") else open)(sys.argv[-1], "rb") as file:
+            sys.stdout.write(f"{check(file.read())}\n")
+    except (DamagedFile, EOFError, FalseLine, OSError, zlib.error) as problem:
+        sys.exit(f"does not hold: {problem}")
