@@ -157,8 +157,7 @@ class CutPool:
         chosen = np.zeros(len(summands))
         chosen[largest] = 1.0
         slope, constant = summands.combine(chosen), float(summands.constant[largest].sum())
-        claims = (summands.claimed(number) for number in summands.number[largest].tolist())
-        pieces = Combination(term for claim in claims for term in claim.weighted())
+        pieces = Combination.of((1.0, summands.claimed(number)) for number in summands.number[largest].tolist())
         self.objective.add(slope, constant, self.upper, size, error, origin=pieces)
         return len(self.objective) > before
 

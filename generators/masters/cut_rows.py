@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
-from oracle_opt.certificates.parts import Combination, below
+from oracle_opt.certificates.parts import Combination, below, numbers_in
 from oracle_opt.generators.masters.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
@@ -226,6 +226,13 @@ class Rows:
             claim = CutClaim(self.kind, constant, slope, summand, self.n_summands, tolerance, origin)
             origin = self._origins[i] = Combination([(1.0, claim)])
         return origin
+
+    def held(self, numbers: list[int]) -> int:
+        """About as many numbers as the claims of the rows with these serial numbers hold."""
+        origins = [self._origins[i] for i in np.searchsorted(self.number, numbers).tolist()]
+        return sum(
+            one.most_size if isinstance(one, Combination) else self.dimension + numbers_in(one) for one in origins
+        )
 
     def products(self, point: Vector) -> Vector:
         """``matrix @ point``."""

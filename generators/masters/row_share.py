@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,20 +40,21 @@ class RowShare(Parts):
 
     @property
     def size(self) -> int:
-        """So many rows, of so many variables."""
-        return len(self._numbers) * self._rows.dimension
+        """About as many numbers as the claims of the rows hold."""
+        dropped = sum(claim.most_size for claim in self._dropped.values())
+        return dropped + self._rows.held([number for number in self._numbers.tolist() if number not in self._dropped])
 
     def hold(self, numbers: NDArray[np.intp]) -> None:
         """Keep what these rows claim, as far as they are used here: they are about to be dropped."""
         for number in np.intersect1d(numbers, self._numbers).tolist():
             self._dropped[number] = self._rows.claimed(number)
 
+    def members(self) -> Iterable[tuple[float, Combination]]:
+        """Return what each row is made of, with its weight."""
+        known, rows = self._dropped, self._rows
+        for number, weight in zip(self._numbers.tolist(), self._weights.tolist(), strict=True):
+            yield weight, known[number] if number in known else rows.claimed(number)
+
     def weighted(self) -> Sequence[Weighted]:
         """Return the claims of the rows, and of those that rows are mixed of, with their weights."""
-        return list(self._each())
-
-    def _each(self) -> Iterator[Weighted]:
-        for number, weight in zip(self._numbers.tolist(), self._weights.tolist(), strict=True):
-            known = self._dropped.get(number)
-            for share, claim in (self._rows.claimed(number) if known is None else known).weighted():
-                yield weight * share, claim
+        return Combination.of(self.members()).weighted()

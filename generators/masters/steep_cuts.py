@@ -54,7 +54,7 @@ def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first:
     slope, constant = best.subgradient, best.constant
     error, size = cut_rounding(best.point, best.value, slope)
     size += domain.extent(slope)
-    flat = claim_of_cut(best, error)
+    flat = Combination([(1.0, claim_of_cut(best, error))])
     found = []
     for i in np.flatnonzero(steep):
         t = limit / float(rows.steepness[i])
@@ -62,9 +62,7 @@ def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first:
         sizes = t * float(rows.size[i]) + size
         errors = t * float(rows.error[i]) + error + 4.0 * EPS * sizes
         height = t * float(rows.constant[i]) + (1.0 - t) * constant
-        origin = Combination(
-            [(t * share, claim) for share, claim in rows.claimed(int(rows.number[i])).weighted()] + [(1.0 - t, flat)]
-        )
+        origin = Combination.of([(t, rows.claimed(int(rows.number[i]))), (1.0 - t, flat)])
         found.append((mixed, height, sizes, errors, t * float(rows.tolerance[i]), origin))
     kept = ~steep
     rows.keep(kept)

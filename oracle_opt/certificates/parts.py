@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, inf, nextafter
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,10 @@ class Parts(ABC):
     def weighted(self) -> Sequence[Weighted]:
         """Return positive weights with their claims."""
 
+    def members(self) -> Iterable[tuple[float, Combination]]:
+        """Return combinations of claims with positive weights, as they are kept."""
+        return [(1.0, Combination(self.weighted()))]
+
     @property
     @abstractmethod
     def size(self) -> int:
@@ -42,30 +47,76 @@ class Combination(Parts):
     """
 
     def __init__(self, terms: Iterable[Weighted]) -> None:
-        weights: dict[int, float] = {}
-        claims: dict[int, CutClaim] = {}
-        for weight, claim in terms:
-            if weight > 0:
-                claims[id(claim)] = claim
-                weights[id(claim)] = weights.get(id(claim), 0.0) + weight
-        self._terms = tuple((weights[key], claim) for key, claim in claims.items())
+        given = [(weight, claim) for weight, claim in terms if weight > 0]
+        self._claims = [claim for _, claim in given]
+        self._weights = np.array([weight for weight, _ in given])
+        self._numbers = np.array([numbers_of(claim) for claim in self._claims], dtype=np.intp)
+        self._n_different = 0  # when equal ones were last put together
+        self._gather()
+
+    @classmethod
+    def of(cls, members: Iterable[tuple[float, Combination]]) -> Combination:
+        """Combine combinations with nonnegative weights.
+
+        An average of averages is made of thousands of claims again and again: equal ones are put together when they
+        have become as many as there are others, so that the time for one more average is that for its own.
+        """
+        made, used = cls(()), [(weight, one) for weight, one in members if weight > 0]
+        if used:
+            made._claims = [claim for _, one in used for claim in one._claims]
+            made._weights = np.concatenate([weight * one._weights for weight, one in used])
+            made._numbers = np.concatenate([one._numbers for _, one in used])
+            # products of tiny weights may be 0
+            made._n_different = max(one._n_different for _, one in used) if made._weights.all() else 0
+            if len(made._claims) > 2 * made._n_different:
+                made._gather()
+        return made
+
+    def _gather(self) -> None:
+        """Put equal claims together."""
+        if self._n_different == len(self._claims):
+            return
+        places: dict[int, int] = {}
+        place = np.array([places.setdefault(id(claim), len(places)) for claim in self._claims])
+        weights = np.bincount(place, self._weights)
+        first = np.unique(place, return_index=True)[1][weights > 0]
+        self._claims = [self._claims[i] for i in first.tolist()]
+        self._weights, self._numbers = weights[weights > 0], self._numbers[first]
+        self._n_different = len(self._claims)
 
     def __repr__(self) -> str:
-        return f"Combination({len(self._terms)} claims)"
+        self._gather()
+        return f"Combination({len(self._claims)} claims)"
 
     def weighted(self) -> Sequence[Weighted]:
         """Return the terms."""
-        return self._terms
+        self._gather()
+        return list(zip(self._weights.tolist(), self._claims, strict=True))
+
+    def members(self) -> Iterable[tuple[float, Combination]]:
+        """Return itself."""
+        return [(1.0, self)]
 
     @property
     def size(self) -> int:
         """How many numbers the claims hold."""
-        return sum(numbers_of(claim) for _, claim in self._terms)
+        self._gather()
+        return int(self._numbers.sum())
+
+    @property
+    def most_size(self) -> int:
+        """The same or more, with equal claims several times: known at once."""
+        return int(self._numbers.sum())
 
 
 def numbers_of(claim: CutClaim) -> int:
-    """How many numbers a claim holds, in its slope and its witness."""
-    return claim.slope.size + sum(int(np.size(value)) for value in claim.witness.values())
+    """How many numbers a claim holds, in its slope and its witness; not those that are made when they are asked for."""
+    return claim.slope.size + numbers_in(claim.witness)
+
+
+def numbers_in(extras: Mapping[str, Any]) -> int:
+    """How many numbers extras hold as they are."""
+    return sum(int(np.size(value)) for value in extras.values()) if isinstance(extras, dict) else 0
 
 
 def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: float = 0.0) -> Combination:
@@ -86,7 +137,9 @@ def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: fl
     """
     parts = tuple(parts)
     if sum(part.size for part in parts) <= MOST:
-        return Combination(term for part in parts for term in part.weighted())
+        made = Combination.of(member for part in parts for member in part.members())
+        if made.most_size <= MOST or made.size <= MOST:
+            return made
     note = "an average of cuts that were too large to be kept"
     return Combination([(1.0, CutClaim(ClaimKind.MINORANT, constant, slope, tolerance=tolerance, note=note))])
 

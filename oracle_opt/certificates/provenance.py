@@ -133,7 +133,7 @@ class RunProof:
         return self._problem if self._oracle is None else self._oracle.problem_identity()
 
     def _gather(self) -> None:
-        self._parts = (Combination(term for part in self._parts for term in part.weighted()),)
+        self._parts = (Combination.of(member for part in self._parts for member in part.members()),)
 
     def certificate(self, result: Result) -> Certificate:
         """Make the certificate of the run that this is the proof of."""
