@@ -5,157 +5,21 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
-from itertools import combinations, product
 
 import numpy as np
 import pytest
+from relaxed_instances import KINDS, case, claims_of, instance, larger, size_of, true_after
 
-from oracle_opt import InvalidCut, Query, Refuted, minimize
-from oracle_opt.bounds import cut_rounding
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt import Query, Refuted, minimize
+from oracle_opt.certificates.claim import ClaimKind, ValueClaim
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.oracles import (
     FacilityLocationOracle,
     GeneralizedAssignmentOracle,
     HeldKarpOracle,
-    LagrangianOracle,
     LightCuts,
     MulticommodityFlowOracle,
-    RelaxedSolution,
 )
-
-KINDS = ("trees", "assignments", "profits", "facilities", "flows")
-
-
-def instance(kind, seed, multicut=False):
-    rng = np.random.default_rng([KINDS.index(kind), seed])
-    if kind == "trees":
-        distances = rng.normal(3, 1, (5, 5)).round(seed % 3 * 8)
-        return HeldKarpOracle(distances + distances.T, special=seed % 5)
-    if kind in ("assignments", "profits"):
-        costs, uses = rng.normal(3, 2, (2, 5)).round(seed % 3 * 8), rng.integers(0, 6, (2, 5))
-        return GeneralizedAssignmentOracle(costs, uses, [7, 9], maximize=kind == "profits", multicut=multicut)
-    if kind == "facilities":
-        return FacilityLocationOracle(rng.uniform(0, 3, 3), rng.normal(1, 1, (3, 5)), multicut=multicut)
-    arcs = np.r_[[[k, (k + 1) % 5] for k in range(5)], rng.integers(0, 5, (5, 2))]
-    commodities, demands = rng.integers(0, 5, (4, 2)), rng.uniform(0, 2, 4)
-    demands[seed % 4] = seed % 2
-    capacities = np.where(rng.random(10) < 0.8, rng.uniform(0.5, 2, 10), np.inf)
-    return MulticommodityFlowOracle(
-        arcs, rng.uniform(0, 3, 10), np.r_[1.0, capacities[1:]], commodities, demands, multicut=multicut
-    )
-
-
-def fractions(values):
-    return [Fraction(float(one)) for one in values]
-
-
-def subsets(costs, allowed):
-    """Costs and activities of the allowed sets of columns."""
-    for x in product((0, 1), repeat=len(costs)):
-        if allowed(x):
-            yield sum((c for c, one in zip(costs, x, strict=True) if one), Fraction(0)), [Fraction(one) for one in x]
-
-
-def trees(oracle):
-    n, special = len(oracle.distances), oracle.special
-    others = [i for i in range(n) if i != special]
-    for tree in combinations(combinations(others, 2), n - 2):
-        reached = {others[0]}
-        for _ in range(n):
-            reached |= {j for edge in tree if reached & set(edge) for j in edge}
-        if len(reached) < n - 1:
-            continue
-        for pair in combinations(others, 2):
-            edges = [*tree, *((special, j) for j in pair)]
-            cost = sum(fractions(oracle.distances[i, j] for i, j in edges), Fraction(0))
-            yield cost, [Fraction(sum(i in edge for edge in edges)) for i in range(n)]
-
-
-def paths(oracle, node, end, seen=()):
-    if node == end:
-        yield ()
-        return
-    for e, (tail, head) in enumerate(oracle.arcs.tolist()):
-        if tail == node and head not in (*seen, node):
-            for rest in paths(oracle, head, end, (*seen, node)):
-                yield (e, *rest)
-
-
-def flows(oracle, origin):
-    """All choices of a path for each commodity of an origin."""
-    mine = [k for k, (start, _) in enumerate(oracle.commodities.tolist()) if start == origin]
-    choices = [list(paths(oracle, *oracle.commodities[k].tolist())) for k in mine]
-    costs, limited = fractions(oracle.costs), np.flatnonzero(np.isfinite(oracle.capacities)).tolist()
-    for chosen in product(*choices):
-        flow = [Fraction(0)] * len(oracle.arcs)
-        for k, path in zip(mine, chosen, strict=True):
-            for e in path:
-                flow[e] += Fraction(float(oracle.demands[k]))
-        yield sum((c * f for c, f in zip(costs, flow, strict=True)), Fraction(0)), [flow[e] for e in limited]
-
-
-def all_solutions(oracle):
-    """Cost and activity of every relaxed solution, summand by summand."""
-    if isinstance(oracle, HeldKarpOracle):
-        return [list(trees(oracle))]
-    if isinstance(oracle, GeneralizedAssignmentOracle):
-        triples = zip(oracle.costs, oracle.uses, oracle.capacities, strict=True)
-        return [list(subsets(fractions(c), lambda x, u=u, b=b: u @ np.array(x) <= b)) for c, u, b in triples]
-    if isinstance(oracle, FacilityLocationOracle):
-        tables = [list(subsets(fractions(row), lambda x: True)) for row in oracle.costs]
-        opening = fractions(oracle.opening)
-        return [[(c + f * any(x), x) for c, x in table] for f, table in zip(opening, tables, strict=True)]
-    return [list(flows(oracle, origin)) for origin in np.unique(oracle.commodities[:, 0])]
-
-
-@cache
-def case(kind, seed, multicut=False):
-    """An oracle, all its relaxed solutions, and points with the summands of f there, exactly."""
-    oracle = instance(kind, seed, multicut)
-    rng = np.random.default_rng([7, seed])
-    low, high = oracle.domain.bounding_box()
-    sign, rhs, solutions = -1 if oracle.maximize else 1, fractions(oracle.rhs), all_solutions(oracle)
-    points = [rng.uniform(low, high) for _ in range(6)]
-    points += [oracle.domain.project(oracle.domain.interior_point() + rng.normal(size=low.size)) for _ in range(6)]
-    if isinstance(oracle, MulticommodityFlowOracle):
-        points += [np.zeros(low.size), rng.uniform(0, 2, low.size)]
-    truth = []
-    for point in points:
-        u, values = fractions(point), []
-        for table in solutions:
-            of = (
-                -sign * c - sum((p * a for p, a in zip(u, activity, strict=True)), Fraction(0)) for c, activity in table
-            )
-            values.append(max(of) + sum((p * r for p, r in zip(u, rhs, strict=True)), Fraction(0)) / len(solutions))
-        truth.append((point, u, values))
-    return oracle, truth
-
-
-def claims_of(oracle, cut):
-    def claim(one, kind, summand=0, count=0):
-        constant = one.constant - cut_rounding(one.point, one.value, one.subgradient)[0]
-        witness = {name: one.extras[name] for name in oracle.witness if name in one.extras}
-        return CutClaim(kind, constant, one.subgradient, summand, count, witness=witness)
-
-    yield claim(cut, ClaimKind.MINORANT)
-    for j, one in enumerate(cut.summands):
-        yield claim(one, ClaimKind.SUMMAND, j, len(cut.summands))
-
-
-def true_after(claim, excess, truth):
-    """Whether the claim less its excess lies below the function, or its summand, at all points of the truth."""
-    slope, constant = fractions(claim.slope), Fraction(claim.constant) - Fraction(excess)
-    for _, u, values in truth:
-        known = values[claim.summand] if claim.kind is ClaimKind.SUMMAND else sum(values, Fraction(0))
-        if constant + sum((s * p for s, p in zip(slope, u, strict=True)), Fraction(0)) > known:
-            return False
-    return True
-
-
-def size_of(oracle, claim):
-    return abs(claim.constant) + oracle.domain.extent(claim.slope)
 
 
 @pytest.mark.parametrize("multicut", [False, True])
@@ -358,58 +222,54 @@ def test_methods_keep_of_a_cut_what_proves_it_and_no_more(multicut):
     assert oracle.recover(result.history.cuts).violation <= 1e-6
 
 
-def knapsack(examine=True, several=False):
-    """The knapsack of the documentation, its constraint relaxed: every set of things is a relaxed solution."""
-    worth, size = np.array([6.0, 5.0, 4.1]), np.array([3.0, 2.0, 2.3])
+@pytest.mark.parametrize("multicut", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_floats_say_no_less_than_fractions(kind, multicut):
+    """Excesses and values in floats are bounds on the exact ones, however the sums were rounded."""
+    rng, more = np.random.default_rng(11), []
+    for seed in range(6):
+        oracle = larger(kind, seed, multicut)
+        for _ in range(3):
+            u = oracle.domain.project(oracle.domain.interior_point() + rng.lognormal(size=oracle.rhs.size))
+            claim = ValueClaim(u, 0.0)
+            more.append((oracle.prove_value(claim), oracle.prove_value(claim, exact=True)))
+            for one in claims_of(oracle, oracle.query(Query(u))):
+                # over a ball fractions take the box around it, so that a wrong slope costs more there
+                wrong = 0.0 if kind == "trees" else 1e-6
+                slope = one.slope * (1 + wrong * rng.normal(size=u.size))
+                raised = replace(one, constant=one.constant + rng.uniform(0, 1), slope=slope)
+                more.append((oracle.prove_cut(raised), oracle.prove_cut(raised, exact=True)))
+    for bound, exact in more:
+        assert exact <= bound <= exact + 1e-10 * (1 + abs(exact))
+    assert sum(exact > 1e-3 for _, exact in more) > len(more) / 3
 
-    def solve(u):
-        x = (worth > u[0] * size).astype(float)
-        if several:
-            return [
-                RelaxedSolution(w * one, [s * one], solution=[one]) for w, s, one in zip(worth, size, x, strict=True)
-            ]
-        return RelaxedSolution(worth @ x, [size @ x], solution=x)
 
-    def tell(x, worth=worth, size=size):
-        if np.shape(x) != worth.shape or not np.isin(x, (0.0, 1.0)).all():
-            raise ValueError("x must be 0 or 1")
-        taken = np.flatnonzero(x)
-        return sum((Fraction(worth[j]) for j in taken), Fraction(0)), [
-            sum((Fraction(size[j]) for j in taken), Fraction(0))
-        ]
-
-    each = [lambda x, j=j: tell(x, worth[j : j + 1], size[j : j + 1]) for j in range(3)] if several else tell
-    return LagrangianOracle(solve, [4.0], inequality=True, maximize=True, radius=10, examine=each if examine else None)
+def test_parts_of_other_summands_are_refused():
+    for kind in ("assignments", "facilities", "flows"):
+        oracle, truth = case(kind, 0, True)
+        _, *parts = claims_of(oracle, oracle.query(Query(truth[-1][0])))
+        filled = [one for one in parts if one.witness["compact"].size]
+        for one in filled:
+            for exact in (False, True):
+                with pytest.raises(Refuted, match="of others"):
+                    oracle.prove_cut(replace(one, summand=(one.summand + 1) % len(parts)), exact)
+        assert filled
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_relaxation_of_the_users_own_is_examined_by_its_own_function(exact):
-    bare = knapsack(examine=False)
-    (claim,) = claims_of(bare, bare.query(Query(np.array([1.9]))))
-    assert bare.prove_cut(claim, exact) is None
-    oracle = knapsack()
-    assert oracle.prove_value(ValueClaim(np.array([1.9]), 0.0), exact) is None
-    (claim,) = claims_of(oracle, oracle.query(Query(np.array([1.9]))))
-    assert oracle.prove_cut(claim, exact) <= 1e-14
-    raised = replace(claim, constant=claim.constant + 1e-6)
-    assert 0.9e-6 < oracle.prove_cut(raised, exact) < 1.1e-6
-    for x in ([0.5, 0, 0], [1, 0], "abc", [np.nan, 0, 0]):
-        with pytest.raises(Refuted, match="relaxed solution is none"):
-            oracle.prove_cut(replace(claim, witness={"compact": x}), exact)
-    several = knapsack(several=True)
-    whole, *each = claims_of(several, several.query(Query(np.array([1.9]))))
-    for one in (whole, *each):
-        assert several.prove_cut(one, exact) <= 1e-14
-        assert 0.9e-6 < several.prove_cut(replace(one, constant=one.constant + 1e-6), exact) < 1.1e-6
-    for sizes in (None, [3], [1, 1, 2], [4, -1, 0], "abc", [1.0, np.nan, 1.0]):
-        with pytest.raises(Refuted, match=r"relaxed solution is none|sizes"):
-            several.prove_cut(replace(whole, witness={**whole.witness, "sizes": sizes}), exact)
-    with pytest.raises(InvalidCut, match="one solution for each `examine`: 1, got 2"):
-        LagrangianOracle(lambda u: [RelaxedSolution(0, [0.0])] * 2, [4.0], examine=lambda x: (0.0, [0.0])).query(
-            Query(np.zeros(1))
-        )
-    for one in claims_of(bare := knapsack(examine=False, several=True), bare.query(Query(np.array([1.9])))):
-        assert bare.prove_cut(one, exact) is None
-    wrong = LagrangianOracle(lambda u: RelaxedSolution(0, [0.0]), [4.0], examine=lambda x: (0.0, [0.0, 0.0]))
-    with pytest.raises(Refuted, match="must hold 1 numbers"):
-        wrong.prove_cut(claim, exact)
+def test_a_job_that_fills_its_agent_counts(exact):
+    full = GeneralizedAssignmentOracle([[-3.0, -2.0], [1.0, 1.0]], [[4, 3], [1, 1]], [4, 9])
+    # agent 0 takes job 0 alone, which fills it; agent 1 earns nothing
+    assert full.prove_value(ValueClaim(np.zeros(2), 0.0), exact) == pytest.approx(3.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_paths_are_proven_in_blocks_and_beside_nodes_that_no_commodity_uses(exact, monkeypatch):
+    arcs = [[0, 5], [5, 1], [1, 0], [0, 1], [1, 5]]
+    net = MulticommodityFlowOracle(arcs, [1.0, 1, 1, 3, 7], np.ones(5), [[0, 1], [1, 0], [1, 1]], [1.0, 2.0, 4.0])
+    cut = net.query(Query(np.zeros(5)))
+    (claim,) = claims_of(net, cut)
+    assert net.prove_cut(claim, exact) <= 1e-13
+    for block in (2_000_000, 1):
+        monkeypatch.setattr("oracle_opt.oracles.lagrangian.path_proof._BLOCK", block)
+        assert net.prove_value(ValueClaim(np.zeros(5), 0.0), exact) == pytest.approx(-4.0, abs=1e-12)
