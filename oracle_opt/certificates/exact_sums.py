@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import frexp
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,15 @@ def slope_excess(domain: Domain, claimed: Vector, proven: Vector, error: Vector 
         Infinite if the domain has no end in a direction in which they differ.
     """
     difference = claimed - proven
-    unsure = np.abs(difference) * EPS + error
+    unsure = np.broadcast_to(np.abs(difference) * EPS + error, claimed.shape)
     lower, upper = domain.bounding_box()
     if (unsure[np.isinf(lower) | np.isinf(upper)] > 0).any():
         return np.inf
+    largest = float(np.maximum(np.abs(difference), unsure).max(initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return largest
+    unit = 2.0 ** frexp(largest)[1]  # squares of what is very small would be 0
+    difference, unsure = difference / unit, np.maximum(unsure / unit, SMALLEST)
     most = -domain.minimize_linear(-difference)[0] + domain.minimum_rounding(difference)
-    wide = 1.01 * domain.extent(np.broadcast_to(unsure, claimed.shape))
-    return float(most + EPS * abs(most) + wide)
+    wide = 1.01 * domain.extent(unsure)
+    return unit * float(most + EPS * abs(most) + wide) + SMALLEST
