@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from oracle_opt.cli_verify import verify as verify_file
+
 if TYPE_CHECKING:
     from oracle_opt.datasets import Dataset
     from oracle_opt.study import Results
@@ -327,6 +329,9 @@ def certify(
         problems = [problem for name in names for problem in find(name)]
         if not write_certificates(problems, out, seconds, lambda line: _console().print(line, highlight=False)):
             raise typer.Exit(1)
+
+
+main.command(name="verify")(verify_file)
 
 
 @contextmanager

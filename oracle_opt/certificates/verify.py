@@ -1,7 +1,6 @@
 """Check a certificate file of oracle-opt with exact arithmetic: ``python verify.py FILE``.
 
-This file is the whole program: it needs Python and its standard library alone. Every float is taken for the number it
-is, and all sums are exact.
+This file is the whole program. It takes every float for the number that it is, and all its sums are exact.
 
 A convex function f is to be minimized over a set Z of R^n. The file describes Z, gives a point, and some *cuts*: affine
 functions ``a(z) = constant + slope @ z``, each with a multiplier. It claims that
@@ -77,7 +76,8 @@ def check(content: bytes) -> Checked:
     """Check a file, given as bytes; `DamagedFile` or `FalseLine` names the first line that does not hold."""
     header, domain, *cuts, minorant, incumbent, _ = records_of(content)
     with line(2, "the domain"):
-        n, promised = domain["n"], domain["promised"] if "promised" in domain else domain["set"]
+        place, promised = domain["set"], domain.get("promised", domain["set"])
+        (n,) = {len(place.get("lower", place.get("center")).split()), domain["n"]}
         promise = ", if a minimizer lies in the part of the domain that is only promised" * ("promised" in domain)
     weights, total = weights_of(cuts)
     constant, slope = combined(cuts, weights, n)
@@ -98,7 +98,7 @@ def check(content: bytes) -> Checked:
     with line(len(cuts) + 4, "the incumbent"):
         if units(incumbent["upper"]) != upper:
             raise FalseLine("`upper` is another than in the header")
-        outside = violations(domain["set"], cuts, numbers(incumbent["point"], n))
+        outside = violations(place, cuts, numbers(incumbent["point"], n))
         for kind, amount in outside.items():
             if amount * ONE > units(incumbent["outside"][kind]):
                 raise FalseLine(f"the point violates {kind} by {rounded_up(amount)!r}, which is more than stated")

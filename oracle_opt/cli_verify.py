@@ -1,0 +1,56 @@
+"""The command ``oracle-opt verify``, a part of `oracle_opt.cli`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from oracle_opt.oracle import Oracle
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Certificate of a run; .gz is unpacked.")],
+    problem: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Problem of `oracle-opt problems` that it is of, to prove the cuts and the value, too.",
+            show_default="they are taken as given",
+        ),
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Examine the witnesses in fractions, too: for small problems.")
+    ] = False,
+) -> None:
+    """Check the certificate of a run in exact arithmetic: say what holds, or the first line that does not.
+
+    The exit status is 0 if it holds, 1 if not. `python verify.py FILE` does the same without this library.
+    """
+    from oracle_opt.certificates.certificate import Certificate
+    from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidCertificate, MissingPackage, Refuted
+
+    try:
+        oracle = None if problem is None else _oracle_of(problem)
+    except (DataUnavailable, InvalidArgument, MissingPackage) as trouble:
+        typer.echo(f"error: {trouble}", err=True)
+        raise typer.Exit(2) from None
+    try:
+        verdict = Certificate.load(file).verify(oracle, exact)
+    except (InvalidCertificate, OSError, Refuted) as trouble:
+        typer.echo(f"does not hold: {trouble}")
+        raise typer.Exit(1) from None
+    typer.echo(verdict)
+
+
+def _oracle_of(name: str) -> Oracle:
+    """The oracle of the one problem with this name, made anew."""
+    from oracle_opt.errors import InvalidArgument
+    from oracle_opt.problems import find
+
+    found = find(name)
+    if len(found) != 1:
+        raise InvalidArgument(f"--problem must name one problem, and {name!r} names {len(found)}")
+    return found[0](0).oracle
