@@ -120,7 +120,7 @@ def _tells(found: Valued, near: float, claim: ValueClaim) -> bool:
     if found.above is None:
         return False
     lost = _LOST * found.size
-    return not (found.above - near > lost and found.above > claim.upper >= near - lost)
+    return found.above <= max(claim.upper, near) + lost or claim.upper < near - lost
 
 
 def _next_to(data: ScenarioData, domain: Domain, x: Vector, failing: list[int]) -> Iterator[Vector]:
