@@ -76,7 +76,7 @@ def check(content: bytes) -> Checked:
     """Check a file, given as bytes; `DamagedFile` or `FalseLine` names the first line that does not hold."""
     header, domain, *cuts, minorant, incumbent, _ = records_of(content)
     with line(2, "the domain"):
-        place, promised = domain["set"], domain.get("promised", domain["set"])
+        place, promised = domain["set"], domain["promised" if "promised" in domain else "set"]
         (n,) = {len(place.get("lower", place.get("center")).split()), domain["n"]}
         promise = ", if a minimizer lies in the part of the domain that is only promised" * ("promised" in domain)
     weights, total = weights_of(cuts)
