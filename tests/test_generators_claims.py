@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from signed_cuts import Signed
 from table_problems import PROBLEMS
 
 from oracle_opt import (
+    Domain,
     ExactSlopes,
     Minorant,
     ObjectiveCut,
@@ -23,7 +25,7 @@ from oracle_opt import (
 )
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.claim import ClaimKind, ValueClaim
-from oracle_opt.generators import ActiveSet, Ellipsoid, Kelley, LevelSet, NewtonBundle, ProximalBundle
+from oracle_opt.generators import ActiveSet, Ellipsoid, ForeignSolver, Kelley, LevelSet, NewtonBundle, ProximalBundle
 from oracle_opt.generators import active_set as module
 
 
@@ -142,3 +144,18 @@ def test_users_minorants_of_unknown_parts_stay_claims_of_their_own() -> None:
     ((weight, claim),) = other.proof.terms
     assert (weight, claim.kind, claim.witness) == (1.0, ClaimKind.MINORANT, {})
     assert "generator's model" in claim.note
+
+
+def follow(function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, domain: Domain) -> None:
+    """A solver that knows nothing of the library."""
+    z = start
+    for k in range(40):
+        z = domain.project(z - function(z)[1] / (1.0 + k))
+
+
+@pytest.mark.parametrize("prove", [True, False], ids=["by the model", "by the average"])
+def test_the_cuts_of_a_solver_from_elsewhere_are_named(prove: bool) -> None:
+    oracle = Signed(problem("absolute values on simplex"))
+    result = minimize(oracle, ForeignSolver(follow, prove=prove), rtol=1e-12)
+    assert result.n_calls > 10
+    certified(result, oracle)
