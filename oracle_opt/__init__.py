@@ -7,6 +7,7 @@ from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalFunction, LocalMinimum, LocalModel
 from oracle_opt.bounds import BoundSource, BoundTracker
+from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.domains import (
     Ball,
@@ -54,6 +55,7 @@ __all__ = [
     "BoundTracker",
     "Box",
     "CapabilityMismatch",
+    "Certificate",
     "Curvature",
     "Cut",
     "DataUnavailable",

@@ -82,6 +82,7 @@ INSTANCES = {
     "FeasibilityCut": lambda: oracle_opt.FeasibilityCut(POINT, 1.0, POINT, extras={"dual": POINT}),
     "FreeSpace": lambda: oracle_opt.FreeSpace(N, 1e4, POINT),
     "FunctionOracle": simple_oracle,
+    "Certificate": RESULT.certificate,
     "History": lambda: RESULT.history,
     "LinearConstraints": BOX.linear_constraints,
     "Minorant": lambda: oracle_opt.Minorant(1.0, POINT),

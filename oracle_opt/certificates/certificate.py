@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib import metadata
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -299,6 +298,8 @@ def _kept(cuts: Sequence[CutClaim], multipliers: Vector) -> tuple[tuple[CutClaim
 
 
 def _versions() -> dict[str, str]:
+    from importlib import metadata  # only here: the import takes time
+
     found = {"python": python_version()}
     for name in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
