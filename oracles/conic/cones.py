@@ -93,6 +93,16 @@ class Cone(ABC):
         """Euclidean distance of y from the dual cone."""
         return length(self.project(-y))
 
+    def witness(self, y: Vector) -> NDArray[np.float64] | None:
+        """What proves that a row of `separate`, times a positive number, is in the dual cone.
+
+        Returns
+        -------
+        ndarray or None
+            `None`, the default, if it is y itself.
+        """
+        return None
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.dimension})"
 
@@ -281,6 +291,20 @@ class PositiveSemidefinite(Cone):
         rows: Matrix = chosen[self._rows].T * chosen[self._columns].T * self._scale
         rows[:, self._rows == self._columns] += 4 * EPS
         return rows
+
+    def witness(self, y: Vector) -> NDArray[np.float64]:
+        """Vectors q, rows of a matrix, with ``y = sum of q q'`` up to rounding: one where y is that of an eigenvector.
+
+        By columns of the largest diagonal entries, as in a Cholesky factorization with pivots.
+        """
+        left, found = self.matrix(y), []
+        largest = first = float(left.diagonal().max())
+        while largest > 0.0 and (largest > 1e-13 * first):
+            j = int(left.diagonal().argmax())
+            found.append(left[j] / np.sqrt(largest))
+            left -= np.outer(found[-1], found[-1])
+            largest = float(left.diagonal().max())
+        return np.array(found)
 
     def distance(self, v: Vector) -> float:
         """The norm of the negative eigenvalues."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -10,14 +12,17 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import callback, flag, instance
 from oracle_opt.arrays import Vector, digest
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.conic_proof import ConicProof
+from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
-from oracle_opt.oracles.conic.quadratic import Quadratic
+from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.oracles.conic.recession import recession_of
 
 if TYPE_CHECKING:
@@ -114,6 +119,8 @@ class ConicOracle(ConicConstraints):
     >>> minimize(nearest, Kelley()).point.round(2).tolist()
     [1.0, 2.0]
     """
+
+    witness = (FIRST, VECTOR, POINT)
 
     def __init__(
         self,
@@ -249,7 +256,9 @@ class ConicOracle(ConicConstraints):
         ObjectiveCut or FeasibilityCut
             The `extras` of a feasibility cut and of those in its `further` are the vector y of the dual cone behind it:
             `dual_rows`, of shape (k,), the rows of A where y may be other than zero, and `dual_values`, y there;
-            `dual_vector` makes the whole of it.
+            `dual_vector` makes the whole of it. A certificate keeps `first_row`, the first of these rows, and `dual`, y
+            there or, of a matrix, vectors q of shape (r, order) with ``y = sum of q q'``. Those of a cut of a quadratic
+            objective are `point`, where it was taken.
 
         Raises
         ------
@@ -264,6 +273,23 @@ class ConicOracle(ConicConstraints):
         return (
             linear if self.quadratic is None else self.quadratic.cut(linear, self.multicut, Curvature in query.wishes)
         )
+
+    @cached_property
+    def _proof(self) -> ConicProof:
+        """What judges claims: the data, and no more."""
+        roots = self.quadratic.roots if self.quadratic is not None and self.multicut else None
+        return ConicProof(self.problem, self.domain, self._held, self.tolerance, roots)
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """By the vector of the dual cone behind a half-space; of the objective, by its data and the point of the cut.
+
+        Cones of a user's own have no proof.
+        """
+        return self._proof.cut(claim, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """The objective at a point that is feasible within the tolerance; `None` with cones of a user's own."""
+        return self._proof.value(claim, exact)
 
     def identity(self) -> str:
         """Cones, data, tolerance, and the rows that the domain holds."""

@@ -13,6 +13,7 @@ from scipy import sparse
 from oracle_opt.arrays import Vector
 
 ROWS, VALUES = "dual_rows", "dual_values"  # names in the `extras` of a feasibility cut
+FIRST, VECTOR = "first_row", "dual"  # the same as a certificate keeps it: short, and enough for a proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +26,19 @@ class DualVector:
         Numbers of the rows of A, rising, where y may be other than zero.
     values : ndarray of shape (k,)
         y there.
+    short : ndarray, optional
+        The values as the cone takes them in a proof, `Cone.witness`, if that is something else.
     """
 
     rows: NDArray[np.intp]
     values: Vector
+    short: Vector | None = None
 
     @property
     def extras(self) -> dict[str, Any]:
         """As a feasibility cut carries it."""
-        return {ROWS: self.rows, VALUES: self.values}
+        proof = self.values if self.short is None else self.short
+        return {ROWS: self.rows, VALUES: self.values, FIRST: int(self.rows[0]), VECTOR: proof}
 
     @classmethod
     def of(cls, extras: Mapping[str, Any], n_rows: int) -> DualVector | None:

@@ -133,19 +133,20 @@ class HalfSpaces:
         largest = (block.size * extent if block.size else 0.0) + block.side
         error = self._tolerance * block.size + (FAR + cone.rounding) * largest
         if len(rows) == 1:
-            yield from self._cut(x, norm, block, y, pull, distance, error, extent)
+            yield from self._cut(x, norm, cone, block, y, pull, distance, error, extent)
             return
         found = [
             cut
             for row, normal, depth in zip(rows, (block.turned @ rows.T).T, depths, strict=True)
-            for cut in self._cut(x, norm, block, row, normal, float(depth), error, extent)
+            for cut in self._cut(x, norm, cone, block, row, normal, float(depth), error, extent)
         ]
-        yield from found or self._cut(x, norm, block, y, pull, distance, error, extent)
+        yield from found or self._cut(x, norm, cone, block, y, pull, distance, error, extent)
 
     def _cut(
         self,
         x: Vector,
         norm: float,
+        cone: Cone,
         block: _Block,
         row: Vector,
         normal: Vector,
@@ -168,7 +169,7 @@ class HalfSpaces:
         rounding = noise * norm + ROUNDING * terms  # what ``y @ (b - A @ x)`` may be off by
         if depth > rounding:
             # the cut is in units of the distance in x, in which the violation of a cone has no meaning
-            dual = DualVector(block.numbers, row / unit)
+            dual = DualVector(block.numbers, row / unit, cone.witness(row / unit))
             violation, error = (depth - rounding) / unit, (error + rounding) / unit
             yield FeasibilityCut(x, violation, normal / unit, extras=dual.extras, error=error)
 

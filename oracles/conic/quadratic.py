@@ -11,6 +11,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 
+POINT = "point"  # name in the `extras` of a cut of a quadratic objective: where it was taken
 ROUNDING = 1e-13  # of eigenvalues, relative to the largest and per dimension
 
 
@@ -79,7 +80,8 @@ class Quadratic:
         summands = (linear, *self.summands(linear.point)) if multicut else ()
         answers = (Curvature(self.roots.toarray()),) if wished else ()
         value, slope = linear.value + curved, linear.subgradient + pull
-        return ObjectiveCut(linear.point, value, slope, summands=summands, answers=answers)
+        told = {POINT: linear.point}  # the witness of a certificate
+        return ObjectiveCut(linear.point, value, slope, summands=summands, answers=answers, extras=told)
 
     def summands(self, x: Vector) -> tuple[ObjectiveCut, ...]:
         """Cuts of the summands ``1/2 (r_i @ x)**2``, each a function of one number."""

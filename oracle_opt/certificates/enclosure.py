@@ -1,0 +1,199 @@
+"""Numbers between two ends, which no rounding leaves: interval arithmetic on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.arrays import EPS
+from oracle_opt.certificates.exact_sums import SMALLEST
+from oracle_opt.certificates.rational_bounds import Ends, exp_ends, log_ends, sqrt_ends
+
+LIBRARY = 4 * EPS  # relative error that `exp` and `log` of a library may make: eight units of roundoff
+MOST = float(np.finfo(float).max)
+
+
+class Enclosure:
+    """An array of numbers, each known to lie between two ends.
+
+    The ends are floats, which every step rounds outward, or fractions, with which sums and products are exact. What
+    stands on the other side of an operation is an enclosure of the same kind, or plain numbers, which mean themselves.
+
+    Parameters
+    ----------
+    lower, upper : ndarray
+        The ends, of one shape: of floats, or of objects, which are fractions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt.certificates.enclosure import Enclosure
+    >>> third = Enclosure.of(np.ones(1)) / 3
+    >>> bool(third.lower[0] < 1 / 3 < third.upper[0])
+    True
+    >>> Enclosure.of(np.ones(1), exact=True) / 3
+    Enclosure([Fraction(1, 3)], [Fraction(1, 3)])
+    """
+
+    __array_ufunc__ = None  # an array on the left leaves the operation to the enclosure
+
+    def __init__(self, lower: Any, upper: Any) -> None:
+        self.lower, self.upper = np.asarray(lower), np.asarray(upper)
+
+    def __repr__(self) -> str:
+        return f"Enclosure({self.lower.tolist()}, {self.upper.tolist()})"
+
+    @classmethod
+    def of(cls, values: ArrayLike, exact: bool = False) -> Enclosure:
+        """Floats as they are, or the fractions that they are.
+
+        Raises
+        ------
+        OverflowError, ValueError
+            Fractions are wanted of numbers that are not finite.
+        """
+        array = np.asarray(values)
+        if exact:
+            array = _each(_fraction, array)
+        elif array.dtype != float:
+            array = array.astype(float)
+        return cls(array, array)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the ends are fractions."""
+        return bool(self.lower.dtype == object)
+
+    def __getitem__(self, where: Any) -> Enclosure:
+        return Enclosure(np.asarray(self.lower[where]), np.asarray(self.upper[where]))
+
+    def __add__(self, other: Any) -> Enclosure:
+        other = self._like(other)
+        return _outward(self.lower + other.lower, self.upper + other.upper)
+
+    def __neg__(self) -> Enclosure:
+        return Enclosure(-self.upper, -self.lower)
+
+    def __sub__(self, other: Any) -> Enclosure:
+        other = self._like(other)
+        return _outward(self.lower - other.upper, self.upper - other.lower)
+
+    def __mul__(self, other: Any) -> Enclosure:
+        other = self._like(other)
+        if other.lower is other.upper and self.lower is self.upper:
+            product = _times(self.lower, other.lower)
+            return _outward(product, product)
+        ends = [_times(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
+        low, high = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
+        return _outward(
+            np.minimum(low, np.minimum(ends[2], ends[3])), np.maximum(high, np.maximum(ends[2], ends[3]))
+        )
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other: Any) -> Enclosure:
+        return -self + other
+
+    def __truediv__(self, divisor: Any) -> Enclosure:
+        """By numbers whose ends are both positive."""
+        divisor = self._like(divisor)
+        if not np.all(divisor.lower > 0):
+            raise ValueError("division by what may be zero or negative")
+        with np.errstate(all="ignore"):
+            ends = [a / b for a in (self.lower, self.upper) for b in (divisor.lower, divisor.upper)]
+        return _outward(np.minimum(ends[0], ends[1]), np.maximum(ends[2], ends[3]))
+
+    def __pow__(self, power: int) -> Enclosure:
+        """A whole power, at least 1."""
+        if power == 1:
+            return self
+        if power % 2:
+            return self * self ** (power - 1)
+        half = self ** (power // 2)
+        ends = _times(half.lower, half.lower), _times(half.upper, half.upper)
+        crosses = (half.lower < 0) & (half.upper > 0)
+        low = np.where(crosses, 0 * ends[0], np.minimum(*ends)) if np.any(crosses) else np.minimum(*ends)
+        return _outward(low, np.maximum(*ends))
+
+    def sum(self, axis: int | None = None) -> Enclosure:
+        """The sum of all entries, or along an axis."""
+        if not self.lower.size:
+            zero = np.zeros(np.sum(np.zeros(self.lower.shape), axis=axis).shape)
+            return Enclosure.of(zero, self.exact)
+        ends = [np.asarray(side.sum(axis=axis)) for side in (self.lower, self.upper)]
+        if self.exact:
+            return Enclosure(*(end if end.dtype == object else _objects(end) for end in ends))
+        count = self.lower.size if axis is None else self.lower.shape[axis]
+        wrong = [EPS * (count + 4) * np.abs(side).sum(axis=axis) + SMALLEST for side in (self.lower, self.upper)]
+        return _outward(ends[0] - wrong[0], ends[1] + wrong[1])
+
+    def size(self) -> Any:
+        """The largest size that each entry may have."""
+        return np.maximum(np.abs(self.lower), np.abs(self.upper))
+
+    def exp(self) -> Enclosure:
+        """``exp``, up to 1e5 in fractions."""
+        return self._by(exp_ends, np.exp, -np.inf)
+
+    def log(self) -> Enclosure:
+        """``log`` of positive numbers."""
+        return self._by(log_ends, np.log, 0.0)
+
+    def sqrt(self) -> Enclosure:
+        """``sqrt``; where the lower end is negative, of what is not."""
+        clipped = Enclosure(np.maximum(self.lower, 0 * self.lower), self.upper)
+        return clipped._by(sqrt_ends, np.sqrt, -SMALLEST)
+
+    def _by(self, ends: Callable[[Fraction], Ends], function: Callable[[Any], Any], above: float) -> Enclosure:
+        """A rising function of numbers above a bound."""
+        if not np.all(self.lower > above):
+            raise ValueError("a function of a number for which it is not defined")
+        if self.exact:
+            return Enclosure(_each(lambda x: ends(x)[0], self.lower), _each(lambda x: ends(x)[1], self.upper))
+        with np.errstate(all="ignore"):
+            low, high = (np.asarray(function(side)) for side in (self.lower, self.upper))
+        least = 0.0 if function is not np.log else -np.inf
+        low = np.minimum(low, MOST)  # a lower end that overflowed is some number above this
+        low = np.maximum(low - LIBRARY * np.abs(low) - SMALLEST, least)
+        return Enclosure(low, high + LIBRARY * np.abs(high) + SMALLEST)
+
+    def _like(self, other: Any) -> Enclosure:
+        return other if isinstance(other, Enclosure) else Enclosure.of(other, self.exact)
+
+
+def _outward(low: Any, high: Any) -> Enclosure:
+    """Ends rounded away from each other; fractions as they are."""
+    low, high = np.asarray(low), np.asarray(high)
+    if low.dtype == object or high.dtype == object:
+        return Enclosure(_objects(low), _objects(high))
+    return Enclosure(np.nextafter(low, -np.inf), np.nextafter(high, np.inf))
+
+
+def _times(a: Any, b: Any) -> Any:
+    """A product in which zero times infinity is zero: the factor that is zero means it exactly."""
+    with np.errstate(all="ignore"):
+        product = np.asarray(a * b)
+    return np.where((a == 0) | (b == 0), 0.0, product) if product.dtype == float else product
+
+
+def _fraction(value: Any) -> Fraction:
+    """An integer, float or fraction as a fraction."""
+    return value if isinstance(value, Fraction) else Fraction(value) if isinstance(value, int) else Fraction(float(value))
+
+
+def _each(function: Callable[[Any], Any], values: Any) -> Any:
+    """A function of each entry, as an array of objects."""
+    made = np.empty(values.shape, dtype=object)
+    made.reshape(-1)[:] = [function(value) for value in np.asarray(values).reshape(-1)]
+    return made
+
+
+def _objects(values: Any) -> Any:
+    """An array of objects, of what numpy may have made a bare number."""
+    made = np.empty(np.shape(values), dtype=object)
+    made[...] = values
+    return made

@@ -1,0 +1,92 @@
+"""Proofs of what a conic oracle answers, from its data and the witnesses of the cuts alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from oracle_opt.certificates.affine_excess import affine_excess, numbers
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.domains import Domain
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
+from oracle_opt.oracles.conic.half_space_proof import half_space_excess
+from oracle_opt.oracles.conic.quadratic import POINT
+from oracle_opt.oracles.conic.quadratic_proof import QuadraticProof
+
+
+class ConicProof:
+    """What proves cuts of ``min 1/2 x @ P @ x + c @ x + offset`` subject to ``b - A @ x`` in K.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+        The data.
+    domain : Domain
+        Where x lies.
+    held : ndarray of int
+        Rows that the domain takes up.
+    tolerance : float
+        By how much a feasible point may miss a constraint.
+    roots : csr_array of shape (k, n), optional
+        The squares that are the summands of a quadratic objective.
+    """
+
+    def __init__(
+        self,
+        problem: ConicProblem,
+        domain: Domain,
+        held: NDArray[np.intp],
+        tolerance: float,
+        roots: sparse.csr_array | None,
+    ) -> None:
+        self.problem, self.domain, self.held, self.tolerance, self.roots = problem, domain, held, tolerance, roots
+        self.quadratic = None if problem.P is None else QuadraticProof(problem.P, problem.c, problem.offset)
+
+    def cut(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
+        """As `Oracle.prove_cut` says."""
+        try:
+            if claim.kind is ClaimKind.HALF_SPACE:
+                return half_space_excess(self.problem, self.domain, claim, exact)
+            if claim.kind is ClaimKind.BOUND:
+                raise Refuted("a conic oracle proves no bounds by itself")
+            return self._objective(claim, exact)
+        except (ValueError, ArithmeticError) as problem:
+            raise problem if isinstance(problem, Refuted) else Refuted(f"the witness proves nothing: {problem}") from None
+
+    def _objective(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
+        if claim.kind is ClaimKind.SUMMAND:
+            if self.quadratic is None or self.roots is None:
+                raise Refuted("the objective has no summands")
+            return self.quadratic.summand_excess(self.domain, claim, self.roots, exact)
+        if self.quadratic is None:
+            offset, slope = (Enclosure.of(part, exact) for part in (np.array(self.problem.offset), self.problem.c))
+            return affine_excess(self.domain, claim, offset, slope)
+        if POINT not in claim.witness:
+            return None
+        point = numbers("point of the cut", claim.witness[POINT], self.domain.dimension)
+        return self.quadratic.excess(self.domain, claim, point, exact)
+
+    def value(self, claim: ValueClaim, exact: bool) -> float | Fraction | None:
+        """As `Oracle.prove_value` says."""
+        x = numbers("best point", claim.point, self.domain.dimension)
+        if not refuse_infeasible(self.problem, self.held, self.tolerance, x):
+            return None
+        if self.quadratic is None:
+            at: Any = Enclosure.of(x, exact)
+            return _number((at * self.problem.c).sum() + self.problem.offset)
+        return _number(self.quadratic.value(x, exact))
+
+
+def _number(value: Enclosure) -> float | Fraction:
+    """The upper end."""
+    upper: float | Fraction = value.upper.item()
+    if isinstance(upper, float) and not np.isfinite(upper):
+        raise Refuted("the value at the best point is not finite")
+    return upper

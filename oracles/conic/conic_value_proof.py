@@ -1,0 +1,123 @@
+"""Whether a point is feasible within the tolerance that `ConicOracle` states, told anew from A, b and the cones.
+
+In units of x: of an equation or inequality within ``tolerance * max(1, norm(x))``; of a curved cone, the distance d of
+``v = b - A @ x`` from it, with y the direction to a point of the cone, is at most ``tolerance * norm(A.T @ y)`` or, as
+multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The point of the cone is the projection of v, which
+need not be believed: it is put into the cone by its construction, and what that moves it counts as distance.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.dual_cone_proof import within_power
+from oracle_opt.oracles.conic.exponential import Exponential
+from oracle_opt.oracles.conic.power import Power
+from oracle_opt.oracles.conic.row_matrix import consecutive, row_norms
+
+NEAR = 32 * EPS  # what counts as rounding beside a curved cone, relative to the terms of ``y @ (b - A @ x)``
+ROUNDING = 16 * EPS  # beside a row, relative to its terms
+HELD = 1e-9  # how near to its rows a point of the domain is
+SLACK = 1.001  # of what is allowed: its own norms are rounded
+
+
+def refuse_infeasible(problem: ConicProblem, held: NDArray[np.intp], tolerance: float, x: Vector) -> bool:
+    """Refuse a point that is farther from some constraint than the oracle tolerates.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+        A, b and the cones.
+    held : ndarray of int
+        Rows that the domain takes up.
+    tolerance : float
+        That of the oracle.
+    x : ndarray of shape (n,)
+        The point.
+
+    Returns
+    -------
+    bool
+        Whether all cones are known here, so that the point is feasible; `False` if one is of a user's own.
+
+    Raises
+    ------
+    Refuted
+        The point is not feasible; the message says which rows it violates.
+    """
+    v, norm = problem.b - problem.A @ x, sqrt(x @ x)
+    norms = row_norms(problem.A)
+    terms = norms * norm + np.abs(problem.b)
+    largest_side = max(1.0, float(np.abs(problem.b).max(initial=0.0)))
+    tolerances = np.full(len(v), tolerance)
+    tolerances[held] = max(tolerance, HELD)
+    allowed = tolerances * np.where(norms > 0, norms * max(1.0, norm), largest_side)
+    allowed = SLACK * np.maximum(allowed, ROUNDING * terms)
+    start, known = 0, True
+    for cone in problem.cones:
+        rows = slice(start, start + cone.dimension)
+        start += cone.dimension
+        if isinstance(cone, Zero | Nonnegative):
+            missed = np.abs(v[rows]) if isinstance(cone, Zero) else -v[rows]
+            if not (missed <= allowed[rows]).all():
+                row = rows.start + int(np.argmax(np.where(missed <= allowed[rows], -np.inf, missed)))
+                raise Refuted(f"the point misses row {row} by {missed[row - rows.start]:.6g}, {allowed[row]:.3g} is allowed")
+            continue
+        near = point_in_cone(cone, v[rows])
+        if near is None:
+            known = False
+            continue
+        away = near - v[rows]
+        distance = float(np.linalg.norm(away))
+        if not distance:
+            continue
+        y = away / distance
+        pull = consecutive(problem.A, rows).T @ y
+        most = SLACK * max(tolerance * sqrt(pull @ pull), (NEAR + cone.rounding) * float(np.abs(y) @ terms[rows]))
+        if not distance <= most:
+            raise Refuted(
+                f"the point misses the {cone!r} of the rows from {rows.start} on by {distance:.6g}, {most:.3g} is allowed"
+            )
+    return known
+
+
+def point_in_cone(cone: Cone, v: Vector) -> Vector | None:
+    """A point of the cone near v, in it by its construction; `None` for a cone that is not known here."""
+    kind = type(cone)
+    if kind not in (SecondOrder, PositiveSemidefinite, Exponential, Power):
+        return None
+    near = cone.project(v)
+    if kind is SecondOrder:
+        near[0] = max(near[0], (1.0 + cone.dimension * EPS) * float(np.linalg.norm(near[1:])))
+    elif isinstance(cone, PositiveSemidefinite):
+        values = np.linalg.eigvalsh(cone.matrix(near))
+        rounding = cone.order * EPS * float(np.abs(values).max())
+        if values[0] < -8 * rounding:  # the projection is at fault: move along the identity
+            near = near + cone.vector(-values[0] * np.eye(cone.order))
+    elif kind is Exponential:
+        near = _in_exponential(near)
+    elif isinstance(cone, Power):
+        near = within_power(Enclosure.of(near), Enclosure.of(np.array(cone.exponent)), 1.0, 1.0).lower
+    return near
+
+
+def _in_exponential(near: Vector) -> Vector:
+    """With x lowered to ``y log(z / y)``, or z raised where that moves less; with ``x <= 0 <= z`` where y is 0."""
+    x, y, z = near.tolist()
+    if y <= 0:
+        return np.array([min(x, 0.0), 0.0, max(z, 0.0)])
+    ratio = Enclosure.of(np.array(x)) / y
+    raised = max(z, (ratio.exp() * y).upper.item())
+    if z <= 0:
+        return np.array([x, y, raised])
+    most = (Enclosure.of(np.array(z)).log() - Enclosure.of(np.array(y)).log()) * y
+    lowered = min(x, most.lower.item())
+    return np.array([lowered, y, z] if x - lowered < raised - z else [x, y, raised])

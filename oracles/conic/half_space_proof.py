@@ -1,0 +1,111 @@
+"""What a vector y of the dual cone proves: the half-space ``(A.T @ y) @ z <= b @ y``.
+
+At a feasible z the vector ``b - A @ z`` is in the cone K, so ``y @ (b - A @ z) >= 0`` for every y of the dual cone. The
+witness of a half-space is y, in the rows of one cone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import EPS
+from oracle_opt.certificates.affine_excess import affine_excess, numbers, place
+from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.certificates.exact_sums import SMALLEST
+from oracle_opt.domains import Domain
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, Zero
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
+from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
+from oracle_opt.oracles.conic.row_matrix import consecutive
+
+
+def half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:
+    """By how much a half-space claims more than the vector y of its witness proves.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+        A, b and the cones.
+    domain : Domain
+        Where z lies.
+    claim : CutClaim
+        The half-space, with y as its witness.
+    exact : bool
+        Whether to count in fractions.
+
+    Returns
+    -------
+    float, Fraction or None
+        `None` without a witness, and for cones of a user's own.
+
+    Raises
+    ------
+    Refuted
+        The witness is no such vector.
+    """
+    if FIRST not in claim.witness or VECTOR not in claim.witness:
+        return None
+    y = dual_vector(problem, claim.witness, exact)
+    if y is None:
+        return None
+    rows, dual = y
+    block, side = consecutive(problem.A, rows), Enclosure.of(problem.b[rows], exact)
+    return affine_excess(domain, claim, -(side * dual).sum(), transposed_times(block, dual))
+
+
+def dual_vector(problem: ConicProblem, witness: Mapping[str, Any], exact: bool) -> tuple[slice, Enclosure] | None:
+    """The rows of a witness, and a vector of the dual cone in these; `None` for a cone that is not known here."""
+    first = place("first row of the dual vector", witness[FIRST], len(problem.b))
+    given = np.asarray(witness[VECTOR])
+    cone, start = _cone_of(problem, first)
+    if isinstance(cone, PositiveSemidefinite):
+        if first != start or given.ndim != 2:
+            raise Refuted("the dual vectors of a semidefinite cone are no matrix, or do not begin in its first row")
+        rows = slice(start, start + cone.dimension)
+    else:
+        rows = slice(first, first + given.size)
+        linear = isinstance(cone, Zero | Nonnegative)
+        if given.ndim != 1 or not given.size or rows.stop > start + cone.dimension or not (linear or first == start):
+            raise Refuted("the dual vector does not fit the rows of one cone")
+    dual = in_dual_cone(cone, Enclosure.of(numbers("dual vector", given, *given.shape), exact))
+    return None if dual is None else (rows, dual)
+
+
+def _cone_of(problem: ConicProblem, row: int) -> tuple[Cone, int]:
+    """The cone in which a row is, and its first row."""
+    start = 0
+    for cone in problem.cones:
+        if row < start + cone.dimension:
+            return cone, start
+        start += cone.dimension
+    raise Refuted(f"there is no row {row}")
+
+
+def transposed_times(A: Any, y: Enclosure) -> Enclosure:
+    """``A.T @ y``, A dense or sparse: in floats through matrix products, with a bound on what these round.
+
+    With m the middle of the ends of y and r half their distance, ``abs(A.T @ y - A.T @ m) <= abs(A.T) @ r``, and the
+    products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of rows.
+    """
+    if y.exact:
+        dense = A if isinstance(A, np.ndarray) else A.toarray()
+        used = [i for i in range(len(dense)) if y.lower[i] or y.upper[i]]
+        return (Enclosure.of(dense[used], exact=True) * y[used][:, None]).sum(axis=0)
+    middle = 0.5 * (y.lower + y.upper)
+    radius = np.nextafter(np.maximum(y.upper - middle, middle - y.lower), np.inf)
+    if y.lower is y.upper:
+        middle, radius = y.lower, np.zeros_like(middle)
+    turned, sizes = A.T, np.abs(A.T)
+    wrong = 1.01 * (EPS * (len(middle) + 4) * (sizes @ np.abs(middle)) + sizes @ radius)
+    pull = turned @ middle
+    if len(middle) == 1:  # a single row: one product an entry
+        wrong = EPS * np.abs(pull)
+    wrong = np.where(wrong > 0, wrong + SMALLEST * (len(middle) + 1), 0.0)
+    return Enclosure(pull - wrong, pull + wrong)

@@ -1,0 +1,190 @@
+"""What proves cuts of ``f(z) = 1/2 z @ P @ z + c @ z + offset``, and of its summands.
+
+If ``P + D`` is positive semidefinite for a diagonal D >= 0, then for every point x
+
+    f(z) >= f(x) + (P x + c) @ (z - x) - 1/2 (z - x) @ D @ (z - x).
+
+D is what rounding may hide: where a Cholesky factorization of ``B + d I`` runs to its end in floats, all eigenvalues of
+the block B of P are at least ``-d - t`` with t the trace of ``B + d I`` times ``(k + 1) EPS`` and a little more (Rump
+2006, "Verification of positive definiteness"). In fractions D is 0 where an exact elimination finds no negative pivot.
+
+A cut of the square ``1/2 (r @ z)**2`` with the slope s needs no point: with any number a,
+``1/2 (r @ z)**2 >= a (r @ z) - a**2 / 2``, and the best a is ``s @ r / r @ r``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from scipy import sparse
+
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.certificates.affine_excess import affine_excess
+from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.domains import Domain
+from oracle_opt.errors import Refuted
+
+ELIMINATED = 30  # largest order of a block that is eliminated in fractions
+
+
+class QuadraticProof:
+    """Proofs of cuts of a convex quadratic function.
+
+    Parameters
+    ----------
+    P : csr_array of shape (n, n)
+        Symmetric.
+    c : ndarray of shape (n,)
+        Linear part.
+    offset : float
+        Constant.
+    """
+
+    def __init__(self, P: sparse.csr_array, c: Vector, offset: float) -> None:
+        self.P, self.c, self.offset = P, c, offset
+        self._shifts: dict[bool, Vector] = {}
+
+    def value(self, x: Vector, exact: bool) -> Enclosure:
+        """``f(x)``."""
+        at = Enclosure.of(x, exact)
+        return (at * (_half(self._gradient(at)) + Enclosure.of(self.c, exact) * 0.5)).sum() + self.offset
+
+    def _gradient(self, at: Enclosure) -> Enclosure:
+        """``P x + c`` by the entries of P that are not zero."""
+        entries = self.P.tocoo()
+        products = Enclosure.of(entries.data, at.exact) * at[entries.col]
+        return scattered(products, entries.row, len(self.c)) + self.c
+
+    def excess(self, domain: Domain, claim: CutClaim, x: Vector, exact: bool) -> float | Fraction:
+        """By how much a cut of f exceeds the tangent at x, less what P may lack of being semidefinite."""
+        at = Enclosure.of(x, exact)
+        bare = affine_excess(domain, claim, self.value(x, exact), self._gradient(at), x)
+        lack = self._lack(exact)
+        return bare if not lack.any() else _sum(bare, _largest_form(domain, lack, at))
+
+    def summand_excess(
+        self, domain: Domain, claim: CutClaim, roots: sparse.csr_array, exact: bool
+    ) -> float | Fraction:
+        """By how much a cut of a summand exceeds it: number 0 is the linear term, then a square for each row r.
+
+        What the squares exceed the quadratic form by, as the r are rounded, is charged to the linear term: every
+        combination of cuts of all summands holds it once.
+        """
+        if claim.n_summands != 1 + roots.shape[0] or not 0 <= claim.summand < claim.n_summands:
+            raise Refuted(f"the function has {1 + roots.shape[0]} summands, the claim is of {claim.n_summands}")
+        if claim.summand == 0:
+            linear = Enclosure.of(np.array(self.offset), exact), Enclosure.of(self.c, exact)
+            bare = affine_excess(domain, claim, *linear)
+            return _sum(bare, _largest_difference(domain, self.P, roots, exact))
+        r = roots[[claim.summand - 1]].toarray()[0]
+        a = float(claim.slope @ r) / float(r @ r)
+        along = Enclosure.of(np.array(a), exact)
+        return affine_excess(domain, claim, -_half(along**2), Enclosure.of(r, exact) * along)
+
+    def _lack(self, exact: bool) -> Vector:
+        """The diagonal of D."""
+        if exact not in self._shifts:
+            self._shifts[exact] = _shift(self.P, exact)
+        return self._shifts[exact]
+
+
+def _sum(a: float | Fraction, b: float | Fraction) -> float | Fraction:
+    """Of two numbers, floats rounded up; infinite if one is."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a + b
+    return float(np.nextafter(float(a) + float(b), np.inf))
+
+
+def _half(value: Enclosure) -> Enclosure:
+    return value * (Fraction(1, 2) if value.exact else 0.5)
+
+
+def scattered(terms: Enclosure, places: Vector, count: int) -> Enclosure:
+    """Sums of the terms that belong to each of some places."""
+    if terms.exact:
+        ends = np.full((2, count), Fraction(0), dtype=object)
+        for place, low, high in zip(places, terms.lower, terms.upper, strict=True):
+            ends[0, place] += low
+            ends[1, place] += high
+        return Enclosure(ends[0], ends[1])
+    low, high, size = (np.bincount(places, side, count) for side in (terms.lower, terms.upper, terms.size()))
+    wrong = EPS * (np.bincount(places, minlength=count) + 4) * size
+    wrong = np.where(np.bincount(places, minlength=count) > 1, np.nextafter(wrong, np.inf), 0.0)
+    return Enclosure(low - wrong, high + wrong)
+
+
+def _shift(P: sparse.csr_array, exact: bool) -> Vector:
+    """A diagonal D >= 0 with which P is positive semidefinite."""
+    shift = np.zeros(P.shape[0])
+    _, block = sparse.csgraph.connected_components(P, directed=False)
+    order = np.argsort(block, kind="stable")
+    for members in np.split(order, np.cumsum(np.bincount(block))[:-1]):
+        B = P[np.ix_(members, members)].toarray()
+        if len(members) == 1:
+            shift[members] = max(0.0, -B[0, 0])
+        elif not (exact and len(members) <= ELIMINATED and _semidefinite(B)):
+            shift[members] = _lacking(B)
+    return shift
+
+
+def _lacking(B: Matrix) -> float:
+    """A number d with which ``B + d I`` is positive semidefinite."""
+    k, trace = len(B), float(np.abs(B.diagonal()).sum())
+    least = 2.0 * (k + 2) * EPS * trace + np.finfo(float).tiny
+    d = least
+    while d < np.inf:
+        raised = B + d * np.eye(k)
+        try:
+            np.linalg.cholesky(raised)
+        except np.linalg.LinAlgError:
+            d *= 4.0
+            continue
+        return 1.01 * (d + (k + 2) * EPS * float(raised.diagonal().sum()))
+    raise Refuted("the quadratic form is not convex")
+
+
+def _semidefinite(B: Matrix) -> bool:
+    """Whether an elimination in fractions finds no negative pivot, and only zeros beside a pivot that is zero."""
+    left = [[Fraction(entry) for entry in row] for row in B.tolist()]
+    while left:
+        pivot, *row = left[0]
+        if pivot < 0 or (pivot == 0 and any(row)):
+            return False
+        rest = [one[1:] for one in left[1:]]
+        if pivot:
+            rest = [[b - x * y / pivot for b, y in zip(one, row, strict=True)] for one, x in zip(rest, row, strict=True)]
+        left = rest
+    return True
+
+
+def _reach(domain: Domain, at: Enclosure) -> Enclosure:
+    """The largest distance of each variable from a point's, over the domain."""
+    bounds = domain.bounding_box()
+    if not np.isfinite(bounds).all():
+        raise Refuted("the domain has no end, and the quadratic form is not known to be convex without rounding")
+    sides = [(Enclosure.of(side, at.exact) - at).size() for side in bounds]
+    far = np.maximum(*sides)
+    return Enclosure(far, far)
+
+
+def _largest_form(domain: Domain, diagonal: Vector, at: Enclosure) -> float | Fraction:
+    """The largest ``1/2 (z - x) @ D @ (z - x)`` over a domain."""
+    used = np.flatnonzero(diagonal)
+    reach = _reach(domain, at)[used]
+    found: float | Fraction = _half((Enclosure.of(diagonal[used], at.exact) * reach**2).sum()).upper.item()
+    return found
+
+
+def _largest_difference(
+    domain: Domain, P: sparse.csr_array, roots: sparse.csr_array, exact: bool
+) -> float | Fraction:
+    """The largest ``1/2 z @ E @ z``, with E the squares' matrix less P, and the rounding of E's entries."""
+    sizes, ones = abs(roots), (roots != 0).astype(float)
+    rounding = (sizes.T @ sizes).multiply((ones.T @ ones) + 4.0 * (ones.T @ ones > 0).astype(float)) * EPS
+    entries = sparse.coo_array(1.01 * (abs(roots.T @ roots - P) + rounding))
+    reach = _reach(domain, Enclosure.of(np.zeros(domain.dimension), exact))
+    products = Enclosure.of(entries.data, exact) * reach[entries.row] * reach[entries.col]
+    found: float | Fraction = _half(products.sum()).upper.item()
+    return found
