@@ -17,16 +17,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.certificates.affine_excess import affine_excess
 from oracle_opt.certificates.claim import CutClaim
 from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.certificates.exact_sums import SMALLEST
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 
 ELIMINATED = 30  # largest order of a block that is eliminated in fractions
+SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10)  # of squares, which make up for the rounding of their roots
 
 
 class QuadraticProof:
@@ -45,6 +48,7 @@ class QuadraticProof:
     def __init__(self, P: sparse.csr_array, c: Vector, offset: float) -> None:
         self.P, self.c, self.offset = P, c, offset
         self._shifts: dict[bool, Vector] = {}
+        self._shares: tuple[Vector, Vector] | None = None
 
     def value(self, x: Vector, exact: bool) -> Enclosure:
         """``f(x)``."""
@@ -69,19 +73,23 @@ class QuadraticProof:
     ) -> float | Fraction:
         """By how much a cut of a summand exceeds it: number 0 is the linear term, then a square for each row r.
 
-        What the squares exceed the quadratic form by, as the r are rounded, is charged to the linear term: every
-        combination of cuts of all summands holds it once.
+        The squares, as their r are rounded, add up to more than the form. So each is proven to be above the cut when it
+        is smaller by its share e, and with these shares the squares lie below the form and a diagonal D >= 0, which is
+        charged to the linear term: every combination of cuts of all summands holds that once.
         """
         if claim.n_summands != 1 + roots.shape[0] or not 0 <= claim.summand < claim.n_summands:
             raise Refuted(f"the function has {1 + roots.shape[0]} summands, the claim is of {claim.n_summands}")
+        if self._shares is None:
+            self._shares = _shares(self.P, roots)
+        shares, lack = self._shares
         if claim.summand == 0:
             linear = Enclosure.of(np.array(self.offset), exact), Enclosure.of(self.c, exact)
-            bare = affine_excess(domain, claim, *linear)
-            return _sum(bare, _largest_difference(domain, self.P, roots, exact))
+            origin = Enclosure.of(np.zeros(len(self.c)), exact)
+            return _sum(affine_excess(domain, claim, *linear), _largest_form(domain, lack, origin))
         r = roots[[claim.summand - 1]].toarray()[0]
         a = float(claim.slope @ r) / float(r @ r)
-        along = Enclosure.of(np.array(a), exact)
-        return affine_excess(domain, claim, -_half(along**2), Enclosure.of(r, exact) * along)
+        along, left = (Enclosure.of(np.array(one), exact) for one in (a, 1.0 - shares[claim.summand - 1]))
+        return affine_excess(domain, claim, -_half(along**2) / left, Enclosure.of(r, exact) * along)
 
     def _lack(self, exact: bool) -> Vector:
         """The diagonal of D."""
@@ -115,33 +123,63 @@ def scattered(terms: Enclosure, places: Vector, count: int) -> Enclosure:
     return Enclosure(low - wrong, high + wrong)
 
 
+def _blocks(P: sparse.csr_array) -> list[NDArray[np.intp]]:
+    """Variables that entries of P join, those without entries left out."""
+    count, block = sparse.csgraph.connected_components(P, directed=False)
+    order = np.argsort(block, kind="stable")
+    used = np.diff(P.indptr) > 0
+    return [one for one in np.split(order, np.cumsum(np.bincount(block, minlength=count))[:-1]) if used[one[0]]]
+
+
 def _shift(P: sparse.csr_array, exact: bool) -> Vector:
     """A diagonal D >= 0 with which P is positive semidefinite."""
     shift = np.zeros(P.shape[0])
-    _, block = sparse.csgraph.connected_components(P, directed=False)
-    order = np.argsort(block, kind="stable")
-    for members in np.split(order, np.cumsum(np.bincount(block))[:-1]):
+    for members in _blocks(P):
         B = P[np.ix_(members, members)].toarray()
-        if len(members) == 1:
-            shift[members] = max(0.0, -B[0, 0])
-        elif not (exact and len(members) <= ELIMINATED and _semidefinite(B)):
+        if not (exact and len(members) <= ELIMINATED and _semidefinite(B)):
             shift[members] = _lacking(B)
     return shift
 
 
-def _lacking(B: Matrix) -> float:
-    """A number d with which ``B + d I`` is positive semidefinite."""
-    k, trace = len(B), float(np.abs(B.diagonal()).sum())
-    least = 2.0 * (k + 2) * EPS * trace + np.finfo(float).tiny
-    d = least
+def _shares(P: sparse.csr_array, roots: sparse.csr_array) -> tuple[Vector, Vector]:
+    """Shares e_i, and a diagonal D >= 0, with ``sum_i (1 - e_i) r_i r_i' <= P + D``.
+
+    The smaller of them for which D is 0; else 1e-12, which is then lost beside what D costs.
+    """
+    shares, shift = np.full(roots.shape[0], 1e-12), np.zeros(P.shape[0])
+    columns = roots.tocsc()
+    for members in _blocks(P):
+        rows = np.unique(columns[:, members].indices)
+        R, B = roots[rows][:, members].toarray(), P[np.ix_(members, members)].toarray()
+        error = EPS * (len(rows) + 6) * (float((np.abs(R).T @ np.abs(R)).sum(axis=1).max()) + float(np.abs(B).max()))
+        for share in SHARES:
+            shares[rows], shift[members] = share, _lacking(B - (1.0 - share) * (R.T @ R), error)
+            if not shift[members[0]]:
+                break
+        else:
+            shares[rows], shift[members] = 1e-12, _lacking(B - (1.0 - 1e-12) * (R.T @ R), error)
+    return shares, shift
+
+
+def _lacking(B: Matrix, error: float = 0.0) -> float:
+    """A number d >= 0 with which ``B + d I`` is positive semidefinite, also where B is wrong by a norm of `error`."""
+    k, size = len(B), float(np.abs(B.diagonal()).sum())
+    rounding = 1.01 * (k + 4) * EPS * size + error + SMALLEST
+    if k == 1:
+        return max(0.0, error - float(B[0, 0]))
+    d = -2.0 * rounding
     while d < np.inf:
         raised = B + d * np.eye(k)
+        wrong = 1.01 * ((k + 4) * EPS * float(np.abs(raised.diagonal()).sum()) + EPS * abs(d)) + error
         try:
             np.linalg.cholesky(raised)
+            if d + wrong <= 0:
+                return 0.0
+            if d > 0:
+                return 1.01 * (d + wrong)
         except np.linalg.LinAlgError:
-            d *= 4.0
-            continue
-        return 1.01 * (d + (k + 2) * EPS * float(raised.diagonal().sum()))
+            pass
+        d = 2.0 * rounding if d < 0 else 4.0 * d
     raise Refuted("the quadratic form is not convex")
 
 
@@ -172,19 +210,8 @@ def _reach(domain: Domain, at: Enclosure) -> Enclosure:
 def _largest_form(domain: Domain, diagonal: Vector, at: Enclosure) -> float | Fraction:
     """The largest ``1/2 (z - x) @ D @ (z - x)`` over a domain."""
     used = np.flatnonzero(diagonal)
+    if not used.size:
+        return Fraction(0) if at.exact else 0.0
     reach = _reach(domain, at)[used]
     found: float | Fraction = _half((Enclosure.of(diagonal[used], at.exact) * reach**2).sum()).upper.item()
-    return found
-
-
-def _largest_difference(
-    domain: Domain, P: sparse.csr_array, roots: sparse.csr_array, exact: bool
-) -> float | Fraction:
-    """The largest ``1/2 z @ E @ z``, with E the squares' matrix less P, and the rounding of E's entries."""
-    sizes, ones = abs(roots), (roots != 0).astype(float)
-    rounding = (sizes.T @ sizes).multiply((ones.T @ ones) + 4.0 * (ones.T @ ones > 0).astype(float)) * EPS
-    entries = sparse.coo_array(1.01 * (abs(roots.T @ roots - P) + rounding))
-    reach = _reach(domain, Enclosure.of(np.zeros(domain.dimension), exact))
-    products = Enclosure.of(entries.data, exact) * reach[entries.row] * reach[entries.col]
-    found: float | Fraction = _half(products.sum()).upper.item()
     return found
