@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oracle_opt.answers.answer import Answer
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 A_KIND = "FeasibilityCut or a kind of Answer"
+POINT = "point"  # the witness that an oracle made of a function provides itself
+A_PROOF = "a function of a claim and of `exact` that returns a number or None"
 
 
 class Oracle(ABC):
@@ -199,6 +202,11 @@ class FunctionOracle(Oracle):
         Whether the function is convex.
     name : str, optional
         Tells this problem from others in a journal; default is the function's name.
+    witness : iterable of str
+        Names of the `extras` of the function's cuts that prove them, as `Oracle.witness`. The name ``"point"`` stands
+        for the query point, which is added to the extras by itself. Default: none.
+    prove_cut, prove_value : callable, optional
+        What judges claims: called as `Oracle.prove_cut` and `Oracle.prove_value` are, with the claim and `exact`.
 
     Examples
     --------
@@ -219,6 +227,9 @@ class FunctionOracle(Oracle):
         gives: Iterable[Kind] = (),
         convex: bool = True,
         name: str | None = None,
+        witness: Iterable[str] = (),
+        prove_cut: Callable[[CutClaim, bool], float | Fraction | None] | None = None,
+        prove_value: Callable[[ValueClaim, bool], float | Fraction | None] | None = None,
     ) -> None:
         self.function = callback("function", function, "a function of a point that returns (value, subgradient)")
         self.domain = instance("domain", domain, Domain, "a Domain such as Box(lower, upper)")
@@ -228,20 +239,33 @@ class FunctionOracle(Oracle):
                 raise InvalidArgument(f"`gives` must hold {A_KIND}, got {shown(kind)}")
         self.convex = flag("convex", convex)
         self.name = getattr(function, "__qualname__", repr(function)) if name is None else text("name", name)
+        self.witness = instances("witness", witness, str, "the name of one of a cut's extras")
+        self._prove_cut = None if prove_cut is None else callback("prove_cut", prove_cut, A_PROOF)
+        self._prove_value = None if prove_value is None else callback("prove_value", prove_value, A_PROOF)
 
     def query(self, query: Query) -> Cut:
         """Evaluate the function at the query point."""
         answer = self.function(query.point.copy())
         try:
             if isinstance(answer, ObjectiveCut | FeasibilityCut):
-                return owned(answer)
-            value, subgradient = answer
-            number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
-            return ObjectiveCut(query.point, number, real_array(subgradient))
+                cut = owned(answer)
+            else:
+                value, subgradient = answer
+                number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
+                cut = ObjectiveCut(query.point, number, real_array(subgradient))
+            return _with_point(cut) if POINT in self.witness else cut
         except (TypeError, ValueError, AttributeError) as problem:
             raise InvalidCut(
                 f"`function` must return (value, subgradient) or a cut, got {answer!r}: {problem}"
             ) from problem
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """As the argument of this name does; `None` without."""
+        return None if self._prove_cut is None else self._prove_cut(claim, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """As the argument of this name does; `None` without."""
+        return None if self._prove_value is None else self._prove_value(claim, exact)
 
     def __repr__(self) -> str:
         return f"FunctionOracle({shown(self.name)}, on {shown(self.domain)})"
@@ -250,3 +274,11 @@ class FunctionOracle(Oracle):
         """Name of the function, and what it is said to be; what the function computes is not known here."""
         gives = f", gives {' '.join(sorted(kind.__name__ for kind in self.gives))}" if self.gives else ""
         return f"{super().identity()}, function {self.name}{gives}"
+
+
+def _with_point(cut: Cut) -> Cut:
+    """The cut, and all that came with it, with the query point among its extras."""
+    extras, further = {**cut.extras, POINT: cut.point}, tuple(_with_point(one) for one in cut.further)
+    if isinstance(cut, FeasibilityCut):
+        return replace(cut, extras=extras, further=further)
+    return replace(cut, extras=extras, further=further, summands=tuple(_with_point(one) for one in cut.summands))

@@ -95,7 +95,9 @@ def _largest_in_blocks(domain: Domain, difference: Enclosure) -> Enclosure | Non
         return None
     each = difference.upper
     if blocks.scale is not None:
-        each = np.array([one / Fraction(float(unit)) for one, unit in zip(each, blocks.scale, strict=True)], dtype=object)
+        each = np.array(
+            [one / Fraction(float(unit)) for one, unit in zip(each, blocks.scale, strict=True)], dtype=object
+        )
     radius = Fraction(float(blocks.radius))
     starts = [int(start) for start in blocks.starts]
     largest = [max(each[start : start + size]) for start, size in zip(starts, blocks.sizes, strict=True)]

@@ -89,9 +89,7 @@ class Enclosure:
             return _outward(product, product)
         ends = [_times(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
         low, high = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
-        return _outward(
-            np.minimum(low, np.minimum(ends[2], ends[3])), np.maximum(high, np.maximum(ends[2], ends[3]))
-        )
+        return _outward(np.minimum(low, np.minimum(ends[2], ends[3])), np.maximum(high, np.maximum(ends[2], ends[3])))
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -182,7 +180,9 @@ def _times(a: Any, b: Any) -> Any:
 
 def _fraction(value: Any) -> Fraction:
     """An integer, float or fraction as a fraction."""
-    return value if isinstance(value, Fraction) else Fraction(value) if isinstance(value, int) else Fraction(float(value))
+    return (
+        value if isinstance(value, Fraction) else Fraction(value) if isinstance(value, int) else Fraction(float(value))
+    )
 
 
 def _each(function: Callable[[Any], Any], values: Any) -> Any:

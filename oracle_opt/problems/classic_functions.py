@@ -181,13 +181,13 @@ _SHOR_B = np.array([1, 5, 10, 2, 4, 3, 1.7, 2.5, 6, 3.5])
 
 def maxquad(x: Vector) -> Value:
     """The largest of five quadratic functions of ten variables, ``x @ A_i @ x - b_i @ x``."""
-    matrices, slopes = _maxquad_data()
+    matrices, slopes = maxquad_data()
     values = np.einsum("j,ijk,k->i", x, matrices, x) - slopes @ x
     return largest(values, 2 * matrices @ x - slopes)
 
 
 @cache
-def _maxquad_data() -> tuple[Vector, Vector]:
+def maxquad_data() -> tuple[Vector, Vector]:
     """A_i of row j and column k: ``exp(j / k) cos(j k) sin(i)`` above the diagonal, diagonally dominant."""
     i, j = np.arange(1, 6)[:, None, None], np.arange(1, 11)
     upper = np.triu(np.exp(j[:, None] / j) * np.cos(j[:, None] * j), 1)

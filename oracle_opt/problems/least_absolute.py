@@ -10,10 +10,11 @@ from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.function_proof import oracle_of
 from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
 from oracle_opt.problems.known_optimum import between
+from oracle_opt.problems.piece_proofs import DeviationsProof
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,18 +27,22 @@ class AbsoluteDeviations:
     groups: int
 
     def __call__(self, x: Vector) -> ObjectiveCut:
-        """The sum; the absolute values of x belong to the first group."""
+        """The sum; the absolute values of x belong to the first group. The `extras` tell the signs of both."""
         residuals = (self.B @ x - self.d) / len(self.d)
         signs = np.sign(residuals) / len(self.d)
         own = self.weight * float(np.abs(x).sum()), self.weight * np.sign(x)
+        told, own_told = (np.sign(numbers).astype(np.int8) for numbers in (residuals, x))
         parts: list[ObjectiveCut] = []
         for rows in np.array_split(np.arange(len(self.d)), self.groups):
             value, slope = float(np.abs(residuals[rows]).sum()), signs[rows] @ self.B[rows]
-            parts.append(ObjectiveCut(x, value, slope) if parts else ObjectiveCut(x, value + own[0], slope + own[1]))
+            extras = {"signs": told[rows[0] : rows[-1] + 1], "own_signs": own_told[: 0 if parts else None]}
+            value, slope = (value, slope) if parts else (value + own[0], slope + own[1])
+            parts.append(ObjectiveCut(x, value, slope, extras=extras))
         if len(parts) == 1:
             return parts[0]
         value, slope = sum(part.value for part in parts), np.sum([part.subgradient for part in parts], axis=0)
-        return ObjectiveCut(x, value, slope, summands=tuple(parts))
+        whole = {"signs": told, "own_signs": own_told}
+        return ObjectiveCut(x, value, slope, summands=tuple(parts), extras=whole)
 
 
 def draw(n: int = 50, m: int = 100, weight: float = 0.1, groups: int = 1, seed: int = 0) -> Instance:
@@ -81,7 +86,7 @@ def draw(n: int = 50, m: int = 100, weight: float = 0.1, groups: int = 1, seed: 
     terms = float(np.abs(s) @ (np.abs(B) @ np.abs(x) + np.abs(made.d))) / m
     optimum, error = between(made(x).value, lower, terms)
     name = f"least-absolute #{digest(made.B, made.d, weight, groups)}"
-    oracle = FunctionOracle(made, Box(np.full(n, -reach), np.full(n, reach)), name=name)
+    oracle = oracle_of(made, DeviationsProof(Box(np.full(n, -reach), np.full(n, reach)), made), name)
     return Instance(oracle, None, optimum, error)
 
 

@@ -8,11 +8,12 @@ import numpy as np
 
 from oracle_opt.arguments import real
 from oracle_opt.domains import Simplex
-from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.function_proof import oracle_of
 from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
 from oracle_opt.problems.known_optimum import between, unit_weights
 from oracle_opt.problems.max_affine import LargestPiece
+from oracle_opt.problems.piece_proofs import PieceProof
 
 
 def draw(n: int = 50, m: int = 50, support: float = 0.5, seed: int = 0) -> Instance:
@@ -40,8 +41,9 @@ def draw(n: int = 50, m: int = 50, support: float = 0.5, seed: int = 0) -> Insta
     A += np.where(x > 0, 0.0, rng.uniform(0.0, 1.0, n)) - np.where(y > 0, 0.0, rng.uniform(0.0, 1.0, m))[:, None]
     game = LargestPiece(A, np.zeros(m), np.zeros(n))
     lower, terms = 1.0 + float((y @ A).min()), 1.0 + float(np.abs(A).max())
-    optimum, error = between(game(x)[0], lower, terms)
-    return Instance(FunctionOracle(game, Simplex(n), name=game.name("matrix-game")), None, optimum, error)
+    optimum, error = between(game(x).value, lower, terms)
+    oracle = oracle_of(game, PieceProof(Simplex(n), game), game.name("matrix-game"))
+    return Instance(oracle, None, optimum, error)
 
 
 FAMILY = Generated(

@@ -9,12 +9,14 @@ import numpy as np
 
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Matrix, Vector, digest
+from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.function_proof import oracle_of
 from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
 from oracle_opt.problems.known_optimum import between, unit_weights
+from oracle_opt.problems.piece_proofs import PieceProof
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +28,15 @@ class LargestPiece:
     center: Vector
     c: Matrix | None = None
 
-    def __call__(self, x: Vector) -> tuple[float, Vector]:
-        """Value and subgradient."""
+    def __call__(self, x: Vector) -> ObjectiveCut:
+        """Value and subgradient; the `extras` tell which piece it is."""
         y = x - self.center
         values = self.a @ y - self.d
         if self.c is not None:
             values += 0.5 * (self.c @ y**2)
         i = int(values.argmax())
         slope = self.a[i].copy() if self.c is None else self.a[i] + self.c[i] * y
-        return 1.0 + float(values[i]), slope
+        return ObjectiveCut(x, 1.0 + float(values[i]), slope, extras={"piece": i})
 
     def name(self, family: str) -> str:
         """Words that tell these pieces from others."""
@@ -76,7 +78,7 @@ def instance(family: str, rng: np.random.Generator, n: int, pieces: int, active:
     lower = 1.0 - float(np.abs(slope) @ (1.0 + np.abs(center)))
     # between 1, the value at x0, and this; the pieces at x0 are exact, and products of weights and slopes are rounded
     optimum, error = between(1.0, lower, 1.0 + 1e-2 * float(weights @ np.abs(a[:many]).sum(axis=1)))
-    oracle = FunctionOracle(made, Box(-np.ones(n), np.ones(n)), name=made.name(family))
+    oracle = oracle_of(made, PieceProof(Box(-np.ones(n), np.ones(n)), made), made.name(family))
     return Instance(oracle, None, optimum, error)
 
 

@@ -9,14 +9,17 @@ from math import exp, sqrt
 import numpy as np
 
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.cuts import Cut
+from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.domains import Box, Domain, FreeSpace
-from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems import classic_formulas as formulas
 from oracle_opt.problems import classic_functions as classic
 from oracle_opt.problems import scalable_functions as scalable
 from oracle_opt.problems.folder import path_in_folder, why_missing
+from oracle_opt.problems.function_proof import FunctionProof, LargestOfFormulas, oracle_of
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.problem_family import Listed
+from oracle_opt.problems.scalable import FUNCTIONS
+from oracle_opt.problems.scalable_proofs import TransportProof
 
 Function = Callable[[Vector], tuple[float, Vector] | Cut]
 
@@ -89,7 +92,15 @@ def _instance(
     # values of Polak2 overflow a little farther away than its box
     if function is classic.polak2:
         domain = Box(np.r_[-radius, [-3.0] * 9], np.r_[radius, [3.0] * 9])
-    return Instance(FunctionOracle(function, domain, name=name), np.array(start), optimum, wrong)
+    return Instance(oracle_of(function, _proof(function, domain), name), np.array(start), optimum, wrong)
+
+
+def _proof(function: Function, domain: Domain) -> FunctionProof:
+    """What proves its cuts: its formula of the same name, or what the functions of any size have."""
+    word = getattr(function, "__name__", "")
+    if word in FUNCTIONS:
+        return FUNCTIONS[word][1](domain)
+    return LargestOfFormulas(domain, getattr(formulas, word))
 
 
 def _tr48() -> Problem:
@@ -105,12 +116,14 @@ def _transport(seed: int) -> Instance:
     path = path_in_folder("nonsmooth", "tr48.npz", needed="nonsmooth/TR48")
     with np.load(path) as tables:
         function = partial(_tr48_value, tables["c"].copy(), tables["d"].copy(), tables["s"].copy())
-    oracle = FunctionOracle(function, FreeSpace(48, radius=4000.0), name=f"nonsmooth/TR48 {digest(*function.args)}")
+    proof = TransportProof(FreeSpace(48, radius=4000.0), *function.args)
+    oracle = oracle_of(function, proof, f"nonsmooth/TR48 {digest(*function.args)}")
     return Instance(oracle, np.zeros(48), -638565.0, 0.0)
 
 
-def _tr48_value(c: Vector, d: Vector, s: Vector, x: Vector) -> tuple[float, Vector]:
+def _tr48_value(c: Vector, d: Vector, s: Vector, x: Vector) -> ObjectiveCut:
     values = x[:, None] - c
     rows = values.argmax(axis=0)
     slope = np.bincount(rows, weights=d, minlength=48) - s
-    return float(d @ values[rows, np.arange(48)] - s @ x), slope
+    value = float(d @ values[rows, np.arange(48)] - s @ x)
+    return ObjectiveCut(x, value, slope, extras={"rows": rows})

@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.cuts import ObjectiveCut
 
 Value = tuple[float, Vector]
 
@@ -45,21 +46,25 @@ def goffin(x: Vector) -> Value:
     return float(len(x) * x[i] - x.sum()), slope
 
 
-def mxhilb(x: Vector) -> Value:
-    """``max_i |sum_j x_j / (i + j - 1)|``."""
-    values = _hilbert(len(x)) @ x
+def mxhilb(x: Vector) -> ObjectiveCut:
+    """``max_i |sum_j x_j / (i + j - 1)|``; its `extras` tell the number of the row."""
+    values = hilbert(len(x)) @ x
     i = int(np.argmax(np.abs(values)))
-    return float(abs(values[i])), np.sign(values[i]) * _hilbert(len(x))[i]
+    return ObjectiveCut(x, float(abs(values[i])), np.sign(values[i]) * hilbert(len(x))[i], extras={"piece": i})
 
 
-def l1hilb(x: Vector) -> Value:
-    """``sum_i |sum_j x_j / (i + j - 1)|``."""
-    values = _hilbert(len(x)) @ x
-    return float(np.abs(values).sum()), np.sign(values) @ _hilbert(len(x))
+def l1hilb(x: Vector) -> ObjectiveCut:
+    """``sum_i |sum_j x_j / (i + j - 1)|``; its `extras` tell the signs of the rows."""
+    values = hilbert(len(x)) @ x
+    signs = np.sign(values)
+    return ObjectiveCut(
+        x, float(np.abs(values).sum()), signs @ hilbert(len(x)), extras={"signs": signs.astype(np.int8)}
+    )
 
 
 @lru_cache(maxsize=2)
-def _hilbert(n: int) -> Matrix:
+def hilbert(n: int) -> Matrix:
+    """The Hilbert matrix of an order."""
     return 1.0 / (np.arange(n)[:, None] + np.arange(1, n + 1))
 
 
@@ -71,18 +76,18 @@ def nesterov(x: Vector) -> Value:
     return float(x[i] + 0.5 * (x @ x)), slope
 
 
-def chained_lq(x: Vector) -> Value:
+def chained_lq(x: Vector) -> ObjectiveCut:
     """``sum_i max(-x_i - x_i+1, -x_i - x_i+1 + x_i^2 + x_i+1^2 - 1)``."""
     a, b = x[:-1], x[1:]
     one = np.ones_like(a)
     values = np.array([-a - b, -a - b + a**2 + b**2 - 1])
-    return _chained(values, np.array([-one, 2 * a - 1]), np.array([-one, 2 * b - 1]))
+    return _chained(x, values, np.array([-one, 2 * a - 1]), np.array([-one, 2 * b - 1]))
 
 
-def chained_cb3(x: Vector) -> Value:
+def chained_cb3(x: Vector) -> ObjectiveCut:
     """The sum of the largest of each link's three functions."""
     values, in_a, in_b = _cb3_links(x)
-    return _chained(values, in_a, in_b)
+    return _chained(x, values, in_a, in_b)
 
 
 def chained_cb3_ii(x: Vector) -> Value:
@@ -100,8 +105,8 @@ def _cb3_links(x: Vector) -> tuple[Matrix, Matrix, Matrix]:
     return values, np.array([4 * a**3, 2 * a - 4, -e]), np.array([2 * b, 2 * b - 4, e])
 
 
-def _chained(values: Matrix, in_a: Matrix, in_b: Matrix) -> Value:
-    """Sum over the links of the largest of each."""
+def _chained(x: Vector, values: Matrix, in_a: Matrix, in_b: Matrix) -> ObjectiveCut:
+    """Sum over the links of the largest of each; the `extras` tell which these are."""
     which, links = values.argmax(axis=0), np.arange(values.shape[1])
     slope = np.append(in_a[which, links], 0.0) + np.append(0.0, in_b[which, links])
-    return float(values[which, links].sum()), slope
+    return ObjectiveCut(x, float(values[which, links].sum()), slope, extras={"pieces": which.astype(np.int8)})

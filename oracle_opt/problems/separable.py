@@ -9,10 +9,11 @@ import numpy as np
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.domains import Box
-from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.function_proof import oracle_of
 from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
 from oracle_opt.problems.known_optimum import between
+from oracle_opt.problems.piece_proofs import SeparableProof
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ def draw(n: int = 1000, condition: float = 10.0, seed: int = 0) -> Instance:
     lower = upper - float(np.abs(slope[~outward]) @ (1.0 + np.abs(x[~outward])))
     optimum, error = between(upper, lower, 1.0 + float(made.h @ made.c**2) / n)
     domain = Box(-np.ones(n), np.ones(n))
-    oracle = FunctionOracle(made, domain, name=f"separable #{digest(made.h, made.c, made.u)}")
+    oracle = oracle_of(made, SeparableProof(domain, made), f"separable #{digest(made.h, made.c, made.u)}")
     return Instance(oracle, None, optimum, error)
 
 

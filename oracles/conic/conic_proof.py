@@ -58,7 +58,9 @@ class ConicProof:
                 raise Refuted("a conic oracle proves no bounds by itself")
             return self._objective(claim, exact)
         except (ValueError, ArithmeticError) as problem:
-            raise problem if isinstance(problem, Refuted) else Refuted(f"the witness proves nothing: {problem}") from None
+            raise (
+                problem if isinstance(problem, Refuted) else Refuted(f"the witness proves nothing: {problem}")
+            ) from None
 
     def _objective(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
         if claim.kind is ClaimKind.SUMMAND:

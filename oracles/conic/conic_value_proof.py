@@ -69,7 +69,9 @@ def refuse_infeasible(problem: ConicProblem, held: NDArray[np.intp], tolerance: 
             missed = np.abs(v[rows]) if isinstance(cone, Zero) else -v[rows]
             if not (missed <= allowed[rows]).all():
                 row = rows.start + int(np.argmax(np.where(missed <= allowed[rows], -np.inf, missed)))
-                raise Refuted(f"the point misses row {row} by {missed[row - rows.start]:.6g}, {allowed[row]:.3g} is allowed")
+                raise Refuted(
+                    f"the point misses row {row} by {missed[row - rows.start]:.6g}, {allowed[row]:.3g} is allowed"
+                )
             continue
         near = point_in_cone(cone, v[rows])
         if near is None:
@@ -84,7 +86,7 @@ def refuse_infeasible(problem: ConicProblem, held: NDArray[np.intp], tolerance: 
         most = SLACK * max(tolerance * sqrt(pull @ pull), (NEAR + cone.rounding) * float(np.abs(y) @ terms[rows]))
         if not distance <= most:
             raise Refuted(
-                f"the point misses the {cone!r} of the rows from {rows.start} on by {distance:.6g}, {most:.3g} is allowed"
+                f"the point misses the {cone!r} from row {rows.start} on by {distance:.6g}, {most:.3g} is allowed"
             )
     return known
 

@@ -1,7 +1,7 @@
 """Vectors that are in the dual of a cone whatever rounding did: those of a witness, repaired where they have to be.
 
-A half-space of a conic problem rests on a vector y of the dual cone. A stranger's y is not believed: it is replaced by a
-vector near to it that is in the dual cone by its construction, and the half-space of that one is what is proven.
+A half-space of a conic problem rests on a vector y of the dual cone. A stranger's y is not believed: it is replaced by
+a vector near to it that is in the dual cone by its construction, and the half-space of that one is what is proven.
 
 - Equations: any vector. Inequalities: negative entries become 0.
 - Second-order cone: ``(t, u)`` with t raised to the norm of u, rounded up.

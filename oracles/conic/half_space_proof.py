@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt.arrays import EPS
 from oracle_opt.certificates.affine_excess import affine_excess, numbers, place
 from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.enclosed_products import transposed_times
 from oracle_opt.certificates.enclosure import Enclosure
-from oracle_opt.certificates.exact_sums import SMALLEST
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, Zero
@@ -86,26 +85,3 @@ def _cone_of(problem: ConicProblem, row: int) -> tuple[Cone, int]:
             return cone, start
         start += cone.dimension
     raise Refuted(f"there is no row {row}")
-
-
-def transposed_times(A: Any, y: Enclosure) -> Enclosure:
-    """``A.T @ y``, A dense or sparse: in floats through matrix products, with a bound on what these round.
-
-    With m the middle of the ends of y and r half their distance, ``abs(A.T @ y - A.T @ m) <= abs(A.T) @ r``, and the
-    products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of rows.
-    """
-    if y.exact:
-        dense = A if isinstance(A, np.ndarray) else A.toarray()
-        used = [i for i in range(len(dense)) if y.lower[i] or y.upper[i]]
-        return (Enclosure.of(dense[used], exact=True) * y[used][:, None]).sum(axis=0)
-    middle = 0.5 * (y.lower + y.upper)
-    radius = np.nextafter(np.maximum(y.upper - middle, middle - y.lower), np.inf)
-    if y.lower is y.upper:
-        middle, radius = y.lower, np.zeros_like(middle)
-    turned, sizes = A.T, np.abs(A.T)
-    wrong = 1.01 * (EPS * (len(middle) + 4) * (sizes @ np.abs(middle)) + sizes @ radius)
-    pull = turned @ middle
-    if len(middle) == 1:  # a single row: one product an entry
-        wrong = EPS * np.abs(pull)
-    wrong = np.where(wrong > 0, wrong + SMALLEST * (len(middle) + 1), 0.0)
-    return Enclosure(pull - wrong, pull + wrong)

@@ -23,6 +23,7 @@ from scipy import sparse
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.certificates.affine_excess import affine_excess
 from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.enclosed_products import scattered
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.certificates.exact_sums import SMALLEST
 from oracle_opt.domains import Domain
@@ -68,9 +69,7 @@ class QuadraticProof:
         lack = self._lack(exact)
         return bare if not lack.any() else _sum(bare, _largest_form(domain, lack, at))
 
-    def summand_excess(
-        self, domain: Domain, claim: CutClaim, roots: sparse.csr_array, exact: bool
-    ) -> float | Fraction:
+    def summand_excess(self, domain: Domain, claim: CutClaim, roots: sparse.csr_array, exact: bool) -> float | Fraction:
         """By how much a cut of a summand exceeds it: number 0 is the linear term, then a square for each row r.
 
         The squares, as their r are rounded, add up to more than the form. So each is proven to be above the cut when it
@@ -107,20 +106,6 @@ def _sum(a: float | Fraction, b: float | Fraction) -> float | Fraction:
 
 def _half(value: Enclosure) -> Enclosure:
     return value * (Fraction(1, 2) if value.exact else 0.5)
-
-
-def scattered(terms: Enclosure, places: Vector, count: int) -> Enclosure:
-    """Sums of the terms that belong to each of some places."""
-    if terms.exact:
-        ends = np.full((2, count), Fraction(0), dtype=object)
-        for place, low, high in zip(places, terms.lower, terms.upper, strict=True):
-            ends[0, place] += low
-            ends[1, place] += high
-        return Enclosure(ends[0], ends[1])
-    low, high, size = (np.bincount(places, side, count) for side in (terms.lower, terms.upper, terms.size()))
-    wrong = EPS * (np.bincount(places, minlength=count) + 4) * size
-    wrong = np.where(np.bincount(places, minlength=count) > 1, np.nextafter(wrong, np.inf), 0.0)
-    return Enclosure(low - wrong, high + wrong)
 
 
 def _blocks(P: sparse.csr_array) -> list[NDArray[np.intp]]:
@@ -192,7 +177,9 @@ def _semidefinite(B: Matrix) -> bool:
             return False
         rest = [one[1:] for one in left[1:]]
         if pivot:
-            rest = [[b - x * y / pivot for b, y in zip(one, row, strict=True)] for one, x in zip(rest, row, strict=True)]
+            rest = [
+                [b - x * y / pivot for b, y in zip(one, row, strict=True)] for one, x in zip(rest, row, strict=True)
+            ]
         left = rest
     return True
 

@@ -1,0 +1,78 @@
+"""Products of a matrix with numbers between two ends, and sums of some of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import EPS
+from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.certificates.exact_sums import SMALLEST
+
+
+def transposed_times(A: Any, y: Enclosure) -> Enclosure:
+    """``A.T @ y``, A dense or sparse: in floats through matrix products, with a bound on what these round.
+
+    With m the middle of the ends of y and r half their distance, ``abs(A.T @ y - A.T @ m) <= abs(A.T) @ r``, and the
+    products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of rows.
+
+    Parameters
+    ----------
+    A : ndarray or csr_array of shape (k, n)
+        Floats.
+    y : Enclosure
+        Of shape (k,).
+
+    Returns
+    -------
+    Enclosure
+        Of shape (n,).
+    """
+    if y.exact:
+        dense = A if isinstance(A, np.ndarray) else A.toarray()
+        used = [i for i in range(len(dense)) if y.lower[i] or y.upper[i]]
+        return (Enclosure.of(dense[used], exact=True) * y[used][:, None]).sum(axis=0)
+    middle = 0.5 * (y.lower + y.upper)
+    radius = np.nextafter(np.maximum(y.upper - middle, middle - y.lower), np.inf)
+    if y.lower is y.upper:
+        middle, radius = y.lower, np.zeros_like(middle)
+    pull = A.T @ middle
+    if len(middle) == 1 and y.lower is y.upper:  # a single row: one product an entry
+        wrong = EPS * np.abs(pull) + SMALLEST * (pull != 0)
+    else:
+        sizes = abs(A.T)
+        wrong = 1.01 * (EPS * (len(middle) + 4) * (sizes @ np.abs(middle)) + sizes @ radius)
+        wrong = np.where(wrong > 0, wrong + SMALLEST * (len(middle) + 1), 0.0)
+    return Enclosure(pull - wrong, pull + wrong)
+
+
+def scattered(terms: Enclosure, places: NDArray[np.intp], count: int) -> Enclosure:
+    """Sums of the terms that belong to each of some places.
+
+    Parameters
+    ----------
+    terms : Enclosure
+        Of shape (k,).
+    places : ndarray of int, shape (k,)
+        Where each belongs.
+    count : int
+        How many places there are.
+
+    Returns
+    -------
+    Enclosure
+        Of shape (count,).
+    """
+    if terms.exact:
+        ends = np.full((2, count), Fraction(0), dtype=object)
+        for place, low, high in zip(places, terms.lower, terms.upper, strict=True):
+            ends[0, place] += low
+            ends[1, place] += high
+        return Enclosure(ends[0], ends[1])
+    low, high, size = (np.bincount(places, side, count) for side in (terms.lower, terms.upper, terms.size()))
+    met = np.bincount(places, minlength=count)
+    wrong = np.where(met > 1, np.nextafter(EPS * (met + 4) * size, np.inf), 0.0)
+    return Enclosure(low - wrong, high + wrong)

@@ -1,0 +1,160 @@
+"""What proves cuts of the functions of the suite: tangents of their convex pieces, computed from the data alone.
+
+Any tangent of a convex function lies below it. So a witness has to tell only which tangent a cut claims to be, and a
+wrong witness proves a tangent that the claim exceeds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.certificates.affine_excess import affine_excess, numbers
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.cuts import Cut
+from oracle_opt.domains import Domain
+from oracle_opt.errors import Refuted
+from oracle_opt.oracle import FunctionOracle
+from oracle_opt.problems.tangent import Tangent, variables
+
+
+class ProvenTangent(NamedTuple):
+    """``value + slope @ (z - point)`` lies below f, whatever the numbers between the ends of both are."""
+
+    value: Enclosure
+    slope: Enclosure
+    point: Vector | None = None  # default: the origin
+
+
+class FunctionProof(ABC):
+    """Judges claims of a function of the suite.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where it is minimized.
+
+    Attributes
+    ----------
+    witness : tuple of str
+        What tells the tangent of a cut; nothing where the slope of the cut does.
+    n_summands : int
+        How many summands the answers have, 0 for none.
+    """
+
+    witness: tuple[str, ...] = ()
+    n_summands: int = 0
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+    @abstractmethod
+    def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
+        """Those that the claim may be; its slope is known to be finite numbers, the witness is there."""
+
+    @abstractmethod
+    def value(self, point: Vector, exact: bool) -> Enclosure:
+        """``f(point)``."""
+
+    def prove_cut(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
+        """As `Oracle.prove_cut` says."""
+        if claim.kind not in (ClaimKind.MINORANT, ClaimKind.SUMMAND):
+            raise Refuted(f"this function answers with no {claim.kind.value}")
+        if claim.kind is ClaimKind.SUMMAND and not (
+            claim.n_summands == self.n_summands and 0 <= claim.summand < self.n_summands
+        ):
+            raise Refuted(f"this function has {self.n_summands} summands, the claim is of {claim.n_summands}")
+        numbers("slope of the claim", claim.slope, self.domain.dimension)
+        if any(name not in claim.witness for name in self.witness):
+            return None
+        try:
+            return min(affine_excess(self.domain, claim, *one) for one in self.tangents(claim, exact))
+        except (ValueError, ArithmeticError) as problem:
+            raise (
+                problem if isinstance(problem, Refuted) else Refuted(f"the witness proves nothing: {problem}")
+            ) from None
+
+    def prove_value(self, claim: ValueClaim, exact: bool) -> float | Fraction | None:
+        """As `Oracle.prove_value` says."""
+        point = numbers("best point", claim.point, self.domain.dimension)
+        try:
+            upper: float | Fraction = self.value(point, exact).upper.item()
+        except (ValueError, ArithmeticError) as problem:
+            raise Refuted(f"the value at the best point cannot be computed: {problem}") from None
+        if isinstance(upper, float) and not np.isfinite(upper):
+            raise Refuted("the value at the best point is not finite")
+        return upper
+
+
+class LargestOfFormulas(FunctionProof):
+    """The largest of smooth convex functions, by their formulas and the point where the cut was taken.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where it is minimized.
+    pieces : callable
+        Maps the variables, a list of `Tangent`, to the pieces, a list of `Tangent`.
+    """
+
+    witness = ("point",)
+
+    def __init__(self, domain: Domain, pieces: Callable[[list[Tangent]], list[Tangent]]) -> None:
+        super().__init__(domain)
+        self.pieces = pieces
+
+    def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
+        """Those of all pieces at the point."""
+        point = numbers("point of the cut", claim.witness["point"], self.domain.dimension)
+        return [ProvenTangent(one.value, one.slope, point) for one in self.pieces(variables(point, exact))]
+
+    def value(self, point: Vector, exact: bool) -> Enclosure:
+        """The largest."""
+        return largest([one.value for one in self.pieces(variables(point, exact))])
+
+
+def largest(values: Iterable[Enclosure]) -> Enclosure:
+    """The largest of some numbers."""
+    known = list(values)
+    return Enclosure(max(one.lower.item() for one in known), max(one.upper.item() for one in known))
+
+
+def whole_numbers(name: str, values: Any, count: int, below: int) -> Any:
+    """Whole numbers from 0 on, of a witness, or a refusal.
+
+    Parameters
+    ----------
+    name : str
+        What they are, in words.
+    values : object
+        What stands there.
+    count : int
+        How many are wanted.
+    below : int
+        They are less than this.
+    """
+    found = numbers(name, values, count)
+    whole = found.astype(int)
+    if (whole != found).any() or (whole < 0).any() or (whole >= below).any():
+        raise Refuted(f"the {name} must be whole numbers from 0 to {below - 1}")
+    return whole
+
+
+def oracle_of(
+    function: Callable[[Vector], tuple[float, Vector] | Cut], proof: FunctionProof, name: str
+) -> FunctionOracle:
+    """The oracle of a function, with what proves its cuts."""
+    return FunctionOracle(
+        function,
+        proof.domain,
+        name=name,
+        witness=proof.witness,
+        prove_cut=proof.prove_cut,
+        prove_value=proof.prove_value,
+    )
