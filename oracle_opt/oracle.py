@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import callback, flag, instance, instances, text
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 A_KIND = "FeasibilityCut or a kind of Answer"
+C = TypeVar("C", ObjectiveCut, FeasibilityCut)
 POINT = "point"  # the witness that an oracle made of a function provides itself
 A_PROOF = "a function of a claim and of `exact` that returns a number or None"
 
@@ -247,13 +248,15 @@ class FunctionOracle(Oracle):
         """Evaluate the function at the query point."""
         answer = self.function(query.point.copy())
         try:
+            cut: Any
             if isinstance(answer, ObjectiveCut | FeasibilityCut):
                 cut = owned(answer)
             else:
                 value, subgradient = answer
                 number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
                 cut = ObjectiveCut(query.point, number, real_array(subgradient))
-            return _with_point(cut) if POINT in self.witness else cut
+            answered: Cut = _with_point(cut) if POINT in self.witness else cut
+            return answered
         except (TypeError, ValueError, AttributeError) as problem:
             raise InvalidCut(
                 f"`function` must return (value, subgradient) or a cut, got {answer!r}: {problem}"
@@ -276,9 +279,10 @@ class FunctionOracle(Oracle):
         return f"{super().identity()}, function {self.name}{gives}"
 
 
-def _with_point(cut: Cut) -> Cut:
+def _with_point(cut: C) -> C:
     """The cut, and all that came with it, with the query point among its extras."""
     extras, further = {**cut.extras, POINT: cut.point}, tuple(_with_point(one) for one in cut.further)
-    if isinstance(cut, FeasibilityCut):
-        return replace(cut, extras=extras, further=further)
-    return replace(cut, extras=extras, further=further, summands=tuple(_with_point(one) for one in cut.summands))
+    parts: dict[str, Any] = {"further": further}
+    if isinstance(cut, ObjectiveCut):
+        parts["summands"] = tuple(_with_point(one) for one in cut.summands)
+    return replace(cut, extras=extras, **parts)

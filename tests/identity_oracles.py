@@ -83,6 +83,7 @@ ORACLES = {
             "convex": [False],
             "name": ["other"],
         },
+        dict.fromkeys(("witness", "prove_cut", "prove_value"), "who examines claims, not what is claimed"),
     ),
     MKLOracle: Case(MKLOracle, SVM_ARGUMENTS, SVM | {"bank": [OTHER_BANK]}, SHORT),
     GMKLOracle: Case(

@@ -123,7 +123,13 @@ CASES = {
     "FunctionOracle": Case(
         FunctionOracle,
         {"function": square, "domain": Simplex(3)},
-        {"function": "function class", "convex": FLAG, "name": "none text"},
+        {
+            "function": "function class",
+            "convex": FLAG,
+            "name": "none text",
+            "prove_cut": "none function class",
+            "prove_value": "none function class",
+        },
     ),
     "minimize": Case(
         minimize,

@@ -101,8 +101,8 @@ def _largest_in_blocks(domain: Domain, difference: Enclosure) -> Enclosure | Non
     radius = Fraction(float(blocks.radius))
     starts = [int(start) for start in blocks.starts]
     largest = [max(each[start : start + size]) for start, size in zip(starts, blocks.sizes, strict=True)]
-    total = Enclosure.of(sum(largest, Fraction(0)) * radius, True)
-    return total
+    total: Any = sum(largest, Fraction(0)) * radius
+    return Enclosure.of(total, exact=True)
 
 
 def numbers(name: str, values: Any, *shape: int) -> Vector:

@@ -94,7 +94,8 @@ class Enclosure:
     __radd__, __rmul__ = __add__, __mul__
 
     def __rsub__(self, other: Any) -> Enclosure:
-        return -self + other
+        negative = -self
+        return negative.__add__(other)
 
     def __truediv__(self, divisor: Any) -> Enclosure:
         """By numbers whose ends are both positive."""

@@ -62,8 +62,9 @@ class FunctionProof(ABC):
     def value(self, point: Vector, exact: bool) -> Enclosure:
         """``f(point)``."""
 
+    @np.errstate(all="ignore")
     def prove_cut(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
-        """As `Oracle.prove_cut` says."""
+        """As `Oracle.prove_cut` says; what overflows becomes an excess that is infinite, or is refused."""
         if claim.kind not in (ClaimKind.MINORANT, ClaimKind.SUMMAND):
             raise Refuted(f"this function answers with no {claim.kind.value}")
         if claim.kind is ClaimKind.SUMMAND and not (
@@ -80,6 +81,7 @@ class FunctionProof(ABC):
                 problem if isinstance(problem, Refuted) else Refuted(f"the witness proves nothing: {problem}")
             ) from None
 
+    @np.errstate(all="ignore")
     def prove_value(self, claim: ValueClaim, exact: bool) -> float | Fraction | None:
         """As `Oracle.prove_value` says."""
         point = numbers("best point", claim.point, self.domain.dimension)

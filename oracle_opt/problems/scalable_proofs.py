@@ -129,7 +129,7 @@ class Links(FunctionProof):
     The witness is the point, and for each pair the number of the function that the cut is of.
     """
 
-    witness = ("point", "pieces")
+    witness: tuple[str, ...] = ("point", "pieces")
 
     def links(self, a: Enclosure, b: Enclosure) -> list[tuple[Enclosure, Enclosure, Enclosure]]:
         """Values of the functions of each pair, and their slopes in a and in b."""

@@ -46,10 +46,11 @@ class Tangent:
         return Tangent(-self.value, -self.slope)
 
     def __sub__(self, other: Any) -> Tangent:
-        return self + -other
+        return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> Tangent:
-        return -self + other
+        negative = -self
+        return negative.__add__(other)
 
     def __pow__(self, power: int) -> Tangent:
         """A whole power, at least 2."""

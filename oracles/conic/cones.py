@@ -96,6 +96,11 @@ class Cone(ABC):
     def witness(self, y: Vector) -> NDArray[np.float64] | None:
         """What proves that a row of `separate`, times a positive number, is in the dual cone.
 
+        Parameters
+        ----------
+        y : ndarray of shape (dimension,)
+            The row.
+
         Returns
         -------
         ndarray or None
@@ -296,6 +301,15 @@ class PositiveSemidefinite(Cone):
         """Vectors q, rows of a matrix, with ``y = sum of q q'`` up to rounding: one where y is that of an eigenvector.
 
         By columns of the largest diagonal entries, as in a Cholesky factorization with pivots.
+
+        Parameters
+        ----------
+        y : ndarray of shape (dimension,)
+            The row.
+
+        Returns
+        -------
+        ndarray of shape (k, order)
         """
         left, found = self.matrix(y), []
         largest = first = float(left.diagonal().max())

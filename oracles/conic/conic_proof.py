@@ -49,8 +49,9 @@ class ConicProof:
         self.problem, self.domain, self.held, self.tolerance, self.roots = problem, domain, held, tolerance, roots
         self.quadratic = None if problem.P is None else QuadraticProof(problem.P, problem.c, problem.offset)
 
+    @np.errstate(all="ignore")
     def cut(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
-        """As `Oracle.prove_cut` says."""
+        """As `Oracle.prove_cut` says; what overflows becomes an excess that is infinite, or is refused."""
         try:
             if claim.kind is ClaimKind.HALF_SPACE:
                 return half_space_excess(self.problem, self.domain, claim, exact)
@@ -75,6 +76,7 @@ class ConicProof:
         point = numbers("point of the cut", claim.witness[POINT], self.domain.dimension)
         return self.quadratic.excess(self.domain, claim, point, exact)
 
+    @np.errstate(all="ignore")
     def value(self, claim: ValueClaim, exact: bool) -> float | Fraction | None:
         """As `Oracle.prove_value` says."""
         x = numbers("best point", claim.point, self.domain.dimension)
