@@ -62,12 +62,18 @@ def set_words(described: Mapping[str, Any]) -> Record:
     for name, value in described.items():
         if name == "rows":
             words["rows"] = [
-                {"equation": equation, "rhs": hexadecimal(rhs), "multiplier": hexadecimal(u), **slope_words(slope)}
-                for slope, rhs, equation, u in value
+                {"equation": equation, "rhs": hexadecimal(rhs), "multiplier": hexadecimal(u), **_row_words(row)}
+                for row, rhs, equation, u in value
             ]
         else:
             words[name] = hexadecimals(value) if np.ndim(value) else hexadecimal(value)
     return words
+
+
+def _row_words(row: Vector | tuple[Vector, Vector]) -> Record:
+    if isinstance(row, tuple):
+        return {"at": row[0].tolist(), "slope": hexadecimals(row[1])}
+    return slope_words(row)
 
 
 def cut_words(claim: CutClaim, multiplier: float) -> Record:

@@ -42,8 +42,7 @@ def described_blocks(blocks: SimplexBlocks, slope: Vector) -> Described:
     least = np.minimum.reduceat(slope / scale, blocks.starts)
     rows = []
     for start, size, smallest in zip(blocks.starts.tolist(), blocks.sizes, least.tolist(), strict=True):
-        row = np.zeros(n)
-        row[start : start + size] = scale[start : start + size]
+        row = np.arange(start, start + size), scale[start : start + size]
         rows.append((row, blocks.radius, True, -smallest))
     upper = np.nextafter(blocks.radius / scale, np.inf)
     return {"lower": np.zeros(n), "upper": upper, "rows": tuple(rows)}

@@ -280,7 +280,8 @@ class Domain(ABC):
         mapping
             "set", and "promised" where a minimizer is only promised in a part of it. Each is a ball, ``{"center": c,
             "radius": r}``, or a polyhedron, ``{"lower": l, "upper": u, "rows": rows}``. A row is ``(a, rhs, equation,
-            multiplier)``: ``a @ z == rhs`` if `equation` is true, else ``a @ z <= rhs``. With the multipliers, not
+            multiplier)``: ``a @ z == rhs`` if `equation` is true, else ``a @ z <= rhs``; a may be a pair of its places
+            that are not 0, in increasing order, and the entries there. With the multipliers, not
             negative where the row is no equation, ``slope @ z`` is at least ``(slope + sum(multiplier * a)) @ z -
             sum(multiplier * rhs)``, which is minimized over the bounds.
 
