@@ -62,8 +62,8 @@ def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact:
 
 def products_between(
     bank: KernelBank, weights: Vector, b: Vector, exact: bool
-) -> tuple[list[Fraction], list[Fraction]]:
-    """``sum_k w_k K_k @ b`` at each point, and by how much each may be wrong.
+) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
+    """``sum_k w_k K_k @ b`` at each point; by how much rounding, and the exactness of the entries, may make it wrong.
 
     Parameters
     ----------
@@ -78,10 +78,10 @@ def products_between(
     """
     n, used, support = bank.n_points, np.flatnonzero(weights), np.flatnonzero(b)
     if not used.size or not support.size:
-        return [Fraction(0)] * n, [Fraction(0)] * n
+        return [Fraction(0)] * n, [Fraction(0)] * n, [Fraction(0)] * n
     chosen = bank if used.size == bank.n_kernels else bank.subset(used)
     w, x, everywhere = weights[used], b[support], np.arange(n)
-    charge = _charge_of_products(chosen, w, support, x)
+    charge = _fractions(_charge_of_products(chosen, w, support, x))
     if exact:
         (w_whole, w_low), (x_whole, x_low) = integers(w), integers(x)
         values = [Fraction(0)] * n
@@ -92,7 +92,7 @@ def products_between(
                 totals = ((numbers @ w_whole[which]) @ x_whole).tolist()
                 for i, total in zip(range(rows.start, rows.stop), totals, strict=True):
                     values[i] += total * unit
-        return values, _fractions(charge)
+        return values, [Fraction(0)] * n, charge
     v, A = np.zeros(n), np.zeros(n)
     for which, part in _kernel_parts(chosen, support.size, AT_ONCE):
         for rows in _row_parts(n, support.size * part.n_kernels, AT_ONCE):
@@ -100,8 +100,8 @@ def products_between(
             v[rows] += (E @ w[which]) @ x
             A[rows] += (np.abs(E) @ w[which]) @ np.abs(x)
     terms = used.size + support.size
-    wrong = EPS * (terms + 16) * A + charge + 4 * terms * (1.0 + np.abs(x).sum() + w.sum()) * SMALLEST
-    return _fractions(v), _fractions(wrong * (1.0 + 2 * EPS))
+    wrong = EPS * (terms + 16) * A + 4 * terms * (1.0 + np.abs(x).sum() + w.sum()) * SMALLEST
+    return _fractions(v), _fractions(wrong * (1.0 + 2 * EPS)), charge
 
 
 def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:

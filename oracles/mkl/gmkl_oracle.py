@@ -264,14 +264,17 @@ class GMKLOracle(SVMOracle):
         bias = number_of(claim.witness, "bias")
 
         def upper() -> Fraction:
-            norm, losses = machine_above(bank, self._dual, b, bias, d, exact)
-            return value_above(self.regularizer, d) + norm / 2 + losses
+            return value_above(self.regularizer, d) + machine_above(bank, self._dual, b, bias, d, exact)
 
         return judged(upper, exact)
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, accuracy and regularizer."""
         return f"{super().identity()}, regularizer {fingerprint(self.regularizer)}"
+
+    def problem_identity(self) -> str:
+        """Kernels, loss, labels or targets, and regularizer."""
+        return f"{super().problem_identity()}, regularizer {fingerprint(self.regularizer)}"
 
     def _problem(self) -> MKLProblem | None:
         """What the methods made for a smooth conjugate work on; None where there is none."""

@@ -83,7 +83,6 @@ def value_of_groups(
     positive(c)
     m = np.zeros(bank.n_kernels)
     m[order] = weights / np.repeat(c, sizes)
-    losses = machine_above(bank, dual, b, bias, m, exact)[1]
     points = np.flatnonzero(b)
     forms = forms_above(bank, points, [Fraction(value) for value in b[points].tolist()], exact)
     largest, start = NONE, 0
@@ -92,7 +91,7 @@ def value_of_groups(
         start += len(group)
         norms = (Fraction(m[k]) ** 2 * forms[k] / Fraction(w) for k, w in zip(group, own.tolist(), strict=True) if w)
         largest = max(largest, stretched(own) * sum(norms, NONE))
-    return largest / 2 + losses
+    return machine_above(bank, dual, b, bias, m, exact, largest / 2)
 
 
 def positive(c: Vector) -> list[Fraction]:

@@ -269,6 +269,10 @@ class MixedNormOracle(SVMOracle):
         """Kernels, loss, labels or targets, accuracy and groups."""
         return f"{super().identity()}, groups #{digest(self.groups)}, solves {self.max_solves}"
 
+    def problem_identity(self) -> str:
+        """Kernels, loss, labels or targets, and groups."""
+        return f"{super().problem_identity()}, groups #{digest(self.groups)}"
+
     def _sums(self, values: Vector) -> Vector:
         """Sums over the groups."""
         sums: Vector = np.add.reduceat(values, self._starts)

@@ -270,8 +270,7 @@ class MKLOracle(SVMOracle):
         bias = number_of(claim.witness, "bias")
 
         def upper() -> Fraction:
-            norm, losses = machine_above(self.bank, self._dual, b, bias, weights, exact)
-            return stretched(weights) * norm / 2 + losses
+            return machine_above(self.bank, self._dual, b, bias, weights, exact, factor=stretched(weights))
 
         return judged(upper, exact)
 

@@ -25,14 +25,15 @@ def for_exact_kernel(svm: SVMSolution, dual: BoxDual, error: float) -> SVMSoluti
     """The solution with objectives and gap that hold for every kernel near the one that it was certified for.
 
     The solver knows of a hyperplane what it loses at each point if all entries are as wrong as they can be, together
-    ``norm(C, 1) * error * norm(b, 1)``. Of the optimum less is needed. Let ``f(K)`` be the maximum over b of ``norm(b,
-    1) - 1/2 b @ K @ b``, the ridge being part of K, and b* attain it. As ``t b*`` is feasible for all t from 0 to 1,
-    ``b* @ K @ b* <= norm(b*, 1)``, so that ``norm(b*, 1) <= 2 f(K)``. If the kernel K' of the solution differs from K
-    by at most `error` in each entry,
+    ``norm(C, 1) * error * norm(b, 1)``. Of the optimum less is needed. Let ``f(K)`` be the maximum over x of ``norm(x,
+    1) - 1/2 x @ K @ x``, the ridge being part of K, and x attain it. As ``t x`` is feasible for all t from 0 to 1,
+    ``x @ K @ x <= norm(x, 1)``, so that ``norm(x, 1) <= 2 f(K)``. K, unlike a K' that was rounded, is positive
+    semidefinite: ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b``. If the kernel K' of the solution differs from K by at
+    most `error` in each entry, then with P the primal objective for K',
 
-        f(K) <= f(K') + error / 2 * norm(b*, 1)**2 <= f(K') + 2 error f(K)**2,
+        f(K) <= P + error / 2 * norm(b, 1)**2 + error * norm(b, 1) * norm(x, 1),
 
-    where any upper bound on ``f(K)`` on the right gives a better one on the left: first that of the hyperplane.
+    and the last norm is at most ``2 f(K)``, which leaves an upper bound of ``f(K)``.
 
     Parameters
     ----------
@@ -52,8 +53,9 @@ def for_exact_kernel(svm: SVMSolution, dual: BoxDual, error: float) -> SVMSoluti
     on_form, of_decision = 0.5 * error * size**2, error * size
     primal = svm.primal_objective
     upper = primal + on_form + _loss_added(dual, primal, of_decision)
-    for _ in range(8):
-        upper = min(upper, (primal + 2.0 * error * upper**2) * (1 + 4 * EPS))
+    share = 2.0 * of_decision * (1 + 4 * EPS)
+    if share < 1.0:
+        upper = min(upper, (primal + on_form) / (1.0 - share) * (1 + 8 * EPS))
     added = (upper - primal + on_form) * (1 + 4 * EPS)
     return replace(
         svm, dual_objective=svm.dual_objective - on_form * (1 + 4 * EPS), primal_objective=upper, gap=svm.gap + added

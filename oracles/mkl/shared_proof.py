@@ -71,8 +71,7 @@ def value_of_shared(
         total = NONE if regularizer is None else value_above(regularizer, w)
         factor = stretched(w, radius) if regularizer is None else Fraction(1)
         for one, b, bias in zip(machines, duals, biases.tolist(), strict=True):
-            norm, losses = machine_above(*one, b, bias, w, exact)
-            total += factor * norm / 2 + losses
+            total += machine_above(*one, b, bias, w, exact, factor=factor)
         return total
 
     return judged(upper, exact)

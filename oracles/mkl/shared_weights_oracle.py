@@ -297,6 +297,12 @@ class SharedWeightsOracle(Oracle):
         regularizer = "none" if self.regularizer is None else fingerprint(self.regularizer)
         return f"{super().identity()}, regularizer {regularizer}, machines: {machines}"
 
+    def problem_identity(self) -> str:
+        """Those of the machines, and the regularizer."""
+        machines = "; ".join(one.problem_identity() for one in self.machines)
+        regularizer = "none" if self.regularizer is None else fingerprint(self.regularizer)
+        return f"{super().identity()}, regularizer {regularizer}, machines: {machines}"
+
     def _answer(self, m: int, w: Vector, accuracy: float | None, curvature: bool) -> _OfMachine:
         """Solve one machine at weights w."""
         machine, of = self._solvers[m], self.machines[m]

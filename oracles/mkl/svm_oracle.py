@@ -187,12 +187,18 @@ class SVMOracle(Oracle):
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, and accuracy."""
+        words = self._machine.identity()
+        return f"{self._svm_identity()}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}{words}"
+
+    def problem_identity(self) -> str:
+        """Kernels, loss, labels or targets: without how exactly, and with how much memory, machines are solved."""
+        return self._svm_identity()
+
+    def _svm_identity(self) -> str:
         dual = self._dual
         numbers = dual.total, dual.epsilon, dual.unit, dual.offset
         content = digest(self.y, dual.linear, dual.lower, dual.upper, dual.ridge, *numbers)
-        problem = f"kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
-        words = self._machine.identity()
-        return f"{super().identity()}, {problem}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}{words}"
+        return f"{super().identity()}, kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
 
     @property
     def dual(self) -> BoxDual:

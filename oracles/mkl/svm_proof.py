@@ -46,7 +46,7 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.form_proof import forms_above, products_between
 from oracle_opt.oracles.svm.box_dual import BoxDual
-from oracle_opt.oracles.svm.dual_proof import feasible, worst_case
+from oracle_opt.oracles.svm.dual_proof import feasible, is_norm, worst_case
 
 NONE = Fraction(0)
 
@@ -139,15 +139,56 @@ def claimed(claim: CutClaim, dimension: int) -> tuple[Fraction, list[Fraction]]:
 
 
 def machine_above(
-    bank: KernelBank, dual: BoxDual, b: Vector, bias: float, weights: Vector, exact: bool
-) -> tuple[Fraction, Fraction]:
-    """``b @ K(m) @ b`` and the losses of a hyperplane, both from above; m are the weights, not negative."""
+    bank: KernelBank,
+    dual: BoxDual,
+    b: Vector,
+    bias: float,
+    m: Vector,
+    exact: bool,
+    norms: Fraction | None = None,
+    factor: Fraction = Fraction(1),
+) -> Fraction:
+    """The primal objective of a hyperplane of dual variables b, a bias and weights m, not negative: from above.
+
+    Where entries are known up to an error e times the roots of their diagonal entries, decision values are wrong by ``e
+    s(b)`` times the root of the diagonal entry, ``s(b) = sum_i abs(b_i) sqrt(K(m)_ii)``. All points together may lose
+    more than f can: of a hinge, plain or squared, the best x has ``norm(x, 1) <= 2 f``, as ``x @ K @ x <= norm(x, 1)``
+    by the optimality of the multiple 1 of x. So f is at most what the entries say, plus ``e s(b) s(x) <= share * f``
+    with ``share = 2 e s(b) max_i sqrt(K(m)_ii)``, and is bounded by that inequality, too.
+
+    Parameters
+    ----------
+    bank, dual
+        Of the machine.
+    b : ndarray of shape (n,)
+        Any.
+    bias : float
+        Any.
+    m : ndarray of shape (p,)
+        Weights of the kernels.
+    exact : bool
+        Whether to count in fractions.
+    norms : Fraction, optional
+        What the norms cost; default: ``1/2 factor * b @ K(m) @ b``.
+    factor : Fraction
+        See there.
+    """
     if not isfinite(bias):
         raise Refuted(f"`bias` of the witness must be finite, got {bias}")
-    values, wrong = products_between(bank, weights, b, exact)
-    terms = zip([Fraction(x) for x in b.tolist()], values, wrong, strict=True)
-    norm = sum((x * v + abs(x) * error for x, v, error in terms if x), NONE)
-    return norm, worst_case(dual, values, wrong, Fraction(bias))
+    values, rounding, charge = products_between(bank, m, b, exact)
+    wrong = [one + two for one, two in zip(rounding, charge, strict=True)]
+    x, zeros = [Fraction(value) for value in b.tolist()], [NONE] * b.size
+    if norms is None:
+        about = [factor * value / 2 for value in x]
+        rough = sum((a * v for a, v in zip(about, values, strict=True) if a), NONE)
+        norms = rough + sum((abs(a) * error for a, error in zip(about, wrong, strict=True) if a), NONE)
+    else:
+        rough, about = norms, zeros
+    point_by_point = rough + worst_case(dual, values, wrong, Fraction(bias), about)
+    if not bank.exactness or not is_norm(dual):
+        return point_by_point
+    share, rest = 2 * max(charge), norms + worst_case(dual, values, rounding, Fraction(bias), zeros)
+    return min(point_by_point, rest / (1 - share)) if share < 1 and rest >= 0 else point_by_point
 
 
 def weights_of(point: Any, dimension: int) -> Vector:

@@ -14,8 +14,9 @@ they are first made one (`feasible`), and L is taken at what came of it.
     max  <=  1/2 b @ v + bias * total + sum_i max over x_i of (linear_i - v_i - bias) x_i - epsilon |x_i| - 1/2 ridge_i
              x_i**2,
 
-each x_i in its own interval: `worst_case` is all of it but the first term. This is the primal objective of the
-hyperplane of b and of the bias; it bounds the machine from above whatever these two are.
+each x_i in its own interval: `worst_case` is all of it but the first term, and what errors of v may change of both.
+This is the primal objective of the hyperplane of b and of the bias; it bounds the machine from above whatever these two
+are.
 
 Two numbers of a `BoxDual` are rounded themselves: a ridge is ``1 / (2 C)``, and where targets were shifted by `offset`
 the linear term is theirs less the offset. Either may be wrong by half a unit in the last place, which is charged.
@@ -111,8 +112,13 @@ def _parts(dual: BoxDual, points: np.ndarray, x: list[Fraction]) -> tuple[Fracti
     return linear, quadratic, min(room, default=Fraction(1))
 
 
-def worst_case(dual: BoxDual, v: Sequence[Fraction], wrong: Sequence[Fraction], bias: Fraction) -> Fraction:
-    """``bias * total + sum_i max over x_i``: see above.
+def worst_case(
+    dual: BoxDual, v: Sequence[Fraction], wrong: Sequence[Fraction], bias: Fraction, about: Sequence[Fraction]
+) -> Fraction:
+    """``bias * total + sum_i max over x_i``, see above, where decision values are wrong by errors e.
+
+    Where ``1/2 factor * b @ v`` is added to it, it is wrong by ``about @ e``, too, with ``about = factor * b / 2``.
+    Together that is ``(about_i - x_i) e_i`` for each point, of which the largest is taken.
 
     Parameters
     ----------
@@ -121,26 +127,45 @@ def worst_case(dual: BoxDual, v: Sequence[Fraction], wrong: Sequence[Fraction], 
     v : sequence of n Fraction
         Decision values without bias.
     wrong : sequence of n Fraction
-        By how much each of these may be wrong.
+        How large each of the errors e may be.
     bias : Fraction
         As in decision values; that of the shifted targets is `offset` less.
+    about : sequence of n Fraction
+        See above.
     """
     bias -= Fraction(dual.offset)
     epsilon, shifted = Fraction(dual.epsilon), HALF if dual.offset else Fraction(0)
     ridge = [None] * dual.linear.size if dual.ridge is None else dual.ridge.tolist()
     total = bias * Fraction(dual.total)
-    rows = zip(dual.linear.tolist(), dual.lower.tolist(), dual.upper.tolist(), ridge, v, wrong, strict=True)
-    for a, low, high, r, value, error in rows:
+    rows = zip(dual.linear.tolist(), dual.lower.tolist(), dual.upper.tolist(), ridge, v, wrong, about, strict=True)
+    for a, low, high, r, value, error, middle in rows:
         linear = Fraction(a)
-        slope, wide = linear - value - bias, error + shifted * abs(linear)
-        total += max(_largest(slope + wide - epsilon, high, r), _largest(wide - slope - epsilon, -low, r))
+        slope, less = linear - value - bias, epsilon - shifted * abs(linear)
+        total += max(
+            abs(middle) * error,
+            _largest(slope - less, high, r, error, middle),
+            _largest(-slope - less, -low, r, error, -middle),
+        )
     return total
 
 
-def _largest(slope: Fraction, end: float, ridge: float | None) -> Fraction:
-    """``max of slope * z - 1/2 ridge * z**2`` over ``0 <= z <= end``; of a ridge over all z >= 0, if end is not 0."""
-    if slope <= 0 or end <= 0:
+def _largest(slope: Fraction, end: float, ridge: float | None, error: Fraction, middle: Fraction) -> Fraction:
+    """``max of slope * z - 1/2 ridge * z**2 + error * abs(z - middle)`` at the end of ``0 <= z <= end``, or within.
+
+    Without ridge the function is convex. With one it is the larger of two parabolas, and all z >= 0 are allowed, unless
+    end is 0.
+    """
+    if end <= 0:
         return Fraction(0)
     if ridge is None:
-        return slope * Fraction(end)
-    return slope * slope / (2 * (1 - 2 * HALF) * Fraction(ridge))
+        z = Fraction(end)
+        return slope * z + error * abs(z - middle)
+    bend, steep, flat = 2 * (1 - 2 * HALF) * Fraction(ridge), slope + error, slope - error
+    rising = max(steep, Fraction(0)) ** 2 / bend - error * middle
+    return max(rising, max(flat, Fraction(0)) ** 2 / bend + error * middle)
+
+
+def is_norm(dual: BoxDual) -> bool:
+    """Whether L is the sum of the sizes of its variables but for a ridge, and x @ 1 = 0, as of both hinge losses."""
+    zero = np.where(dual.linear > 0, dual.lower, dual.upper)
+    return dual.total == dual.epsilon == dual.offset == 0.0 and not zero.any() and bool((abs(dual.linear) == 1).all())
