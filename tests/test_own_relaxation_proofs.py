@@ -11,10 +11,8 @@ from relaxed_instances import claims_of
 
 from oracle_opt import InvalidArgument, InvalidCut, Query, Refuted
 from oracle_opt.certificates.claim import ValueClaim
-from oracle_opt.oracles import (
-    LagrangianOracle,
-    RelaxedSolution,
-)
+from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles.lagrangian.relaxed_proof import rounded_up
 
 
 def knapsack(examine=True, several=False):
@@ -88,3 +86,26 @@ def test_functions_that_examine_are_as_many_as_the_summands():
     two = LagrangianOracle([solve, solve], [0.0], examine=[nothing, nothing])
     for claim in claims_of(two, two.query(Query(np.ones(1)))):  # parts without any number
         assert two.prove_cut(claim, exact=True) == 0
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_users_own_bound_on_the_relaxed_problem_proves_the_value(exact):
+    class Bounded(LagrangianOracle):
+        def relaxed_bound(self, u, exact=False):
+            return Fraction(5) if exact else 5.0 + u[0]
+
+    two = Bounded(lambda u: RelaxedSolution(5.0, [1.0]), [3.0], inequality=True, maximize=True)
+    # theta is at most the bound + u @ rhs
+    assert two.prove_value(ValueClaim(np.array([2.0]), 0.0), exact) == (11.0 if exact else 13.0)
+    for nothing in (np.inf, np.nan):
+        two.relaxed_bound = lambda u, exact, nothing=nothing: nothing
+        assert two.prove_value(ValueClaim(np.array([2.0]), 0.0), exact) == np.inf
+
+
+def test_fractions_are_rounded_up():
+    most = float(np.finfo(float).max)
+    assert rounded_up(Fraction(10) ** 400) == np.inf
+    assert rounded_up(-(Fraction(10) ** 400)) == -most
+    for number in (Fraction(1, 3), Fraction(-1, 3), Fraction(2, 3), Fraction(1, 10**400), Fraction(-1, 10**400)):
+        assert 0 <= Fraction(rounded_up(number)) - number <= max(abs(number) * Fraction(1, 2**52), Fraction(1, 2**1074))
+    assert rounded_up(Fraction(0.1)) == 0.1
