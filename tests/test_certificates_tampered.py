@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracle_opt import Box, FunctionOracle, InvalidCertificate, Refuted, Simplex, minimize
+from oracle_opt import Box, FreeSpace, FunctionOracle, InvalidCertificate, Refuted, Simplex, minimize
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
@@ -22,11 +22,9 @@ WORD = re.compile(r"-?0x[0-9a-f.]+p[+-][0-9]+")
 class LargestPiece(FunctionOracle):
     """``max(slopes @ z + heights)``, whose cuts prove themselves: each is one of the pieces."""
 
-    witness = ("piece",)
-
     def __init__(self, slopes, heights, domain):
         self.slopes, self.heights = slopes, heights
-        super().__init__(self.answer, domain, name=f"pieces {slopes.tobytes().hex()}")
+        super().__init__(self.answer, domain, name=f"pieces {slopes.tobytes().hex()}", witness=["piece"])
 
     def answer(self, z):
         from oracle_opt import ObjectiveCut
@@ -211,6 +209,23 @@ def test_a_smaller_domain_is_refuted_by_that_of_the_oracle():
     assert forged.verify().lower > optimum(oracle)
     with pytest.raises(Refuted, match="line 2, the domain"):
         forged.verify(oracle)
+
+
+def test_what_is_only_promised_is_said_whatever_the_file_says(tmp_path):
+    rng = np.random.default_rng(3)
+    oracle = LargestPiece(rng.normal(size=(8, N)), rng.normal(size=8), FreeSpace(N, 200.0))
+    made = minimize(oracle, LevelSet(), rtol=1e-6).certificate()
+    assert made.verify(oracle).proven
+    assert "only promised" in str(made.verify())
+    raw = content(made, tmp_path / "run.jsonl")
+
+    def hide(records):
+        records[1]["set"] = records[1].pop("promised")
+
+    (tmp_path / "run.jsonl").write_bytes(edited(raw, hide))
+    hidden = Certificate.load(tmp_path / "run.jsonl")
+    with suppress(Refuted):  # the point may be outside
+        assert "only promised" in str(hidden.verify(oracle))
 
 
 def test_another_data_set(runs):

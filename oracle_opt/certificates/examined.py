@@ -47,12 +47,13 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
     weights, total = verify.weights_of(cuts)
     shares = [Fraction(weight, total) for weight in weights]
     size = size_of(oracle.domain, certificate.cuts, shares, certificate.lower, certificate.upper)
-    lower = min(Fraction(certificate.lower), _over_own_domain(certificate, oracle.domain, cuts, size))
+    least, promise = _over_own_domain(certificate, oracle.domain, cuts, size)
+    lower = min(Fraction(certificate.lower), least)
     n_given, worst, lost = 0, (Fraction(0), ""), Fraction(0)
     for k, (claim, share) in enumerate(zip(certificate.cuts, shares, strict=True)):
         name = f"line {k + 3}, cut {k}, a {claim.kind.value}"
         try:
-            excess = oracle.prove_cut(claim, exact) if share else 0.0
+            excess = oracle.prove_cut(claim, exact)
         except Refuted as problem:
             raise Refuted(f"{name}: {problem}") from problem
         if excess is None:
@@ -83,7 +84,7 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
         n_given,
         proven is not None,
         checked.outside,
-        checked.promise,
+        promise,
         exact,
     )
 
@@ -94,8 +95,10 @@ def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], 
     return float(max(np.dot([float(share) for share in shares], sizes), abs(lower), abs(upper)))
 
 
-def _over_own_domain(certificate: Certificate, domain: Domain, cuts: tuple[Record, ...], size: float) -> Fraction:
-    """Minimum of the minorant over the domain of the oracle, whatever the file says of it."""
+def _over_own_domain(
+    certificate: Certificate, domain: Domain, cuts: tuple[Record, ...], size: float
+) -> tuple[Fraction, str]:
+    """Minimum of the minorant over the domain of the oracle, whatever the file says of it, and what that rests upon."""
     n = domain.dimension
     if n != certificate.records[1]["n"]:
         raise Refuted(f"line 2, the domain: it has {certificate.records[1]['n']} variables, and {domain!r} has {n}")
@@ -113,7 +116,7 @@ def _over_own_domain(certificate: Certificate, domain: Domain, cuts: tuple[Recor
     if minimum is None or certificate.lower - minimum > ROUNDING * size:
         found = "no minimum" if minimum is None else f"the minimum {float(minimum)!r}"
         raise Refuted(f"line 2, the domain: over that of the oracle, {domain!r}, the minorant has {found}")
-    return minimum
+    return minimum, verify.PROMISE * ("promised" in words)
 
 
 def _number(given: float | Fraction, name: str, least: float | None = 0.0) -> Fraction:

@@ -41,8 +41,8 @@ from math import inf, isqrt, nextafter
 from typing import Any, NamedTuple
 
 FORMAT, VERSION = "oracle-opt certificate", 1
-SHIFT = 1074
-ONE = 1 << SHIFT  # every float is a whole multiple of 2**-1074: counted in this unit it is an integer, and exact
+ONE = 1 << 1074  # every float is a whole multiple of 2**-1074: counted in this unit it is an integer, and exact
+PROMISE = ", if a minimizer lies in the part of the domain that is only promised"
 SMALL = Fraction(1, 10**9)  # so far outside a constraint a point may be, as a share of its own norm or of 1
 Record = dict[str, Any]  # a line of the file
 
@@ -78,7 +78,7 @@ def check(content: bytes) -> Checked:
     with line(2, "the domain"):
         place, promised = domain["set"], domain["promised" if "promised" in domain else "set"]
         (n,) = {len(place.get("lower", place.get("center")).split()), domain["n"]}
-        promise = ", if a minimizer lies in the part of the domain that is only promised" * ("promised" in domain)
+        promise = PROMISE * ("promised" in domain)
     weights, total = weights_of(cuts)
     constant, slope = combined(cuts, weights, n)
     scale = total * ONE  # both are sums of products of two numbers in units: divided by this they are those of m
@@ -173,7 +173,7 @@ def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
     reduced, total = [s * ONE * ONE for s in slope], 0
     for i, row in enumerate(place["rows"]):
         u = scale * units(row["multiplier"])
-        if u < 0 and not row["equation"]:
+        if u < 0 and row["equation"] is not True:
             raise FalseLine(f"the multiplier of row {i} is negative, and the row is no equation")
         if u:
             total -= u * units(row["rhs"]) * ONE
@@ -235,7 +235,7 @@ def bounds(place: Record) -> tuple[list[int | None], list[int | None]]:
 def units(word: str) -> int:
     """A float that is written in hexadecimal, in units of 2**-1074."""
     numerator, denominator = float.fromhex(word).as_integer_ratio()  # raises where it is infinite or not a number
-    return numerator << (SHIFT + 1 - denominator.bit_length())
+    return numerator << (1075 - denominator.bit_length())  # denominators are powers of 2
 
 
 def numbers(words: str, n: int) -> list[int]:
