@@ -135,8 +135,7 @@ def test_what_is_no_witness_is_refused_in_words(kind, exact):
             oracle.prove_value(ValueClaim(wrong, 0.0), exact)
     # numbers at the end of the floats: nothing is said that is not so
     huge = replace(claim, constant=1e308, slope=np.full(claim.slope.size, 1e308))
-    with suppress(Refuted):
-        assert oracle.prove_cut(huge, exact) > 1e300
+    assert oracle.prove_cut(huge, exact) > 1e300
     far = ValueClaim(np.full(point.size, 1.7e308), 0.0)
     with suppress(Refuted):  # nothing else is raised
         assert oracle.prove_value(far, exact) > -np.inf

@@ -75,7 +75,7 @@ def slope_excess(domain: Domain, claimed: Vector, proven: Vector, error: Vector 
     largest = float(np.maximum(np.abs(difference), unsure).max(initial=0.0))
     if not 0.0 < largest < np.inf:
         return largest
-    unit = 2.0 ** frexp(largest)[1]  # squares of what is very small would be 0
+    unit = 2.0 ** (frexp(largest)[1] - 1)  # squares of what is very small would be 0
     difference, unsure = difference / unit, np.maximum(unsure / unit, SMALLEST)
     most = -domain.minimize_linear(-difference)[0] + domain.minimum_rounding(difference)
     wide = 1.01 * domain.extent(unsure)
