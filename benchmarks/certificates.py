@@ -23,7 +23,8 @@ from _provenance_runs import KERNELS, SUITE
 from _shared import ROOT, parser, say, table, training_part
 from threadpoolctl import threadpool_limits
 
-from oracle_opt import Box, FunctionOracle, minimize, problems
+from oracle_opt import Box, FunctionOracle, Query, minimize, problems
+from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates import verify as program
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
@@ -130,6 +131,26 @@ def of_run(words, oracle, generator, start=None, exact=False, rtol=1e-6):
     return row(f"{words}, {result.n_calls} calls", made, writing, oracle, exact)
 
 
+def of_queries(words, oracle, count):
+    """A certificate of exactly so many cuts of an oracle, at random weights, each with the same multiplier."""
+    rng, p = np.random.default_rng(0), oracle.domain.dimension
+    cuts = [oracle.query(Query(oracle.domain.project(w))) for w in rng.dirichlet(np.full(p, 0.05), count)]
+    claims = []
+    for cut in cuts:
+        witness = {name: cut.extras[name] for name in oracle.witness if name in cut.extras}
+        constant = cut.constant - cut_rounding(cut.point, cut.value, cut.subgradient)[0]
+        claims.append(CutClaim(ClaimKind.MINORANT, constant, cut.subgradient, witness=witness))
+    slope, best = np.mean([cut.subgradient for cut in cuts], axis=0), min(cuts, key=lambda cut: cut.upper)
+    lower = float(np.mean([one.constant for one in claims]) + slope.min())
+    lower -= 1e-12 * abs(lower)
+    claim = ValueClaim(best.point, best.upper, {name: best.extras[name] for name in ("signed_dual", "bias")})
+    facts = {"problem": oracle.problem_identity()}
+    made, writing = timed(
+        lambda: Certificate.of(oracle.domain, claims, np.ones(count), claim, lower, best.upper, facts)
+    )
+    return row(words, made, writing, oracle)
+
+
 def drawn_kernels(n, p):
     """Random linear kernels, and labels."""
     rng = np.random.default_rng(0)
@@ -143,6 +164,9 @@ def costs(quick):
     yield of_pieces(100, 30) if quick else of_pieces(1000, 300)
     yield of_run("kernels of 30 points", drawn_kernels(30, 20), LevelSet(), exact=True)
     if not quick:
+        large = drawn_kernels(400, 400)
+        yield of_run("kernels of 400 points", large, LevelSet())
+        yield of_queries("kernels of 400 points, random weights", large, 300)
         X, y = training_part("wdbc")
         for generator in (LevelSet(), NewtonBundle()):
             oracle = MKLOracle(uci_bank(X), y, C=100.0)

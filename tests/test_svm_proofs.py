@@ -167,6 +167,11 @@ def test_shapes_and_numbers_that_are_none_are_refuted():
         oracle.prove_cut(replace(bound, slope=np.ones(4)))
     with pytest.raises(Refuted, match="feasibility"):
         oracle.prove_cut(replace(claim, kind=ClaimKind.HALF_SPACE))
+    for name in ("l1", "groups", "squared norm"):
+        other, of_other = queried("hinge", name)
+        part = replace(claims_of(other, of_other)[0], kind=ClaimKind.SUMMAND, n_summands=2)
+        with pytest.raises(Refuted, match="not a sum of 2"):  # the two together would claim twice the function
+            other.prove_cut(part)
     with pytest.raises(Refuted, match="weights"):
         oracle.prove_value(replace(value, point=np.full(4, np.inf)))
     with pytest.raises(Refuted, match="bias"):

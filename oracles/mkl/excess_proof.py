@@ -37,18 +37,19 @@ def excess_of(claim: CutClaim, proven: Proven, regularizer: Regularizer | None, 
     Fraction or None
         Not negative; None if the conjugate of the regularizer is not known.
     """
-    constant, _ = claimed(claim, len(proven.forms))
+    constant, slope = claimed(claim, len(proven.forms))
     if claim.kind is not ClaimKind.BOUND:
         if regularizer is None:
-            return excess_on_simplices(claim, proven, [len(proven.forms)], radius)
-        return excess_on_orthant(claim, proven, regularizer, radius)
+            return excess_on_simplices(constant, slope, proven, [len(proven.forms)], radius)
+        return excess_on_orthant(constant, slope, proven, regularizer, radius)
     bound = bound_on_simplex(proven, radius) if regularizer is None else bound_on_orthant(proven, regularizer)
     return None if bound is None else max(constant - bound, NONE)
 
 
-def excess_on_simplices(claim: CutClaim, proven: Proven, sizes: Sequence[int], radius: float) -> Fraction:
+def excess_on_simplices(
+    constant: Fraction, slope: list[Fraction], proven: Proven, sizes: Sequence[int], radius: float
+) -> Fraction:
     """By how much a cut claims more than is proven, on a product of simplices."""
-    constant, slope = claimed(claim, sum(sizes))
     excess, start = constant - proven.constant, 0
     for size in sizes:
         block = zip(slope[start : start + size], proven.forms[start : start + size], strict=True)
@@ -66,13 +67,14 @@ def bound_on_simplex(proven: Proven, radius: float = 1.0) -> Fraction:
     return max(t * proven.linear - t * t * bent / 2, NONE)
 
 
-def excess_on_orthant(claim: CutClaim, proven: Proven, regularizer: Regularizer, radius: float) -> Fraction | None:
+def excess_on_orthant(
+    constant: Fraction, slope: list[Fraction], proven: Proven, regularizer: Regularizer, radius: float
+) -> Fraction | None:
     """By how much a cut claims more than is proven, with a regularizer; None if its conjugate is not known.
 
     Where it grows linearly alone the conjugate is infinite outside a ball of slopes. A slope that rounding has put
     there is cut off, and what that takes from the claim is at most the radius of the domain times the difference.
     """
-    constant, slope = claimed(claim, len(proven.forms))
     g = [a + form / 2 for a, form in zip(slope, proven.forms, strict=True)]
     cost = conjugate_above(regularizer, g)
     if cost is None and type(regularizer) is LpRegularizer and regularizer.power == 1:

@@ -54,7 +54,7 @@ def excess_of_groups(
     radius : float
         Of each simplex.
     """
-    constant, _ = claimed(claim, len(proven.forms))
+    constant, slope = claimed(claim, len(proven.forms))
     if claim.kind is ClaimKind.BOUND:
         roots = [max((proven.forms[k] for k in group), default=NONE) * Fraction(radius) for group in groups]
         shares = [max(Fraction(float(root) ** 0.5), FLOOR) if root > 0 else FLOOR for root in roots]
@@ -64,7 +64,8 @@ def excess_of_groups(
     numbers = positive(c)
     total = sum(numbers, NONE)
     forms = [proven.forms[k] * total / share for group, share in zip(groups, numbers, strict=True) for k in group]
-    return excess_on_simplices(claim, replace(proven, forms=forms), [len(group) for group in groups], radius)
+    sizes = [len(group) for group in groups]
+    return excess_on_simplices(constant, slope, replace(proven, forms=forms), sizes, radius)
 
 
 def value_of_groups(

@@ -80,12 +80,9 @@ def value_of_shared(
 def _excess_of_summand(
     claim: CutClaim, machines: Machines, regularizer: Regularizer | None, radius: float, exact: bool
 ) -> float | Fraction | None:
-    n_machines, j = len(machines), claim.summand
-    if claim.n_summands != n_machines + (regularizer is not None) or not 0 <= j < claim.n_summands:
-        raise Refuted(f"this oracle's function is not a sum of {claim.n_summands} with a part {j}")
-    dimension = machines[0][0].n_kernels
+    n_machines, j, dimension = len(machines), claim.summand, machines[0][0].n_kernels
+    constant, slope = claimed(claim, dimension, n_machines + (regularizer is not None))
     if j == n_machines and regularizer is not None:
-        constant, slope = claimed(claim, dimension)
 
         def of_regularizer() -> Fraction | None:
             cost = conjugate_above(regularizer, slope)
@@ -99,15 +96,14 @@ def _excess_of_summand(
     def excess() -> Fraction | None:
         proven = proven_by(*machines[j], b, exact)
         if regularizer is None:
-            return excess_on_simplices(claim, proven, [dimension], radius)
-        return _excess_in_box(claim, proven, radius)
+            return excess_on_simplices(constant, slope, proven, [dimension], radius)
+        return _excess_in_box(constant, slope, proven, radius)
 
     return judged(excess, exact)
 
 
-def _excess_in_box(claim: CutClaim, proven: Proven, radius: float) -> Fraction:
+def _excess_in_box(constant: Fraction, slope: list[Fraction], proven: Proven, radius: float) -> Fraction:
     """By how much a cut of a summand claims more, for weights from 0 to the radius, which may be infinite."""
-    constant, slope = claimed(claim, len(proven.forms))
     steeper = sum((max(a + form / 2, NONE) for a, form in zip(slope, proven.forms, strict=True)), NONE)
     if steeper and radius == inf:
         raise Refuted("its slope is steeper than what is proven, and the domain has no end there")

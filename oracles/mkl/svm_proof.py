@@ -120,8 +120,8 @@ def number_of(witness: Mapping[str, Any], name: str) -> float:
     return 0.0 if value is None else float(value[0])
 
 
-def claimed(claim: CutClaim, dimension: int) -> tuple[Fraction, list[Fraction]]:
-    """Constant and slope of a claim.
+def claimed(claim: CutClaim, dimension: int, n_summands: int = 1) -> tuple[Fraction, list[Fraction]]:
+    """Constant and slope of a claim on a function that is a sum of so many.
 
     Raises
     ------
@@ -133,6 +133,8 @@ def claimed(claim: CutClaim, dimension: int) -> tuple[Fraction, list[Fraction]]:
         raise Refuted(f"a cut of this oracle has {dimension} finite slopes, got {slope.shape}")
     if claim.kind is ClaimKind.HALF_SPACE:
         raise Refuted("this oracle knows no feasibility cuts: every point of its domain is feasible")
+    if claim.kind is ClaimKind.SUMMAND and not 0 <= claim.summand < claim.n_summands == n_summands:
+        raise Refuted(f"this oracle's function is not a sum of {claim.n_summands} with a part {claim.summand}")
     if claim.kind is ClaimKind.BOUND and slope.any():
         raise Refuted("a bound has the slope 0")
     return Fraction(claim.constant), [Fraction(value) for value in slope.tolist()]
