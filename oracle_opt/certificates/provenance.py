@@ -138,9 +138,10 @@ class RunProof:
     def certificate(self, result: Result) -> Certificate:
         """Make the certificate of the run that this is the proof of."""
         from oracle_opt.certificates.certificate import Certificate  # only here: few runs need it
+        from oracle_opt.certificates.fewer import fewer
         from oracle_opt.certificates.leaned import leaned
 
-        terms, cut = leaned(self._domain, self.terms), result.cut
+        terms, cut = leaned(self._domain, fewer(self._domain, self.terms)), result.cut
         return Certificate.of(
             self._domain,
             [claim for _, claim in terms],
