@@ -240,7 +240,8 @@ class FunctionOracle(Oracle):
                 raise InvalidArgument(f"`gives` must hold {A_KIND}, got {shown(kind)}")
         self.convex = flag("convex", convex)
         self.name = getattr(function, "__qualname__", repr(function)) if name is None else text("name", name)
-        self.witness = instances("witness", witness, str, "the name of one of a cut's extras")
+        names = instances("witness", witness, str, "the name of one of a cut's extras")
+        self.witness = names or type(self).witness  # a subclass may name them
         self._prove_cut = None if prove_cut is None else callback("prove_cut", prove_cut, A_PROOF)
         self._prove_value = None if prove_value is None else callback("prove_value", prove_value, A_PROOF)
 

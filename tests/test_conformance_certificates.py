@@ -17,9 +17,9 @@ from oracle_opt.generators import SpectralBundle
 
 
 def chosen(entry: Entry, problems: list[Problem]) -> list[Problem]:
-    """All problems that a generator serves; for variants of one, every third."""
+    """All problems that a generator serves; for variants of one, every fifth."""
     served = [problem for problem in problems if entry.refusal(problem.make()) is None]
-    return served[:: 3 if " " in entry.name else 1]
+    return served[:: 5 if " " in entry.name else 1]
 
 
 @pytest.mark.parametrize("entry", GENERATORS, ids=str)
@@ -57,6 +57,6 @@ def test_cuts_with_a_witness_are_proven_from_the_data(entry: Entry) -> None:
             continue
         verdict = result.certificate().verify(problem.make())
         assert verdict.proven, problem
-        size = max(abs(result.upper_bound), abs(result.lower_bound))
+        size = max(abs(result.lower_bound), float(np.nanmax(np.abs(result.history.value))))
         assert result.lower_bound - 1e-9 * size <= verdict.lower <= problem.optimum + problem.accuracy * size
         assert problem.optimum - problem.accuracy * size <= verdict.upper <= result.upper_bound + 1e-9 * size
