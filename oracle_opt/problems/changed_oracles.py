@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arrays import digest
+from oracle_opt.certificates.affine_excess import affine_excess, numbers
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
+from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import FreeSpace, NonnegativeOrthant
 from oracle_opt.oracle import Oracle
@@ -34,6 +38,7 @@ class ChangedOracle(Oracle):
         self.domain = change.new_domain(base.domain)
         self.convex, self.stateless = base.convex, base.stateless
         self.gives = base.gives & {Curvature, FeasibilityCut}
+        self.witness = base.witness
 
     def query(self, query: Query) -> Cut:
         """Ask the oracle at ``T w``."""
@@ -79,6 +84,32 @@ class ChangedOracle(Oracle):
             extras=cut.extras,
         )
 
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """As the oracle of f proves the cut in its variables, with what these are rounded by.
+
+        A claim with the slope s is one of f with the slope g of which ``g T`` is s, but for rounding; what the
+        difference makes over the domain is added. Proven are points w for which ``T w`` is in the set promised for f;
+        `None` where a minimizer is promised in a larger set of the w.
+        """
+        if self.change.grows(self.base.domain):
+            return None
+        slope = numbers("slope of the claim", claim.slope, self.domain.dimension)
+        with np.errstate(all="ignore"):
+            old = self.change.old_slope(slope)
+            excess = self.base.prove_cut(replace(claim, slope=old), exact)
+            if excess is None:
+                return None
+            constant = Enclosure.of(np.array(claim.constant), exact)
+            turned = affine_excess(self.domain, claim, constant, self.change.enclosed_slope(old, exact))
+        return _sum(excess, turned)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """As the oracle of f proves the value at ``T w``, where that point is exact; `None` where it is rounded."""
+        if not self.change.is_exact:
+            return None
+        point = numbers("best point", claim.point, self.domain.dimension)
+        return self.base.prove_value(replace(claim, point=self.change.old(point)), exact)
+
     def identity(self) -> str:
         """Words of the change, and the identity of the oracle."""
         return f"{self.words} {self.base.identity()}, asked on {self.domain.identity()}"
@@ -104,6 +135,7 @@ class NoisyOracle(Oracle):
         self.base, self.level, self.seed = base, level, seed
         self.domain, self.convex, self.stateless = base.domain, base.convex, base.stateless
         self.gives = base.gives & {FeasibilityCut}
+        self.witness = base.witness
 
     def query(self, query: Query) -> Cut:
         """Ask the oracle, and spoil its answer."""
@@ -130,6 +162,21 @@ class NoisyOracle(Oracle):
         """Take it up."""
         self.base.resume(cut)
 
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """As the oracle proves it: a cut with noise is one of the same function."""
+        return self.base.prove_cut(claim, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """As the oracle proves it: the function is the same."""
+        return self.base.prove_value(claim, exact)
+
     def identity(self) -> str:
         """Level and seed, and the identity of the oracle."""
         return f"noise of {self.level!r}, seed {self.seed}, on {self.base.identity()}"
+
+
+def _sum(a: float | Fraction, b: float | Fraction) -> float | Fraction:
+    """Of two excesses, rounded up if they are floats."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a + b
+    return float(np.nextafter(float(a) + float(b), np.inf)) if b else a

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.certificates.enclosed_products import transposed_times
+from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import (
     Ball,
     Box,
@@ -51,9 +53,19 @@ class ChangeOfVariables(ABC):
             No domain of the library is that set.
         """
 
+    is_exact: bool = True  # whether nothing is rounded
+
+    def grows(self, domain: Domain) -> bool:
+        """Whether `new_domain` promises a minimizer in a larger set than a domain does; by default not."""
+        return False
+
     def slope_error(self, g: Vector) -> Vector | None:
         """How far each entry of `new_slope` may be off; `None`, the default, if it is exact."""
         return None
+
+    def enclosed_slope(self, g: Vector, exact: bool) -> Enclosure:
+        """``g T`` between two ends, by default that of `new_slope`, which is exact."""
+        return Enclosure.of(self.new_slope(g), exact)
 
 
 class Permutation(ChangeOfVariables):
@@ -117,6 +129,12 @@ class Rotation(ChangeOfVariables):
         """``Q g``."""
         return np.asarray(self.Q @ g)
 
+    is_exact = False
+
+    def enclosed_slope(self, g: Vector, exact: bool) -> Enclosure:
+        """``g Q``, with what rounding may do."""
+        return transposed_times(self.Q, Enclosure.of(g, exact))
+
     def slope_error(self, g: Vector) -> Vector:
         """Rounding of n products and their sum."""
         return np.asarray(EPS * (0.5 * len(g) + 1.0) * (np.abs(g) @ np.abs(self.Q)))
@@ -147,6 +165,10 @@ class Rescaling(ChangeOfVariables):
     def old_slope(self, g: Vector) -> Vector:
         """In the units."""
         return g / self.units
+
+    def grows(self, domain: Domain) -> bool:
+        """Where a radius is promised, as that is the only one in all directions."""
+        return isinstance(domain, FreeSpace | NonnegativeOrthant)
 
     def new_domain(self, domain: Domain) -> Domain:
         """Bounds and columns in the units; where a radius is promised, that of a ball that holds the ellipsoid."""

@@ -30,6 +30,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 
 ELIMINATED = 30  # largest order of a block that is eliminated in fractions
+WIDE = 400  # largest order of a block whose squares are added up in extended precision
 SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10)  # of squares, which make up for the rounding of their roots
 
 
@@ -129,20 +130,25 @@ def _shift(P: sparse.csr_array, exact: bool) -> Vector:
 def _shares(P: sparse.csr_array, roots: sparse.csr_array) -> tuple[Vector, Vector]:
     """Shares e_i, and a diagonal D >= 0, with ``sum_i (1 - e_i) r_i r_i' <= P + D``.
 
-    The smaller of them for which D is 0; else 1e-12, which is then lost beside what D costs.
+    The smallest of a list for which D is 0 or, where it is for none, as small as rounding lets it be.
     """
-    shares, shift = np.full(roots.shape[0], 1e-12), np.zeros(P.shape[0])
+    shares, shift = np.zeros(roots.shape[0]), np.zeros(P.shape[0])
     columns = roots.tocsc()
     for members in _blocks(P):
         rows = np.unique(columns[:, members].indices)
         R, B = roots[rows][:, members].toarray(), P[np.ix_(members, members)].toarray()
-        error = EPS * (len(rows) + 6) * (float((np.abs(R).T @ np.abs(R)).sum(axis=1).max()) + float(np.abs(B).max()))
+        wide = np.longdouble if len(members) <= WIDE else np.float64  # more digits, where that takes no time
+        squares = R.T.astype(wide) @ R.astype(wide)
+        size = float((np.abs(R).T @ np.abs(R)).sum(axis=1).max()) + len(members) * float(np.abs(B).max())
+        error = 1.01 * float(np.finfo(wide).eps) * (len(rows) + 6) * size
+        lacks = []
         for share in SHARES:
-            shares[rows], shift[members] = share, _lacking(B - (1.0 - share) * (R.T @ R), error)
-            if not shift[members[0]]:
+            left = (B - wide(1.0 - share) * squares).astype(float)
+            lacks.append(_lacking(left, error + EPS * float(np.abs(left).sum(axis=1).max())))
+            if not lacks[-1]:
                 break
-        else:
-            shares[rows], shift[members] = 1e-12, _lacking(B - (1.0 - 1e-12) * (R.T @ R), error)
+        chosen = next(i for i, lack in enumerate(lacks) if lack <= 2.0 * min(lacks))
+        shares[rows], shift[members] = SHARES[chosen], lacks[chosen]
     return shares, shift
 
 

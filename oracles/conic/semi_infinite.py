@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from math import inf, sqrt
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import callback, floats, instance, real, text, whole
 from oracle_opt.arrays import Matrix, Vector, digest, real_array
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.domain import checked_domain
@@ -19,6 +21,7 @@ from oracle_opt.oracle import FunctionOracle, Oracle
 from oracle_opt.oracles.conic.cones import deepest
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.linear_rows import LOOKED_AT, ViolatedRows, too_far
+from oracle_opt.oracles.conic.semi_infinite_proof import row_excess, row_value
 from oracle_opt.words import shown
 
 ANSWER = "rows of shape (k, n) and their right-hand sides of shape (k,), k = 0 where none is violated"
@@ -90,6 +93,8 @@ class SemiInfiniteOracle(Oracle):
     [-0.125, 1.0, 0.125]
     """
 
+    witness = ("point",)
+
     def __init__(
         self,
         objective: ArrayLike | Callable[[Vector], Any],
@@ -127,7 +132,7 @@ class SemiInfiniteOracle(Oracle):
         -------
         ObjectiveCut or FeasibilityCut
             The `extras` of a feasibility cut and of those in its `further`: `row` and `side`, a and b as `separate`
-            returned them.
+            returned them, and `point`, where it was asked.
 
         Raises
         ------
@@ -148,7 +153,7 @@ class SemiInfiniteOracle(Oracle):
             return self._objective(query)
         rows = ViolatedRows(far, normals[far], depths[far], units[far], sizes[far], np.ones(len(far)))
         rows = rows.different(self.max_rows)
-        extras = [{"row": normals[i], "side": float(sides[i])} for i in rows.numbers]
+        extras = [{"row": normals[i], "side": float(sides[i]), "point": x} for i in rows.numbers]
         # what is overlooked is added to what is tolerated
         allowed = self.tolerance + self.missed / max(1.0, self._extent)
         first, *others = rows.cuts(x, norm, allowed, self._extent, extras)
@@ -183,6 +188,14 @@ class SemiInfiniteOracle(Oracle):
         if not isinstance(cut, ObjectiveCut):
             raise InvalidCut("`objective` must return (value, subgradient) or an ObjectiveCut, got a FeasibilityCut")
         return cut
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """By the rows that `separate` returns at the point of the cut; an objective that is a function has no proof."""
+        return row_excess(self._asked, self.c, self.domain, claim, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """A linear objective, at a point where `separate` finds no row that is violated by more than tolerated."""
+        return row_value(self._asked, self.c, self.tolerance, claim, exact)
 
     def __repr__(self) -> str:
         objective = "linear" if self.c is not None else self._function.name
