@@ -7,6 +7,7 @@ import pytest
 
 from oracle_opt import Ball, Box, Domain, FreeSpace, InvalidArgument, LinearConstraints, Simplex
 from oracle_opt.domains import SimplexBlocks
+from oracle_opt.domains.described_sets import described_bounds
 from oracle_opt.testing import ConformanceError, check_domain
 
 
@@ -115,6 +116,16 @@ class ShortExtent(Box):
         return 0.5 * super().extent(slope)
 
 
+class SmallerInWords(Box):
+    def described(self, slope):
+        return {"set": super().described(slope)["set"], "promised": described_bounds(0.9 * self.lower, self.upper)}
+
+
+class SmallerSetInWords(Box):
+    def described(self, slope):
+        return {"set": described_bounds(self.lower, 0.9 * self.upper), "promised": super().described(slope)["set"]}
+
+
 class NegativeRounding(Box):
     def minimum_rounding(self, slope):
         return -1e-16
@@ -200,6 +211,8 @@ MUTANTS = [
     (RowsOfItsBox(3, 2.0), "a point that satisfies `linear_constraints` lies in the set"),
     (FlatRows(*BOX), "`linear_constraints` has a column a variable"),
     (ShortExtent(*BOX), r"`extent\(slope\)` is at least"),
+    (SmallerInWords(*BOX), r"`described\(slope\)` gives holds that in which a minimizer is promised"),
+    (SmallerSetInWords(*BOX), r'"set" that `described\(slope\)` gives holds all points'),
     (NegativeRounding(*BOX), r"`minimum_rounding\(slope\)` is a rounding error"),
     (SingularEntropy(4), "`entropic_metric` is positive and finite"),
     (Shared(*BOX), "answers belong to the caller"),

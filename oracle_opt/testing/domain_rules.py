@@ -9,6 +9,7 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
 from oracle_opt.testing.conformance import ConformanceError, changed, ruled
+from oracle_opt.testing.described_rules import check_description
 from oracle_opt.testing.domain_exam import DomainExam
 from oracle_opt.testing.further_answers import FurtherAnswers
 from oracle_opt.testing.linear_rules import check_linear_constraints, check_linear_minimum
@@ -28,8 +29,8 @@ def check_domain(
     the stated minimum, and the stated minimizer attains it; that `linear_constraints` hold at points of the set, and
     points that satisfy them are contained; that `promised_polyhedron`, `bounding_box`, `enclosing_ball`,
     `enclosing_ellipsoid`, `deepest_cut` and `simplices` are true of the same points; that `extent` and
-    `minimum_rounding` are large enough, `entropic_metric` positive; that answers belong to the caller; `identity` and
-    `reset`.
+    `minimum_rounding` are large enough, `entropic_metric` positive; that `described` holds the same
+    points; that answers belong to the caller; `identity` and `reset`.
 
     Parameters
     ----------
@@ -83,6 +84,7 @@ def check_domain(
         if check is check_projection and not _promises(domain):  # then these, too, are points that bounds are about
             exam.points.extend(domain.project(z) for z in exam.around())
     FurtherAnswers(domain, subject, points, tolerance, rng).check()
+    check_description(exam)
     _check_identity(domain, other, subject)
 
 
