@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
+from _verified import verified
 from sklearn.svm import SVC
 
 from oracle_opt import minimize
@@ -169,7 +170,9 @@ METHODS = {
 
 def optimum(split, C):
     """Proven lower and upper bound of the least objective of l1-MKL."""
-    result = minimize(MKLOracle(GramBank(split.kernels, check=False), split.y, C=C), rtol=1e-5)
+    oracle = MKLOracle(GramBank(split.kernels, check=False), split.y, C=C)
+    result = minimize(oracle, rtol=1e-5)
+    verified(result, oracle)
     return result.lower_bound, result.upper_bound
 
 

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 from _learning_methods import METHODS, Split, best_single, objective, optimum
 from _shared import parser, say, table, timed
+from _verified import print_certificates
 from scipy.spatial.distance import pdist
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
@@ -203,6 +204,7 @@ def main():
     tasks = [(name, uci_split, SPLITS) for name in UCI] + [("spambase", spam_split, SPAM_SPLITS)]
     tasks, n_folds = ([("bupa", uci_split, 1)], 2) if quick else (tasks, FOLDS)
     print_tables({name: [figures(make, name, seed, n_folds) for seed in range(k)] for name, make, k in tasks})
+    print_certificates()
     print_paths(("bupa",) if quick else ("wdbc", "ionosphere", "pima", "sonar"))
 
 
