@@ -6,7 +6,7 @@ Processor seconds of one thread. "File" is that of `Certificate.save`, plain and
 one file, `python verify.py FILE`, in a process of its own, its start included; "data" is `verify(oracle)` in floats
 with bounds on their rounding, and "exact" the same in fractions, on small problems. `--before` names the Python of an
 environment with an older version of the library, and adds the table of what a run takes there and here, medians of
-three processes each, in turn.
+seven processes each, in turn.
 """
 
 import json
