@@ -18,6 +18,7 @@ from _verified import renew, tables_of, verified
 
 from oracle_opt import FreeSpace, Status, minimize, problems
 from oracle_opt.bounds import relative_gap
+from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.oracles import BendersOracle, ConicOracle, PositiveSemidefinite, read_smps
 from oracle_opt.problems.folder import entries, path_in_folder
@@ -227,7 +228,11 @@ def main():
             say(entry["name"])
             known_peers = [cells[-1] for cells in kept.get(title, ()) if cells[0] == entry["name"]]
             peer = known_peers[0] if known_peers else peer_of(kind, entry)
-            rows += [(*work(), peer) for work in rows_of(entry, chosen.seconds)]
+            for work in rows_of(entry, chosen.seconds):
+                try:
+                    rows.append((*work(), peer))
+                except (InvalidCertificate, Refuted) as refusal:
+                    say(f"{entry['name']}: a row is left out, as its certificate is refused: {refusal}")
         if chosen.renew:
             renew(PAGE, title, HEADINGS, rows)
         else:

@@ -169,7 +169,7 @@ def _methods(problem: Problem, oracle: Oracle) -> list[QueryPointGenerator]:
 
     if Eigenpairs in oracle.gives:
         return [SpectralBundle(min_order=40), LevelSet()]
-    if problem.family == "lp":
+    if problem.family in ("lp", "qp"):
         return [Kelley(), ProximalBundle(), AnalyticCenter()]
     if problem.family == "stochastic":
         return [ProximalBundle(), Kelley(), AnalyticCenter()]
