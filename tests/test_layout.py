@@ -90,6 +90,7 @@ def test_the_installed_files_are_those_of_the_folders() -> None:
             ".html",
             ".css",
             ".js",
+            ".gz",
         }
         assert not {name for name in left_out if name.endswith((".py", ".pyi"))}
     assert (ROOT / "oracle_opt" / "py.typed").exists()
