@@ -26,7 +26,16 @@ from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, reg
 from oracle_opt.oracles.mkl.regularizer_proof import value_above
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
-from oracle_opt.oracles.mkl.svm_proof import judged, machine_above, number_of, proven_by, vector_of, weights_of
+from oracle_opt.oracles.mkl.svm_proof import (
+    judged,
+    least_value,
+    machine_above,
+    n_entries_of,
+    number_of,
+    proven_by,
+    vector_of,
+    weights_of,
+)
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.words import shown
@@ -263,10 +272,10 @@ class GMKLOracle(SVMOracle):
             return None
         bias = number_of(claim.witness, "bias")
 
-        def upper() -> Fraction:
+        def upper(exact: bool) -> Fraction:
             return value_above(self.regularizer, d) + machine_above(bank, self._dual, b, bias, d, exact)
 
-        return judged(upper, exact)
+        return judged(lambda: least_value(upper, claim.upper, n_entries_of(bank, b, d), exact), exact)
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, accuracy and regularizer."""

@@ -21,7 +21,15 @@ from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.group_proof import excess_of_groups, value_of_groups
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proven
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
-from oracle_opt.oracles.mkl.svm_proof import judged, number_of, proven_by, vector_of, weights_of
+from oracle_opt.oracles.mkl.svm_proof import (
+    judged,
+    least_value,
+    n_entries_of,
+    number_of,
+    proven_by,
+    vector_of,
+    weights_of,
+)
 from oracle_opt.oracles.svm import Loss, SVMSolution
 from oracle_opt.words import shown
 
@@ -260,10 +268,11 @@ class MixedNormOracle(SVMOracle):
             return None
         bias = number_of(claim.witness, "bias")
 
-        def upper() -> Fraction:
+        def upper(exact: bool) -> Fraction:
             return value_of_groups(self.bank, self._dual, b, bias, weights, self.groups, c, exact)
 
-        return judged(upper, exact)
+        n_entries = n_entries_of(self.bank, b, weights)
+        return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, accuracy and groups."""

@@ -27,7 +27,9 @@ from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
 from oracle_opt.oracles.mkl.svm_proof import (
     judged,
+    least_value,
     machine_above,
+    n_entries_of,
     number_of,
     proven_by,
     stretched,
@@ -269,10 +271,11 @@ class MKLOracle(SVMOracle):
             return None
         bias = number_of(claim.witness, "bias")
 
-        def upper() -> Fraction:
+        def upper(exact: bool) -> Fraction:
             return machine_above(self.bank, self._dual, b, bias, weights, exact, factor=stretched(weights))
 
-        return judged(upper, exact)
+        n_entries = n_entries_of(self.bank, b, weights)
+        return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)
 
     def _of_few(self, query: PartialQuery, point: Vector) -> ObjectiveCut:
         """Solve on the kernels of a partial query alone; forms of the others are at most so large."""

@@ -28,7 +28,9 @@ from oracle_opt.oracles.mkl.svm_proof import (
     Proven,
     claimed,
     judged,
+    least_value,
     machine_above,
+    n_entries_of,
     proven_by,
     stretched,
     vector_of,
@@ -67,14 +69,15 @@ def value_of_shared(
         return None
     biases = np.zeros(len(machines)) if biases is None else biases
 
-    def upper() -> Fraction:
+    def upper(exact: bool) -> Fraction:
         total = NONE if regularizer is None else value_above(regularizer, w)
         factor = stretched(w, radius) if regularizer is None else Fraction(1)
         for one, b, bias in zip(machines, duals, biases.tolist(), strict=True):
             total += machine_above(*one, b, bias, w, exact, factor=factor)
         return total
 
-    return judged(upper, exact)
+    n_entries = sum(n_entries_of(bank, b, w) for (bank, _), b in zip(machines, duals, strict=True))
+    return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)
 
 
 def _excess_of_summand(

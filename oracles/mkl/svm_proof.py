@@ -49,6 +49,8 @@ from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.dual_proof import feasible, is_norm, worst_case
 
 NONE = Fraction(0)
+MOST_EXACT = 1 << 23  # entries, a few seconds
+NEGLIGIBLE = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +214,31 @@ def stretched(weights: Vector, radius: float = 1.0) -> Fraction:
     """The sum of some weights over what it should be, and at least 1."""
     total = sum((Fraction(value) for value in weights.tolist()), NONE)
     return max(total / Fraction(radius), Fraction(1))
+
+
+def least_value(compute: Callable[[bool], Fraction], upper: float, n_entries: int, exact: bool) -> Fraction:
+    """What is computed, and in fractions where floats lose by their rounding: kernels of very different size do that.
+
+    Parameters
+    ----------
+    compute : callable
+        From whether to count in fractions to an upper bound.
+    upper : float
+        What is claimed; a bound that is hardly above it is good enough.
+    n_entries : int
+        Entries of kernels that are read; of more than `MOST_EXACT` fractions would take too long, unless asked for.
+    exact : bool
+        Whether they are asked for.
+    """
+    value = compute(exact)
+    if exact or n_entries > MOST_EXACT or not isfinite(upper) or float(value) - upper <= NEGLIGIBLE * abs(upper):
+        return value
+    return min(value, compute(True))
+
+
+def n_entries_of(bank: KernelBank, b: Vector, weights: Vector) -> int:
+    """How many entries of kernels the decision values of all points need."""
+    return bank.n_points * int(np.count_nonzero(b)) * int(np.count_nonzero(weights))
 
 
 def judged(compute: Callable[[], Fraction | None], exact: bool) -> float | Fraction | None:
