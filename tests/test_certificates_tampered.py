@@ -277,6 +277,7 @@ def test_half_spaces():
     for z in (0.25, 0.25 + 9e-7):
         made = Certificate.of(box, cuts, [1.0, 1.0], ValueClaim(np.array([z]), -z), -0.25, -z)
         assert made.verify().lower == -0.25
+        assert z - 0.25 <= made.verify().outside <= z - 0.25 + 1e-15
     with pytest.raises(InvalidCertificate, match="violates half-spaces"):
         Certificate.of(box, cuts, [1.0, 1.0], ValueClaim(np.array([0.3]), -0.3), -0.25, -0.3)
     with pytest.raises(InvalidCertificate, match="no cut of f"):

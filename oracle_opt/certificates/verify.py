@@ -192,11 +192,9 @@ def violations(place: Record, cuts: Sequence[Record], point: Sequence[int]) -> d
     n, found = len(point), dict[str, Fraction]()
     reach = SMALL * max(ONE, root_above(sum(z * z for z in point)))
 
-    def note(kind: str, over: int, norm: int) -> None:  # over / norm is the distance
-        if over > reach * norm:
-            raise FalseLine(
-                f"the point is not feasible: it violates {kind} by {rounded_up(Fraction(over, ONE * ONE))!r}"
-            )
+    def note(kind: str, over: int, norm: int, tolerance: int = 0) -> None:  # over / norm is the distance
+        if over - tolerance * ONE > reach * norm:
+            raise FalseLine(f"the point is not feasible: it violates {kind} by {float(Fraction(over, ONE * ONE))!r}")
         found[kind] = max(found.get(kind, Fraction(0)), Fraction(max(0, over), ONE * ONE))
 
     if "radius" in place:
@@ -212,7 +210,7 @@ def violations(place: Record, cuts: Sequence[Record], point: Sequence[int]) -> d
     for cut in cuts:
         if cut["kind"] == "half-space":
             value, norm = at(cut, point)
-            note("half-spaces", value - units(cut["tolerance"]) * ONE, norm)
+            note("half-spaces", value, norm, units(cut["tolerance"]))
     return found
 
 
