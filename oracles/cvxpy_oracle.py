@@ -33,8 +33,8 @@ class CvxpyOracle(Oracle):
     the constraint ``v == p``, whose multiplier is the subgradient of f. Where no x is feasible, the nearest v for which
     one is gives the half-space that separates p from them. On the edge of the feasible p multipliers have no bound; one
     comes from ``v == p`` with an exact penalty, whose value lies below f everywhere. The programs are compiled by cvxpy
-    once; a query changes their right-hand side. Cuts have no witness: what multipliers of a solver miss of being optimal
-    counts times the size of the variables, which no data bound; a certificate holds "given the cuts".
+    once; a query changes their right-hand side. Cuts have no witness: what multipliers of a solver miss of being
+    optimal counts times the size of the variables, which no data bound; a certificate holds "given the cuts".
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ def transposed_times(A: Any, y: Enclosure) -> Enclosure:
     """``A.T @ y``, A dense or sparse: in floats through matrix products, with a bound on what these round.
 
     With m the middle of the ends of y and r half their distance, ``abs(A.T @ y - A.T @ m) <= abs(A.T) @ r``, and the
-    products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of rows.
+    products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of entries of a column that are not
+    zero.
 
     Parameters
     ----------
@@ -44,7 +45,8 @@ def transposed_times(A: Any, y: Enclosure) -> Enclosure:
         wrong = EPS * np.abs(pull) + SMALLEST * (pull != 0)
     else:
         sizes = abs(A.T)
-        wrong = 1.01 * (EPS * (len(middle) + 4) * (sizes @ np.abs(middle)) + sizes @ radius)
+        terms = np.asarray((A != 0).sum(axis=0)).ravel()  # of each sum: zeros are not rounded
+        wrong = 1.01 * (EPS * (terms + 4) * (sizes @ np.abs(middle)) + sizes @ radius)
         wrong = np.where(wrong > 0, wrong + SMALLEST * (len(middle) + 1), 0.0)
     return Enclosure(pull - wrong, pull + wrong)
 

@@ -13,6 +13,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 
 Duals = NDArray[np.float64]
 
+RAISED = 4 * EPS  # share of the trace by which the diagonal of a dual matrix is enlarged
 ROUNDING = 8 * EPS  # what counts as rounding of a distance, relative to the terms of the half-space
 
 
@@ -294,7 +295,7 @@ class PositiveSemidefinite(Cone):
             return np.zeros((0, self.dimension))
         chosen = vectors[:, values < least][:, :most]
         rows: Matrix = chosen[self._rows].T * chosen[self._columns].T * self._scale
-        rows[:, self._rows == self._columns] += 4 * EPS
+        rows[:, self._rows == self._columns] += RAISED
         return rows
 
     def witness(self, y: Vector) -> NDArray[np.float64]:
@@ -312,6 +313,7 @@ class PositiveSemidefinite(Cone):
         ndarray of shape (k, order)
         """
         left, found = self.matrix(y), []
+        left -= RAISED * np.trace(left) * np.eye(self.order)
         largest = first = float(left.diagonal().max())
         while largest > 0.0 and (largest > 1e-13 * first):
             j = int(left.diagonal().argmax())

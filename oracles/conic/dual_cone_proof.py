@@ -5,7 +5,7 @@ a vector near to it that is in the dual cone by its construction, and the half-s
 
 - Equations: any vector. Inequalities: negative entries become 0.
 - Second-order cone: ``(t, u)`` with t raised to the norm of u, rounded up.
-- Semidefinite cone: the witness are vectors v, and ``y = sum of v v'``.
+- Semidefinite cone: the witness are vectors v, and ``y = sum of v v'``, with the diagonal raised as `separate` does.
 - Exponential cone: ``v >= u (1 + log(w / -u))`` where u < 0 and w > 0 (the logarithm of ``-u exp(v / u - 1) <= w``), so
   v is raised to that, or w; where u is not negative, ``(0, v, w)`` with v and w at least 0.
 - Power cone: ``abs(w) <= (u / a)**a (v / (1 - a))**(1 - a)``: the size of w is cut down to that, or u or v raised.
@@ -19,7 +19,7 @@ import numpy as np
 
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.cones import RAISED, Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
 
@@ -77,11 +77,14 @@ def _semidefinite(cone: Any, v: Enclosure) -> Enclosure:
         raise Refuted(f"the dual vectors of a {cone!r} must have {cone.order} entries each, got {v.lower.shape}")
     columns, rows = np.tril_indices(cone.order)  # the upper triangle, column by column
     products = (v[:, rows] * v[:, columns]).sum(axis=0)
+    raised = (v * v).sum() * RAISED  # any multiple of the identity may be added: this one is in the half-spaces
     root = Enclosure.of(np.array(2.0), v.exact).sqrt()
     beside = rows != columns
     scaled = products[beside] * root
     lower, upper = products.lower.copy(), products.upper.copy()
     lower[beside], upper[beside] = scaled.lower, scaled.upper
+    diagonal = products[~beside] + raised
+    lower[~beside], upper[~beside] = diagonal.lower, diagonal.upper
     return Enclosure(lower, upper)
 
 
