@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import Box, FeasibilityCut, minimize
+from oracle_opt import Box, FeasibilityCut, Status, minimize
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
@@ -339,3 +339,39 @@ def test_rational_bounds_hold_what_they_bound():
     for function in (log_ends, sqrt_ends):
         with pytest.raises(ValueError, match="the"):
             function(Fraction(-1))
+
+
+IMPOSSIBLE = {
+    "inequalities": ([[1.0, 1.0], [-1.0, -1.0]], [1.0, -1.5], [Nonnegative(2)]),
+    "equations": ([[1.0, 2.0], [2.0, 4.0]], [1.0, 3.0], [Zero(2)]),
+    "second-order": ([[0.0, 0], [-1, 0], [0, -1], [-1, 0]], [1.0, 0.0, 0.0, -1.5], [SecondOrder(3), Nonnegative(1)]),
+    "semidefinite": (
+        [[-1.0, 0], [0, 0], [0, -1], [1, 1]],
+        [0.0, 2.0, 0.0, 1.0],
+        [PositiveSemidefinite(2), Nonnegative(1)],
+    ),
+    "exponential": ([[-1.0, 0], [0, 0], [0, -1], [-1, 1]], [0.0, 1.0, 0.0, 0.5], [Exponential(), Nonnegative(1)]),
+    "power": ([[-1.0, 0], [-1, 0], [0, -1], [1, -1]], [0.0, 0.0, 0.0, -0.5], [Power(0.3), Nonnegative(1)]),
+}
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["floats", "fractions"])
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_that_nothing_is_feasible_is_proven_and_of_other_data_it_is_not(name, exact):
+    A, b, cones = IMPOSSIBLE[name]
+
+    def oracle(sides=b):
+        return ConicOracle([1.0, 0.0], A, sides, cones, domain=Box([-3.0, -3.0], [3.0, 3.0]))
+
+    asked = oracle()
+    result = minimize(asked, Kelley(), keep_cuts=True)
+    assert result.status is Status.EMPTY
+    found = asked.infeasibility(result.history.cuts)
+    margin = asked.prove_infeasible(found, exact)
+    assert margin > 1e-3
+    possible = oracle(np.asarray(b) + np.r_[np.zeros(len(b) - 1), 10.0] if name != "equations" else [1.0, 2.0])
+    with pytest.raises(Refuted):
+        possible.prove_infeasible(found, exact)
+    for wrong in (-found.dual, 0.0 * found.dual, np.full(len(b), np.nan)):
+        with pytest.raises(Refuted):
+            asked.prove_infeasible(replace(found, dual=wrong), exact)

@@ -22,6 +22,7 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.conic_proof import ConicProof
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
+from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.oracles.conic.recession import recession_of
 
@@ -290,6 +291,30 @@ class ConicOracle(ConicConstraints):
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """The objective at a point that is feasible within the tolerance; `None` with cones of a user's own."""
         return self._proof.value(claim, exact)
+
+    def prove_infeasible(self, found: Infeasibility, exact: bool = False) -> float | Fraction | None:
+        """Prove by a vector y that no point of the domain is feasible, from the data alone.
+
+        Parameters
+        ----------
+        found : Infeasibility
+            What `infeasibility` combined; its `dual` alone is taken.
+        exact : bool
+            Whether to count in fractions; else in floats, with a bound on all rounding.
+
+        Returns
+        -------
+        float, Fraction or None
+            By how much every point of the domain violates ``y @ A @ z <= b @ y``, which holds at feasible points;
+            positive. `None` with cones of a user's own.
+
+        Raises
+        ------
+        Refuted
+            The vector proves nothing.
+        """
+        instance("found", found, Infeasibility, "what `infeasibility` returned")
+        return self._proof.infeasible(found.dual, exact)
 
     def identity(self) -> str:
         """Cones, data, tolerance, and the rows that the domain holds."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.enclosure import Enclosure
@@ -16,7 +17,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
-from oracle_opt.oracles.conic.half_space_proof import half_space_excess
+from oracle_opt.oracles.conic.half_space_proof import half_space_excess, infeasibility_margin
 from oracle_opt.oracles.conic.quadratic import POINT
 from oracle_opt.oracles.conic.quadratic_proof import QuadraticProof
 
@@ -86,6 +87,16 @@ class ConicProof:
             at: Any = Enclosure.of(x, exact)
             return _number((at * self.problem.c).sum() + self.problem.offset)
         return _number(self.quadratic.value(x, exact))
+
+    @np.errstate(all="ignore")
+    def infeasible(self, dual: Vector, exact: bool) -> float | Fraction | None:
+        """As `ConicOracle.prove_infeasible` says."""
+        try:
+            return infeasibility_margin(self.problem, self.domain, dual, exact)
+        except (ValueError, ArithmeticError) as problem:
+            if isinstance(problem, Refuted):
+                raise
+            raise Refuted(f"the vector proves nothing: {problem}") from None
 
 
 def _number(value: Enclosure) -> float | Fraction:

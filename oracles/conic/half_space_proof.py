@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers, place
-from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.enclosed_products import transposed_times
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
@@ -85,3 +86,49 @@ def _cone_of(problem: ConicProblem, row: int) -> tuple[Cone, int]:
             return cone, start
         start += cone.dimension
     raise Refuted(f"there is no row {row}")
+
+
+def infeasibility_margin(problem: ConicProblem, domain: Domain, dual: Vector, exact: bool) -> float | Fraction | None:
+    """By how much every point of a domain violates the half-space of a vector y: ``min (A.T @ y) @ z - b @ y`` over it.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+        A, b and the cones.
+    domain : Domain
+        Where z lies.
+    dual : ndarray of shape (m,)
+        About y, which is put into the dual cone, cone by cone.
+    exact : bool
+        Whether to count in fractions.
+
+    Returns
+    -------
+    float, Fraction or None
+        If it is positive, no point of the domain is feasible; `None` for cones of a user's own.
+
+    Raises
+    ------
+    Refuted
+        No vector near to y is in the dual cone, or it proves nothing.
+    """
+    y, start = numbers("dual vector", dual, len(problem.b)), 0
+    value, slope = Enclosure.of(np.zeros(()), exact), Enclosure.of(np.zeros(domain.dimension), exact)
+    for cone in problem.cones:
+        rows = slice(start, start + cone.dimension)
+        start += cone.dimension
+        if not y[rows].any():
+            continue
+        short = cone.witness(y[rows])
+        part = in_dual_cone(cone, Enclosure.of(y[rows] if short is None else short, exact))
+        if part is None:
+            return None
+        value = value - (Enclosure.of(problem.b[rows], exact) * part).sum()
+        slope = slope + transposed_times(consecutive(problem.A, rows), part)
+    # a half-space that claims the constant at the origin, and what it claims too much
+    constant = max(0.0, float(value.upper))
+    excess = affine_excess(domain, CutClaim(ClaimKind.HALF_SPACE, constant, np.zeros(domain.dimension)), value, slope)
+    margin = Fraction(constant) - Fraction(excess) if np.isfinite(float(excess)) else Fraction(-1)
+    if margin <= 0:
+        raise Refuted("the vector does not prove that no point of the domain is feasible")
+    return margin if exact else float(np.nextafter(float(margin), 0.0))
