@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,3 +107,20 @@ def test_rows_that_are_averages_count_with_all_that_they_hold() -> None:
     after = pool.minorant(np.r_[np.zeros(5), 1.0], np.zeros(0))
     assert after is not None
     assert sum(part.size for part in after.parts) == 40 * (4 + 6)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"])
+def test_methods_are_copied_and_pickled_with_what_their_minorants_are_made_of(copied: Callable[[Any], Any]) -> None:
+    """Rows that are dropped later are kept by the shares of the copy, as by those of the original."""
+    problem = next(one for one in PROBLEMS if one.name == "sum of maxima on box")
+    generator = ProximalBundle(max_cuts=30)
+    minimize(problem.make(), generator, rtol=1e-12, max_calls=25)
+    other = copied(generator)
+    for one in (generator, other):
+        minorant, pool = one.minorant(), one._pool
+        before = sorted((w, claim.constant) for part in minorant.parts for w, claim in part.weighted())
+        for rows in (pool.objective, pool.feasibility):
+            rows.keep(np.zeros(len(rows), dtype=bool))
+        after = sorted((w, claim.constant) for part in minorant.parts for w, claim in part.weighted())
+        assert before == after
+        assert len(before) > 3

@@ -81,6 +81,13 @@ class Rows:
     def __len__(self) -> int:
         return self._size
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "shares": None}  # those that are copied or pickled with it join again
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.shares = WeakSet()
+
     @property
     def matrix(self) -> Matrix:
         """Rows, a view if none is sparse."""

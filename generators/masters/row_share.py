@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ class RowShare(Parts):
         self._rows, self._numbers, self._weights = rows, rows.number[used], weights[used]
         self._dropped: dict[int, Combination] = {}
         rows.shares.add(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._rows.shares.add(self)
 
     def __repr__(self) -> str:
         return f"RowShare({len(self._numbers)} rows)"
