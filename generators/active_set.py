@@ -110,6 +110,7 @@ class ActiveSet(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     _begun = False
 
     def __init__(self, generator: QueryPointGenerator, start: int = 200, most: int = 200) -> None:

@@ -78,6 +78,7 @@ class AnalyticCenter(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     takes = frozenset({FeasibilityCut})
 
     def __init__(

@@ -63,6 +63,7 @@ class Ellipsoid(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     takes = frozenset({FeasibilityCut})
 
     def __init__(self, deep: bool = True) -> None:

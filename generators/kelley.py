@@ -54,6 +54,7 @@ class Kelley(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     takes = frozenset({FeasibilityCut})
 
     def __init__(self, chebyshev: bool = False, max_cuts: int = 5000, tune_accuracy: bool = False) -> None:

@@ -80,6 +80,7 @@ class LevelSet(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     takes = frozenset({FeasibilityCut})
 
     def __init__(

@@ -83,6 +83,7 @@ class NewtonBundle(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     takes = frozenset({Curvature})
 
     def __init__(

@@ -72,6 +72,7 @@ class ProximalBundle(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     takes = frozenset({FeasibilityCut})
 
     def __init__(self, descent: float = 0.1, proximal: float | None = None, max_cuts: int = 1000) -> None:

@@ -130,6 +130,7 @@ class SpectralBundle(QueryPointGenerator):
     """
 
     needs_convexity = True
+    reads_extras = False
     needs = frozenset({Eigenpairs})
     _center: ObjectiveCut | None = None
     _low_rank: LowRankStart | None = None  # while the run is in its start

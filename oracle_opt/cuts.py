@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, nextafter
+from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -183,15 +184,18 @@ def owned(cut: Cut) -> Cut:
 
 def bearing(cut: C, names: Collection[str]) -> C:
     """Return the same cut without other extras than these: who keeps many cuts keeps what proves them and no more."""
-    if not (cut.extras or cut.further or (isinstance(cut, ObjectiveCut) and cut.summands)):
-        return cut
+    several: Any = cut.summands if isinstance(cut, ObjectiveCut) else ()
     further: Any = tuple(bearing(one, names) for one in cut.further)
+    summands: Any = tuple(bearing(one, names) for one in several)
     extras = cut.extras  # as they are, if all are kept: a mapping may make its arrays when they are asked for
-    if not all(name in names for name in extras):
+    if all(name in names for name in extras):
+        if all(map(is_, (*further, *summands), (*cut.further, *several))):
+            return cut
+    else:
         extras = {name: value for name, value in extras.items() if name in names}
     if isinstance(cut, FeasibilityCut):
         return replace(cut, further=further, extras=extras)
-    return replace(cut, summands=tuple(bearing(one, names) for one in cut.summands), further=further, extras=extras)
+    return replace(cut, summands=summands, further=further, extras=extras)
 
 
 @dataclass(frozen=True, eq=False)

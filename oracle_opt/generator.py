@@ -42,12 +42,13 @@ class QueryPointGenerator(ABC):
     needs : frozenset of kinds of Answer
         What the method cannot do without; it takes these, too.
     reads_extras : bool
-        Whether `tell` gets the extras of each cut as the oracle answered them. By default it gets those alone that
-        prove the cut, see `Oracle.witness`: a method that keeps many cuts keeps no more than that.
+        Whether `tell` gets the extras of each cut as the oracle answered them, which is the default. A method that
+        keeps many cuts and reads none sets it to `False`: it then gets those alone that prove the cut, see
+        `Oracle.witness`.
     """
 
     needs_convexity: bool = False
-    reads_extras: bool = False
+    reads_extras: bool = True
 
     @property
     def takes(self) -> frozenset[Kind]:

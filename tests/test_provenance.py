@@ -32,6 +32,7 @@ from oracle_opt.certificates import parts as parts_module
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.parts import Combination, Weighted
 from oracle_opt.certificates.standing import Standing, standing_of
+from oracle_opt.cuts import bearing
 from oracle_opt.generators import (
     AnalyticCenter,
     Ellipsoid,
@@ -321,3 +322,34 @@ def test_on_a_domain_without_a_description_a_run_stands_for_itself() -> None:
     with pytest.raises(InvalidCertificate, match="define `linear_constraints` or `described`"):
         result.certificate()
     assert standing_of(result, oracle) is Standing.NONE
+
+
+def test_a_method_that_reads_extras_gets_them_and_one_that_keeps_cuts_gets_witnesses() -> None:
+    def answer(z: Vector) -> ObjectiveCut:
+        return ObjectiveCut(z, float(abs(z).sum()), np.sign(z), extras={"row": 1, "weather": 2})
+
+    def listening(method: type[Any], seen: list[list[str]]) -> QueryPointGenerator:
+        class Listens(method):
+            def tell(self, cut: Any) -> Any:
+                seen.append(sorted(cut.extras))
+                return super().tell(cut)
+
+        return Listens()
+
+    oracle = FunctionOracle(answer, Box([-1.0, -1.0], [2.0, 1.0]))
+    oracle.witness = ("row",)
+    for method, names in ((Subgradient, ["row", "weather"]), (Kelley, ["row"])):
+        seen: list[list[str]] = []
+        result = minimize(oracle, listening(method, seen), [0.5, 0.5], max_calls=2)
+        assert seen == [names] * result.n_calls
+        assert result.cut is not None
+        assert "weather" in result.cut.extras
+
+
+def test_a_cut_of_witnesses_alone_is_not_copied() -> None:
+    parts = tuple(ObjectiveCut(np.zeros(2), 1.0, np.ones(2), extras={"row": i}) for i in range(3))
+    cut = ObjectiveCut(np.zeros(2), 3.0, 3 * np.ones(2), summands=parts)
+    assert bearing(cut, ("row",)) is cut
+    bare = bearing(cut, ())
+    assert isinstance(bare, ObjectiveCut)
+    assert [dict(one.extras) for one in bare.summands] == [{}] * 3

@@ -27,7 +27,6 @@ class MKLSolver(SequentialGenerator):
         Relative gap that the run is to end at. It decides no more than how exact a method has to be on the way.
     """
 
-    reads_extras = True  # the dual variables that the next solve starts from
     rtol: float = 1e-6
 
     @abstractmethod
