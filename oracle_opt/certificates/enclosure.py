@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,8 @@ class Enclosure:
         if not self.lower.size:
             zero = np.zeros(np.sum(np.zeros(self.lower.shape), axis=axis).shape)
             return Enclosure.of(zero, self.exact)
+        if axis is None and not self.exact:  # sums that are rounded once
+            return _outward(*(np.asarray(fsum(side.ravel().tolist())) for side in (self.lower, self.upper)))
         ends = [np.asarray(side.sum(axis=axis)) for side in (self.lower, self.upper)]
         if self.exact:
             return Enclosure(*(end if end.dtype == object else _objects(end) for end in ends))
