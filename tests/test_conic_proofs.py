@@ -375,3 +375,17 @@ def test_that_nothing_is_feasible_is_proven_and_of_other_data_it_is_not(name, ex
     for wrong in (-found.dual, 0.0 * found.dual, np.full(len(b), np.nan)):
         with pytest.raises(Refuted):
             asked.prove_infeasible(replace(found, dual=wrong), exact)
+
+
+class Slab(Nonnegative):
+    """A cone of a user's own."""
+
+
+def test_cones_of_a_users_own_have_no_proof_and_the_file_says_given_the_cuts():
+    oracle = ConicOracle([-1.0, -1.0], [[1.0, 2.0], [2.0, 1.0]], [1.0, 1.0], [Slab(2)], domain=Box([-3, -3], [3, 3]))
+    result = minimize(oracle, Kelley())
+    verdict = result.certificate().verify(oracle)
+    half_spaces = [one for one in result.certificate().cuts if one.kind is ClaimKind.HALF_SPACE]
+    assert half_spaces
+    assert verdict.n_given == len(half_spaces)
+    assert not verdict.proven
