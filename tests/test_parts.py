@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from table_problems import PROBLEMS
 
-from oracle_opt import ObjectiveCut, minimize
+from oracle_opt import Box, FunctionOracle, ObjectiveCut, minimize
 from oracle_opt.certificates import parts as parts_module
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.parts import Combination, numbers_of
@@ -124,3 +124,21 @@ def test_methods_are_copied_and_pickled_with_what_their_minorants_are_made_of(co
         after = sorted((w, claim.constant) for part in minorant.parts for w, claim in part.weighted())
         assert before == after
         assert len(before) > 3
+
+
+def test_nothing_is_given_up_while_there_is_room() -> None:
+    """Averages that share their claims are counted once: there is room for each cut of the run, and no more."""
+    rng = np.random.default_rng(0)
+    slopes, heights = rng.normal(size=(200, 40)), rng.normal(size=200)
+
+    def function(z: np.ndarray) -> tuple[float, np.ndarray]:
+        values = slopes @ z + heights
+        return float(values.max()), slopes[int(values.argmax())].copy()
+
+    oracle = FunctionOracle(function, Box(-np.ones(40), np.ones(40)))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parts_module, "MOST", 300 * 40)
+        result = minimize(oracle, ProximalBundle(max_cuts=8), rtol=1e-12, max_calls=300)
+    assert result.proof is not None
+    assert len(result.proof.terms) > 100
+    assert not any(claim.note for _, claim in result.proof.terms)

@@ -241,6 +241,11 @@ class Rows:
             one.most_size if isinstance(one, Combination) else self.dimension + numbers_in(one) for one in origins
         )
 
+    def unclaimed(self, numbers: list[int]) -> int:
+        """How many of the rows with these serial numbers stand here alone, and in no claim."""
+        places = np.searchsorted(self.number, numbers).tolist()
+        return sum(not isinstance(self._origins[i], Combination) for i in places)
+
     def products(self, point: Vector) -> Vector:
         """``matrix @ point``."""
         dense: Vector = self._matrix[: self._n_dense] @ point

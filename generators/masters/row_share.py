@@ -46,7 +46,15 @@ class RowShare(Parts):
     def size(self) -> int:
         """About as many numbers as the claims of the rows hold."""
         dropped = sum(claim.most_size for claim in self._dropped.values())
-        return dropped + self._rows.held([number for number in self._numbers.tolist() if number not in self._dropped])
+        return dropped + self._rows.held(self._standing())
+
+    @property
+    def n_copied(self) -> int:
+        """Those of the rows that were never claimed."""
+        return self._rows.unclaimed(self._standing()) * self._rows.dimension
+
+    def _standing(self) -> list[int]:
+        return [number for number in self._numbers.tolist() if number not in self._dropped]
 
     def hold(self, numbers: NDArray[np.intp]) -> None:
         """Keep what these rows claim, as far as they are used here: they are about to be dropped."""

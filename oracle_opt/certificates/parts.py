@@ -36,6 +36,11 @@ class Parts(ABC):
     def size(self) -> int:
         """How many numbers the claims hold, about: known before they are gathered."""
 
+    @property
+    def n_copied(self) -> int:
+        """How many numbers have to be copied to gather the claims."""
+        return self.size
+
 
 class Combination(Parts):
     """Claims that are held as they are; equal ones once, with the sum of their weights.
@@ -104,6 +109,11 @@ class Combination(Parts):
         return int(self._numbers.sum())
 
     @property
+    def n_copied(self) -> int:
+        """None: they are held as they are."""
+        return 0
+
+    @property
     def most_size(self) -> int:
         """The same or more, with equal claims several times: known at once."""
         return int(self._numbers.sum())
@@ -136,7 +146,7 @@ def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: fl
     Combination
     """
     parts = tuple(parts)
-    if sum(part.size for part in parts) <= MOST:
+    if sum(part.n_copied for part in parts) <= MOST:
         made = Combination.of(member for part in parts for member in part.members())
         if made.most_size <= MOST or made.size <= MOST:
             return made

@@ -94,6 +94,10 @@ class _First(Parts):
     def size(self) -> int:
         return sum(numbers_of(claim) for _, claim in self.weighted())
 
+    @property
+    def n_copied(self) -> int:
+        return 0
+
 
 class RunProof:
     """What a certificate of a run is written from: the oracle, and the parts of the best lower bound.
@@ -117,7 +121,7 @@ class RunProof:
         self._domain, self._convex, self._witness = oracle.domain, oracle.convex, oracle.witness
         self._source = source
         self._parts = parts
-        if sum(part.size for part in parts) <= MOST:
+        if sum(part.n_copied for part in parts) <= MOST:
             self._gather()
 
     def __repr__(self) -> str:
