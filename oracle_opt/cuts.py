@@ -184,7 +184,9 @@ def owned(cut: Cut) -> Cut:
 
 def bearing(cut: C, names: Collection[str]) -> C:
     """Return the same cut without other extras than these: who keeps many cuts keeps what proves them and no more."""
-    several: Any = cut.summands if isinstance(cut, ObjectiveCut) else ()
+    several: Any = (cut.summands if isinstance(cut, ObjectiveCut) else ()) or ()
+    if not (cut.extras or cut.further or several):
+        return cut
     further: Any = tuple(bearing(one, names) for one in cut.further)
     summands: Any = tuple(bearing(one, names) for one in several)
     extras = cut.extras  # as they are, if all are kept: a mapping may make its arrays when they are asked for

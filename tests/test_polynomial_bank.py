@@ -97,8 +97,9 @@ def test_kernels_of_the_literature_on_the_fly(dtype) -> None:
     with pytest.raises(InvalidArgument, match=r"`new` must be finite points of shape \(m, 9\)"):
         bank.cross(new[:, :4], d)
     y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
-    results = [minimize(MKLOracle(of, y, 10.0), LevelSet(), rtol=1e-4) for of in (bank, stored)]
-    results += [solve_lp_mkl(of, y, 10.0, rtol=1e-4) for of in (bank, stored)]
+    rtol = 3e-4 if dtype is np.float32 else 1e-4  # single precision leaves about 1e-4 of the bounds open
+    results = [minimize(MKLOracle(of, y, 10.0), LevelSet(), rtol=rtol) for of in (bank, stored)]
+    results += [solve_lp_mkl(of, y, 10.0, rtol=rtol) for of in (bank, stored)]
     for ours, theirs in (results[:2], results[2:]):
         assert ours.status is theirs.status is Status.CONVERGED
         # Both bound the optimum of the exact kernels, the single precision of one of them being counted.
