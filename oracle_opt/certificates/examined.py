@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oracle_opt.oracle import Oracle
 
 ROUNDING = 1e-9  # of the sizes involved: no more than this is lost to rounding
+OF_VALUES = 1e-8  # of values more: bounds on the rounding of a factorization grow with the square of a matrix' order
 
 
 def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: bool) -> CertificateVerdict:
@@ -74,7 +75,7 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
         raise Refuted(f"{name}: {problem}") from problem
     if proven is not None:
         upper = max(upper, Fraction(_number(proven, name, least=None)))
-        if upper - Fraction(certificate.upper) > ROUNDING * size:
+        if upper - Fraction(certificate.upper) > OF_VALUES * size:
             raise Refuted(f"{name}: the value is {float(upper)!r}, and {certificate.upper!r} is claimed")
     return CertificateVerdict(
         -verify.rounded_up(lost - lower),
