@@ -14,6 +14,7 @@ from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import Refuted
+from oracle_opt.oracles.benders.elimination import eliminated
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices
 
 INFEASIBLE = 1e-6  # a reduced cost on the wrong side by more than this, relative to its terms, is no rounding
@@ -148,34 +149,14 @@ class ExactDual:
     def _moved(self, tight: Sequence[int], reduced: Numbers) -> Numbers | None:
         """Multipliers at which these reduced costs are 0, near to those now; None if there are none.
 
-        Gauss' elimination on ``sum_i W_ij step_i = reduced_j``, the steps of other entries being 0.
+        The equations are ``sum_i W_ij step_i = reduced_j``, the steps of other entries being 0.
         """
         open_ = [not (no_lower and no_upper) for no_lower, no_upper in zip(*self._signs, strict=True)]
         both = [not (no_lower or no_upper) for no_lower, no_upper in zip(*self._signs, strict=True)]
-        pivots: list[tuple[int, dict[int, Fraction], Fraction]] = []
-        for j in tight:
-            line = {i: v for i, v in self._columns[j] if open_[i] and (both[i] or self.pi[i])}
-            right = reduced[j]
-            for pivot, other, value in pivots:
-                factor = line.get(pivot)
-                if factor:
-                    for i, v in other.items():
-                        rest = line.get(i, Fraction(0)) - factor * v
-                        if rest:
-                            line[i] = rest
-                        else:
-                            line.pop(i, None)
-                    right -= factor * value
-            if not line:
-                if right:
-                    return None
-                continue
-            pivot = max(line, key=lambda i: abs(line[i]))
-            scale = line[pivot]
-            pivots.append((pivot, {i: v / scale for i, v in line.items()}, right / scale))
-        steps: dict[int, Fraction] = {}
-        for pivot, line, value in reversed(pivots):
-            steps[pivot] = value - sum(
-                (v * steps[i] for i, v in line.items() if i != pivot and i in steps), Fraction(0)
-            )
+        equations = (
+            ({i: v for i, v in self._columns[j] if open_[i] and (both[i] or self.pi[i])}, reduced[j]) for j in tight
+        )
+        steps = eliminated(equations, lambda _: 1)
+        if steps is None:
+            return None
         return [p + steps.get(i, Fraction(0)) for i, p in enumerate(self.pi)]

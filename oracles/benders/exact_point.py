@@ -9,6 +9,7 @@ from math import isfinite
 from scipy import sparse
 
 from oracle_opt.arrays import Vector
+from oracle_opt.oracles.benders.elimination import eliminated
 
 _ROUNDS = 12
 Side = Fraction | None  # None: there is no such side
@@ -79,28 +80,12 @@ def _solved(
     free: list[bool],
     room: list[float],
 ) -> list[Fraction] | None:
-    """The point moved in its free entries to where the tight rows are equations, by Gauss' elimination."""
-    pivots: list[tuple[int, dict[int, Fraction], Fraction]] = []
-    for i, side in tight.items():
-        line = {j: v for j, v in rows[i] if free[j]}
-        right = side - sum((v * point[j] for j, v in rows[i]), Fraction(0))
-        for pivot, other, value in pivots:
-            factor = line.get(pivot)
-            if factor:
-                for j, v in other.items():
-                    rest = line.get(j, Fraction(0)) - factor * v
-                    if rest:
-                        line[j] = rest
-                    else:
-                        line.pop(j, None)
-                right -= factor * value
-        if line:
-            pivot = max(line, key=lambda j: abs(line[j]) * Fraction(room[j]))
-            scale = line[pivot]
-            pivots.append((pivot, {j: v / scale for j, v in line.items()}, right / scale))
-        elif right:
-            return None
-    steps: dict[int, Fraction] = {}
-    for pivot, line, value in reversed(pivots):
-        steps[pivot] = value - sum((v * steps[j] for j, v in line.items() if j != pivot and j in steps), Fraction(0))
+    """The point moved in its free entries to where the tight rows are equations."""
+    equations = (
+        ({j: v for j, v in rows[i] if free[j]}, side - sum((v * point[j] for j, v in rows[i]), Fraction(0)))
+        for i, side in tight.items()
+    )
+    steps = eliminated(equations, lambda j: Fraction(room[j]))
+    if steps is None:
+        return None
     return [p + steps.get(j, Fraction(0)) for j, p in enumerate(point)]
