@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from oracle_opt import Ball, Box, FreeSpace, InvalidArgument, NonnegativeOrthant, ProductOfSimplices, Simplex
+from oracle_opt import (
+    Ball,
+    Box,
+    FreeSpace,
+    InvalidArgument,
+    NonnegativeOrthant,
+    Polyhedron,
+    ProductOfSimplices,
+    Simplex,
+)
 
 finite = st.floats(-100, 100, allow_nan=False, width=32)
 points = arrays(np.float64, 6, elements=finite)
@@ -211,3 +220,25 @@ def test_what_a_domain_gives_is_the_callers_own(domain) -> None:
         ask()[:] = 99.0
         np.testing.assert_array_equal(ask(), kept)
     np.testing.assert_array_equal(given, np.linspace(-1.0, 3.0, 6))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_promised_bounds_of_a_polyhedron_are_told_and_are_no_constraints_of_a_certificate(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 5))
+    radius = 10.0 ** rng.uniform(-3, 6)
+    A, b = rng.normal(size=(2, n)), radius * rng.uniform(2.0, 3.0, 2)  # the rows leave room around 0
+    promised = rng.random((2, n)) < 0.5
+    domain = Polyhedron(A, b, lower=-np.full(n, radius), upper=np.full(n, radius), promised=promised)
+    inside, edge = domain.interior_point(), domain.minimize_linear(rng.normal(size=n))[1]
+    touched = promised & (np.array([edge + radius, radius - edge]) <= 1e-6 * radius)
+    assert not touched.any() or "promised" in domain.doubt(edge)
+    assert not domain.doubt(np.zeros(n))
+    assert bool(domain.promise()) == promised.any()
+    described = domain.described(rng.normal(size=n))
+    assert ("promised" in described) == promised.any()
+    own = described["set"]
+    assert (np.isinf([own["lower"], own["upper"]]) == promised).all() or not promised.any()
+    assert domain.contains(inside)
+    with_none = Polyhedron(A, b, lower=-np.full(n, radius), upper=np.full(n, radius))
+    assert (domain.identity() == with_none.identity()) == (not promised.any())

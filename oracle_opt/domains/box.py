@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.domains._checked import EDGE, edge_of_promise, short
+from oracle_opt.domains._checked import short
 from oracle_opt.domains.described_sets import Described, described_bounds
 from oracle_opt.domains.domain import Domain, ellipsoid_around
 from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.words import shown
 
 
 class Box(Domain):
@@ -47,12 +47,7 @@ class Box(Domain):
         lower, upper = np.where(below, self.lower, 0.0), np.where(above, self.upper, 0.0)
         self._middle = np.where(below & above, 0.5 * (lower + upper), lower + upper + below - above)
         self._reach = np.maximum(np.abs(lower), np.abs(upper))
-        if np.asarray(promised).dtype != bool:
-            raise InvalidArgument(f"`promised` must be True, False or an array of these, got {shown(promised)}")
-        try:
-            self.promised: NDArray[np.bool_] = np.array(np.broadcast_to(np.asarray(promised), (2, lower.size)))
-        except ValueError as problem:
-            raise InvalidArgument(f"`promised` must have shape (2, {lower.size}) or fit it, got {problem}") from problem
+        self.promised: NDArray[np.bool_] = checked_promised(promised, lower.size)
 
     def __repr__(self) -> str:
         return f"Box({short(self.lower)}, {short(self.upper)}, dimension={self.dimension})"
@@ -70,14 +65,14 @@ class Box(Domain):
 
     def doubt(self, point: Vector) -> str:
         """At a promised bound, within a hundredth of its size or of the width."""
-        rooms = np.array([point - self.lower, self.upper - point])
-        width = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, self._reach)
-        sides, which = np.nonzero(self.promised & (rooms <= EDGE * width) & (self.lower < self.upper))
-        if not len(which):
-            return ""
-        side, j = int(sides[0]), int(which[0])
-        bound = (self.lower, self.upper)[side][j]
-        return edge_of_promise(f"variable {j} is {point[j]:.6g}, where the bound {bound:g} is only promised")
+        return self._stated().doubt(point)
+
+    def promise(self) -> str:
+        """Return which bounds are only promised."""
+        return self._stated().words()
+
+    def _stated(self) -> PromisedBounds:
+        return PromisedBounds(self.lower, self.upper, self.promised)
 
     def interior_point(self) -> Vector:
         """Return the middle; one unit inside the finite bound where the other is infinite; else 0."""
@@ -96,8 +91,7 @@ class Box(Domain):
         bounds = described_bounds(self.lower, self.upper)
         if not self.promised.any():
             return {"set": bounds}
-        lower, upper = np.where(self.promised[0], -np.inf, self.lower), np.where(self.promised[1], np.inf, self.upper)
-        return {"set": described_bounds(lower, upper), "promised": bounds}
+        return {"set": described_bounds(*self._stated().constraints()), "promised": bounds}
 
     def enclosing_ball(self) -> tuple[Vector, float]:
         """Ball through the corners."""

@@ -34,7 +34,7 @@ class Domain(ABC):
     Its answers are about two sets. *The set itself* holds all query points: `project`, `contains`,
     `linear_constraints`, `simplices`, `face` and `entropic_metric` describe it. *The promised set* is a part of it in
     which some minimizer is stated to lie, and over which bounds are proven: `minimize_linear`, `interior_point`,
-    `extent`, `minimum_rounding`, `doubt`, `promised_polyhedron`, `bounding_box`, `enclosing_ball`,
+    `extent`, `minimum_rounding`, `doubt`, `promise`, `promised_polyhedron`, `bounding_box`, `enclosing_ball`,
     `enclosing_ellipsoid` and `deepest_cut` describe that. By default both are the same. They differ for sets without
     end: `FreeSpace` projects on R^n and promises a ball, `NonnegativeOrthant` projects on ``z >= 0`` and promises a
     box.
@@ -361,6 +361,18 @@ class Domain(ABC):
         -------
         str
             The sentence; no words, the default, if the point does not lie there.
+        """
+        return ""
+
+    def promise(self) -> str:
+        """Say what is only promised of a minimizer, as a clause: "that it lies within 10 of the center".
+
+        A run that finds the set empty of points names it, as the points may lie farther out.
+
+        Returns
+        -------
+        str
+            No words, the default, if nothing is.
         """
         return ""
 

@@ -64,6 +64,11 @@ class FreeSpace(Domain):
             f"it is {distance:.6g} away from the center, and the radius is stated to be {self.radius:g}"
         )
 
+    def promise(self) -> str:
+        """Return the radius, if it is finite."""
+        center = "origin" if self._away is None else "center"
+        return f"that it lies within {self.radius:g} of the {center}" if self.radius < np.inf else ""
+
     def extent(self, slope: Vector) -> float:
         """``abs(slope) @ abs(center) + radius * norm(slope)``, as of a ball; an infinite radius counts as none."""
         return ball_extent(slope, self._away, self.radius if self.radius < np.inf else 0.0)

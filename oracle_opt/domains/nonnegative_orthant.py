@@ -93,3 +93,7 @@ class NonnegativeOrthant(Domain):
     def doubt(self, point: Vector) -> str:
         """At the radius, within a hundredth of it."""
         return self._promised.doubt(point)
+
+    def promise(self) -> str:
+        """Return the radius, if it is finite."""
+        return self._promised.promise()

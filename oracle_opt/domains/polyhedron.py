@@ -19,6 +19,7 @@ from oracle_opt.domains.implied_equations import with_equations_found
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.osqp_projection import project_by_osqp
 from oracle_opt.domains.programs import ProgramFailure, deepest_point, linear_program, solved
+from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Polyhedron(Domain):
         the proof of `minimize_linear`, gets the better the tighter they are.
     center : array_like of shape (n,), optional
         Where the interior point should be near. Default: it is the deepest point, wherever that may be.
+    promised : array_like of bool, shape (2, n) or to be broadcast
+        Which of the given lower and upper bounds are no constraints of the problem but the statement that some
+        minimizer lies within, as those of a `Box`. Default: none.
 
     Raises
     ------
@@ -85,6 +89,7 @@ class Polyhedron(Domain):
         upper: ArrayLike = np.inf,
         tighten: bool = False,
         center: ArrayLike | None = None,
+        promised: ArrayLike = False,
     ) -> None:
         given = {
             name: None if values is None else floats(name, values)
@@ -111,6 +116,7 @@ class Polyhedron(Domain):
         self.lower, self.upper = (np.array(np.broadcast_to(side, (n,))) for side in (lower, upper))
         if not (self.lower <= self.upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
+        self._stated = PromisedBounds(self.lower.copy(), self.upper.copy(), checked_promised(promised, self.dimension))
         self._linear = self._program(np.zeros(n))
         self._bound_all(tighten)
         self._bound_by_sums()
@@ -132,9 +138,11 @@ class Polyhedron(Domain):
             self._linear.clearSolver()
 
     def identity(self) -> str:
-        """Rows, bounds and the interior point."""
+        """Rows, bounds, the interior point, and which bounds are promised, if some are."""
         rows = self.A, self.b, self.equality_matrix, self.equality_rhs
-        return f"{self!r}, {type(self).__qualname__} #{digest(*rows, self.lower, self.upper, self._interior)}"
+        promised = np.argwhere(self._stated.promised)
+        own = *rows, self.lower, self.upper, self._interior, *([promised] if len(promised) else [])
+        return f"{self!r}, {type(self).__qualname__} #{digest(*own)}"
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds, rounded down.
@@ -178,7 +186,19 @@ class Polyhedron(Domain):
         _, _, u, v = self._minimized(slope / unit, worth=0.0)  # the same to rounding, whatever was asked before
         least, most = self._least - MISSED * (1 + abs(self._least)), self._most + MISSED * (1 + abs(self._most))
         lower, upper = np.maximum(self.lower, least), np.minimum(self.upper, most)
-        return {"set": described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v)}
+        rows = described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v)
+        if not self._stated.promised.any():
+            return {"set": rows}
+        own = described_rows(self.linear_constraints(), *self._stated.constraints(), 0.0 * u, 0.0 * v)
+        return {"set": own, "promised": rows}
+
+    def doubt(self, point: Vector) -> str:
+        """At a promised bound, within a hundredth of its size or of the width."""
+        return self._stated.doubt(point)
+
+    def promise(self) -> str:
+        """Return which bounds are only promised."""
+        return self._stated.words()
 
     def _proven(self, slope: Vector, u: Vector, v: Vector) -> float:
         """What multipliers of the inequalities and equations prove of the minimum, rounded down."""
