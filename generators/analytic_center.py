@@ -134,7 +134,10 @@ class AnalyticCenter(QueryPointGenerator):
         if isinstance(cut, ObjectiveCut):
             self._adapt(self._model.error(cut))
         self._model.add(cut)
-        for _ in range(TANGENTS):
+        valued = self._model.pool.best is not None or not len(self._model.pool.objective)
+        if not valued and self._model.minimum is not None:  # cuts of which no value is known leave no set to localize
+            self._point = self._model.minimum.point
+        for _ in range(TANGENTS if valued else 0):
             if self._model.minimum is None:
                 break
             self._recenter(self._model.minimum)

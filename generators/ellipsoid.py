@@ -109,6 +109,8 @@ class Ellipsoid(QueryPointGenerator):
         """Cut the ellipsoid, then until its center lies in the domain; every objective cut moves the center."""
         if isinstance(cut, ObjectiveCut):
             self._upper = min(self._upper, cut.upper)
+            if np.isinf(self._upper):  # no value is known: no level to cut at
+                return Step.NULL
             for one in (cut, *cut.further):
                 if self._end is None:
                     ahead = one.value + float(one.subgradient @ (self._center - one.point))

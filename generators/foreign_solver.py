@@ -22,7 +22,7 @@ from oracle_opt import (
 from oracle_opt._conversation import Conversation
 from oracle_opt.arguments import callback, flag
 from oracle_opt.arrays import Vector, real_array
-from oracle_opt.cuts import Cut
+from oracle_opt.cuts import Cut, is_infinite
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 from oracle_opt.words import shown
@@ -128,12 +128,12 @@ class ForeignSolver(SequentialGenerator):
             while (asked := ours.question()) is not None:
                 cut = yield asked
                 self._weight, step = 0.0, Step.FEASIBILITY
-                if isinstance(cut, ObjectiveCut):
+                if isinstance(cut, ObjectiveCut) and not is_infinite(cut):
                     n_values += 1
                     self._weight, step = float(n_values), Step.NULL
                     if self.center is None or cut.upper < self.center.upper:
                         self.center, step = cut, Step.SERIOUS
-                if self._model is not None:
+                if self._model is not None and not is_infinite(cut):
                     self._model.add(cut)
                 yield step
                 ours.answer(cut)

@@ -127,6 +127,8 @@ class NewtonBundle(QueryPointGenerator):
         assert isinstance(cut, ObjectiveCut)  # the method takes no feasibility cuts
         before = self._model.gap
         better = self._model.add(cut)
+        if self._model.pool.best is None:  # cuts of an earlier run, of which no value is known
+            return Step.NULL
         self._remember(cut)
         error = self._error(cut)
         self._judge(error, before)

@@ -141,6 +141,8 @@ class ProximalBundle(QueryPointGenerator):
         """Descent test and proximity control (Kiwiel 1990, procedure 2.2)."""
         center = self._center
         if center is None:
+            if not np.isfinite(cut.upper):  # a cut of an earlier run, of which no value is known, is no center
+                return Step.NULL
             self._center = cut
             self._start_weight(cut)
             return Step.SERIOUS

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from oracle_opt._journal_entries import Entry
-from oracle_opt.consistency import AnswerMemory
-from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
+from oracle_opt.consistency import contradiction
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, is_infinite
 
 ROUNDING = 1e-8  # relative to the value and to the terms of the cut: by so much exact answers may differ
 
@@ -25,20 +25,18 @@ def disagreement(entries: Sequence[Entry], fresh: Cut, convex: bool) -> str:
         feasible = isinstance(fresh, ObjectiveCut)
         return f"{_stated(fresh)} now, {_stated(last)} then: the point is {'' if feasible else 'in'}feasible now"
     if isinstance(fresh, ObjectiveCut) and isinstance(last, ObjectiveCut):
+        if is_infinite(fresh) or is_infinite(last):
+            return "" if is_infinite(fresh) and is_infinite(last) else f"{_stated(fresh)} now, {_stated(last)} then"
         apart = max(fresh.value - last.upper, last.value - fresh.upper)
         if apart > ROUNDING * max(_size(fresh), _size(last)):
             return f"{_stated(fresh)} now, {_stated(last)} then"
     if convex:
-        for number, entry in enumerate(entries[:-1], 1):
-            if (words := _conflict(entry.cut, fresh, number, len(entries))) and not _conflict(entry.cut, last, 0, 0):
+        finite = [(k, entry) for k, entry in enumerate(entries[:-1], 1) if not is_infinite(entry.cut)]
+        for number, entry in finite:
+            words = contradiction(entry.cut, fresh, number, len(entries))
+            if words and not contradiction(entry.cut, last, 0, 0):
                 return f"the answer given now contradicts answer {number}. {words}"
     return ""
-
-
-def _conflict(one: Cut, other: Cut, number: int, last: int) -> str:
-    memory = AnswerMemory(one.point.size)
-    memory.conflict(one, number)
-    return memory.conflict(other, last)
 
 
 def _size(cut: ObjectiveCut) -> float:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from enum import Enum
-from math import inf, isfinite, isinf
+from math import inf, isfinite
 
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.certificates.parts import Parts, below
 from oracle_opt.certificates.provenance import Averaged, alone, claim_of_bound, claim_of_cut, parts_of_minorant
-from oracle_opt.consistency import AnswerMemory
+from oracle_opt.consistency import OBJECTIVE, AnswerMemory
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
 
-DECREASE = 1e-3  # this share of the decrease since the first value is the unit of the gap near an optimum of 0
+ROUGH = 1e-9  # share of the spread of the values: rounding above that is no reason to take an optimum for 0
+LANDED = EPS ** (2 / 3)  # of the way from the first point, in the unit of f: so near to a minimizer is at one
 
 
 class BoundSource(Enum):
@@ -42,6 +43,24 @@ def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, flo
     """
     size = abs(value) + float(np.abs(slope).dot(np.abs(point)))
     return EPS * (1.5 * len(slope) + 3) * size, size
+
+
+def closed(upper: float, lower: float, rtol: float, atol: float = 0.0, resolution: float = 0.0) -> bool:
+    """Whether a gap is closed: within the tolerances, or both bounds are 0 up to the resolution of the values.
+
+    Parameters
+    ----------
+    upper, lower : float
+        The bounds.
+    rtol, atol : float
+        The gap is closed if it is at most ``max(atol, rtol * abs(upper))``.
+    resolution : float
+        `BoundTracker.resolution`; without a tolerance, it closes nothing.
+    """
+    gap = upper - lower
+    if not isfinite(gap):
+        return False
+    return gap <= max(atol, rtol * abs(upper)) or (max(rtol, atol) > 0 and max(abs(upper), abs(lower)) <= resolution)
 
 
 class CutAverage:
@@ -145,7 +164,8 @@ class BoundTracker:
         self.lower = -inf
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = 0.0
-        self._first, self._highest = inf, -inf
+        self._first: tuple[Vector, float] | None = None  # point and value of the first answer
+        self._highest = -inf
         self._averaged = Averaged()
         self.parts: tuple[Parts, ...] = ()
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
@@ -164,19 +184,29 @@ class BoundTracker:
         return relative_gap(self.upper, self.lower)
 
     def wanted(self, rtol: float, atol: float = 0.0) -> float:
-        """Largest gap that counts as closed.
+        """Largest gap that counts as closed where the minimum is not 0: ``max(atol, rtol * abs(upper))``."""
+        return max(atol, rtol * abs(self.upper)) if isfinite(self.upper) else 0.0
 
-        ``max(atol, rtol * scale)`` with scale the larger of ``abs(upper)`` and a thousandth of the decrease since the
-        first value; or twice the rounding in the lower bound, where that is small beside the values seen.
-        docs/theory.md says why.
+    @property
+    def resolution(self) -> float:
+        """Size up to which bounds are 0 in the arithmetic of the run, a gap of which no `rtol` can close.
+
+        Either both bounds are within four times what was taken off the lower one for rounding, which must be small
+        beside the values seen. Or they are within one unit of roundoff of the decrease since the first value v_0, and
+        the best point z, where g is the subgradient, is that near to a minimizer, seen from the first point z_0:
+        ``min(eps * (v_0 - upper), eps ** (2/3) * abs(g) @ abs(z - z_0))``. docs/theory.md says why.
         """
-        if not isfinite(self.upper):
+        if self._first is None or self.incumbent is None or not isfinite(self.gap):
             return 0.0
-        size = abs(self.upper)
-        gap = max(atol, rtol * max(size, DECREASE * (self._first - self.upper)))
-        if max(rtol, atol) > 0 and self.rounding <= rtol * max(size, self._highest - self.upper):
-            gap = max(gap, 2.0 * self.rounding)
-        return gap
+        largest = max(abs(self.upper), abs(self.lower))
+        size = 4.0 * self.rounding if self.rounding <= ROUGH * (self._highest - self.upper) else 0.0
+        start, first = self._first
+        decrease = EPS * (first - self.upper)
+        if size < largest <= decrease:
+            best = self.incumbent
+            way = float(np.abs(best.subgradient).dot(np.abs(best.point - start)))
+            size = max(size, min(decrease, LANDED * way))
+        return size
 
     def warnings(self) -> tuple[str, ...]:
         """What casts doubt on the gap: a best point at the edge of a set in which a minimizer is only promised."""
@@ -190,15 +220,40 @@ class BoundTracker:
         allowed = self.tolerance + 1e-8 * max(1.0, abs(self.upper))
         return bool(self.conflict) or self.lower - self.upper > allowed
 
-    def update(self, cut: Cut, minorant: Minorant | None, weight: float) -> None:
-        """Take up one answer, the `cut`, the `minorant` of the model after it, and its `weight` in the average."""
-        self._n_answers += 1
+    def exceeded(self, cut: Cut) -> str:
+        """Say that the lower bound is above a value that no method asked for.
+
+        Where a minimizer is only promised to lie in a part of the domain a bound says nothing of the points elsewhere.
+
+        Parameters
+        ----------
+        cut : Cut
+            The answer at a probe.
+
+        Returns
+        -------
+        str
+            No words if it is not.
+        """
+        if not isinstance(cut, ObjectiveCut) or self._domain.promise():
+            return ""
+        size = max(abs(cut.upper), abs(self.lower), cut_rounding(cut.point, cut.value, cut.subgradient)[1])
+        if not self.lower - cut.upper > self.tolerance + self.rounding + OBJECTIVE * size:
+            return ""
+        return f"A further point has the value {cut.upper:.10g}, below the lower bound {self.lower:.10g}."
+
+    def update(self, cut: Cut, minorant: Minorant | None, weight: float, repeated: bool = False) -> None:
+        """Take up one answer, the `cut`, the `minorant` of the model after it, and its `weight` in the average.
+
+        A repeated one is the last answer again.
+        """
+        self._n_answers += not repeated
         if self._convex and not self.conflict:
             self.conflict = self._memory.conflict(cut, self._n_answers)
         if isinstance(cut, ObjectiveCut):
             upper = float(cut.upper)
             if isfinite(upper):
-                self._first = upper if isinf(self._first) else self._first
+                self._first = self._first or (cut.point, upper)
                 self._highest = max(self._highest, upper)
             if upper < self.upper:
                 self.upper, self.incumbent = upper, cut

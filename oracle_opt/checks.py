@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import flag, floats, instances, real, whole
 from oracle_opt.arrays import Vector, real_array
-from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
@@ -97,10 +97,17 @@ def check_options(
     journal_check: bool,
     callback: Callable[..., object] | None,
     progress: bool,
+    check: bool,
+    probes: int | str,
 ) -> tuple[Cut, ...]:
     """Refuse options of the wrong kind; give the cuts of an earlier run."""
-    for name, value in (("keep_cuts", keep_cuts), ("journal_check", journal_check), ("progress", progress)):
+    for name, value in (
+        *(("keep_cuts", keep_cuts), ("journal_check", journal_check)),
+        *(("progress", progress), ("check", check)),
+    ):
         flag(name, value)
+    if probes != "auto":
+        whole("probes", probes, 0)
     if journal is not None and not isinstance(journal, str | os.PathLike):
         raise InvalidArgument(f"`journal` must be the path of a file or None, got {shown(journal)}")
     if callback is not None and not callable(callback):
@@ -127,7 +134,9 @@ def as_query(asked: Vector | Query, dimension: int, generator: QueryPointGenerat
 
 
 def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
-    """Give a cut of `point` back, its numbers as floats and arrays of floats.
+    """Give a cut of `point` back, its numbers as floats and arrays of floats; a bare one where f is +inf.
+
+    A value without a finite subgradient, as that of a root at 0, counts as +inf.
 
     Raises
     ------
@@ -140,10 +149,14 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
         cut = _plain(cut, "a cut")
     vector, name = (cut.subgradient, "subgradient") if isinstance(cut, ObjectiveCut) else (cut.normal, "normal")
     number = cut.value if isinstance(cut, ObjectiveCut) else cut.violation
+    if isinstance(cut, ObjectiveCut) and (number == inf or (isfinite(number) and np.isinf(vector).any())):
+        if np.isnan(vector).any() and number < inf:
+            raise InvalidCut(f"`subgradient` must hold no NaN, got {vector!r} at {cut.point!r}")
+        return ObjectiveCut(point, inf, np.zeros(point.shape))
     if vector.shape != point.shape:
         raise InvalidCut(f"`{name}` must have the shape of the point, {point.shape}, got {vector.shape}")
     if not (isfinite(number) and np.isfinite(vector).all()):
-        raise InvalidCut(f"a cut must be finite, got {number!r} with {name} {vector!r}")
+        raise InvalidCut(f"a cut must be finite, got {number!r} with {name} {vector!r} at {point!r}")
     if not np.array_equal(cut.point, point):
         raise InvalidCut(f"`point` of the cut must be the query point, got {cut.point!r}")
     if isinstance(cut, ObjectiveCut):
@@ -167,6 +180,14 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
     if not all(one.normal.any() for one in cut.further):
         raise InvalidCut("`further` of a feasibility cut must have normals that are not zero")
     return cut
+
+
+def check_known(cut: Cut, oracle: Oracle) -> Cut:
+    """Give a cut of an earlier run back, as `check_cut` does; of no point where f is +inf."""
+    checked = check_cut(cut, cut.point, oracle)
+    if is_infinite(checked):
+        raise InvalidArgument(f"`cuts` must be finite, got the value +inf at {shown(cut.point)}; leave it out")
+    return checked
 
 
 def _is_plain(cut: Any) -> bool:

@@ -124,6 +124,31 @@ class AnswerMemory:
         return ""
 
 
+def contradiction(one: Cut, other: Cut, first: int, second: int) -> str:
+    """Say how two answers, of these numbers, contradict each other; no words if they do not."""
+    if isinstance(one, ObjectiveCut) and isinstance(other, ObjectiveCut):
+        return _too_high(one, other, first, second) or _too_high(other, one, second, first)
+    if isinstance(one, ObjectiveCut):
+        one, other, first, second = other, one, second, first
+    if isinstance(one, FeasibilityCut) and isinstance(other, ObjectiveCut):
+        for half in (one, *one.further):
+            depth = half.violation - half.error - float(half.normal @ half.point)
+            excess = depth + float(half.normal @ other.point)
+            if _beyond(excess, half.normal, depth, other.point):
+                return _excluded_words(first, second, excess)
+    return ""
+
+
+def _too_high(claiming: ObjectiveCut, stated: ObjectiveCut, first: int, second: int) -> str:
+    """Whether a cut exceeds what is stated at the point of another."""
+    for cut in (claiming, *claiming.further):
+        away = stated.point - cut.point
+        excess = cut.value - stated.upper + float(cut.subgradient @ away)
+        if excess > OBJECTIVE * max(abs(cut.value), abs(stated.upper), float(np.abs(cut.subgradient) @ np.abs(away))):
+            return _exceeded_words(first, second, excess, stated.upper)
+    return ""
+
+
 def _support(z: Vector) -> Support:
     """The variables that are not 0, if these are few of many; else all."""
     if z.size < MANY:

@@ -65,7 +65,8 @@ class ObjectiveCut:
     point : ndarray of shape (n,)
         The query point answered.
     value : float
-        A lower estimate of f(point), exact when `error` is 0.
+        A lower estimate of f(point), exact when `error` is 0. +inf says "not here": the run goes on nearer to the best
+        point.
     subgradient : ndarray of shape (n,)
         Slope of the minorant.
     error : float
@@ -169,6 +170,11 @@ class FeasibilityCut:
 Cut = ObjectiveCut | FeasibilityCut
 Kind = type[Answer] | type[FeasibilityCut]
 C = TypeVar("C", bound=ObjectiveCut | FeasibilityCut)
+
+
+def is_infinite(cut: Cut) -> bool:
+    """Whether an oracle says that f is +inf at the point: then this is no cut, and its subgradient means nothing."""
+    return isinstance(cut, ObjectiveCut) and cut.value == inf
 
 
 def owned(cut: Cut) -> Cut:

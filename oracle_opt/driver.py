@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from math import inf, isfinite
+from math import inf
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,17 +15,18 @@ from numpy.typing import ArrayLike
 from oracle_opt._choice import chosen
 from oracle_opt._deadline import Deadline
 from oracle_opt._in_use import in_use
-from oracle_opt.arrays import Vector
-from oracle_opt.bounds import BoundTracker
-from oracle_opt.checks import as_query, check_arguments, check_cut, check_options
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, bearing
+from oracle_opt._questions import Questions
+from oracle_opt.bounds import BoundTracker, closed
+from oracle_opt.checks import check_arguments, check_cut, check_known, check_options
+from oracle_opt.confirmation import Confirmation
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, bearing, is_infinite
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.history import HistoryRecorder, Record
 from oracle_opt.journal import Entry, Journal
 from oracle_opt.oracle import Oracle
 from oracle_opt.progress import progress_display
-from oracle_opt.result import Result, Status, make_result
+from oracle_opt.result import Ended, Result, Status, make_result
 from oracle_opt.run_log import RunLog
 
 
@@ -45,6 +47,8 @@ def minimize(
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
     log: bool | Callable[[str], object] = False,
+    check: bool = True,
+    probes: int | Literal["auto"] = "auto",
 ) -> Result:
     """Minimize the oracle's function over its domain.
 
@@ -63,13 +67,12 @@ def minimize(
     point : array_like of shape (n,), optional
         Where to start, in the domain; default is the domain's interior point.
     rtol, atol : float
-        Stop when the proven gap is at most ``max(atol, rtol * scale)``. The scale is ``abs(upper bound)``, or a
-        thousandth of the decrease since the first value if that is more: so an optimum of 0 is reached, too. A gap that
-        is rounding alone counts as closed. docs/theory.md says what that means.
+        Stop when the proven gap is at most ``max(atol, rtol * abs(upper bound))``. An optimum of 0 is reached where
+        both bounds are 0 up to rounding; docs/theory.md says what that means.
     gtol : float, optional
         Stop when ``norm(project(z - g) - z) <= gtol`` for the last point z and its subgradient g.
     max_calls : int
-        Limit on oracle calls, replayed ones included.
+        Limit on oracle calls, replayed ones and probes included.
     max_seconds : float, optional
         Limit on elapsed seconds; checked between calls, inside the generator's own work, and in oracles whose queries
         may take long, such as `MKLOracle` on many points: an answer that is not ready by then is given up.
@@ -93,6 +96,13 @@ def minimize(
         the first ten calls and then of at most one a second, the last call, and the status with its message. `True`
         writes them to standard error; a function is called with each line, such as `print` or
         ``logging.getLogger("runs").info``.
+    check : bool
+        Whether the value at the best point is recomputed from the data before success is stated, where the oracle can,
+        see `Oracle.prove_value`. If it is higher than what was stated, the run ends as `Status.REFUTED`.
+    probes : int or "auto"
+        How many further points are asked before success is stated, their answers held against those of the run: an
+        answer that no convex function gives ends the run as `Status.CONTRADICTION`. Default: a quarter of the calls,
+        from 4 to 8, of an oracle without a witness that is said to be convex, else none. Pass 0 where a call is dear.
 
     Returns
     -------
@@ -124,13 +134,14 @@ def minimize(
     recorder = HistoryRecorder(keep_cuts)
     generator, choice = (generator, "") if generator is not None else chosen(oracle)
     start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
-    cuts = check_options(cuts, keep_cuts, journal, journal_check, callback, progress)
+    cuts = check_options(cuts, keep_cuts, journal, journal_check, callback, progress, check, probes)
     bounds, lines = BoundTracker(oracle.domain, oracle.convex, oracle.witness), RunLog(log, recorder)
+    questions, confirmation = Questions(generator, oracle.domain), Confirmation(oracle, check, probes)
     ends = inf if max_seconds is None else perf_counter() + max_seconds
     query = None
 
     def result(status: Status, reason: str = "") -> Result:
-        made = make_result(status, oracle, bounds, recorder, generator, choice, rtol, atol, reason)
+        made = make_result(status, oracle, bounds, recorder, generator, choice, rtol, atol, reason, confirmation)
         lines.end(made)
         return made
 
@@ -141,7 +152,7 @@ def minimize(
             oracle.domain.reset()
             generator.reset(oracle.domain, start.copy())
             for cut in cuts:
-                cut = check_cut(cut, cut.point, oracle)
+                cut = check_known(cut, oracle)
                 _, minorant, weight, _ = _told(generator, cut, oracle.witness, ends, bounds)
                 bounds.update(cut, minorant, weight)
             file = nullcontext() if journal is None else Journal.of(journal, oracle, generator, start, cuts)
@@ -155,43 +166,43 @@ def minimize(
                     if perf_counter() >= ends:
                         return result(Status.MAX_SECONDS)
                     clock = perf_counter()
-                    asked = _asked(generator, ends)
+                    asked = _asked(questions, ends)
                     generator_seconds = perf_counter() - clock
-                    if isinstance(asked, OutOfTime):
-                        return result(Status.MAX_SECONDS)
-                    if isinstance(asked, Exhausted):
-                        empty = isinstance(asked, EmptyLocalizationSet)
-                        return result(Status.EMPTY if empty else Status.EXHAUSTED, str(asked))
-                    previous, query = query, as_query(asked, oracle.domain.dimension, generator)
-                    if previous is not None and query.repeats(previous):
-                        return result(Status.STALLED)
 
-                    entry = None if kept is None else kept.next_answer(query, oracle)
-                    if entry is None:
+                    if not questions.repeated:
+                        query, entry = asked, None if kept is None else kept.next_answer(asked, oracle)
+                        if entry is None:
+                            clock = perf_counter()
+                            answer = _answer(oracle, query, ends)
+                            oracle_seconds = perf_counter() - clock
+                            cut = check_cut(answer, query.point, oracle)
+                            if kept is not None:
+                                kept.append(Entry(query, cut, oracle_seconds))
+                        else:
+                            cut, oracle_seconds = entry.cut, entry.seconds
+                            recorder.n_replayed += 1
+
+                    step, status, finite = Step.NULL, None, not is_infinite(cut)
+                    if questions.repeated or questions.answered(cut, bounds.incumbent):
                         clock = perf_counter()
-                        answer = _answer(oracle, query, ends)
-                        oracle_seconds = perf_counter() - clock
-                        if isinstance(answer, Status):
-                            return result(answer)
-                        cut = check_cut(answer, query.point, oracle)
-                        if kept is not None:
-                            kept.append(Entry(query, cut, oracle_seconds))
-                    else:
-                        cut, oracle_seconds = entry.cut, entry.seconds
-                        recorder.n_replayed += 1
-
-                    clock = perf_counter()
-                    step, minorant, weight, end = _told(generator, cut, oracle.witness, ends, bounds)
-                    generator_seconds += perf_counter() - clock
-                    bounds.update(cut, minorant, weight)
-                    inner = generator.inner_steps()
-                    record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds, inner)
-                    show(record)
-                    lines.show(record)
-                    stop = callback is not None and callback(record) is True
-                    status = _verdict(bounds, cut, oracle, rtol, atol, gtol) or (Status.STOPPED if stop else end)
+                        step, minorant, weight, status = _told(generator, cut, oracle.witness, ends, bounds)
+                        generator_seconds += perf_counter() - clock
+                        if finite:
+                            bounds.update(cut, minorant, weight, questions.repeated)
+                    if not questions.repeated:
+                        confirmation.hold(cut)
+                        inner = generator.inner_steps()
+                        record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds, inner)
+                        show(record)
+                        lines.show(record)
+                        if callback is not None and callback(record) is True:
+                            status = Status.STOPPED
+                    if finite:
+                        status = _verdict(bounds, cut, oracle, rtol, atol, gtol) or status
                     if status is not None:
-                        return result(status)
+                        return result(*confirmation.of(status, bounds, max_calls, recorder.n_calls, ends))
+        except Ended as end:
+            return result(end.status, end.reason)
         except KeyboardInterrupt:
             return result(Status.INTERRUPTED)
         except BaseException as problem:  # also SystemExit: nothing that was computed is lost
@@ -215,26 +226,29 @@ def _ask_again(kept: Journal, oracle: Oracle) -> None:
     oracle.reset()
 
 
-def _asked(generator: QueryPointGenerator, ends: float) -> Vector | Query | Exhausted | OutOfTime:
-    """The next question, or why the generator has none."""
+def _asked(questions: Questions, ends: float) -> Query:
+    """The next question."""
     try:
         with Deadline(ends):
-            return generator.ask()
-    except (Exhausted, OutOfTime) as end:
-        return end
+            return questions.next()
+    except OutOfTime:
+        raise Ended(Status.MAX_SECONDS) from None
+    except Exhausted as end:
+        empty = isinstance(end, EmptyLocalizationSet)
+        raise Ended(Status.EMPTY if empty else Status.EXHAUSTED, str(end)) from end
 
 
-def _answer(oracle: Oracle, query: Query, ends: float) -> Cut | Status:
-    """The oracle's answer, or why there is none: no point is feasible, or no time is left in a long one that asks."""
+def _answer(oracle: Oracle, query: Query, ends: float) -> Cut:
+    """The oracle's answer, unless no point is feasible, or no time is left in a long one that asks."""
     try:
         with Deadline(ends):
             return oracle.query(query.copy())
     except OutOfTime:
-        return Status.MAX_SECONDS
-    except EmptyLocalizationSet:
+        raise Ended(Status.MAX_SECONDS) from None
+    except EmptyLocalizationSet as proof:
         if FeasibilityCut not in oracle.gives:
             raise
-        return Status.EMPTY
+        raise Ended(Status.EMPTY, str(proof)) from proof
 
 
 def _told(
@@ -265,7 +279,7 @@ def _verdict(
         return Status.OUTSIDE
     if bounds.contradiction():
         return Status.CONTRADICTION
-    if isfinite(bounds.gap) and bounds.gap <= bounds.wanted(rtol, atol):
+    if closed(bounds.upper, bounds.lower, rtol, atol, bounds.resolution):
         return Status.CONVERGED
     if gtol is not None and isinstance(cut, ObjectiveCut):
         moved = oracle.domain.project(cut.point - cut.subgradient) - cut.point

@@ -45,10 +45,14 @@ class QueryPointGenerator(ABC):
         Whether `tell` gets the extras of each cut as the oracle answered them, which is the default. A method that
         keeps many cuts and reads none sets it to `False`: it then gets those alone that prove the cut, see
         `Oracle.witness`.
+    understands_infinity : bool
+        Whether `tell` understands an answer of +inf, as a line search does that shortens its step. By default `tell`
+        gets the cut of a point half way back, or nearer, to the best one in its place.
     """
 
     needs_convexity: bool = False
     reads_extras: bool = True
+    understands_infinity: bool = False
 
     @property
     def takes(self) -> frozenset[Kind]:
@@ -183,6 +187,7 @@ class SequentialGenerator(QueryPointGenerator):
         The current accepted answer, set by `queries`.
     """
 
+    understands_infinity = True
     center: ObjectiveCut | None = None
     _coroutine: Generator[Vector | Query | Step, Any, str | None] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
-from oracle_opt.bounds import BoundSource, BoundTracker
+from oracle_opt.bounds import BoundSource, BoundTracker, closed
 from oracle_opt.cuts import Cut, FeasibilityCut
 from oracle_opt.generator import Step
 from oracle_opt.optional import require
@@ -39,6 +40,8 @@ class Record:
         Which proof the lower bound is of.
     cut_bound : float
         The best lower bound by a single cut alone.
+    resolution : float
+        Size up to which both bounds count as 0: see `BoundTracker.resolution`.
     """
 
     __repr__ = one_line
@@ -51,6 +54,22 @@ class Record:
     relative_gap: float
     bound_source: BoundSource
     cut_bound: float = -np.inf
+    resolution: float = 0.0
+
+    def closed(self, rtol: float, atol: float = 0.0) -> bool:
+        """Tell whether `minimize` would end here as converged, by the best of the four proofs.
+
+        Parameters
+        ----------
+        rtol, atol : float
+            As for `minimize`.
+
+        Returns
+        -------
+        bool
+            Whether the gap is closed.
+        """
+        return closed(self.upper_bound, self.lower_bound, rtol, atol, self.resolution)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +94,8 @@ class History:
         Seconds this call took in the oracle and in the generator.
     inner_steps : ndarray of int
         Steps on inner problems that the generator took after this call, see `QueryPointGenerator.inner_steps`.
+    resolution : ndarray of float
+        Size up to which both bounds count as 0, see `BoundTracker.resolution`.
     cuts : tuple of cuts
         The cuts, with ``keep_cuts=True``.
     """
@@ -93,6 +114,7 @@ class History:
     oracle_seconds: Vector
     generator_seconds: Vector
     inner_steps: NDArray[np.int64]
+    resolution: Vector
     cuts: tuple[Cut, ...] = ()
 
     def __len__(self) -> int:
@@ -108,16 +130,35 @@ class History:
     @property
     def relative_gap(self) -> Vector:
         """Relative gap after each call, by the best of the four proofs."""
-        return _relative_gaps(self.upper_bound, self.lower_bound)
+        return relative_gaps(self.upper_bound, self.lower_bound, np.abs(self.upper_bound))
 
     @property
     def single_cut_gap(self) -> Vector:
         """Relative gap after each call by the best single cut alone, where Wulff & Ong (2014) take the last."""
-        return _relative_gaps(self.upper_bound, self.cut_bound)
+        return relative_gaps(self.upper_bound, self.cut_bound, np.abs(self.upper_bound))
+
+    @property
+    def stopping_unit(self) -> Vector:
+        """What a gap is relative to after each call: ``abs(upper_bound)``, or more where the minimum is 0.
+
+        Where the last bounds are 0 up to the `resolution` no gap is small relative to them: the unit is then at least a
+        thousandth of the decrease since the first value.
+        """
+        upper = self.upper_bound
+        if not (len(self) and closed(upper[-1], self.lower_bound[-1], 1e-300, 0.0, self.resolution[-1])):
+            return np.abs(upper)
+        first = upper[np.isfinite(upper)][0]
+        unit: Vector = np.maximum(np.abs(upper), DECREASE * (first - upper))
+        return unit
+
+    @property
+    def stopping_gap(self) -> Vector:
+        """The gap after each call over the `stopping_unit`: what curves and `calls_to` count by."""
+        return relative_gaps(self.upper_bound, self.lower_bound, self.stopping_unit)
 
     def calls_to(self, rtol: float) -> int | None:
-        """Calls until the relative gap was at most `rtol`; `None` if it never was."""
-        reached = np.flatnonzero(self.relative_gap <= rtol)
+        """Calls until the `stopping_gap` was at most `rtol`; `None` if it never was."""
+        reached = np.flatnonzero(self.stopping_gap <= rtol)
         return int(self.call[reached[0]]) if reached.size else None
 
     def to_frame(self) -> pd.DataFrame:
@@ -127,12 +168,14 @@ class History:
         return pd.DataFrame({name: getattr(self, name) for name in COLUMNS} | {"relative_gap": self.relative_gap})
 
 
+DECREASE = 1e-3  # this share of the decrease since the first value is the unit of gaps where the minimum is 0
 COLUMNS = tuple(column.name for column in fields(History) if column.name != "cuts")
 
 
-def _relative_gaps(upper: Vector, lower: Vector) -> Vector:
+def relative_gaps(upper: Vector, lower: Vector, unit: Vector) -> Vector:
+    """Gaps relative to a unit, never negative; infinite while a bound is."""
     with np.errstate(invalid="ignore"):
-        gaps: Vector = np.maximum(0.0, upper - lower) / np.maximum(1e-12, np.abs(upper))
+        gaps: Vector = np.maximum(0.0, upper - lower) / np.maximum(1e-12, unit)
     gaps[~(np.isfinite(upper) & np.isfinite(lower))] = np.inf
     return gaps
 
@@ -169,18 +212,20 @@ class HistoryRecorder:
         self.n_serious += step is Step.SERIOUS
         self.oracle_seconds += oracle
         self.generator_seconds += generator
-        if self._keep_cuts:
+        if self._keep_cuts and (isinstance(cut, FeasibilityCut) or isfinite(cut.value)):
             self._cuts.append(cut)
         value, error = (np.nan, np.nan) if isinstance(cut, FeasibilityCut) else (cut.value, cut.error)
         call, upper, lower, source = len(self._rows) + 1, bounds.upper, bounds.lower, bounds.source
+        resolution = bounds.resolution
         self._rows.append(
             (
                 *(call, step.value, value, error, upper, lower, source.value),
-                *(*bounds.proofs.values(), oracle, generator, inner - self.n_inner),
+                *(*bounds.proofs.values(), oracle, generator, inner - self.n_inner, resolution),
             )
         )
         self.n_inner = inner
-        return Record(call, step, cut, upper, lower, bounds.relative_gap, source, bounds.proofs[BoundSource.CUT])
+        single = bounds.proofs[BoundSource.CUT]
+        return Record(call, step, cut, upper, lower, bounds.relative_gap, source, single, resolution)
 
     def freeze(self) -> History:
         """Make the arrays."""

@@ -21,7 +21,7 @@ from oracle_opt._journal_entries import Entry, cut_fields, decode, encode
 from oracle_opt._journal_file import RecordFile
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.checks import check_cut
-from oracle_opt.cuts import Cut, Kind, Query
+from oracle_opt.cuts import Cut, Kind, Query, is_infinite
 from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
@@ -141,9 +141,9 @@ class Journal:
                 "generator, seed or version"
             )
         try:
-            check_cut(entry.cut, query.point, oracle)
-            oracle.resume(entry.cut)
-            entry = replace(entry, cut=oracle.revived(entry.cut))
+            if not is_infinite(check_cut(entry.cut, query.point, oracle)):
+                oracle.resume(entry.cut)
+                entry = replace(entry, cut=oracle.revived(entry.cut))
         except (InvalidCut, KeyError) as problem:
             raise JournalMismatch(
                 f"`journal` {self.path}: answer {number} is none of this oracle: {problem}; use another file"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import callback, flag, instance, instances, text
@@ -68,7 +71,8 @@ class Oracle(ABC):
         Returns
         -------
         ObjectiveCut or FeasibilityCut
-            A cut of ``query.point``: the first kind where f is known, the second where the point is not feasible.
+            A cut of ``query.point``: the first kind where f is known, the second where the point is not feasible. The
+            value +inf says "not here"; the subgradient then means nothing.
 
         Raises
         ------
@@ -194,7 +198,7 @@ class FunctionOracle(Oracle):
     Parameters
     ----------
     function : callable
-        Maps a point, an ndarray of shape (n,), to ``(value, subgradient)`` or to a cut.
+        Maps a point, an ndarray of shape (n,), to ``(value, subgradient)`` or to a cut. The value +inf says "not here".
     domain : Domain
         Where the function is minimized.
     gives : iterable of kinds of answers
@@ -255,7 +259,9 @@ class FunctionOracle(Oracle):
             else:
                 value, subgradient = answer
                 number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
-                cut = ObjectiveCut(query.point, number, real_array(subgradient))
+                # where f is +inf nobody reads the subgradient, and it may be None
+                slope = np.zeros(query.point.shape) if number == inf else real_array(subgradient)
+                cut = ObjectiveCut(query.point, number, slope)
             answered: Cut = _with_point(cut) if POINT in self.witness else cut
             return answered
         except (TypeError, ValueError, AttributeError) as problem:

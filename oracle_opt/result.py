@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import ROUND_UP, Context
 from enum import Enum
 from html import escape
-from math import ceil, floor, isfinite, log10, nan
+from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from oracle_opt.certificates.certificate import Certificate
+    from oracle_opt.confirmation import Confirmation
 
 
 LARGEST = 5  # entries of the point that are printed
@@ -39,11 +41,12 @@ class Status(Enum):
     MAX_SECONDS = "The time limit was reached."
     EXHAUSTED = "The generator has nothing left to ask."
     EMPTY = "The localization set is empty: no point of the domain satisfies every cut."
-    STALLED = "The generator asked the same question twice in a row: it cannot make progress."
+    STALLED = "The run makes no progress."
     CONTRADICTION = (
         "Two answers, or the bounds, contradict each other: the oracle's cuts are not minorants of one convex function "
         "on one convex set."
     )
+    REFUTED = "What the oracle states does not hold against the data of the problem: nothing is proven."
     OUTSIDE = (
         "A point outside the stated radius of the domain has a value below the bound for all points within it: no "
         "minimizer lies there, and nothing is proven. State a larger radius."
@@ -58,11 +61,19 @@ class Status(Enum):
         return self in (Status.CONVERGED, Status.GRADIENT)
 
 
+class Ended(Exception):
+    """A run is over: raised by what the driver calls, and by nothing of a user's."""
+
+    def __init__(self, status: Status, reason: str = "") -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """Outcome of `minimize`.
 
-    ``print(result)`` shows it in twelve lines. `x`, `fun` and `nfev` are other names of `point`, `upper_bound` and
+    ``print(result)`` shows it in thirteen lines. `x`, `fun` and `nfev` are other names of `point`, `upper_bound` and
     `n_calls`: those of scipy's results, where `success` and `message` mean the same as here.
 
     Attributes
@@ -106,6 +117,10 @@ class Result:
         Why it was chosen, in a sentence; no words if it was given.
     proof : RunProof or None
         What `certificate` is written from.
+    checks : tuple of str
+        What was checked before success was stated, in sentences: see `check` and `probes` of `minimize`.
+    n_probes : int
+        Calls that were probes; they are none of `n_calls`.
     x : ndarray of shape (n,) or None
         The same as `point`.
     fun : float
@@ -136,6 +151,8 @@ class Result:
     memory: int | None = None
     memory_growth: int | None = None
     proof: RunProof | None = field(default=None, repr=False)
+    checks: tuple[str, ...] = ()
+    n_probes: int = 0
 
     @property
     def x(self) -> Vector | None:
@@ -179,7 +196,7 @@ class Result:
         """
         if self.proof is None:
             raise InvalidCertificate("there is nothing to certify: this result was not made by `minimize`")
-        if self.status in (Status.CONTRADICTION, Status.OUTSIDE):
+        if self.status in (Status.CONTRADICTION, Status.OUTSIDE, Status.REFUTED):
             raise InvalidCertificate(f"there is nothing to certify: {self.message}")
         return self.proof.certificate(self)
 
@@ -204,6 +221,7 @@ class Result:
             "relative gap": f"{self.relative_gap:.3g}",
             "oracle calls": f"{self.n_calls}, of which {self.n_serious} were serious steps",
             **({"inner steps": f"{inner}, on problems that the oracle hands over"} if inner else {}),
+            "checked": " ".join(self.checks) or "nothing besides",
             "seconds": self._times(),
             "memory": self._memory_in_words(),
             "point": "none seen" if self.point is None else _point_in_words(self.point),
@@ -278,14 +296,19 @@ def make_result(
     rtol: float,
     atol: float,
     reason: str,
+    confirmation: Confirmation,
 ) -> Result:
     """Freeze the state of a run.
 
     The choice says why this generator was chosen, if it was; its gap was held against the tolerances; the reason is
-    why the generator stopped asking, if it did.
+    why the run ended, if there is more to say of that.
     """
     warnings = bounds.warnings()
-    said = [f"Its reason: {reason}."] if reason else []
+    said = [f"The reason: {reason}."] if reason else []
+    if status is Status.EMPTY and (promise := oracle.domain.promise()):
+        said.append(
+            f"This holds within what is promised of a minimizer, {promise}; if it may lie farther out, state more."
+        )
     memory, memory_growth = recorder.memory()
     sentences = [status.value, *said, *_sentences(status, bounds, recorder, bounds.wanted(rtol, atol)), *warnings]
     if choice:
@@ -313,6 +336,8 @@ def make_result(
         memory=memory,
         memory_growth=memory_growth,
         proof=RunProof(oracle, bounds.parts, bounds.source.value),
+        checks=tuple(confirmation.checks),
+        n_probes=confirmation.n_probes,
     )
 
 
@@ -339,7 +364,11 @@ def _sentences(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, 
     gap, rounding = max(bounds.gap, 0.0), bounds.rounding
     size = f"The gap is {gap:.3g}, relative {bounds.relative_gap:.3g}"
     if status is Status.CONVERGED:
-        yield f"{size}; {wanted:.3g} was wanted." if gap > 2.0 * rounding else f"{size}, and all of it rounding."
+        yield (
+            f"{size}; {wanted:.3g} was wanted."
+            if gap <= wanted
+            else f"{size}, and all of it rounding at a minimum of 0."
+        )
         return
     yield f"{size}; {wanted:.3g} was wanted."
     error = bounds.incumbent.error
@@ -356,5 +385,4 @@ def _sentences(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, 
 
 def _above(number: float) -> float:
     """Round up to one digit."""
-    unit = 10.0 ** floor(log10(number)) if number > 0 else 1.0
-    return ceil(number / unit) * unit
+    return float(Context(prec=1, rounding=ROUND_UP).create_decimal_from_float(number))

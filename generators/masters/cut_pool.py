@@ -108,7 +108,8 @@ class CutPool:
     ) -> None:
         error, size = cut_rounding(point, value, slope)
         size += self._domain.extent(slope)
-        rows.add(slope, value - float(slope @ point), upper, size, error, summand, tolerance, extras)
+        stated = upper if np.isfinite(upper) else value  # of a cut alone nothing is known of f but the cut
+        rows.add(slope, value - float(slope @ point), stated, size, error, summand, tolerance, extras)
 
     def add_domain(self, domain: Domain) -> None:
         """Add the domain's inequalities as feasibility cuts known beforehand."""

@@ -238,9 +238,10 @@ class ModelLP(CutLP):
         self._origin = 0.0
 
     def _current_level(self, pool: CutPool) -> float:
-        best = pool.best
-        if not self._unit and best is not None:
-            slope, constant = best.subgradient, best.constant
+        if not self._unit and len(pool.objective):
+            best = pool.best  # None where no value is known, as of cuts of an earlier run
+            slope = pool.objective.row(0) if best is None else best.subgradient
+            constant = pool.objective.constant[0] if best is None else best.constant
             self._unit = float(np.abs(slope).max()) or 1.0
             self._origin = float(constant + slope @ self._domain.interior_point())
             self._lp.change_column_bounds(0, -np.inf, np.inf)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.bounds import DECREASE
 from oracle_opt.certificates.standing import standing_of
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch, InvalidCertificate, Refuted, StoreMismatch
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.history import Record
+from oracle_opt.history import Record, relative_gaps
 from oracle_opt.optional import require
 from oracle_opt.problems import Instance
 from oracle_opt.problems.memory import processes
@@ -156,7 +155,7 @@ class _Watch:
         self._upper = record.upper_bound
         if self.converged_at is None:
             self.seconds, self.processor_seconds = (t - began for t, began in zip(now, self._clocks, strict=True))
-            if self._closed(record.lower_bound):
+            if record.closed(settings.rtol):
                 self.converged_at = record.call
         for name, trace in self.instance.traces.items():
             self.traces[name].append(trace(cut) if isinstance(cut, ObjectiveCut) else np.nan)
@@ -164,13 +163,9 @@ class _Watch:
             self.points.append(cut.point)
         spent = perf_counter() - now[0], thread_time() - now[1]
         self._clocks = self._clocks[0] + spent[0], self._clocks[1] + spent[1]
-        return self.converged_at is not None and ("single-cut" not in settings.until or self._closed(record.cut_bound))
-
-    def _closed(self, lower: float) -> bool:
-        if not np.isfinite(self._upper):  # only infeasible points so far: there is no scale, and infinity is not close
-            return False
-        scale = max(abs(self._upper), DECREASE * (self.first - self._upper))
-        return bool(self._upper - lower <= self.settings.rtol * scale)
+        return self.converged_at is not None and (
+            "single-cut" not in settings.until or replace(record, lower_bound=record.cut_bound).closed(settings.rtol)
+        )
 
 
 def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator, settings: Settings) -> Run:
@@ -185,6 +180,8 @@ def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator
             max_calls=limits.calls,
             max_seconds=limits.seconds,
             callback=watch,
+            check=not settings.verify,  # the whole certificate is verified afterwards
+            probes=0,  # as many calls as the method asks, and no more
         )
     except CapabilityMismatch as problem:
         pd = require("pandas", "study", "the tables of a study")
@@ -262,15 +259,11 @@ def _doubt(result: Result, instance: Instance) -> str:
 
 
 def _frame(result: Result, watch: _Watch) -> pd.DataFrame:
-    """The history, with gaps relative to the scale that the driver stops by, and with the traces."""
+    """The history, with gaps relative to its unit, and with the traces."""
     history = result.history
-    frame = history.to_frame()
-    upper = history.upper_bound
-    with np.errstate(invalid="ignore"):
-        scale = np.fmax(np.abs(upper), DECREASE * (watch.first - upper))
-        for name, lower in (("relative_gap", history.lower_bound), ("single_cut_gap", history.cut_bound)):
-            gaps = np.maximum(0.0, upper - lower) / np.maximum(1e-12, scale)
-            frame[name] = np.where(np.isfinite(upper) & np.isfinite(lower), gaps, np.inf)
+    frame, unit = history.to_frame(), history.stopping_unit
+    for name, lower in (("relative_gap", history.lower_bound), ("single_cut_gap", history.cut_bound)):
+        frame[name] = relative_gaps(history.upper_bound, lower, unit)
     for name, values in watch.traces.items():
         frame[name] = np.array(values + [np.nan] * (len(frame) - len(values)))
     if watch.settings.keep_points:

@@ -75,8 +75,8 @@ class Results:
     from the data, 'given the cuts' where the oracle has no witness for them, 'none' where there is no finite bound,
     'refused' where it does not hold and the status is FAILED, and nothing where it was not verified.
 
-    The relative gap is that which the driver stops by: over the larger of ``abs(upper_bound)`` and a thousandth of the
-    decrease since the first answer. `single_cut_gap` is the same by the best single cut alone.
+    The relative gap is `History.stopping_gap`: over ``abs(upper_bound)``, or where the minimum is 0 over at least a
+    thousandth of the decrease since the first answer. `single_cut_gap` is the same by the best single cut alone.
     """
 
     def __init__(

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.arguments import instances, real
-from oracle_opt.arrays import Vector
-from oracle_opt.bounds import DECREASE
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.history import History
 from oracle_opt.result import Result
 from oracle_opt.study.analyses.convergence import COSTS, TICK, RunPath
 from oracle_opt.study.analyses.curves import Curves, together
@@ -37,8 +34,8 @@ def plot_runs(
 ) -> Figure:
     """Draw the gap of runs against oracle calls and, beside it, against seconds in oracle and generator.
 
-    The gap is relative to the larger of the upper bound's size and a thousandth of the decrease since the first value:
-    the scale by which `minimize` stops. Where there are several runs of a name, or seeds of a study, the curve is their
+    The gap is `History.stopping_gap`: relative to the upper bound's size or, where the minimum is 0, to a thousandth of
+    the decrease since the first value. Where there are several runs of a name, or seeds of a study, the curve is their
     geometric mean, and its band reaches from their 10 % to their 90 % quantile. It begins where all of them have a
     finite gap, and a run that has ended keeps its last gap. No two of the first 49 curves look alike, with colors or
     without.
@@ -145,19 +142,8 @@ def _path(name: str, seed: int, result: Result, cost: str, minimum: float | None
     history = result.history
     seconds = np.maximum(np.cumsum(history.oracle_seconds + history.generator_seconds), TICK)
     spent = history.call.astype(float) if cost == "calls" else seconds
-    gap = _stopping_gap(history) if minimum is None else (history.upper_bound - minimum) / max(1.0, abs(minimum))
+    gap = history.stopping_gap if minimum is None else (history.upper_bound - minimum) / max(1.0, abs(minimum))
     gap = np.minimum.accumulate(np.maximum(gap, 0.0))
     n = 0.0 if result.point is None else float(result.point.size)
     total = float(spent[-1]) if len(spent) else 0.0
     return RunPath("", name, seed, n, result.status.name, spent, gap, total)
-
-
-def _stopping_gap(history: History) -> Vector:
-    """The gap relative to the scale by which `minimize` stops."""
-    upper, lower = history.upper_bound, history.lower_bound
-    first = upper[np.isfinite(upper)][:1]
-    gaps = np.full(len(upper), np.inf)
-    known = np.isfinite(upper) & np.isfinite(lower)
-    scale = np.maximum(np.abs(upper[known]), DECREASE * (first - upper[known]))
-    gaps[known] = (upper[known] - lower[known]) / np.maximum(1e-12, scale)
-    return gaps
