@@ -15,7 +15,7 @@ from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
 
 ROUGH = 1e-9  # share of the spread of the values: rounding above that is no reason to take an optimum for 0
-LANDED = EPS ** (2 / 3)  # of the way from the first point, in the unit of f: so near to a minimizer is at one
+LANDED = 2.0**-31  # of the way from the first point, in the unit of f: so near to a minimizer is at one
 
 
 class BoundSource(Enum):
@@ -194,7 +194,7 @@ class BoundTracker:
         Either both bounds are within four times what was taken off the lower one for rounding, which must be small
         beside the values seen. Or they are within one unit of roundoff of the decrease since the first value v_0, and
         the best point z, where g is the subgradient, is that near to a minimizer, seen from the first point z_0:
-        ``min(eps * (v_0 - upper), eps ** (2/3) * abs(g) @ abs(z - z_0))``. docs/theory.md says why.
+        ``min(eps * (v_0 - upper), 2**-31 * abs(g) @ abs(z - z_0))``. docs/theory.md says why.
         """
         if self._first is None or self.incumbent is None or not isfinite(self.gap):
             return 0.0

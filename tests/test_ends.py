@@ -19,7 +19,8 @@ from oracle_opt import (
     Step,
     minimize,
 )
-from oracle_opt.bounds import BoundTracker
+from oracle_opt.arrays import EPS
+from oracle_opt.bounds import BoundTracker, closed
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
 
@@ -47,24 +48,79 @@ def test_an_optimum_of_zero_is_reached_by_default(generator, n, shift) -> None:
     assert result.lower_bound <= 0
 
 
-def tracker(first, upper, lower, rounding_scale=0.0):
-    """Bounds after two answers; the slope makes rounding as large as wanted."""
-    bounds = BoundTracker(Box([-1.0], [1.0]))
-    slope = np.array([rounding_scale])
-    for value in (first, upper):
-        bounds.update(ObjectiveCut(np.zeros(1), value, slope, lower_bound=lower), None, 0.0)
+def tracker(first, upper, lower, slope=0.0):
+    """Bounds after two answers, at 0 and at 1, of which the second has this slope."""
+    bounds = BoundTracker(Box([-2.0], [2.0]))
+    for point, value, steepness in ((0.0, first, -10.0 * abs(first)), (1.0, upper, slope)):
+        bounds.update(ObjectiveCut(np.array([point]), value, np.array([steepness]), lower_bound=lower), None, 0.0)
     return bounds
 
 
-def test_the_tolerance_is_relative_to_the_value_or_to_a_thousandth_of_the_decrease() -> None:
+def test_the_tolerance_is_relative_to_the_value() -> None:
     assert tracker(5.0, 2.0, 1.0).wanted(1e-3) == pytest.approx(2e-3)
     assert tracker(5.0, -2.0, -3.0).wanted(1e-3) == pytest.approx(2e-3)
     assert tracker(5.0, 2.0, 1.0).wanted(1e-3, 0.5) == 0.5
-    assert tracker(8.0, 0.0, -1.0).wanted(1e-3) == pytest.approx(8e-6)
-    assert tracker(4000.0, 1.0, 0.0).wanted(1e-3) == pytest.approx(3.999e-3)
-    assert tracker(0.0, 0.0, -1.0).wanted(1e-3) == 0.0
-    assert tracker(8.0, 0.0, -1.0).wanted(0.0) == 0.0
+    assert tracker(4000.0, 1.0, 0.0).wanted(1e-3) == pytest.approx(1e-3)
+    assert tracker(8.0, 0.0, -1.0).wanted(1e-3) == 0.0
     assert BoundTracker(Simplex(2)).wanted(1e-3, 1.0) == 0.0
+    assert not closed(np.inf, 0.0, 1e-3, 1.0)
+    assert not closed(1.0, -np.inf, 1e-3, 1.0)
+
+
+def test_both_bounds_are_zero_up_to_the_resolution() -> None:
+    """Below roundoff of the decrease, and near a minimizer by the slope: both are asked for, in the unit of f."""
+    for unit in (1e-30, 1.0, 1e30):
+        steep = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit, slope=8.0 * unit)
+        assert steep.resolution == pytest.approx(8.0 * unit * EPS)
+        assert closed(steep.upper, steep.lower, 1e-6, 0.0, steep.resolution)
+        assert not closed(steep.upper, steep.lower, 0.0, 0.0, steep.resolution)
+        smooth = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit, slope=1e-8 * unit)
+        assert 0 < smooth.resolution < 1e-16 * unit
+        assert not closed(smooth.upper, smooth.lower, 1e-6, 0.0, smooth.resolution)
+    assert tracker(0.0, 0.0, -1.0).resolution < 1e-12
+    assert BoundTracker(Simplex(2)).resolution == 0.0
+
+
+@pytest.mark.parametrize("generator", [*METHODS, None], ids=repr)
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_printed_is_at_most_what_was_asked(generator, seed) -> None:
+    """Quadratics and maxima of affine functions with a small optimum and a high start: success means rtol."""
+    rng = np.random.default_rng(seed)
+    n, rise, least = int(rng.integers(1, 6)), 10.0 ** rng.uniform(0, 4), 10.0 ** rng.uniform(-3, 2)
+    scales, target = 10.0 ** rng.uniform(-2, 1, n), rng.uniform(-1, 1, n)
+    A = rng.normal(size=(n + 3, n)) * scales
+
+    def smooth(z):
+        away = A @ (z - target)
+        return rise * float(away @ away) + least, 2 * rise * away @ A
+
+    def kinked(z):
+        away = scales * (z - target)
+        return rise * float(np.abs(away).sum()) + least, rise * scales * np.sign(away)
+
+    for f in (smooth, kinked):
+        for start in (np.zeros(n), np.full(n, 1e3)):
+            rtol = 10.0 ** rng.uniform(-6, -1)
+            domain = Box(np.full(n, -1e3), np.full(n, 1e3))
+            result = minimize(FunctionOracle(f, domain), generator, start, rtol=rtol, max_calls=120, probes=0)
+            assert not result.success or result.relative_gap <= rtol
+            assert result.lower_bound <= least * (1 + 1e-12)
+
+
+def test_the_calls_to_a_gap_are_known_where_the_optimum_is_zero() -> None:
+    for generator in METHODS:
+        result = minimize(distance(np.array([0.2, -0.7, 0.5]), Box(-np.ones(3), np.ones(3))), generator)
+        calls = [result.history.calls_to(tau) for tau in (1e-1, 1e-3, 1e-6)]
+        assert result.success
+        assert None not in calls
+        assert calls == sorted(calls)
+
+
+def test_the_smallest_gap_of_all_is_named() -> None:
+    f = FunctionOracle(lambda z: ObjectiveCut(z, 0.0, np.zeros(1), error=5e-324, lower_bound=0.0), Box([0.0], [1.0]))
+    result = minimize(f, LevelSet(), rtol=0.0, max_calls=20)
+    assert not result.success
+    assert "pass `atol=5e-324`" in result.message
 
 
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
@@ -198,7 +254,7 @@ def test_a_bound_of_the_oracles_own_does_not_rest_on_the_promise() -> None:
         domain = FreeSpace(1, 5.0)
 
         def query(self, query):
-            return ObjectiveCut(query.point, 2.0, np.array([0.1]), lower_bound=2.0)
+            return ObjectiveCut(query.point, 2.0, np.zeros(1), lower_bound=2.0)
 
     result = minimize(Proves(), Kelley(), [5.0])
     assert result.success
