@@ -60,6 +60,11 @@ class Status(Enum):
         """Whether the run reached what was asked of it."""
         return self in (Status.CONVERGED, Status.GRADIENT)
 
+    @property
+    def disproved(self) -> bool:
+        """Whether something that was stated turned out false, so that the bounds prove nothing."""
+        return self in (Status.CONTRADICTION, Status.REFUTED, Status.OUTSIDE)
+
 
 class Ended(Exception):
     """A run is over: raised by what the driver calls, and by nothing of a user's."""
@@ -196,7 +201,7 @@ class Result:
         """
         if self.proof is None:
             raise InvalidCertificate("there is nothing to certify: this result was not made by `minimize`")
-        if self.status in (Status.CONTRADICTION, Status.OUTSIDE, Status.REFUTED):
+        if self.status.disproved:
             raise InvalidCertificate(f"there is nothing to certify: {self.message}")
         return self.proof.certificate(self)
 

@@ -111,7 +111,7 @@ def test_exhausted_and_stalled() -> None:
     oracle = FunctionOracle(quadratic, Simplex(3))
     assert minimize(oracle, FixedPoint()).status is Status.EXHAUSTED
     here = np.array([1.0, 0.0, 0.0])
-    result = minimize(oracle, Asks([here, here, here]))
+    result = minimize(oracle, Asks(10 * [here]))
     assert result.status is Status.STALLED
     assert result.n_calls == 1
 
@@ -162,7 +162,6 @@ def test_ctrl_c_returns_the_run() -> None:
     ("answer", "message"),
     [
         (lambda z: ObjectiveCut(z, np.nan, z), "a cut must be finite, got nan"),
-        (lambda z: ObjectiveCut(z, 1.0, z + np.inf), "a cut must be finite"),
         (lambda z: ObjectiveCut(z, 1.0, z[:2]), r"`subgradient` must have the shape of the point, \(3,\), got \(2,\)"),
         (lambda z: ObjectiveCut(z, 1.0, z, error=-1.0), "`error` must be >= 0"),
         (lambda z: ObjectiveCut(z, 1.0, z, error=np.nan), "`error` must be >= 0"),

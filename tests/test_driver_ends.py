@@ -245,7 +245,7 @@ ELSEWHERE = np.array([1.0, 0.0, 0.0])
     ("cut", "words"),
     [
         (replace(GOOD, value=np.nan), "must be finite"),
-        (replace(GOOD, value=np.inf), "must be finite"),
+        (replace(GOOD, value=-np.inf), "must be finite"),
         (replace(GOOD, subgradient=np.array([1.0, np.nan, 0.0])), "must be finite"),
         (replace(GOOD, subgradient=np.ones(2)), "`subgradient` must have the shape"),
         (replace(GOOD, point=ELSEWHERE), "`point` of the cut must be the query point"),

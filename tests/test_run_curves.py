@@ -53,12 +53,14 @@ def test_above_a_known_minimum() -> None:
 
 
 def test_a_run_that_has_converged_is_at_its_accuracy() -> None:
-    """Also at a minimum of 0, where the gap over the upper bound itself never gets there."""
+    """Also at a minimum of 0, where the gap over the upper bound itself never gets there, and in every call before."""
     oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Box(-np.ones(3), 2 * np.ones(3)))
     run = minimize(oracle, Kelley(), np.ones(3), rtol=1e-4, max_calls=2000)
     assert run.success
-    assert run.relative_gap > 1e-4
-    assert curves_of_runs({"a": run}).data["y"].iloc[-1] <= 1e-4
+    assert run.gap > 1e-4 * abs(run.upper_bound)
+    curve = curves_of_runs({"a": run}).data["y"]
+    assert curve.iloc[-1] <= 1e-4
+    assert run.history.calls_to(1e-4) == run.history.call[np.argmax(run.history.stopping_gap <= 1e-4)]
 
 
 def test_calls_beside_seconds_with_bands(runs) -> None:

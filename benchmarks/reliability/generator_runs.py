@@ -27,6 +27,7 @@ WRONG = (
     Status.EMPTY,
     Status.CONTRADICTION,
     Status.OUTSIDE,
+    Status.REFUTED,
     Status.FAILED,
 )  # never on an honest oracle with a feasible point
 

@@ -249,7 +249,7 @@ def some_points(bank: KernelBank | ProductBank, points: NDArray[np.intp]) -> Ker
 
 def proven_gap(result: Result) -> float:
     """The relative gap of a run, infinite where its bounds contradict each other and so prove nothing."""
-    return np.inf if result.status in (Status.CONTRADICTION, Status.OUTSIDE) else result.relative_gap
+    return np.inf if result.status.disproved else result.relative_gap
 
 
 def n_duals(oracle: SVMOracle | SharedWeightsOracle) -> int:

@@ -112,7 +112,7 @@ class Solver(BaseSolver):
             return not callback()
 
         if callback():  # at the start, before the first call
-            minimize(self.oracle, generator, self.start, rtol=$rtol, max_calls=$max_calls, callback=each_call)
+            minimize(self.oracle, generator, self.start, rtol=$rtol, max_calls=$max_calls, callback=each_call, probes=0)
 
     def get_result(self):
         return dict(point=self.point, lower_bound=self.lower_bound, calls=self.calls)

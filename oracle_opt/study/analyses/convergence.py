@@ -12,6 +12,7 @@ import numpy as np
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.result import Status
 from oracle_opt.study.plot_style import rounded
 from oracle_opt.words import one_line, shown
 
@@ -39,7 +40,10 @@ TESTS = {
     "more-wild": "at most {tau} of the decrease from the start to the best value of any of these generators is missing",
 }
 WITHOUT = ("REFUSED", "FAILED")  # statuses of runs that count as never having reached anything
-UNPROVEN = ("CONTRADICTION", "OUTSIDE", "DOUBTFUL")  # of runs whose bounds prove nothing, whatever their gap
+UNPROVEN = (
+    *(status.name for status in Status if status.disproved),
+    "DOUBTFUL",
+)  # of runs whose bounds prove nothing, whatever their gap
 TICK = 1e-9  # seconds; what took less than a clock can tell is charged so much
 
 
@@ -125,7 +129,8 @@ def run_paths(results: Results, *, cost: str, test: str, finest: float) -> list[
     A run that CONVERGED has reached its `rtol` at its `n_calls` by the certified test, though the column of the gap may
     be a hair above: the driver also closes a gap that is only rounding.
 
-    The bounds of a run that ended in CONTRADICTION or OUTSIDE, or is DOUBTFUL, prove nothing: it has no certified gap.
+    The bounds of a run that ended in CONTRADICTION, REFUTED or OUTSIDE, or is DOUBTFUL, prove nothing: it has no
+    certified gap.
 
     In the test of Moré and Wild the value at the start is the median of those of the generators, which are equal where
     all begin at the same point; the best value is that of any generator in these results on the same instance and seed.
