@@ -296,3 +296,14 @@ def test_the_table_of_the_page_is_true() -> None:
     for domain, answers in TABLE:
         expected = set().union(*(served[answer] for answer in ("the three methods", *answers)))
         assert {type(one).__name__ for one in GENERATORS if one.refusal(domain) is None} & told == expected, domain
+
+
+@each_domain
+def test_the_ball_by_default_reaches_to_the_farthest_corner(name: str) -> None:
+    """Of the bounding box, from the interior point: by all its corners."""
+    domain = OWN[name][0]
+    center, radius = Domain.enclosing_ball(domain)
+    lower, upper = domain.bounding_box()
+    np.testing.assert_array_equal(center, domain.interior_point())
+    corners = np.where((np.arange(2**N)[:, None] >> np.arange(N)) & 1, upper, lower)
+    assert radius == pytest.approx(np.linalg.norm(corners - center, axis=1).max())
