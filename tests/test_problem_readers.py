@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from test_reading import random_mps
 
-from oracle_opt import InvalidData, problems
+from oracle_opt import InvalidData, minimize, problems
 from oracle_opt.oracles import Nonnegative, PositiveSemidefinite
 from oracle_opt.problems.conic_rows import of_rows, read_mps
 from oracle_opt.problems.qp import quadratic_program
@@ -304,3 +304,16 @@ def test_entries_that_describe_nothing_are_refused(collection: Path, entry: dict
         index.write_text(text, encoding="latin-1")
         with pytest.raises(InvalidData, match=r"optima\.json"):
             problems.find("qp/one")
+
+
+def test_the_relaxed_maximal_cut_of_a_triangle_is_an_eigenvalue(tmp_path: Path) -> None:
+    """9 / 4, of ``min sum x`` with ``diag(x) - L / 4`` positive semidefinite."""
+    laplacian = 3.0 * np.eye(3) - 1.0
+    entries = [f"0 1 {i + 1} {j + 1} {laplacian[i, j] / 4}" for i in range(3) for j in range(i, 3)]
+    path = tmp_path / "triangle.dat-s"
+    path.write_text("\n".join(["3", "1", "3", "1 1 1", *entries, *(f"{k} 1 {k} {k} 1" for k in (1, 2, 3))]))
+    oracle, known = as_largest_eigenvalue(read_sdpa(path), radius=10.0)
+    assert known
+    result = minimize(oracle, rtol=1e-7)
+    assert result.lower_bound - 1e-9 <= 2.25 <= result.upper_bound + 1e-9
+    assert result.relative_gap < 1e-5

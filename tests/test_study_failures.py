@@ -175,3 +175,9 @@ def test_functions_that_need_more_than_a_seed_are_refused_at_once(make: Any) -> 
 def test_a_function_that_does_not_tell_its_arguments_is_given_the_seed() -> None:
     assert SeedPlace.of("a", dict.fromkeys) in (SeedPlace.FIRST, SeedPlace.BOUND)
     assert SeedPlace.of("a", max) is SeedPlace.FIRST
+
+
+@pytest.mark.parametrize("tau", [(0.1, 2.0), (0.0, 0.1), (0.5, -1.0), (1.0, 1e-3), (), float("nan")])
+def test_accuracies_are_all_between_0_and_1(tau: Any) -> None:
+    with pytest.raises(InvalidArgument, match="`tau`"):
+        Study({"p": study_parts.pieces}, ["kelley"], tau=tau)
