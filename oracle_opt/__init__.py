@@ -39,6 +39,8 @@ from oracle_opt.errors import (
     OutOfTime,
     Refuted,
     StoreMismatch,
+    StudyFailed,
+    StudyWarning,
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.history import History, Record
@@ -100,6 +102,8 @@ __all__ = [
     "Status",
     "Step",
     "StoreMismatch",
+    "StudyFailed",
+    "StudyWarning",
     "__version__",
     "minimize",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 from rich.console import Console
@@ -89,21 +90,23 @@ def compare(
         loaded = _datasets(datasets)
     try:
         with _refusals():
-            results = compare_generators(
-                loaded,
-                chosen,
-                out,
-                rtol=rtol,
-                splits=splits,
-                train=train,
-                C=C,
-                max_calls=max_calls,
-                seed=seed,
-                single_cut=single_cut,
-                verify=verify,
-                jobs=None if jobs == -1 else jobs,
-                progress=True,
-                log=log,
+            results = _results_of(
+                lambda: compare_generators(
+                    loaded,
+                    chosen,
+                    out,
+                    rtol=rtol,
+                    splits=splits,
+                    train=train,
+                    C=C,
+                    max_calls=max_calls,
+                    seed=seed,
+                    single_cut=single_cut,
+                    verify=verify,
+                    jobs=None if jobs == -1 else jobs,
+                    progress=True,
+                    log=log,
+                )
             )
     except KeyboardInterrupt:  # while the tables were being written, or before the first run
         _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
@@ -151,7 +154,8 @@ def study(
             from oracle_opt.study.summary import certificates
 
             folder = file.with_suffix("") if out is None else out
-            results = read_study(file).run(folder, jobs=jobs, log=log)
+            asked = read_study(file)
+            results = _results_of(lambda: asked.run(folder, jobs=jobs, log=log))
             page = folder / "report.html"
             if results.runs["n_calls"].any():
                 results.report(page, title=file.stem)
@@ -354,6 +358,35 @@ def _words(wanted: list[str]) -> list[str]:
     if not names:
         raise InvalidArgument("--generators names none")
     return names
+
+
+def _results_of(run: Callable[[], Results]) -> Results:
+    """The results of a study, also of one of which every run failed; what it warns of is a line on standard error."""
+    from oracle_opt.errors import StudyFailed, StudyWarning
+
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, StudyWarning):
+                _say(f"warning: {message}")
+            else:
+                shown(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", StudyWarning)
+        try:
+            return run()
+        except StudyFailed as failed:
+            results: Results = failed.results
+            return results
 
 
 def _ended(results: Results, folder: Path, seeds: str) -> None:

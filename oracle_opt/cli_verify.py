@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     from oracle_opt.oracle import Oracle
 
+GIVEN = 3  # exit status: nothing is false, and not everything is proven
+
 
 def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Certificate of a run; .gz is unpacked.")],
@@ -27,7 +29,9 @@ def verify(
 ) -> None:
     """Check the certificate of a run in exact arithmetic: say what holds, or the first line that does not.
 
-    The exit status is 0 if it holds, 1 if not. `python verify.py FILE` does the same without this library.
+    The exit status is 0 if it holds, 1 if not. With --problem it is 0 if all is proven from the data, and 3 if it holds
+    given some cuts, or the value, that nothing proves. Without, cuts and value are given and the status 0 means no more
+    than that the bounds follow from them, as `python verify.py FILE` finds without this library.
     """
     from oracle_opt.certificates.certificate import Certificate
     from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidCertificate, MissingPackage, Refuted
@@ -43,6 +47,8 @@ def verify(
         typer.echo(f"does not hold: {trouble}")
         raise typer.Exit(1) from None
     typer.echo(verdict)
+    if oracle is not None and not verdict.proven:
+        raise typer.Exit(GIVEN)
 
 
 def _oracle_of(name: str) -> Oracle:

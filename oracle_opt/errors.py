@@ -1,5 +1,7 @@
 """Every error the library raises on its own account."""
 
+from typing import Any
+
 
 class OracleOptError(Exception):
     """Base of the library's errors."""
@@ -43,6 +45,26 @@ class Refuted(OracleOptError, ValueError):
 
 class StoreMismatch(OracleOptError, ValueError):
     """A folder of runs belongs to other settings, other data or another method."""
+
+
+class StudyFailed(OracleOptError, RuntimeError):
+    """Every run of a study failed; its `results` are all that is known of them, and the folder has them, too.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    results : Results
+        The runs.
+    """
+
+    def __init__(self, message: str, results: Any = None) -> None:
+        super().__init__(message)
+        self.results = results
+
+
+class StudyWarning(UserWarning):
+    """Runs of a study failed; the others went on."""
 
 
 class ExecutorFailed(OracleOptError, RuntimeError):

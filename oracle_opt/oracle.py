@@ -127,7 +127,7 @@ class Oracle(ABC):
         -------
         float, Fraction or None
             The claim less this number is proven for every feasible point of the domain's promised set; 0 if it is
-            proven as it stands. `None`, the default, if there is no witness to judge by.
+            proven as it stands. `None`, the default, if there is no witness to judge by: see `missing_witness`.
 
         Raises
         ------
@@ -157,6 +157,26 @@ class Oracle(ABC):
             The point is not feasible within the oracle's tolerance, or its witness is none.
         """
         return None
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """Name what a claim lacks of the witness that an answer of its kind comes with.
+
+        Where `prove_cut` or `prove_value` is `None` for want of these, `Certificate.verify` refuses the claim: whoever
+        strips a cut of its witness could claim anything. A claim whose `note` says where it comes from is none of the
+        oracle's answers, and is taken as given.
+
+        Parameters
+        ----------
+        claim : CutClaim or ValueClaim
+            What is claimed.
+
+        Returns
+        -------
+        tuple of str
+            Some names of `witness`, none if nothing is missing. The default: all where the claim has none of them. An
+            oracle that needs several at once names each that is missing.
+        """
+        return () if any(name in claim.witness for name in self.witness) else self.witness
 
     def __repr__(self) -> str:
         """Class and domain, in one line."""

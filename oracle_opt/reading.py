@@ -76,7 +76,7 @@ def _unpacked(path: Path, content: bytes, packer: str) -> bytes:
                         f"environment variable {UNPACKED} to the bytes it may have"
                     )
                 pieces.append(piece)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as problem:
+    except (OSError, EOFError, MemoryError, zlib.error, lzma.LZMAError) as problem:
         raise InvalidData(f"{path} cannot be unpacked by {packer}: {problem}") from problem
     return b"".join(pieces)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -93,6 +94,22 @@ class Case:
     skips: tuple[str, ...] = ()
 
 
+def by_signature(kind: type) -> Case:
+    """What a constructor takes whose parameters all have defaults, as its annotations tell.
+
+    A number whose default lies between 0 and 1 is a share: 2.5 is none.
+    """
+    takes = {}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        told_as = parameter.annotation
+        words = told_as if isinstance(told_as, str) else inspect.formatannotation(told_as)
+        kinds = {word.strip() for word in words.split("|")}
+        share = isinstance(parameter.default, float) and 0.0 < parameter.default < 1.0
+        told = {"bool": FLAG, "float": "" if share else NUMBER, "str": "text", "None": "none"}
+        takes[name] = " ".join(told.get(one, "") for one in sorted(kinds)).strip()
+    return Case(kind, {}, takes)
+
+
 FLAG, NUMBER, ARRAY = "bool", "number", "number bool negative nan"
 SIGNED = "number negative"
 CASES = {
@@ -165,35 +182,7 @@ CASES = {
             "tune_accuracy": FLAG,
         },
     ),
-    "Ellipsoid": Case(G.Ellipsoid, takes={"deep": FLAG}),
-    "FixedPoint": Case(G.FixedPoint, takes={"updates": FLAG}),
-    "Kelley": Case(G.Kelley, takes={"chebyshev": FLAG, "tune_accuracy": FLAG}),
-    "LBFGS": Case(G.LBFGS),
-    "LevelSet": Case(
-        G.LevelSet,
-        takes={"entropic": "none bool", "adaptive": FLAG, "tune_accuracy": FLAG, "interior": FLAG},
-    ),
-    "MirrorDescent": Case(G.MirrorDescent, takes={"scale": NUMBER}),
-    "NewtonBundle": Case(G.NewtonBundle),
-    "FaceBundle": Case(G.FaceBundle),
-    "ProjectedGradient": Case(G.ProjectedGradient, takes={"accuracy": "none number", "first_length": "none number"}),
-    "ProximalBundle": Case(G.ProximalBundle, takes={"proximal": "none number"}),
-    "QuasiNewton": Case(G.QuasiNewton, takes={"shrinkage": NUMBER, "spread": NUMBER}),
-    "ReducedGradient": Case(G.ReducedGradient),
-    "SPG": Case(
-        G.SPG,
-        takes={
-            "max_length": NUMBER,
-            "spectral": FLAG,
-            "nonmonotone": FLAG,
-            "tune_accuracy": FLAG,
-            "entropic": "none bool",
-            "length_limits": "none",
-        },
-    ),
     "ForeignSolver": Case(G.ForeignSolver, {"solve": square}, {"solve": "function class", "cuts": FLAG, "prove": FLAG}),
-    "SpectralBundle": Case(G.SpectralBundle, takes={"proximal": "none number", "low_rank": FLAG, "factor": "none"}),
-    "Subgradient": Case(G.Subgradient, takes={"polyak": FLAG, "scale": NUMBER, "planned": "none"}),
     # cones
     "Zero": Case(O.Zero, {"dimension": 3}),
     "Nonnegative": Case(O.Nonnegative, {"dimension": 3}),
@@ -450,4 +439,10 @@ CASES = {
         {"C": "none number", "single_cut": FLAG, "jobs": "none", "executor": "none", "progress": FLAG}
         | {"log": "bool function class"},
     ),
+}
+# generators and solvers whose parameters all have defaults need no line here
+CASES |= {
+    name: by_signature(getattr(G, name))
+    for name in G.__all__
+    if name not in CASES and inspect.isclass(getattr(G, name))
 }

@@ -53,6 +53,31 @@ def with_a_flaw(seed: int) -> FunctionOracle:
     return FunctionOracle(function, oracle.domain, name="flawed")
 
 
+def undefined(z: np.ndarray) -> object:
+    """A function with a slip of the pen."""
+    return undefined_name, z  # noqa: F821
+
+
+def sized(n: int) -> FunctionOracle:
+    return largest_of_pieces(n, 0)
+
+
+def of_both(n: int, seed: int) -> FunctionOracle:
+    return largest_of_pieces(n, seed)
+
+
+def with_default(n: int, seed: int = 5) -> FunctionOracle:
+    return largest_of_pieces(n, seed)
+
+
+class Maker:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __call__(self, seed: int) -> FunctionOracle:
+        return largest_of_pieces(self.n, seed)
+
+
 class Forgetful(LevelSet):
     """Its process has no instance left after a run, as one that was replaced."""
 

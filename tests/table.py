@@ -105,6 +105,15 @@ STEEPEST = (("badly scaled", np.inf, 60), *SMOOTH)
 LINEAR = ("a domain with linear constraints", Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices)
 
 
+BOUNDS_ALONE = ("a domain of bounds alone, as Box or FreeSpace", Box, FreeSpace, NonnegativeOrthant)
+
+
+METRICS = ("a domain that projects in diagonal metrics", *LINEAR[1:])
+
+
+NO_CONSTRAINTS = ("a domain without constraints, as FreeSpace", FreeSpace)
+
+
 ONE_SIMPLEX = ("a domain that is one simplex", Simplex)
 
 
@@ -160,12 +169,18 @@ GENERATORS = [
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
     Entry(
-        "spectral-bundle", SpectralBundle, (("any", 1e-9, 25),), takes_feasibility_cuts=False, needs_answer=Eigenpairs
+        "spectral-bundle",
+        SpectralBundle,
+        (("any", 1e-9, 25),),
+        needs=NO_CONSTRAINTS,
+        takes_feasibility_cuts=False,
+        needs_answer=Eigenpairs,
     ),
     Entry(
         "spectral-bundle of order 3",
         lambda: SpectralBundle(min_order=2, max_order=3),
         (("any", 1e-5, 100),),
+        needs=NO_CONSTRAINTS,
         takes_feasibility_cuts=False,
         needs_answer=Eigenpairs,
     ),
@@ -198,15 +213,29 @@ GENERATORS = [
         "quasi-newton",
         QuasiNewton,
         SMOOTH,
-        needs=("a domain that projects in diagonal metrics", *LINEAR[1:]),
+        needs=METRICS,
         takes_feasibility_cuts=False,
     ),
     Entry(
         "lbfgs",
         LBFGS,
         SMOOTH,
-        needs=("a domain of bounds alone, as Box or FreeSpace", Box, FreeSpace, NonnegativeOrthant),
+        needs=BOUNDS_ALONE,
         takes_feasibility_cuts=False,
     ),
     Entry("fixed-point", FixedPoint, takes_feasibility_cuts=False),
 ]
+
+
+def classes() -> dict[str, Entry]:
+    """The first entry of each class that serves whole domains, by the name of the class."""
+    found: dict[str, Entry] = {}
+    for entry in GENERATORS:
+        if not entry.needs_faces:
+            found.setdefault(type(entry.make()).__name__, entry)
+    return found
+
+
+def serving(*met: str | type[Domain]) -> set[str]:
+    """Names of the classes that need nothing of a domain but what is met: words of needs, or a class of domains."""
+    return {name for name, entry in classes().items() if not entry.needs or set(met) & set(entry.needs)}

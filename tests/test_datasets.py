@@ -11,10 +11,10 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from oracle_opt import DataUnavailable, InvalidArgument, InvalidData
-from oracle_opt.datasets import available, load, names
+from oracle_opt.datasets import Dataset, available, load, names
 from oracle_opt.datasets.catalog import CATALOG
 from oracle_opt.datasets.catalog_entry import CatalogEntry, OpenMLRecipe
 from oracle_opt.datasets.openml import rows_checksum
@@ -300,3 +300,12 @@ def test_importing_the_core_stays_light():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
     code = code.replace("oracle_opt;", "oracle_opt.datasets;")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float32, bool, float])
+@pytest.mark.parametrize("packed", [False, True])
+def test_points_of_any_kind_of_number_become_floats(kind, packed):
+    X = np.array([[0, 1, 1], [1, 0, 0]], dtype=kind)
+    dataset = Dataset("own", csr_array(X) if packed else X, np.array([1.0, -1.0]), ("a", "b", "c"), "drawn", "here")
+    assert dataset.dense().dtype == float
+    assert dataset.dense().tolist() == X.astype(float).tolist()

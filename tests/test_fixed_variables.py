@@ -6,19 +6,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.optimize
+from table import classes, serving
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, QueryPointGenerator, Status, minimize
-from oracle_opt import generators as shipped
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 
 N = 6
-# All classes but those that are nothing without another solver; `ActiveSet` refuses boxes.
-OF_OTHERS = ("ActiveSet", "ForeignSolver")
-METHODS = [name for name in shipped.__all__ if isinstance(getattr(shipped, name), type) and name not in OF_OTHERS]
 GENERATORS: list[QueryPointGenerator] = [
     one
     for one in (
-        *(getattr(shipped, name)() for name in METHODS),
+        *(entry.make() for entry in classes().values()),
         AnalyticCenter(epigraph=False, proximal=0.0),
         AnalyticCenter(proximal=0.0),
         Kelley(chebyshev=True),
@@ -52,19 +49,7 @@ def check(result, domain, truth, generator, certified):
 
 
 def test_generators_that_serve_boxes() -> None:
-    assert {type(one).__name__ for one in GENERATORS} == {
-        "AnalyticCenter",
-        "Ellipsoid",
-        "FixedPoint",
-        "Kelley",
-        "LBFGS",
-        "LevelSet",
-        "ProjectedGradient",
-        "ProximalBundle",
-        "QuasiNewton",
-        "SPG",
-        "Subgradient",
-    }
+    assert {type(one).__name__ for one in GENERATORS} == serving(Box)
 
 
 @each_generator

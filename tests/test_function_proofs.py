@@ -250,3 +250,29 @@ def test_enclosures_hold_what_they_enclose():
     for wrong in (lambda: Enclosure.of([1.0]) / crossing, lambda: crossing.log()):
         with pytest.raises(ValueError, match=r"zero|not defined"):
             wrong()
+
+
+@pytest.mark.parametrize("name", [one.name for one in problems.suite("nonsmooth")])
+def test_formulas_of_proofs_are_the_functions_that_are_asked(name: str) -> None:
+    """At random points near and far: the proven value is the value that the oracle answers, and no cut exceeds it."""
+    (problem,) = problems.find(name)
+    oracle, rng = problem().oracle, np.random.default_rng(17)
+    best = minimize(oracle, AnalyticCenter(), problem().start, max_calls=80).point
+    for k in range(60):  # around a minimizer each piece of a maximum that matters is the largest somewhere
+        reach = float(rng.choice([1e-2, 0.1, 1.0]))
+        z = best + reach * rng.normal(size=best.size) if k % 2 else 3.0 * reach * rng.normal(size=best.size)
+        if not oracle.domain.contains(z):
+            continue
+        cut = oracle.query(Query(z))
+        proven = oracle.prove_value(ValueClaim(z, cut.value))
+        if proven is None:
+            continue
+        assert abs(proven - cut.value) <= 1e-9 * max(1.0, abs(cut.value))
+        claim = CutClaim(
+            ClaimKind.MINORANT,
+            cut.value - float(cut.subgradient @ z),
+            cut.subgradient,
+            witness={one: cut.extras[one] for one in oracle.witness if one in cut.extras},
+        )
+        size = abs(claim.constant) + oracle.domain.extent(cut.subgradient)
+        assert oracle.prove_cut(claim) <= 1e-9 * max(1.0, size)

@@ -222,3 +222,13 @@ def test_names(folder, monkeypatch):
     monkeypatch.delenv("ORACLE_OPT_DATA")
     with pytest.raises(DataUnavailable, match=r"caltech101.npz.* which is not set"):
         load_kernels("caltech101")
+
+
+@pytest.mark.parametrize("share", [1e-13, 1e-9, 5e-7])
+def test_halves_that_nearly_agree_are_averaged(tmp_path, share):
+    moved = K[:1].copy()
+    moved[0, 2, 5] += share * np.abs(K[0]).max()
+    np.savez(tmp_path / "mine.npz", K=moved, y=CLASSES)
+    (kernel,) = load_kernels(tmp_path / "mine.npz").kernels
+    np.testing.assert_array_equal(kernel, kernel.T)
+    assert kernel[2, 5] == 0.5 * (moved[0, 2, 5] + moved[0, 5, 2])

@@ -7,7 +7,7 @@ import pytest
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles import GramBank, simplemkl_bank, uci_bank
-from oracle_opt.oracles.kernels import KernelKind, KernelSpec
+from oracle_opt.oracles.kernels import KernelBank, KernelKind, KernelSpec
 from oracle_opt.oracles.kernels import bank as bank_module
 from oracle_opt.oracles.kernels._packed import asymmetry
 
@@ -350,3 +350,9 @@ def test_kernel_spec():
     rbf, polynomial = KernelSpec((0, 2), KernelKind.RBF, 2.0), KernelSpec((2,), KernelKind.POLYNOMIAL, 3)
     np.testing.assert_allclose(rbf.evaluate(A, B), [[np.exp(-5 / 8), 1.0]])
     np.testing.assert_allclose(polynomial.evaluate(A, B), [[64.0, 8.0]])
+
+
+def test_kernels_without_labels_are_told_by_their_numbers():
+    bank = GramBank([np.eye(3), np.ones((3, 3))])
+    for label in (bank.label, lambda k: KernelBank.label(bank, k)):  # and as a bank of a user's own tells them
+        assert [label(k) for k in range(2)] == [("kernel 0", ""), ("kernel 1", "")]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
+from checkout import ROOT, needs_sources
+
+pytestmark = needs_sources
 
 TEXT = '''"""Words > 0."""
 
@@ -75,3 +79,53 @@ def test_each_change_is_one_place_and_parses(mutations):
         ("return total, b", "return (b, total)"),
     }
     assert {mutant.function for mutant in found} == {"", "Some.larger"}
+
+
+@pytest.fixture
+def tool(mutations, monkeypatch):
+    """The program itself."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    return importlib.import_module("mutants")
+
+
+def test_every_file_of_the_library_is_a_target_or_left_out_for_a_reason(tool):
+    paths = {path.relative_to(ROOT).as_posix() for folder in tool.FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    targets = tool.targets([])
+    assert set(targets) <= paths
+    assert len(targets) == len(set(targets)) > 400
+    left = paths - set(targets)
+    assert {path for path in left if not path.endswith("/__init__.py")} == {
+        one for one in tool.LEFT_OUT if "*" not in one
+    }
+    assert all(len(reason) > 4 for reason in tool.LEFT_OUT.values())
+    wings = {tool.wing(path) for path in targets}
+    assert {
+        "core",
+        "certificates",
+        "domains",
+        "learn",
+        "answers",
+        "problems",
+        "generators",
+        "oracles",
+        "study",
+    } <= wings
+    assert any("/masters/" in path for path in targets)
+
+
+def test_a_name_or_pattern_that_fits_no_file_is_refused(tool, monkeypatch):
+    assert tool.targets(["bounds.py"])
+    with pytest.raises(SystemExit, match=r"fits moved_away\.py"):
+        tool.targets(["bounds.py", "moved_away.py"])
+    monkeypatch.setitem(tool.LEFT_OUT, "oracle_opt/gone/*.py", "it was there")
+    with pytest.raises(SystemExit, match=r"fits oracle_opt/gone/\*\.py"):
+        tool.targets([])
+
+
+def test_every_target_can_be_changed(tool, mutations):
+    """Each file is read as Python, and nearly each has a place where a change can be made."""
+    counts = {
+        path: len(mutations.mutants_of(path, (ROOT / path).read_text(encoding="utf-8"))) for path in tool.targets([])
+    }
+    assert sum(count == 0 for count in counts.values()) < 30
+    assert sum(counts.values()) > 20_000

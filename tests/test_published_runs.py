@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from oracle_opt import Box, FunctionOracle, InvalidCertificate, ObjectiveCut, Oracle, Query, Refuted, minimize
+from oracle_opt import (
+    Box,
+    FunctionOracle,
+    InvalidCertificate,
+    ObjectiveCut,
+    Oracle,
+    Query,
+    Refuted,
+    StudyWarning,
+    minimize,
+)
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.certificates.standing import Standing, standing_of
@@ -75,7 +85,8 @@ def test_a_study_says_what_each_certificate_proves(tmp_path: Path) -> None:
 def test_a_refused_certificate_is_a_failed_run(tmp_path: Path) -> None:
     """Its bounds stand nowhere, and it says why; the other runs of the study are as they are."""
     study = Study({"one": of_both}, ["level-set", "kelley"], seeds=2, tau=1e-3)
-    results = study.run(tmp_path, jobs=1, progress=False)
+    with pytest.warns(StudyWarning, match="Refuted: the certificate of this run is refused"):
+        results = study.run(tmp_path, jobs=1, progress=False)
     for row in results.runs.itertuples():
         if row.seed == 0:
             assert (row.status, row.certificate) == ("CONVERGED", "proven")

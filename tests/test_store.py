@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from checkout import ROOT, needs_sources
 
 from oracle_opt import InvalidArgument, StoreMismatch
 from oracle_opt.datasets import Dataset
@@ -310,3 +311,13 @@ def test_a_run_of_before_a_column_came_is_read(tmp_path):
     store.save(older)
     with pytest.raises(StoreMismatch, match=r"lacks digest: another version wrote it; remove it, and it is run again"):
         store.load()
+
+
+@needs_sources
+def test_the_format_of_the_files_is_that_of_the_page(tmp_path):
+    """Whoever changes it makes folders unreadable that others have: the page of stability has to say so."""
+    RunStore(tmp_path, Settings())
+    (told,) = re.findall(
+        r"`\"format\": (\d+)` in `study.json`", (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    )
+    assert json.loads((tmp_path / "study.json").read_text())["format"] == int(told)

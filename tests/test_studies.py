@@ -13,7 +13,17 @@ import pytest
 import study_parts
 from small_results import largest_of_pieces
 
-from oracle_opt import Box, FeasibilityCut, FreeSpace, FunctionOracle, InvalidArgument, Status, StoreMismatch, minimize
+from oracle_opt import (
+    Box,
+    FeasibilityCut,
+    FreeSpace,
+    FunctionOracle,
+    InvalidArgument,
+    Status,
+    StoreMismatch,
+    StudyWarning,
+    minimize,
+)
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.problems import Instance, Problem
 from oracle_opt.study import Limits, Results, Study
@@ -194,7 +204,14 @@ def test_failures_are_rows_and_are_tried_again(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("STUDY_PARTS_FILE", str(file))
     generators = {"flaky": study_parts.Flaky(), "kelley": Kelley()}
     study = Study({"p": study_parts.pieces, "flawed": study_parts.with_a_flaw}, generators)
-    found = run(study, tmp_path / "study").runs.set_index(["instance", "generator"])
+    with pytest.warns(StudyWarning) as said:
+        found = run(study, tmp_path / "study").runs.set_index(["instance", "generator"])
+    first, last = (str(one.message) for one in said)
+    assert first.startswith("a run has failed, the first of this study: p, flaky, seed 0: RuntimeError: not yet")
+    assert last.startswith(
+        "3 of 4 runs failed: every run on 'flawed', the first one so: RuntimeError: not yet; every run"
+    )
+    assert "every run of 'flaky'" in last
     assert found["status"].tolist() == [FAILED, "CONVERGED", FAILED, FAILED]
     assert found["message"]["p", "flaky"] == "RuntimeError: not yet"
     assert "study_parts.py" in found["traceback"]["p", "flaky"]
@@ -202,7 +219,8 @@ def test_failures_are_rows_and_are_tried_again(tmp_path, monkeypatch) -> None:
     history = Results.read(tmp_path / "study").filter(instance="flawed", generator="kelley").history
     assert history["call"].tolist() == [1, 2]  # what had been computed is kept
     file.touch()
-    found = run(study, tmp_path / "study").runs.set_index(["instance", "generator"])
+    with pytest.warns(StudyWarning, match="flawed.*: the third query is one too many"):
+        found = run(study, tmp_path / "study").runs.set_index(["instance", "generator"])
     assert found["status"]["p", "flaky"] == "EXHAUSTED"
     assert found["status"]["p", "kelley"] == "CONVERGED"
 
@@ -215,7 +233,8 @@ def test_failures_are_rows_and_are_tried_again(tmp_path, monkeypatch) -> None:
     ],
 )
 def test_an_instance_that_cannot_be_made_is_rows(tmp_path, factory, words) -> None:
-    found = run(Study({"a": factory, "b": study_parts.pieces}, ["level-set", "kelley"]), tmp_path).runs
+    with pytest.warns(StudyWarning, match=words):
+        found = run(Study({"a": factory, "b": study_parts.pieces}, ["level-set", "kelley"]), tmp_path).runs
     assert found["status"].tolist() == [FAILED, FAILED, "CONVERGED", "CONVERGED"]
     assert found["message"][:2].str.contains(words).all()
 
@@ -246,7 +265,8 @@ def test_a_factory_that_makes_another_problem_than_before_is_noticed(tmp_path, m
     monkeypatch.setenv("STUDY_PARTS_FILE", str(tmp_path / "file"))
     run(Study({"f": study_parts.by_a_file}, ["level-set"]), tmp_path / "study")
     (tmp_path / "file").touch()
-    found = run(Study({"f": study_parts.by_a_file}, ["level-set", "kelley"]), tmp_path / "study")
+    with pytest.warns(StudyWarning, match="now makes another problem"):
+        found = run(Study({"f": study_parts.by_a_file}, ["level-set", "kelley"]), tmp_path / "study")
     assert found.runs["status"].tolist() == ["CONVERGED", FAILED]
     assert "now makes another problem" in found.runs["message"][1]
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from failing_generators import Broken
 
-from oracle_opt import InvalidArgument, StoreMismatch, minimize
+from oracle_opt import InvalidArgument, StoreMismatch, StudyFailed, StudyWarning, minimize
 from oracle_opt.datasets import Dataset, load, split_points
 from oracle_opt.files import TEMPORARY, atomic_file, atomic_text
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
@@ -186,7 +186,8 @@ def test_writing_is_all_or_nothing(tmp_path):
 
 
 def test_failures_are_written_down(tmp_path):
-    found = compare([made_up()], THREE | {"broken": Broken()}, tmp_path, splits=2)
+    with pytest.warns(StudyWarning, match="broken.* InvalidArgument: it is broken"):
+        found = compare([made_up()], THREE | {"broken": Broken()}, tmp_path, splits=2)
     failed = found.filter(generator="broken").runs
     assert failed["message"].tolist() == ["InvalidArgument: it is broken"] * 2
     assert (tmp_path / "failures.txt").read_text().count("Traceback") == 2
@@ -196,8 +197,11 @@ def test_failures_are_written_down(tmp_path):
 
 def test_kernels_that_do_not_fit_are_a_failure(tmp_path, monkeypatch):
     monkeypatch.setattr("oracle_opt.problems.mkl.share_of_memory", lambda: 1000)
-    (run,) = compare([made_up()], {"kelley": Kelley()}, tmp_path, splits=1).runs.itertuples()
+    with pytest.warns(StudyWarning, match="memory_limit"), pytest.raises(StudyFailed, match="memory_limit") as failed:
+        compare([made_up()], {"kelley": Kelley()}, tmp_path, splits=1)
+    (run,) = failed.value.results.runs.itertuples()
     assert "memory_limit" in run.message
+    assert "memory_limit" in (tmp_path / "failures.txt").read_text()
     assert processes.get() == 1
 
 
@@ -253,8 +257,10 @@ def test_breaking_down_after_convergence_costs_the_single_cut_count_alone(tmp_pa
     assert broken.status == "CONVERGED"
     assert calls["min"]["late"] > 0.1
     assert (broken.n_calls, broken.upper_bound, broken.accuracy) == (whole.n_calls, whole.upper_bound, whole.accuracy)
-    (failed,) = compare([made_up()], {"late": BreaksLate()}, tmp_path / "late", splits=1, rtol=1e-6).runs.itertuples()
-    assert (failed.status, failed.message) == ("FAILED", "ArithmeticError: no further")
+    with pytest.warns(StudyWarning), pytest.raises(StudyFailed, match="ArithmeticError: no further") as failed:
+        compare([made_up()], {"late": BreaksLate()}, tmp_path / "late", splits=1, rtol=1e-6)
+    assert failed.value.results.runs["status"].tolist() == ["FAILED"]
+    assert len(failed.value.results.history) == 24
 
 
 def test_subgradient_that_does_not_converge_is_said_so(tmp_path):

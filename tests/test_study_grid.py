@@ -20,7 +20,7 @@ import study_parts
 from failing_generators import Broken, Dying, Killed
 from small_results import largest_of_pieces
 
-from oracle_opt import Box, FunctionOracle, InvalidArgument
+from oracle_opt import Box, FunctionOracle, InvalidArgument, StudyWarning
 from oracle_opt.files import TEMPORARY
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.study import Results, Study
@@ -147,7 +147,8 @@ def test_two_processes_on_one_folder(tmp_path) -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failure_costs_one_run(tmp_path, jobs) -> None:
     generators = {"broken": Broken(), "kelley": Kelley()}
-    found = Study(INSTANCES, generators).run(tmp_path, jobs=jobs, progress=False).runs
+    with pytest.warns(StudyWarning, match="broken.*: it is broken"):
+        found = Study(INSTANCES, generators).run(tmp_path, jobs=jobs, progress=False).runs
     assert found.groupby("generator")["status"].unique().map(list).to_dict() == {
         "broken": [FAILED],
         "kelley": ["CONVERGED"],
@@ -157,7 +158,8 @@ def test_a_failure_costs_one_run(tmp_path, jobs) -> None:
 @pytest.mark.parametrize(("kind", "words"), [(Dying, "EXIT(3)"), (Killed, "SIGKILL(-9)")])
 def test_a_worker_that_dies_costs_one_run(tmp_path, kind, words) -> None:
     generators = {"kelley": Kelley(), "bad": kind(), "level-set": LevelSet()}
-    found = Study(INSTANCES, generators).run(tmp_path, jobs=2, progress=False).runs
+    with pytest.warns(StudyWarning, match="bad.* ChildProcessError"):
+        found = Study(INSTANCES, generators).run(tmp_path, jobs=2, progress=False).runs
     assert set(found[found["generator"] != "bad"]["status"]) == {"CONVERGED"}
     bad = found[found["generator"] == "bad"]
     assert set(bad["status"]) == {FAILED}

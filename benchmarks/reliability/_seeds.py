@@ -11,6 +11,8 @@ from oracle_opt.oracles import (
     read_smps,
     read_tsplib,
 )
+from oracle_opt.problems.conic_rows import read_mps
+from oracle_opt.problems.sdpa_files import read_sdpa
 
 
 def _table(values):
@@ -122,6 +124,47 @@ def smps(rng):
     return {"some.cor": "\n".join(core), "some.tim": time, "some.sto": sto}
 
 
+def mps(rng):
+    """A linear program to be minimized, with every section but OBJSENSE, which is seldom there."""
+    rows = [(str(rng.choice(list("LGE"))), f"R{i}") for i in range(rng.integers(1, 5))]
+    value = lambda: f"{rng.integers(-9, 10) / 4:g}"  # noqa: E731
+    lines = ["NAME          SOME"]
+    lines += ["OBJSENSE", "    MIN"] if rng.random() < 0.2 else []
+    lines += ["ROWS", " N  COST", *(f" {kind}  {name}" for kind, name in rows), "COLUMNS"]
+    columns = [f"C{j}" for j in range(rng.integers(1, 5))]
+    for column in columns:
+        lines.append(f"    {column}  COST  {value()}")
+        lines += [f"    {column}  {row}  {value()}" for _, row in rows if rng.random() < 0.7]
+    lines += ["RHS", f"    B  COST  {value()}", *(f"    B  {row}  {value()}" for _, row in rows)]
+    lines += ["RANGES", f"    W  {rows[0][1]}  {value()}", "BOUNDS"]
+    for column in columns:
+        kind = str(rng.choice(["UP", "FX", "FR", "both", "none"]))
+        if kind == "both":
+            lower = rng.integers(-9, 10) / 4
+            lines += [f" UP Z  {column}  {lower + 1:g}", f" LO Z  {column}  {lower:g}"]
+        elif kind != "none":
+            lines.append(f" {kind} Z  {column}" + (f"  {rng.integers(0, 9) / 4:g}" if kind != "FR" else ""))
+    return {"some.mps": "\n".join([*lines, "ENDATA", ""])}
+
+
+def sdpa(rng):
+    """A semidefinite program with blocks of all kinds, brackets, comments and words behind counts."""
+    m, orders = int(rng.integers(1, 5)), [int(rng.choice([-3, -1, 1, 2, 4])) for _ in range(rng.integers(1, 4))]
+    words = [f"{order}" for order in orders]
+    blocks = [f"({', '.join(words)})", " ".join(words), "{" + ",".join(words) + "}"][rng.integers(3)]
+    lines = ['"a program', "* of blocks"] if rng.random() < 0.5 else []
+    lines += [f"{m} = mdim" if rng.random() < 0.5 else f" {m}", f"{len(orders)} = nblocks", blocks]
+    lines.append(" ".join(f"{x:.3g}" for x in rng.normal(size=m)))
+    for k in range(m + 1):
+        for block, order in enumerate(orders, 1):
+            for i in range(1, abs(order) + 1):
+                for j in range(i, abs(order) + 1 if order > 0 else i + 1):
+                    if i == j or rng.random() < 0.4:
+                        a, b = (i, j) if rng.random() < 0.8 else (j, i)
+                        lines.append(f"{k} {block} {a} {b} {rng.normal():.3g}")
+    return {"some.dat-s": "\n".join([*lines, ""])}
+
+
 def _finite(*arrays):
     return all(np.isfinite(np.asarray(a)).all() for a in arrays)
 
@@ -159,8 +202,18 @@ def good_relaxation(oracle):
     return _finite(*data)
 
 
+def good_cones(value):
+    """Finite data of a conic program, as many rows as its cones have entries."""
+    problem = getattr(value, "problem", value)
+    rows = sum(cone.dimension for cone in problem.cones)
+    shapes = problem.A.shape == (rows, len(problem.c)) and problem.b.shape == (rows,)
+    return shapes and _finite(problem.A.data, problem.b, problem.c, problem.offset)
+
+
 def content(value):
     """All numbers of what was read, to compare two."""
+    if hasattr(value, "cones"):
+        return [value.c.tolist(), value.A.toarray().tolist(), value.b.tolist(), repr(value.cones), value.offset]
     if isinstance(value, np.ndarray):
         return [value.tolist()]
     if hasattr(value, "feature_names"):
@@ -196,4 +249,6 @@ FORMATS = {
     "ghosh": (ghosh, FacilityLocationOracle.from_file, good_relaxation, False),
     "flow": (flow, MulticommodityFlowOracle.from_file, good_relaxation, True),
     "smps": (smps, read_smps, good_program, True),
+    "mps": (mps, read_mps, good_cones, True),
+    "sdpa": (sdpa, read_sdpa, good_cones, False),
 }

@@ -106,7 +106,7 @@ def cut_of(record: Record, n: int) -> tuple[CutClaim, float]:
         n_summands=record.get("n_summands", 0),
         tolerance=float.fromhex(record.get("tolerance", "0x0p+0")),
         witness=_witness_of(record),
-        note=record.get("note", ""),
+        note=_note_of(record),
     )
     return claim, float.fromhex(record["multiplier"])
 
@@ -118,13 +118,15 @@ def value_words(value: ValueClaim, outside: Mapping[str, float]) -> Record:
         "upper": hexadecimal(value.upper),
         "outside": {kind: hexadecimal(amount) for kind, amount in outside.items()},
         "point": hexadecimals(value.point),
+        **({"note": value.note} if value.note else {}),
         "witness": {name: _array_words(name, one) for name, one in value.witness.items()},
     }
 
 
 def value_of(record: Record) -> ValueClaim:
     """The incumbent that a line states."""
-    return ValueClaim(_floats(record["point"]), float.fromhex(record["upper"]), _witness_of(record))
+    point, upper = _floats(record["point"]), float.fromhex(record["upper"])
+    return ValueClaim(point, upper, _witness_of(record), _note_of(record))
 
 
 def plain(name: str, value: object) -> str | int | float | None:
@@ -178,6 +180,13 @@ def _array_words(name: str, value: object) -> Record:
 
 def _witness_of(record: Record) -> dict[str, Any]:
     return {name: _array_of(words) for name, words in record.get("witness", {}).items()}
+
+
+def _note_of(record: Record) -> str:
+    note = record.get("note", "")
+    if not isinstance(note, str):
+        raise ValueError(f"a note is a text, got {shown(note)}")
+    return note
 
 
 def _array_of(words: Record) -> Any:

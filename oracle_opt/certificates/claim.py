@@ -43,7 +43,8 @@ class CutClaim:
     witness : mapping
         The `extras` of the cut that its oracle names in `Oracle.witness`: names to arrays or numbers.
     note : str
-        Where the cut is not one answer of an oracle: what it was made of.
+        Where the cut is not one answer of an oracle, or came without a witness: what it was made of, or who answered
+        it. Such a cut is taken as given.
     """
 
     __repr__ = one_line
@@ -70,6 +71,8 @@ class ValueClaim:
         Value there, with its error, rounded up.
     witness : mapping
         As of a `CutClaim`: extras of the answer at the point.
+    note : str
+        As of a `CutClaim`.
     """
 
     __repr__ = one_line
@@ -77,3 +80,9 @@ class ValueClaim:
     point: Vector
     upper: float
     witness: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+def missing(claim: CutClaim | ValueClaim, *names: str) -> tuple[str, ...]:
+    """Those of the names that are not in the witness of a claim."""
+    return tuple(name for name in names if name not in claim.witness)

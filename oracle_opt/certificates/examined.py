@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import set_words
-from oracle_opt.certificates.claim import CutClaim
+from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.certificates.verdict import CertificateVerdict
 from oracle_opt.certificates.verify import Checked, FalseLine, Record
 from oracle_opt.domains import Domain
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from oracle_opt.certificates.certificate import Certificate
     from oracle_opt.oracle import Oracle
 
+C = TypeVar("C", CutClaim, ValueClaim)
 ROUNDING = 1e-9  # of the sizes involved: no more than this is lost to rounding
 OF_VALUES = 1e-8  # of values more: bounds on the rounding of a factorization grow with the square of a matrix' order
 
@@ -35,7 +37,7 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
     InvalidCertificate
         The oracle is another problem.
     Refuted
-        A claim is not proven by its witness, or all together lose more than rounding.
+        A claim is not proven by its witness, or keeps it back, or all together lose more than rounding.
     """
     asked = oracle.problem_identity()
     if asked != certificate.problem:
@@ -53,10 +55,7 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
     n_given, worst, lost = 0, (Fraction(0), ""), Fraction(0)
     for k, (claim, share) in enumerate(zip(certificate.cuts, shares, strict=True)):
         name = f"line {k + 3}, cut {k}, a {claim.kind.value}"
-        try:
-            excess = oracle.prove_cut(claim, exact)
-        except Refuted as problem:
-            raise Refuted(f"{name}: {problem}") from problem
+        excess = _judged(oracle.prove_cut, oracle, claim, exact, name)
         if excess is None:
             n_given += 1
             continue
@@ -69,10 +68,7 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
         )
     name = f"line {len(cuts) + 4}, the incumbent"
     upper = Fraction(certificate.upper)
-    try:
-        proven = oracle.prove_value(certificate.value, exact)
-    except Refuted as problem:
-        raise Refuted(f"{name}: {problem}") from problem
+    proven = _judged(oracle.prove_value, oracle, certificate.value, exact, name)
     if proven is not None:
         upper = max(upper, Fraction(_number(proven, name, least=None)))
         if upper - Fraction(certificate.upper) > OF_VALUES * size:
@@ -94,6 +90,30 @@ def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], 
     """Size of the terms of the minorant on the domain, on the average of the cuts: what rounding is relative to."""
     sizes = [abs(cut.constant) + domain.extent(cut.slope) for cut in cuts]
     return float(max(np.dot([float(share) for share in shares], sizes), abs(lower), abs(upper)))
+
+
+def _judged(
+    prove: Callable[[C, bool], float | Fraction | None], oracle: Oracle, claim: C, exact: bool, name: str
+) -> float | Fraction | None:
+    """What the oracle says of a claim; `None` if the claim is taken as given, as it says itself or nobody can prove it.
+
+    A claim that keeps back the witness of its kind is refused: else anything could be claimed.
+    """
+    missing = oracle.missing_witness(claim)
+    try:
+        found = prove(claim, exact)
+    except Refuted as problem:
+        raise Refuted(f"{name}: {problem}") from problem
+    except LookupError:
+        if not missing:
+            raise
+        found = None  # a proof of a user's own that looks up what is not there
+    if found is None and missing and not claim.note:
+        raise Refuted(
+            f"{name}: its witness is missing, {' and '.join(map(repr, missing))}, with which answers of this oracle "
+            "are proven, and no note says why"
+        )
+    return found
 
 
 def _over_own_domain(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from oracle_opt.cuts import FeasibilityCut, Minorant, ObjectiveCut
     from oracle_opt.oracle import Oracle
     from oracle_opt.result import Result
+
+
+C = TypeVar("C", CutClaim, ValueClaim)
+BARE = "it came without a witness"  # cuts told by the user or by a program that knew of none, and those too large
 
 
 def parts_of_minorant(minorant: Minorant) -> tuple[Parts, ...]:
@@ -150,7 +154,7 @@ class RunProof:
             self._domain,
             [claim for _, claim in terms],
             np.array([weight for weight, _ in terms]),
-            None if cut is None else ValueClaim(cut.point, result.upper_bound, self._named(cut.extras)),
+            None if cut is None else self._noted(ValueClaim(cut.point, result.upper_bound, cut.extras)),
             result.lower_bound,
             result.upper_bound,
             {
@@ -167,10 +171,9 @@ class RunProof:
     def terms(self) -> Sequence[Weighted]:
         """The claims, with their weights."""
         self._gather()
-        return [
-            (weight, replace(claim, witness=self._named(claim.witness))) for weight, claim in self._parts[0].weighted()
-        ]
+        return [(weight, self._noted(claim)) for weight, claim in self._parts[0].weighted()]
 
-    def _named(self, extras: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the extras that prove a cut."""
-        return {name: extras[name] for name in self._witness if name in extras}
+    def _noted(self, claim: C) -> C:
+        """The claim with those of its extras that prove it; without any, a note says so."""
+        named = {name: claim.witness[name] for name in self._witness if name in claim.witness}
+        return replace(claim, witness=named, note=claim.note or (BARE if self._witness and not named else ""))

@@ -84,6 +84,10 @@ class ChangedOracle(Oracle):
             extras=cut.extras,
         )
 
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """What the oracle says."""
+        return self.base.missing_witness(claim)
+
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """As the oracle of f proves the cut in its variables, with what these are rounded by.
 
@@ -161,6 +165,10 @@ class NoisyOracle(Oracle):
     def resume(self, cut: Cut) -> None:
         """Take it up."""
         self.base.resume(cut)
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """What the oracle says."""
+        return self.base.missing_witness(claim)
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """As the oracle proves it: a cut with noise is one of the same function."""

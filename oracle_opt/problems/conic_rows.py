@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import FreeSpace
-from oracle_opt.errors import InvalidData
+from oracle_opt.errors import InvalidArgument, InvalidData
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -34,26 +32,27 @@ def read_mps(path: Path, radius: float = 1e4) -> ConicOracle:
     Raises
     ------
     InvalidData
-        HiGHS cannot read the file.
+        The file is missing, damaged or no linear program to be minimized, or a line of it is wrong: the message has its
+        number.
     """
-    import highspy
     from scipy import sparse
 
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "problem.mps"
-        content = path.read_bytes()
-        plain.write_bytes(gzip.decompress(content) if path.suffix == ".gz" else content)
-        if highs.readModel(str(plain)) == highspy.HighsStatus.kError:
-            raise InvalidData(f"{path} is no MPS file that HiGHS can read")
-    highs.ensureColwise()
-    lp = highs.getLp()
-    shape = (lp.num_row_, lp.num_col_)
-    A = sparse.csc_array((lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_), shape=shape)
-    rows = sparse.vstack([A, sparse.eye_array(lp.num_col_)]).tocsr()
-    lower, upper = np.r_[lp.row_lower_, lp.col_lower_], np.r_[lp.row_upper_, lp.col_upper_]
-    return of_rows(np.array(lp.col_cost_), rows, lower, upper, offset=float(lp.offset_), radius=radius)
+    from oracle_opt.oracles.benders.mps import read_mps as program_of
+
+    try:
+        program = program_of(path)
+    except InvalidData as problem:
+        raise InvalidData(f"no linear program in MPS format: {problem}") from problem
+    if program.maximize:
+        raise InvalidData(f"{path} is to be maximized; change the signs of its costs and leave OBJSENSE out")
+    rows = sparse.vstack([program.matrix, sparse.eye_array(len(program.columns))]).tocsr()
+    lower, upper = (
+        np.r_[sides] for sides in ((program.row_lower, program.column_lower), (program.row_upper, program.column_upper))
+    )
+    try:
+        return of_rows(program.cost, rows, lower, upper, offset=program.offset + 0.0, radius=radius)  # no -0.0
+    except InvalidArgument as problem:
+        raise InvalidData(f"{path} is no linear program that can be solved: {problem}") from problem
 
 
 def of_rows(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,6 +16,7 @@ from oracle_opt.errors import DataUnavailable, InvalidData
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.problem_family import Family
+from oracle_opt.reading import read_text
 
 VARIABLE = "ORACLE_OPT_PROBLEMS"
 
@@ -72,10 +74,10 @@ def entries(kind: str) -> list[dict[str, Any]]:
     if path is None:
         return []
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["instances"]
+        found = json.loads(read_text(path))["instances"]
         if not all(isinstance(entry["name"], str) for entry in found):
             raise TypeError("a name is no text")
-    except (ValueError, KeyError, TypeError) as problem:
+    except (KeyError, RecursionError, TypeError, ValueError) as problem:
         raise InvalidData(f"{path} must hold a list of `instances` with their names: {problem}") from problem
     return list(found)
 
@@ -140,7 +142,24 @@ class Collection(Family):
         return {name: why_missing(name, Path(files[0])) for name, files in names.items() if files}
 
     def _solvable(self) -> list[dict[str, Any]]:
-        return [entry for entry in entries(self.name) if entry.get("status", "optimal") == "optimal"]
+        found = [entry for entry in entries(self.name) if entry.get("status", "optimal") == "optimal"]
+        for entry in found:
+            self._check(entry)
+        return found
+
+    def _check(self, entry: Entry) -> None:
+        """Refuse an entry that lacks what this collection needs to know, before any file is read."""
+        try:
+            optimum, error = self.known(entry)
+            if not (isfinite(optimum) and 0 <= error < inf and self.dimension(entry) >= 1):
+                raise ValueError(f"its optimum is {optimum}, up to {error}, in {self.dimension(entry)} variables")
+            for file in files_of(entry):
+                if not isinstance(file, str) or not file or Path(file).name != file:
+                    raise ValueError(f"{file!r} is no name of a file beside it")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+            where = path_in_folder(self.name, "optima.json")
+            words = f"{type(problem).__name__}: {problem}"
+            raise InvalidData(f"{where}: the instance {entry['name']!r} is not described: {words}") from problem
 
     def _lacking(self, entry: Entry) -> list[str]:
         return [file for file in files_of(entry) if path_in_folder(self.name, file) is None]

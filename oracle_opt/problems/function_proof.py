@@ -15,7 +15,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.cuts import Cut
 from oracle_opt.domains import Domain
@@ -72,7 +72,10 @@ class FunctionProof(ABC):
         ):
             raise Refuted(f"this function has {self.n_summands} summands, the claim is of {claim.n_summands}")
         numbers("slope of the claim", claim.slope, self.domain.dimension)
-        if any(name not in claim.witness for name in self.witness):
+        lacks = missing(claim, *self.witness)
+        if lacks:
+            if len(lacks) < len(self.witness):
+                raise Refuted(f"its witness lacks {' and '.join(map(repr, lacks))}")
             return None
         try:
             return min(affine_excess(self.domain, claim, *one) for one in self.tangents(claim, exact))

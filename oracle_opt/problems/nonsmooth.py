@@ -11,6 +11,7 @@ import numpy as np
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.domains import Box, Domain, FreeSpace
+from oracle_opt.errors import InvalidData
 from oracle_opt.problems import classic_formulas as formulas
 from oracle_opt.problems import classic_functions as classic
 from oracle_opt.problems import scalable_functions as scalable
@@ -20,6 +21,7 @@ from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.problem_family import Listed
 from oracle_opt.problems.scalable import FUNCTIONS
 from oracle_opt.problems.scalable_proofs import TransportProof
+from oracle_opt.problems.tables import read_tables
 
 Function = Callable[[Vector], tuple[float, Vector] | Cut]
 
@@ -114,8 +116,10 @@ def _tr48() -> Problem:
 def _transport(seed: int) -> Instance:
     """``sum_j d_j max_i (x_i - c_ij) - sum_i s_i x_i``, the dual of a transportation problem."""
     path = path_in_folder("nonsmooth", "tr48.npz", needed="nonsmooth/TR48")
-    with np.load(path) as tables:
-        function = partial(_tr48_value, tables["c"].copy(), tables["d"].copy(), tables["s"].copy())
+    tables = read_tables(path, "c", "d", "s")
+    if [one.shape for one in tables.values()] != [(48, 48), (48,), (48,)]:
+        raise InvalidData(f"{path} must hold the tables of 48 towns, got shapes {[t.shape for t in tables.values()]}")
+    function = partial(_tr48_value, *tables.values())
     proof = TransportProof(FreeSpace(48, radius=4000.0), *function.args)
     oracle = oracle_of(function, proof, f"nonsmooth/TR48 {digest(*function.args)}")
     return Instance(oracle, np.zeros(48), -638565.0, 0.0)

@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracle_opt.errors import InvalidData
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems.conic_rows import of_rows
 from oracle_opt.problems.folder import Collection, Entry, Known, path_in_folder
+from oracle_opt.problems.tables import read_tables
 
+PARTS = ("data", "indices", "indptr")
 RADIUS: dict[str, float] = {}
 
 
 def quadratic_program(entry: Entry) -> Oracle:
-    """Return the oracle of an entry of `optima.json`: ``min 1/2 x P x + q x + r, l <= A x <= u``."""
+    """Return the oracle of an entry of `optima.json`: ``min 1/2 x P x + q x + r, l <= A x <= u``.
+
+    Raises
+    ------
+    InvalidData
+        The file is damaged or no convex quadratic program.
+    """
     from scipy import sparse
 
-    with np.load(path_in_folder("qp", entry["file"], needed=f"qp/{entry['name']}")) as file:
-        data = dict(file)
-    n, m = int(data["n"]), int(data["m"])
-    P = sparse.csc_array((data["P_data"], data["P_indices"], data["P_indptr"]), shape=(n, n))
-    A = sparse.csc_array((data["A_data"], data["A_indices"], data["A_indptr"]), shape=(m, n)).tocsr()
+    path = path_in_folder("qp", entry["file"], needed=f"qp/{entry['name']}")
     radius = RADIUS.get(entry["name"], 1e4)
-    return of_rows(data["q"], A, data["l"], data["u"], offset=float(data["r"]), P=P, radius=radius)
+    data = read_tables(path, *(f"{name}_{part}" for name in "PA" for part in PARTS), *"qlurnm")
+    try:
+        n, m = (int(data[name].item()) for name in "nm")
+        P, A = (
+            sparse.csc_array(tuple(data[f"{name}_{part}"] for part in PARTS), shape=(rows, n))
+            for name, rows in (("P", n), ("A", m))
+        )
+        for matrix in (P, A):
+            matrix.check_format(full_check=True)
+            if not np.isfinite(matrix.data).all():
+                raise ValueError("an entry of a matrix is not finite")
+        if any(data[name].shape != (size,) for name, size in (("q", n), ("l", m), ("u", m))):
+            raise ValueError(f"q must have {n} numbers, l and u {m}")
+        return of_rows(data["q"], A.tocsr(), data["l"], data["u"], offset=float(data["r"].item()), P=P, radius=radius)
+    except (ArithmeticError, IndexError, TypeError, ValueError) as problem:  # `InvalidArgument` is a ValueError
+        raise InvalidData(f"{path} is no quadratic program that can be solved: {problem}") from problem
 
 
 def _known(entry: Entry) -> Known:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oracle_opt.arguments import flag, instances, real, whole
 from oracle_opt.datasets import Dataset
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.errors import InvalidArgument, StudyFailed
 from oracle_opt.files import atomic_file, atomic_text
 from oracle_opt.study.plot_style import save_figure
 from oracle_opt.study.records import Limits
@@ -79,6 +79,8 @@ def compare(
     ------
     InvalidArgument
         An argument cannot be used.
+    StudyFailed
+        As `Study.run` raises it, when the files are written.
     StoreMismatch
         The folder belongs to other settings, other data or other methods, or a run in it is damaged.
     OSError
@@ -95,7 +97,11 @@ def compare(
     until = ("certified", "single-cut") if flag("single_cut", single_cut) else ("certified",)
     limits, seeds = Limits(calls=max_calls), whole("splits", splits)
     study = Study(problems, generators, seeds=seeds, limits=limits, tau=rtol, until=until, verify=verify)
-    results = study.run(folder, executor, jobs=jobs, progress=progress, log=log)
+    try:
+        results = study.run(folder, executor, jobs=jobs, progress=progress, log=log)
+    except StudyFailed:
+        _write_files(Path(folder))
+        raise
     _write_files(Path(folder))
     return results
 

@@ -23,11 +23,17 @@ class ProgressBar:
         Runs found finished, and to do.
     log : bool or callable
         As for `Study.run`.
+
+    Attributes
+    ----------
+    n_failed : int
+        How many of the runs that were done an exception has ended.
     """
 
     def __init__(self, wanted: bool, n_found: int, n_missing: int, log: bool | Line = False) -> None:
         self._bar: Any = None
         self._write, self._n_done, self._n_missing = line_writer(log), 0, n_missing
+        self.n_failed = 0
         found = f"{n_found} runs found finished, " if n_found else ""
         words = f"{found}{n_missing} {'' if n_found else 'runs '}to do"
         if self._write is not None:
@@ -66,6 +72,7 @@ class ProgressBar:
     def advance(self, run: Run) -> None:
         """Count a run."""
         instance, generator, seed = run.key
+        self.n_failed += run.failed
         if self._write is not None:
             self._n_done, row = self._n_done + 1, run.row
             self._write(
@@ -74,4 +81,5 @@ class ProgressBar:
             )
         if self._bar is None:
             return
-        self._bar.update(self._task, advance=1, description=f"(last: {instance} {generator})")
+        failed = f", {self.n_failed} failed" if self.n_failed else ""
+        self._bar.update(self._task, advance=1, description=f"(last: {instance} {generator}{failed})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,9 +13,10 @@ from oracle_opt.files import folder_name
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems import Instance, Problem
+from oracle_opt.study.seed_place import SeedPlace
 from oracle_opt.words import ADDRESS, shown
 
-Recipe = Oracle | Instance | Problem | Callable[[int], Oracle | Instance]
+Recipe = Oracle | Instance | Problem | Callable[..., Oracle | Instance]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,19 @@ class Named:
 
     name: str
     recipe: Recipe
+
+    def __post_init__(self) -> None:
+        self._place()  # refuses what cannot be called with a seed
+
+    def _place(self) -> SeedPlace:
+        """How the recipe takes a seed."""
+        if isinstance(self.recipe, Problem):
+            return SeedPlace.FIRST
+        return SeedPlace.NONE if isinstance(self.recipe, Oracle | Instance) else SeedPlace.of(self.name, self.recipe)
+
+    def check_seeds(self, seeds: Sequence[int]) -> None:
+        """Refuse seeds for a function that has no place for them."""
+        self._place().check(self.name, seeds)
 
     @property
     def family(self) -> str:
@@ -38,7 +52,8 @@ class Named:
         InvalidArgument
             The factory returned something else.
         """
-        made = self.recipe if isinstance(self.recipe, Oracle | Instance) else self.recipe(seed)
+        recipe = self.recipe
+        made = recipe if isinstance(recipe, Oracle | Instance) else self._place().call(recipe, seed)
         if isinstance(made, Oracle):
             return Instance(made)
         if not isinstance(made, Instance):

@@ -14,6 +14,7 @@ from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.executors import checked_executor
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.run_log import line_writer
+from oracle_opt.study.failures import judge, warn_of_first
 from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
 from oracle_opt.study.progress_bar import ProgressBar
@@ -32,7 +33,9 @@ class Study:
     instances : mapping or list
         Names to oracles, `Instance` objects, functions of a seed that return one of these, or words that
         `oracle_opt.problems.find` understands, such as ``"nonsmooth"`` (a family), ``"nonsmooth/CB2"`` or
-        ``"max-affine(n=30, seed=2)"``. A list holds words or `Problem` objects, which have names.
+        ``"max-affine(n=30, seed=2)"``. A list holds words or `Problem` objects, which have names. The seed is the one
+        argument that a function needs, or the one named `seed`; defaults stay as they are: ``lambda n=n: make(n)`` and
+        ``partial(make, n)`` are called without a seed.
     generators : mapping or list
         Names to generators, or words as on the command line, such as ``"kelley(chebyshev=True)"``. A list holds words.
     seeds : int or iterable of int
@@ -91,6 +94,8 @@ class Study:
         self.instances: list[Named] = named_instances(instances)
         self.generators: dict[str, QueryPointGenerator] = named_generators(generators)
         self.seeds = _seeds(seeds)
+        for one in self.instances:
+            one.check_seeds(self.seeds)
         limits = Limits() if limits is None else limits
         self.settings = Settings(limits, tau, until, keep_points, verify)  # type: ignore[arg-type]  # makes tuples
 
@@ -141,11 +146,18 @@ class Study:
         ------
         InvalidArgument
             An argument cannot be used, or an instance cannot be sent to another process.
+        StudyFailed
+            Every run failed, but for those that a generator refused. Its `results` and the folder have all runs.
         StoreMismatch
             The folder belongs to other settings or another version, or has runs of the same name on another problem or
             by another method, or a run in it is damaged.
         OSError
             A run cannot be written, as the disk is full; those finished before are kept.
+
+        Warns
+        -----
+        StudyWarning
+            At once when the first run has failed; at the end, which instances and generators failed altogether.
         """
         executor = checked_executor(executor)
         jobs = None if jobs is None else whole("jobs", jobs)
@@ -174,6 +186,8 @@ class Study:
                     store.save(run)
                 runs[run.key] = run
                 bar.advance(run)
+                if run.failed and bar.n_failed == 1:
+                    warn_of_first(run)
 
             try:
                 run_groups(groups, self.settings, executor, jobs, Ledger(found, done))
@@ -184,7 +198,10 @@ class Study:
                     if run.key in rows and run.row["digest"] == rows[run.key]["digest"]:
                         runs[run.key] = run
         ordered = [runs[key] for key in rows if key in runs]
-        return results_of(ordered, self.settings.tau, interrupted=interrupted)
+        results = results_of(ordered, self.settings.tau, interrupted=interrupted)
+        if not interrupted:
+            judge(ordered, results)
+        return results
 
     def _rows(self) -> dict[tuple[str, str, int], dict[str, Any]]:
         """What is known of every run beforehand, by key."""

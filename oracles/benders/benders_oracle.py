@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
@@ -237,6 +237,12 @@ class BendersOracle(Oracle):
             gathered.add_share(share)
         del gathered.feasibility[MOST_CUTS:]
         return gathered.cut()
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """Dual vectors and their numbers, or those of a half-space; a value needs none."""
+        if isinstance(claim, ValueClaim):
+            return ()
+        return missing(claim, *((RAY, RAY_OF) if claim.kind is ClaimKind.HALF_SPACE else (VERTICES, VERTEX_OF)))
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """By the dual vectors of its scenarios: each is feasible, or moved to where it is, and its product counts.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import callback, flag, instance
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
@@ -280,6 +280,12 @@ class ConicOracle(ConicConstraints):
         """What judges claims: the data, and no more."""
         roots = self.quadratic.roots if self.quadratic is not None and self.multicut else None
         return ConicProof(self.problem, self.domain, self._held, self.tolerance, roots)
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """The dual vector and its first row, or the point of a cut of the objective; a value needs none."""
+        if isinstance(claim, ValueClaim):
+            return ()
+        return missing(claim, *((FIRST, VECTOR) if claim.kind is ClaimKind.HALF_SPACE else (POINT,)))
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """By the vector of the dual cone behind a half-space; of the objective, by its data and the point of the cut.

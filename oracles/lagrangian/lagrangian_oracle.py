@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import callback, flag, floats, real, text, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
+from oracle_opt.certificates.claim import CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.domains.domain import checked_domain
@@ -255,6 +255,10 @@ class LagrangianOracle(Oracle):
             all rounding; `None`, the default, if no proof is known.
         """
         return None
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """The compact form of the relaxed solution; a value needs none."""
+        return () if isinstance(claim, ValueClaim) else missing(claim, "compact")
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """Examine the relaxed solution of a cut: whether it is in X, its cost and its activity.

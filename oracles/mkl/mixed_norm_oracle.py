@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
@@ -245,6 +245,12 @@ class MixedNormOracle(SVMOracle):
         """Weights of the bank's kernels in the SVM that answered a cut, ndarray of shape (p,)."""
         weights: Vector = cut.extras["kernel_weights"]
         return weights
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """Dual variables, and weights of the groups: those of a cut, or of the machine that was solved for a value."""
+        if isinstance(claim, ValueClaim):
+            return missing(claim, "signed_dual", "machine_weights")
+        return missing(claim, "signed_dual", *(() if claim.kind is ClaimKind.BOUND else ("group_weights",)))
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """Count what the dual variables of a cut and its weights of groups prove; see `Oracle.prove_cut`."""

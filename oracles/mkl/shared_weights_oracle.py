@@ -15,7 +15,7 @@ from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import instance, instances, real
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
+from oracle_opt.certificates.claim import CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
@@ -275,6 +275,10 @@ class SharedWeightsOracle(Oracle):
     def _ends(self) -> NDArray[np.intp]:
         """Where the dual variables of each machine begin, and where the last end."""
         return np.cumsum([0, *(one.bank.n_points for one in self.machines)])
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """The dual variables: any bias will do."""
+        return missing(claim, "signed_dual")
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """Count what the dual variables of the machines prove, or of one of them; see `Oracle.prove_cut`."""

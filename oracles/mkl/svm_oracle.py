@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, floats, instance, real, whole
 from oracle_opt.arrays import Vector, digest
+from oracle_opt.certificates.claim import CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
@@ -184,6 +185,10 @@ class SVMOracle(Oracle):
         if flag("largest_first", largest_first):
             table = table.sort_values("weight", ascending=False, kind="stable")
         return table
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """The dual variables: any bias will do."""
+        return missing(claim, "signed_dual")
 
     def identity(self) -> str:
         """Kernels, loss, labels or targets, and accuracy."""

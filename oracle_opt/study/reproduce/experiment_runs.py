@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.datasets import Dataset
+from oracle_opt.errors import StudyFailed, StudyWarning
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.problems import Instance
 from oracle_opt.study.records import FAILED, REFUSED, Limits
@@ -89,7 +91,12 @@ def run_study(
     kind = "quick" if options.quick else "runs"
     name = f"{paper}-{kind}-{options.seed}" if options.seed else f"{paper}-{kind}"
     jobs = None if options.jobs == -1 else options.jobs
-    results = study.run(options.folder / name, jobs=jobs, progress=options.progress)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StudyWarning)  # the notes below say it
+        try:
+            results = study.run(options.folder / name, jobs=jobs, progress=options.progress)
+        except StudyFailed as failed:
+            results = failed.results
     if results.interrupted:
         raise KeyboardInterrupt
     lost = results.runs[results.runs["status"].isin(LOST)]
