@@ -70,9 +70,10 @@ class ConicOracle(ConicConstraints):
     offset : float
         Constant of the objective.
     tolerance : float
-        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x: that of
-        an equation or inequality within ``tolerance * max(1, norm(x))``; that between ``b - A @ x`` and its nearest
-        point of any other cone within ``tolerance`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper
+        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x or, if
+        the domain is smaller, of its largest norm R: that of an equation or inequality within
+        ``tolerance * max(norm(x), min(1, R))``; that between ``b - A @ x`` and its nearest point of any other cone
+        within ``tolerance * min(1, R)`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper
         bounds are values at such points: they may lie below the minimum by the distances from the cones times the
         multipliers.
     max_half_spaces : int
@@ -153,12 +154,13 @@ class ConicOracle(ConicConstraints):
         recover: Callable[[Vector], Variables] | None,
     ) -> None:
         """All that a constructor does once the data are checked; they are not copied."""
-        self.quadratic = None if problem.P is None else Quadratic(problem.P)
         self.multicut = flag("multicut", multicut)
         if recover is not None:
             callback("recover", recover, "a function of x")
         self._recover = recover
         self._constrain(problem, domain, hold_rows, tolerance, max_half_spaces)
+        P = problem.P
+        self.quadratic = None if P is None else Quadratic(P, problem.c, problem.offset, self.domain, self.multicut)
         self.gives |= frozenset({Curvature} if self.quadratic is not None else ())
 
     @classmethod
@@ -270,16 +272,14 @@ class ConicOracle(ConicConstraints):
         if cut is not None:
             return cut
         x, c = query.point, self.problem.c
-        linear = ObjectiveCut(x, float(c @ x) + self.problem.offset, c)
-        return (
-            linear if self.quadratic is None else self.quadratic.cut(linear, self.multicut, Curvature in query.wishes)
-        )
+        if self.quadratic is None:
+            return ObjectiveCut(x, float(c @ x) + self.problem.offset, c)
+        return self.quadratic.cut(x, Curvature in query.wishes)
 
     @cached_property
     def _proof(self) -> ConicProof:
         """What judges claims: the data, and no more."""
-        roots = self.quadratic.roots if self.quadratic is not None and self.multicut else None
-        return ConicProof(self.problem, self.domain, self._held, self.tolerance, roots)
+        return ConicProof(self.problem, self.domain, self._held, self.tolerance, self.quadratic)
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """By the vector of the dual cone behind a half-space; of the objective, by its data and the point of the cut.
@@ -347,5 +347,5 @@ class ConicOracle(ConicConstraints):
         InvalidArgument
             The domain is bounded, so that nothing falls without end, or has constraints other than bounds.
         """
-        problem, domain = recession_of(self.problem, self.quadratic, self.domain if self.free is None else self.free)
+        problem, domain = recession_of(self.problem, self.domain if self.free is None else self.free)
         return type(self).from_problem(problem, domain=domain, tolerance=self.tolerance)

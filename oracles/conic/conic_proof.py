@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers
@@ -18,8 +17,9 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
 from oracle_opt.oracles.conic.half_space_proof import half_space_excess, infeasibility_margin
-from oracle_opt.oracles.conic.quadratic import POINT
-from oracle_opt.oracles.conic.quadratic_proof import QuadraticProof
+from oracle_opt.oracles.conic.half_spaces import extent_of
+from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
+from oracle_opt.oracles.conic.quadratic_proof import refuse_other_summands, square_excess
 
 
 class ConicProof:
@@ -35,8 +35,8 @@ class ConicProof:
         Rows that the domain takes up.
     tolerance : float
         By how much a feasible point may miss a constraint.
-    roots : csr_array of shape (k, n), optional
-        The squares that are the summands of a quadratic objective.
+    quadratic : Quadratic, optional
+        The objective, if it is one.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class ConicProof:
         domain: Domain,
         held: NDArray[np.intp],
         tolerance: float,
-        roots: sparse.csr_array | None,
+        quadratic: Quadratic | None,
     ) -> None:
-        self.problem, self.domain, self.held, self.tolerance, self.roots = problem, domain, held, tolerance, roots
-        self.quadratic = None if problem.P is None else QuadraticProof(problem.P, problem.c, problem.offset)
+        self.problem, self.domain, self.held, self.tolerance = problem, domain, held, tolerance
+        self.quadratic = quadratic
 
     @np.errstate(all="ignore")
     def cut(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
@@ -66,27 +66,30 @@ class ConicProof:
 
     def _objective(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
         if claim.kind is ClaimKind.SUMMAND:
-            if self.quadratic is None or self.roots is None:
+            if self.quadratic is None or not self.quadratic.multicut:
                 raise Refuted("the objective has no summands")
-            return self.quadratic.summand_excess(self.domain, claim, self.roots, exact)
+            refuse_other_summands(self.quadratic, claim)
+            if claim.summand > 0:
+                return square_excess(self.quadratic, claim, exact)
         if self.quadratic is None:
             offset, slope = (Enclosure.of(part, exact) for part in (np.array(self.problem.offset), self.problem.c))
             return affine_excess(self.domain, claim, offset, slope)
         if POINT not in claim.witness:
             return None
         point = numbers("point of the cut", claim.witness[POINT], self.domain.dimension)
-        return self.quadratic.excess(self.domain, claim, point, exact)
+        part = self.quadratic.rest if claim.kind is ClaimKind.SUMMAND else self.quadratic.whole
+        return affine_excess(self.domain, claim, *part.tangent(Enclosure.of(point, exact)), point)
 
     @np.errstate(all="ignore")
     def value(self, claim: ValueClaim, exact: bool) -> float | Fraction | None:
         """As `Oracle.prove_value` says."""
         x = numbers("best point", claim.point, self.domain.dimension)
-        if not refuse_infeasible(self.problem, self.held, self.tolerance, x):
+        if not refuse_infeasible(self.problem, self.held, self.tolerance, extent_of(self.domain), x):
             return None
         if self.quadratic is None:
             at: Any = Enclosure.of(x, exact)
             return _number((at * self.problem.c).sum() + self.problem.offset)
-        return _number(self.quadratic.value(x, exact))
+        return _number(self.quadratic.tangent(Enclosure.of(x, exact))[0])
 
     @np.errstate(all="ignore")
     def infeasible(self, dual: Vector, exact: bool) -> float | Fraction | None:
