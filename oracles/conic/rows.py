@@ -18,6 +18,7 @@ from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows, n_entries
 
 HELD = 1000  # the domain takes up at most so many inequalities unasked: it is made of dense matrices
 ODD = 16  # rows whose largest entry is beyond 2 to this, or below its inverse, are brought to 1
+SMALL = 1e-4  # least width of a variable, in units of the largest: else points miss rows by more than 1e-5 of it
 TIGHTENED = 200  # most variables whose extent is found, by two linear programs each
 
 
@@ -45,8 +46,10 @@ def held_rows(
     equations, inequalities = rows_of(problem.cones, Zero), rows_of(problem.cones, Nonnegative)
     if hold is False:
         inequalities = inequalities[:0]
-    elif hold is None and not (quadratic and len(inequalities) <= HELD):
-        inequalities = inequalities[n_entries(problem.A)[inequalities] == 1]
+    elif hold is None:
+        single = inequalities[n_entries(problem.A)[inequalities] == 1]
+        if not (quadratic and len(inequalities) <= HELD and _of_one_scale(*bounds_of(problem.A, problem.b, single))):
+            inequalities = single
     if not len(equations) + len(inequalities):
         return None
     domain = domain_of_rows(problem.A, problem.b, equations, inequalities, free, quadratic)
@@ -74,13 +77,7 @@ def domain_of_rows(
         return None  # rows without entries that no x satisfies: what looks at rows says so
     equations = equations[counts[equations] > 0]
     single, several = (inequalities[counts[inequalities] == 1], inequalities[counts[inequalities] > 1])
-    bounds = sparse.csr_array(A[single])
-    variable, factor = bounds.indices, bounds.data
-    side = b[single] / factor
-    lower, upper = np.full(A.shape[1], -np.inf), np.full(A.shape[1], np.inf)
-    np.minimum.at(upper, variable[factor > 0], side[factor > 0])
-    np.maximum.at(lower, variable[factor < 0], side[factor < 0])
-    lower, upper, promised = promised_bounds(lower, upper, free)
+    lower, upper, promised = promised_bounds(*bounds_of(A, b, single), free)
     G, h = _near_one(dense_rows(A, several), b[several])
     E, f = _near_one(dense_rows(A, equations), b[equations])
     if not len(equations) + len(several) and (lower < upper).all():
@@ -99,6 +96,24 @@ def domain_of_rows(
         )
     except InvalidArgument:
         return None
+
+
+def bounds_of(A: RowMatrix, b: Vector, single: NDArray[np.intp]) -> tuple[Vector, Vector]:
+    """Lower and upper bounds by inequalities of one variable each, infinite where there are none."""
+    rows = sparse.csr_array(A[single])
+    variable, factor = rows.indices, rows.data
+    side = b[single] / factor
+    lower, upper = np.full(A.shape[1], -np.inf), np.full(A.shape[1], np.inf)
+    np.minimum.at(upper, variable[factor > 0], side[factor > 0])
+    np.maximum.at(lower, variable[factor < 0], side[factor < 0])
+    return lower, upper
+
+
+def _of_one_scale(lower: Vector, upper: Vector) -> bool:
+    """Whether tolerances of 1e-9, relative to the largest variable from 1 on, are small beside every width."""
+    width, ends = upper - lower, np.abs([lower, upper])
+    size = float(ends[np.isfinite(ends)].max(initial=1.0))
+    return bool((width[width > 0] >= SMALL * size).all())
 
 
 def _near_one(rows: Matrix, sides: Vector) -> tuple[Matrix, Vector]:
