@@ -64,7 +64,7 @@ class Quadratic:
     @property
     def n_summands(self) -> int:
         """That of `rest`, and the squares."""
-        return 1 + self.squares.roots.shape[0]
+        return 1 + len(self.squares.weights)
 
     def tangent(self, x: Enclosure) -> tuple[Enclosure, Enclosure]:
         """Value and gradient of f at x, in floats with all rounding, or in fractions."""
