@@ -53,10 +53,14 @@ class ConicOracle(ConicConstraints):
         Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
         some minimizer lies there; the lower bounds rest on it. With a `FreeSpace` the domain takes up rows, as
         `hold_rows` says: those become a `Box` or `Polyhedron`, which every query point satisfies exactly, up to 1e-9,
-        unless they leave no point within the radius. On other domains all rows are cuts like the other cones', and
-        equations leave generators that need an interior none.
+        unless they leave no point within the radius. Bounds that are rows are kept in full then, however large, also
+        beside a radius of your own: it stands in for infinite ones alone, on a side from the center or from the other
+        bound, whichever reaches farther, and is a promise. On other domains all rows are cuts like the other cones',
+        and equations leave generators that need an interior none.
     P : array_like or sparse matrix of shape (n, n), optional
-        Symmetric and positive semidefinite; default: the objective is linear.
+        Symmetric and positive semidefinite; default: the objective is linear. Values and slopes are those of P itself,
+        the `error` of cuts states all rounding. Where P is singular, or indefinite by less than 1e-9 in units in which
+        its diagonal is 1, what it may lack of being semidefinite counts times the squares of the domain's width.
     multicut : bool
         Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
         linear function for each positive eigenvalue of P, as `summands`. `Kelley` then needs a dozen or two calls to
@@ -65,7 +69,8 @@ class ConicOracle(ConicConstraints):
     hold_rows : bool, optional
         Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
         if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable, and
-        with a quadratic objective all inequalities, if they are at most a thousand. Inequalities that it does not take
+        with a quadratic objective all inequalities, if they are at most a thousand and the widths of all bounds are at
+        least 1e-4, also relative to the largest bound. Inequalities that it does not take
         are cuts, found where they are violated: row generation, which ends linear programs exactly.
     offset : float
         Constant of the objective.
@@ -95,7 +100,8 @@ class ConicOracle(ConicConstraints):
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, entries that are not finite, a P that is not symmetric or not positive semidefinite.
+        Shapes that do not fit, entries that are not finite, a P that is not symmetric or not positive semidefinite, or
+        one that may not be by rounding on a domain without an end.
 
     References
     ----------
