@@ -19,7 +19,6 @@ from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
 from oracle_opt.oracles.conic.half_space_proof import half_space_excess, infeasibility_margin
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
-from oracle_opt.oracles.conic.quadratic_proof import refuse_other_summands, square_excess
 
 
 class ConicProof:
@@ -68,9 +67,9 @@ class ConicProof:
         if claim.kind is ClaimKind.SUMMAND:
             if self.quadratic is None or not self.quadratic.multicut:
                 raise Refuted("the objective has no summands")
-            refuse_other_summands(self.quadratic, claim)
+            _refuse_other_summands(self.quadratic, claim)
             if claim.summand > 0:
-                return square_excess(self.quadratic, claim, exact)
+                return _square_excess(self.quadratic, claim, exact)
         if self.quadratic is None:
             offset, slope = (Enclosure.of(part, exact) for part in (np.array(self.problem.offset), self.problem.c))
             return affine_excess(self.domain, claim, offset, slope)
@@ -108,3 +107,22 @@ def _number(value: Enclosure) -> float | Fraction:
     if isinstance(upper, float) and not np.isfinite(upper):
         raise Refuted("the value at the best point is not finite")
     return upper
+
+
+def _square_excess(quadratic: Quadratic, claim: CutClaim, exact: bool) -> float | Fraction:
+    """By how much a cut of a square exceeds it: with the slope g it needs no point.
+
+    For any number s, ``w/2 (r @ z)**2 >= s (r @ z) - s**2 / (2 w)``, and the best s is ``g @ r / r @ r``.
+    """
+    number = claim.summand - 1
+    r = quadratic.squares.roots[[number]].toarray()[0]
+    weight = float(quadratic.squares.weights[number])
+    steep = Enclosure.of(np.array(float(claim.slope @ r) / float(r @ r)), exact)
+    return affine_excess(quadratic.domain, claim, -(steep**2 / (2.0 * weight)), Enclosure.of(r, exact) * steep)
+
+
+def _refuse_other_summands(quadratic: Quadratic, claim: CutClaim) -> None:
+    """Refuse a claim of a summand that the objective does not have."""
+    n = quadratic.n_summands
+    if claim.n_summands != n or not 0 <= claim.summand < n:
+        raise Refuted(f"the function has {n} summands, the claim is of {claim.n_summands}")
