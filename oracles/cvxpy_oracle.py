@@ -16,6 +16,7 @@ from oracle_opt.domains import Box, Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.conic.rows import promised_bounds
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ class CvxpyOracle(Oracle):
     parameters : sequence of cvxpy.Parameter, optional
         Those that make up the point, each row by row; the others keep the values they have now. Default: all.
     domain : Domain, optional
-        Domain of the point. Default: the signs that the parameters declare, and the radius.
+        Domain of the point. Default: the signs and bounds that the parameters declare, and the radius.
     radius : float
-        States that some best parameters lie within: Euclidean distance from 0 if no parameter declares a sign, else the
-        largest entry. Default 1e4; the lower bounds rest on it.
+        States that some best parameters lie within: Euclidean distance from 0 if no parameter declares anything, else
+        of each entry that has no bound on a side, from 0 or from its other bound. Default 1e4; the lower bounds rest on
+        it, unless all bounds are finite.
     solver : str
         Solver of cvxpy, default "CLARABEL"; "HIGHS" for linear programs.
     options : mapping, optional
@@ -131,7 +133,7 @@ class CvxpyOracle(Oracle):
         self._names = {variable.name(): variable for variable in problem.variables()}
         size = sum(p.size for p in self.parameters)
         if domain is None:
-            domain = _signs(self.parameters, radius)
+            domain = _declared(self.parameters, radius)
         self.domain = checked_domain(domain, size, "that of the parameters")
 
     def query(self, query: Query) -> Cut:
@@ -281,9 +283,15 @@ def _checked_parameters(problem: cp.Problem, given: Sequence[cp.Parameter] | Non
     for p in chosen:
         if not any(p is other for other in known):
             raise InvalidArgument(f"`parameters` must be parameters of the problem, got {shown(p)}")
-        others = [name for name, value in p.attributes.items() if name not in _SIGNS and value not in (None, False)]
+        others = [
+            name
+            for name, value in p.attributes.items()
+            if name not in _SIGNS and name != "bounds" and value not in (None, False)
+        ]
         if others:
-            raise InvalidArgument(f"`parameters` may declare signs only, and {p.name()} declares {', '.join(others)}")
+            raise InvalidArgument(
+                f"`parameters` may declare signs and bounds only, and {p.name()} declares {', '.join(others)}"
+            )
     names = [p.name() for p in chosen]
     if len(set(names)) < len(names):
         raise InvalidArgument(f"`parameters` must have names of their own, each once, got {', '.join(names)}")
@@ -332,16 +340,27 @@ def _culprit(problem: cp.Problem) -> str:
     return str(broken)
 
 
-def _signs(parameters: Sequence[cp.Parameter], radius: float) -> Domain:
-    lower = np.concatenate([np.full(p.size, max(_sides(p, 0), default=-np.inf)) for p in parameters])
-    upper = np.concatenate([np.full(p.size, min(_sides(p, 1), default=np.inf)) for p in parameters])
+def _declared(parameters: Sequence[cp.Parameter], radius: float) -> Domain:
+    """The signs and bounds that parameters declare, in full; the radius stands in for infinite ones, as a promise."""
+    lower, upper = (np.concatenate([_side(p, side) for p in parameters]) for side in (0, 1))
+    free = FreeSpace(len(lower), radius)
     if np.isinf(lower).all() and np.isinf(upper).all():
-        return FreeSpace(len(lower), radius)
-    if not 0 < radius < np.inf:
+        return free
+    if not 0 < radius < np.inf and np.isinf([lower, upper]).any():
         raise InvalidArgument(f"`radius` must be positive and finite, got {radius!r}")
-    promised = [lower < -radius, upper > radius]
-    return Box(np.maximum(lower, -radius), np.minimum(upper, radius), promised=promised)
+    lower, upper, promised = promised_bounds(lower, upper, free)
+    if not (lower <= upper).all():
+        raise InvalidArgument("`parameters` must declare signs and bounds that some number satisfies, and they do not")
+    return Box(lower, upper, promised=promised)
 
 
-def _sides(parameter: cp.Parameter, side: int) -> list[float]:
-    return [bounds[side] for name, bounds in _SIGNS.items() if parameter.attributes[name]]
+def _side(parameter: cp.Parameter, side: int) -> Vector:
+    """Lower bounds of the entries of a parameter, or upper ones, row by row."""
+    best = (max, min)[side]
+    sign = best(
+        [pair[side] for name, pair in _SIGNS.items() if parameter.attributes[name]], default=(-np.inf, np.inf)[side]
+    )
+    bounds = parameter.attributes.get("bounds")
+    given = np.broadcast_to(sign if bounds is None or bounds[side] is None else bounds[side], parameter.shape)
+    tighter: Vector = (np.maximum, np.minimum)[side](given.astype(float).ravel(), sign)
+    return tighter

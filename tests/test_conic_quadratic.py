@@ -122,7 +122,7 @@ def test_cuts_are_exact_and_their_parts_and_curvature_add_up_to_the_whole():
     assert len(cut.summands) == 1 + np.linalg.matrix_rank(P)
     assert oracle.query(Query(x)).answers == ()
     diagonal = ConicOracle(c, A, b, cones, P=sparse.diags_array([1.0, 0.0] * 4))
-    assert diagonal.quadratic.roots.nnz == 4
+    assert diagonal.quadratic.squares.roots.nnz == 4
 
 
 def test_negative_eigenvalues_that_are_rounding_do_not_make_it_concave():

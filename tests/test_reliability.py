@@ -5,9 +5,14 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from oracle_opt import Box, FunctionOracle, minimize
+from oracle_opt.generators import Kelley
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "benchmarks" / "reliability"
@@ -54,3 +59,16 @@ def test_a_tally_counts_failures_errors_and_parts(load) -> None:
     assert (one.tried, one.failed, one.counts) == (3, 2, {"seen": 1})
     assert one.largest == {"gap": float("inf")}
     assert one.examples == ["wrong; very", "also wrong"]
+
+
+def test_a_refused_certificate_is_a_failure_and_is_counted(load) -> None:
+    tally_module = load("_tally")
+    box = Box(-np.ones(2), np.ones(2))
+    oracle = FunctionOracle(lambda z: (float(np.abs(z).sum()), np.sign(z)), box)
+    result, tally = minimize(oracle, Kelley()), tally_module.Tally()
+    assert tally.certificate(result, oracle) == []
+    forged = replace(result, upper_bound=result.upper_bound - 1.0)
+    assert "refused" in tally.certificate(forged, oracle)[0]
+    assert tally.counts == {"certificate: given the cuts": 1, "certificate: refused": 1}
+    endless = minimize(oracle, Kelley(), max_calls=0)
+    assert tally_module.refusal(endless, oracle) == ("none", [])

@@ -14,8 +14,8 @@ from oracle_opt.study import Outcome, settle
 
 
 def far_linear_program():
-    """min x + y with x >= 3e5, y >= 4e5: beyond the first radius."""
-    return ConicOracle([1.0, 1.0], -np.eye(2), [-3e5, -4e5], [Nonnegative(2)])
+    """min x + y with x + 2 y >= 11e5, 2 x + y >= 10e5, so at (3e5, 4e5): beyond the first radius."""
+    return ConicOracle([1.0, 1.0], [[-1.0, -2.0], [-2.0, -1.0]], [-11e5, -10e5], [Nonnegative(2)])
 
 
 @pytest.mark.parametrize("generator", [Kelley(), AnalyticCenter()], ids=repr)

@@ -45,8 +45,8 @@ class Program:
         if len(basis) < self.n + k:
             return None, None
         matrix = [everything[i][:-1] for i in basis]
-        point = _solve(matrix, [everything[i][-1] for i in basis])
-        multipliers = _solve([list(column) for column in zip(*matrix, strict=True)], list(map(Fraction, cost)))
+        point = solve(matrix, [everything[i][-1] for i in basis])
+        multipliers = solve([list(column) for column in zip(*matrix, strict=True)], list(map(Fraction, cost)))
         low = None
         if all(y <= 0 for i, y in zip(basis, multipliers, strict=True) if i >= len(E)):
             low = sum((y * everything[i][-1] for i, y in zip(basis, multipliers, strict=True)), Fraction(0))
@@ -89,7 +89,7 @@ def _independent(rows, most):
     return chosen
 
 
-def _solve(matrix, rhs):
+def solve(matrix, rhs):
     """Gauss and Jordan."""
     table = [[*row, side] for row, side in zip(matrix, rhs, strict=True)]
     n = len(table)

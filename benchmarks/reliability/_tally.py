@@ -2,7 +2,21 @@
 
 from dataclasses import dataclass, field
 
+from oracle_opt import InvalidCertificate, Refuted
+from oracle_opt.certificates.standing import standing_of
+
 KEPT = 20  # failures that are kept in words
+
+
+def refusal(result, oracle):
+    """Verify the certificate of a run against its oracle: what it is worth, and the words of a refusal, if it is one.
+
+    Every run of every campaign ends here; runs without two finite bounds have the standing "none".
+    """
+    try:
+        return standing_of(result, oracle).value, []
+    except (InvalidCertificate, Refuted) as problem:
+        return "refused", [f"certificate refused ({result.status.name}): {problem}"]
 
 
 @dataclass
@@ -40,6 +54,12 @@ class Tally:
         """Remember the largest error of a name; NaN counts as infinite."""
         size = float(size)
         self.largest[name] = max(self.largest.get(name, 0.0), float("inf") if size != size else size)
+
+    def certificate(self, result, oracle):
+        """Count what the certificate of a run is worth; the words of a refusal, if it is one."""
+        word, words = refusal(result, oracle)
+        self.count(f"certificate: {word}")
+        return words
 
     def count(self, name):
         """Count that something happened."""

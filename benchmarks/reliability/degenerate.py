@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from _guard import Abandoned, guarded
 from _methods import METHODS
+from _tally import refusal
 from generator_runs import SLOW, attempt, place_of
 
 from oracle_opt import (
@@ -252,6 +253,8 @@ def run(count, seed, tally):
         elif isinstance(message, dict):
             tally.trial(message["failures"])
             tally.count(message["status"])
+            if "certificate" in message:
+                tally.count(f"certificate: {message['certificate']}")
             tally.error("lower bound above a value", message["error"])
 
 
@@ -314,6 +317,8 @@ def judged(problem, best, slack, words, result, seconds):
         failures.append(f"the point {result.point} is not in the domain")
     if seconds > (SLOW if result.status is Status.MAX_SECONDS else SECONDS + OVERRUN):
         failures.append(f"took {seconds:.1f} s for {result.n_calls} calls")
+    standing, refused = refusal(result, problem.oracle)
+    failures += refused
     if failures:
         failures[0] = f"{words}: {failures[0]}"
-    return {"failures": failures, "status": result.status.name, "error": error}
+    return {"failures": failures, "status": result.status.name, "error": error, "certificate": standing}

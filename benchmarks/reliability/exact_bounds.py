@@ -199,4 +199,5 @@ def run(count, seed, tally):
                 wrong.append(f"upper bound below by {float(low - Fraction(result.upper_bound)):.3g}")
         if result.status.name == "CONTRADICTION":
             wrong.append(result.message)
+        wrong += tally.certificate(result, oracle)
         tally.trial([f"{words}, {method!r}: {'; '.join(wrong)}"] if wrong else ())

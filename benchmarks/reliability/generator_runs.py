@@ -11,6 +11,7 @@ import numpy as np
 from _convex import random_problem
 from _guard import Abandoned, guarded
 from _methods import METHODS
+from _tally import refusal
 
 from oracle_opt import CapabilityMismatch, ObjectiveCut, Status, minimize
 
@@ -43,6 +44,8 @@ def run(count, seed, tally):
         elif isinstance(message, dict):
             tally.trial(message["failures"])
             tally.count(message["status"])
+            if "certificate" in message:
+                tally.count(f"certificate: {message['certificate']}")
             for name, size in message["errors"].items():
                 tally.error(name, size)
 
@@ -137,6 +140,8 @@ def judged(problem, best, words, limits, result, seconds):
         failures.append(f"converged with a gap of {result.gap!r}")
     if seconds > limits["max_seconds"] + OVERRUN:
         failures.append(f"took {seconds:.1f} s")
+    standing, refused = refusal(result, problem.oracle)
+    failures += refused
     if failures:
         failures[0] = f"{words}: {failures[0]}"
-    return {"failures": failures, "status": result.status.name, "errors": errors}
+    return {"failures": failures, "status": result.status.name, "errors": errors, "certificate": standing}

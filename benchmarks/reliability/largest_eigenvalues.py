@@ -124,6 +124,6 @@ def run(count, seed, tally):
             oracle = MaxEigenvalueOracle(C, A, b * trace, trace=trace, domain=FreeSpace(len(b), radius), **options)
             result = minimize(oracle, make(), max_calls=60, max_seconds=0.5)
             tally.count(f"{make.__name__}: {result.status.name.lower()}")
-            found = check(result, known, radius, tally)
+            found = check(result, known, radius, tally) + tally.certificate(result, oracle)
             words += [f"{family.__name__} {i} of seed {seed}, {make.__name__}: {one}" for one in found]
         tally.trial(words)

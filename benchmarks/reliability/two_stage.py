@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-from _rational import _dot, _independent, _solve
+from _rational import _dot, _independent, solve
 from scipy.optimize import linprog
 
 from oracle_opt import FeasibilityCut, Query
@@ -41,8 +41,8 @@ def optimum(cost, rows, values, equations, sides):
     if len(basis) < len(cost):
         return None, None
     matrix, n = [every[i][:-1] for i in basis], len(equations)
-    y = _solve(matrix, [every[i][-1] for i in basis])
-    pi = _solve([list(column) for column in zip(*matrix, strict=True)], cost)
+    y = solve(matrix, [every[i][-1] for i in basis])
+    pi = solve([list(column) for column in zip(*matrix, strict=True)], cost)
     low = high = None
     if all(p <= 0 for i, p in zip(basis, pi, strict=True) if i >= n):
         low = sum((p * every[i][-1] for i, p in zip(basis, pi, strict=True)), Fraction(0))

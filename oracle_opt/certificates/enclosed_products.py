@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,12 @@ from oracle_opt.certificates.exact_sums import SMALLEST
 
 
 def transposed_times(A: Any, y: Enclosure) -> Enclosure:
-    """``A.T @ y``, A dense or sparse: in floats through matrix products, with a bound on what these round.
+    """``A.T @ y``, A dense or sparse: what `EnclosedProduct` does, for a single product."""
+    return EnclosedProduct(A)(y)
+
+
+class EnclosedProduct:
+    """Products ``A.T @ y``: in floats through matrix products with a bound on what these round, or in fractions.
 
     With m the middle of the ends of y and r half their distance, ``abs(A.T @ y - A.T @ m) <= abs(A.T) @ r``, and the
     products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of entries of a column that are not
@@ -24,31 +30,57 @@ def transposed_times(A: Any, y: Enclosure) -> Enclosure:
     ----------
     A : ndarray or csr_array of shape (k, n)
         Floats.
-    y : Enclosure
-        Of shape (k,).
-
-    Returns
-    -------
-    Enclosure
-        Of shape (n,).
     """
-    if y.exact:
-        dense = A if isinstance(A, np.ndarray) else A.toarray()
-        used = [i for i in range(len(dense)) if y.lower[i] or y.upper[i]]
-        return (Enclosure.of(dense[used], exact=True) * y[used][:, None]).sum(axis=0)
-    middle = 0.5 * (y.lower + y.upper)
-    radius = np.nextafter(np.maximum(y.upper - middle, middle - y.lower), np.inf)
-    if y.lower is y.upper:
-        middle, radius = y.lower, np.zeros_like(middle)
-    pull = A.T @ middle
-    if len(middle) == 1 and y.lower is y.upper:  # a single row: one product an entry
-        wrong = EPS * np.abs(pull) + SMALLEST * (pull != 0)
-    else:
-        sizes = abs(A.T)
-        terms = np.asarray((A != 0).sum(axis=0)).ravel()  # of each sum: zeros are not rounded
-        wrong = 1.01 * (EPS * (terms + 4) * (sizes @ np.abs(middle)) + sizes @ radius)
-        wrong = np.where(wrong > 0, wrong + SMALLEST * (len(middle) + 1), 0.0)
-    return Enclosure(pull - wrong, pull + wrong)
+
+    def __init__(self, A: Any) -> None:
+        self._A, self._turned, self._count = A, A.T, A.shape[0]
+
+    @cached_property
+    def _sizes(self) -> Any:
+        return abs(self._turned)
+
+    @cached_property
+    def _terms(self) -> NDArray[np.intp]:
+        """How many terms each sum has: zeros are not rounded."""
+        return np.asarray((self._A != 0).sum(axis=0)).ravel()
+
+    def __call__(self, y: Enclosure) -> Enclosure:
+        """Multiply.
+
+        Parameters
+        ----------
+        y : Enclosure
+            Of shape (k,).
+
+        Returns
+        -------
+        Enclosure
+            Of shape (n,).
+        """
+        if y.exact:
+            return _in_fractions(self._A, y)
+        middle = 0.5 * (y.lower + y.upper)
+        radius = np.nextafter(np.maximum(y.upper - middle, middle - y.lower), np.inf)
+        if y.lower is y.upper:
+            middle, radius = y.lower, np.zeros_like(middle)
+        pull = self._turned @ middle
+        if self._count == 1 and y.lower is y.upper:  # a single row: one product an entry
+            wrong = EPS * np.abs(pull) + SMALLEST * (pull != 0)
+        else:
+            sizes = self._sizes
+            wrong = 1.01 * (EPS * (self._terms + 4) * (sizes @ np.abs(middle)) + sizes @ radius)
+            wrong = np.where(wrong > 0, wrong + SMALLEST * (self._count + 1), 0.0)
+        return Enclosure(pull - wrong, pull + wrong)
+
+
+def _in_fractions(A: Any, y: Enclosure) -> Enclosure:
+    if isinstance(A, np.ndarray):
+        rows = [i for i in range(len(A)) if y.lower[i] or y.upper[i]]
+        return (Enclosure.of(A[rows], exact=True) * y[rows][:, None]).sum(axis=0)
+    stored = A.tocoo()
+    used = np.array([bool(low or high) for low, high in zip(y.lower, y.upper, strict=True)])[stored.row]
+    row, column, data = stored.row[used], stored.col[used], stored.data[used]
+    return scattered(Enclosure.of(data, exact=True) * y[row], column, A.shape[1])
 
 
 def scattered(terms: Enclosure, places: NDArray[np.intp], count: int) -> Enclosure:

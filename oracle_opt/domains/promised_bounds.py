@@ -41,6 +41,11 @@ class PromisedBounds:
         """Return the bounds that constrain: those that are only promised are infinite."""
         return np.where(self.promised[0], -np.inf, self.lower), np.where(self.promised[1], np.inf, self.upper)
 
+    def room(self, point: Vector) -> float:
+        """How far a point is from the nearest promised bound; infinite if none is promised."""
+        rooms = np.array([point - self.lower, self.upper - point])
+        return float(rooms[self.promised].min(initial=np.inf))
+
     def doubt(self, point: Vector) -> str:
         """Say that a point lies at a promised bound, within a hundredth of its size or of the width."""
         if not self.promised.any():

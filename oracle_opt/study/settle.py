@@ -69,7 +69,8 @@ def settle(
 ) -> Verdict:
     """Minimize within growing radii until one of the outcomes is proven.
 
-    A minimizer well inside a ball is one without it: for a point z at distance D from the best point x, with the ball's
+    A minimizer well inside a ball is one without it, and so is one well inside the bounds that the radius stands in
+    for; bounds of the problem itself do not matter. For a point z at distance D from the best point x, with that
     surface at distance R from x, convexity gives ``f(z) >= upper - gap * D / R``. An empty localization set is turned
     into one vector of the dual cone, whose reach (`Infeasibility.reach`) must cover the points of the largest radius;
     if it does not, the next radius is tried, and after the last one the problem is undecided and the message says how
@@ -131,7 +132,8 @@ def settle(
             if proof is not None and (best is None or proof.reach > best.reach):
                 best = proof
             reach = 0.0 if best is None else best.reach
-            if reach >= farthest:
+            bounds: Vector = np.abs(trial.domain.bounding_box()).max(axis=0)  # those of the user may lie farther out
+            if reach >= max(farthest, float(np.linalg.norm(bounds))):
                 where = "" if np.isinf(reach) else f" of a norm below {reach:.3g}"
                 message = f"No point{where} is feasible: a vector of the dual cone proves it."
                 return Verdict(Outcome.INFEASIBLE, result, radius, message, infeasibility=best)
@@ -142,7 +144,7 @@ def settle(
             continue
         if result.point is None:
             break
-        inside = float(np.abs(result.point - oracle.free.center).max()) < 0.5 * radius
+        inside = trial.room(result.point) > 0.5 * radius
         wanted = _wanted(trial, result, rtol)
         if result.success and inside and result.gap > wanted:
             # values of points as far away as the radius count in the driver's scale, and not here
@@ -161,7 +163,7 @@ def settle(
                 break
             result = replace(again, n_calls=result.n_calls + again.n_calls)
             message = f"Within a radius of {radius:g}: {result.message}"
-            inside = float(np.abs(again.point - oracle.free.center).max()) < 0.5 * radius
+            inside = trial.room(again.point) > 0.5 * radius
         if result.success and inside:
             return Verdict(Outcome.OPTIMAL, result, radius, Outcome.OPTIMAL.value)
         # these two come about where a minimizer lies beyond the radius

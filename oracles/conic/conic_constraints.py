@@ -13,14 +13,16 @@ from oracle_opt.arrays import Vector, digest, fingerprint
 from oracle_opt.cuts import Cut, FeasibilityCut
 from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
+from oracle_opt.domains.promised_bounds import PromisedBounds
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, duals_of, infeasibility_of, known_dual
 from oracle_opt.oracles.conic.quadratic import Quadratic
-from oracle_opt.oracles.conic.row_matrix import digest_of_rows
-from oracle_opt.oracles.conic.rows import held_rows
+from oracle_opt.oracles.conic.row_matrix import digest_of_rows, n_entries
+from oracle_opt.oracles.conic.rows import bounds_of, held_rows, promised_bounds, rows_of
 from oracle_opt.words import shown
 
 
@@ -69,6 +71,27 @@ class ConicConstraints(Oracle):
         self.polyhedral = problem.P is None and all(isinstance(cone, Zero | Nonnegative) for cone in problem.cones)
         self._half_spaces = HalfSpaces(problem, self._held, self.tolerance, self.max_half_spaces)
         self._extent = extent_of(self.domain)
+
+    def room(self, point: Vector) -> float:
+        """How far a point is from the nearest bound that the radius stands in for; infinite if nothing is promised.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            Of the domain.
+
+        Raises
+        ------
+        InvalidArgument
+            The domain was no `FreeSpace`, whose radius could be a promise.
+        """
+        if self.free is None:
+            raise InvalidArgument(f"`room` is that of a FreeSpace's radius, got {self.domain!r}")
+        held = np.intersect1d(self._held, rows_of(self.problem.cones, Nonnegative))
+        single = held[n_entries(self.problem.A)[held] == 1]
+        return PromisedBounds(*promised_bounds(*bounds_of(self.problem.A, self.problem.b, single), self.free)).room(
+            point
+        )
 
     def _separate(self, x: Vector) -> FeasibilityCut | None:
         """The farthest half-space that excludes x, with the further ones; `None` where x counts as feasible."""

@@ -53,10 +53,14 @@ class ConicOracle(ConicConstraints):
         Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
         some minimizer lies there; the lower bounds rest on it. With a `FreeSpace` the domain takes up rows, as
         `hold_rows` says: those become a `Box` or `Polyhedron`, which every query point satisfies exactly, up to 1e-9,
-        unless they leave no point within the radius. On other domains all rows are cuts like the other cones', and
-        equations leave generators that need an interior none.
+        unless they leave no point within the radius. Bounds that are rows are kept in full then, however large, also
+        beside a radius of your own: it stands in for infinite ones alone, on a side from the center or from the other
+        bound, whichever reaches farther, and is a promise. On other domains all rows are cuts like the other cones',
+        and equations leave generators that need an interior none.
     P : array_like or sparse matrix of shape (n, n), optional
-        Symmetric and positive semidefinite; default: the objective is linear.
+        Symmetric and positive semidefinite; default: the objective is linear. Values and slopes are those of P itself,
+        the `error` of cuts states all rounding. Where P is singular, or indefinite by less than 1e-9 in units in which
+        its diagonal is 1, what it may lack of being semidefinite counts times the squares of the domain's width.
     multicut : bool
         Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
         linear function for each positive eigenvalue of P, as `summands`. `Kelley` then needs a dozen or two calls to
@@ -65,14 +69,16 @@ class ConicOracle(ConicConstraints):
     hold_rows : bool, optional
         Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
         if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable, and
-        with a quadratic objective all inequalities, if they are at most a thousand. Inequalities that it does not take
+        with a quadratic objective all inequalities, if they are at most a thousand and the widths of all bounds are at
+        least 1e-4, also relative to the largest bound. Inequalities that it does not take
         are cuts, found where they are violated: row generation, which ends linear programs exactly.
     offset : float
         Constant of the objective.
     tolerance : float
-        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x: that of
-        an equation or inequality within ``tolerance * max(1, norm(x))``; that between ``b - A @ x`` and its nearest
-        point of any other cone within ``tolerance`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper
+        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x or, if
+        the domain is smaller, of its largest norm R: that of an equation or inequality within
+        ``tolerance * max(norm(x), min(1, R))``; that between ``b - A @ x`` and its nearest point of any other cone
+        within ``tolerance * min(1, R)`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper
         bounds are values at such points: they may lie below the minimum by the distances from the cones times the
         multipliers.
     max_half_spaces : int
@@ -94,7 +100,8 @@ class ConicOracle(ConicConstraints):
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, entries that are not finite, a P that is not symmetric or not positive semidefinite.
+        Shapes that do not fit, entries that are not finite, a P that is not symmetric or not positive semidefinite, or
+        one that may not be by rounding on a domain without an end.
 
     References
     ----------
@@ -153,12 +160,13 @@ class ConicOracle(ConicConstraints):
         recover: Callable[[Vector], Variables] | None,
     ) -> None:
         """All that a constructor does once the data are checked; they are not copied."""
-        self.quadratic = None if problem.P is None else Quadratic(problem.P)
         self.multicut = flag("multicut", multicut)
         if recover is not None:
             callback("recover", recover, "a function of x")
         self._recover = recover
         self._constrain(problem, domain, hold_rows, tolerance, max_half_spaces)
+        P = problem.P
+        self.quadratic = None if P is None else Quadratic(P, problem.c, problem.offset, self.domain, self.multicut)
         self.gives |= frozenset({Curvature} if self.quadratic is not None else ())
 
     @classmethod
@@ -270,16 +278,14 @@ class ConicOracle(ConicConstraints):
         if cut is not None:
             return cut
         x, c = query.point, self.problem.c
-        linear = ObjectiveCut(x, float(c @ x) + self.problem.offset, c)
-        return (
-            linear if self.quadratic is None else self.quadratic.cut(linear, self.multicut, Curvature in query.wishes)
-        )
+        if self.quadratic is None:
+            return ObjectiveCut(x, float(c @ x) + self.problem.offset, c)
+        return self.quadratic.cut(x, Curvature in query.wishes)
 
     @cached_property
     def _proof(self) -> ConicProof:
         """What judges claims: the data, and no more."""
-        roots = self.quadratic.roots if self.quadratic is not None and self.multicut else None
-        return ConicProof(self.problem, self.domain, self._held, self.tolerance, roots)
+        return ConicProof(self.problem, self.domain, self._held, self.tolerance, self.quadratic)
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
         """The dual vector and its first row, or the point of a cut of the objective; a value needs none."""
@@ -353,5 +359,5 @@ class ConicOracle(ConicConstraints):
         InvalidArgument
             The domain is bounded, so that nothing falls without end, or has constraints other than bounds.
         """
-        problem, domain = recession_of(self.problem, self.quadratic, self.domain if self.free is None else self.free)
+        problem, domain = recession_of(self.problem, self.domain if self.free is None else self.free)
         return type(self).from_problem(problem, domain=domain, tolerance=self.tolerance)

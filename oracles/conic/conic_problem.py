@@ -38,7 +38,8 @@ class ConicProblem:
     cones : sequence of Cone
         Their dimensions add up to m; they may stand in any order.
     P : array_like or sparse matrix of shape (n, n), optional
-        Symmetric and positive semidefinite; both triangles are given. Default: the objective is linear.
+        Symmetric and positive semidefinite; both triangles are given. Where they differ, by up to 1e-9 in units in
+        which the diagonal is 1, it is ``(P + P.T) / 2``. Default: the objective is linear.
     offset : float
         Constant of the objective.
 
@@ -182,11 +183,13 @@ def _symmetric(P: Any, n: int) -> sparse.csr_array:
         raise InvalidArgument(f"`P` must have shape ({n}, {n}), that of `c` twice, got {matrix.shape}")
     if not np.isfinite(matrix.data).all():
         raise InvalidArgument(f"`P` must be finite, got {matrix.data[~np.isfinite(matrix.data)][0]}")
-    largest = float(np.abs(matrix.data).max(initial=0.0))
-    skew = float(np.abs((matrix - matrix.T).data).max(initial=0.0))
-    if skew > 1e-9 * largest:
+    away = (matrix - matrix.T).tocoo()
+    root = np.sqrt(np.abs(matrix.diagonal()))
+    wrong = np.abs(away.data) > 1e-9 * root[away.row] * root[away.col]
+    if wrong.any():
+        i, j = int(away.row[wrong][0]), int(away.col[wrong][0])
         raise InvalidArgument(
-            f"`P` must be symmetric, got entries that differ from their mirror images by up to {skew:.3g}; "
+            f"`P` must be symmetric, got {matrix[i, j]:.6g} at ({i}, {j}) and {matrix[j, i]:.6g} at ({j}, {i}); "
             "x @ P @ x is that of (P + P.T) / 2"
         )
     return sparse.csr_array((matrix + matrix.T) / 2.0)

@@ -1,9 +1,11 @@
 """Whether a point is feasible within the tolerance that `ConicOracle` states, told anew from A, b and the cones.
 
-In units of x: of an equation or inequality within ``tolerance * max(1, norm(x))``; of a curved cone, the distance d of
-``v = b - A @ x`` from it, with y the direction to a point of the cone, is at most ``tolerance * norm(A.T @ y)`` or, as
-multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The point of the cone is the projection of v, which
-need not be believed: it is put into the cone by its construction, and what that moves it counts as distance.
+In units of x, with R the extent of the domain: of an equation or inequality within
+``tolerance * max(norm(x), min(1, R))``, and as near as the domain holds those that it took up. Of a curved cone, the
+distance d of ``v = b - A @ x`` from it, with y the direction to a point of the cone, is at most
+``tolerance * min(1, R) * norm(A.T @ y)`` or, as multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The
+point of the cone is the projection of v, which need not be believed: it is put into the cone by its construction, and
+what that moves it counts as distance.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefini
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.dual_cone_proof import within_power
 from oracle_opt.oracles.conic.exponential import Exponential
+from oracle_opt.oracles.conic.linear_rows import size_of
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import consecutive, row_norms
 
@@ -29,7 +32,9 @@ HELD = 1e-9  # how near to its rows a point of the domain is
 SLACK = 1.001  # of what is allowed: its own norms are rounded
 
 
-def refuse_infeasible(problem: ConicProblem, held: NDArray[np.intp], tolerance: float, x: Vector) -> bool:
+def refuse_infeasible(
+    problem: ConicProblem, held: NDArray[np.intp], tolerance: float, extent: float, x: Vector
+) -> bool:
     """Refuse a point that is farther from some constraint than the oracle tolerates.
 
     Parameters
@@ -40,6 +45,8 @@ def refuse_infeasible(problem: ConicProblem, held: NDArray[np.intp], tolerance: 
         Rows that the domain takes up.
     tolerance : float
         That of the oracle.
+    extent : float
+        No point of the domain has a larger norm.
     x : ndarray of shape (n,)
         The point.
 
@@ -56,11 +63,10 @@ def refuse_infeasible(problem: ConicProblem, held: NDArray[np.intp], tolerance: 
     v, norm = problem.b - problem.A @ x, sqrt(x @ x)
     norms = row_norms(problem.A)
     terms = norms * norm + np.abs(problem.b)
-    largest_side = max(1.0, float(np.abs(problem.b).max(initial=0.0)))
-    tolerances = np.full(len(v), tolerance)
-    tolerances[held] = max(tolerance, HELD)
-    allowed = tolerances * np.where(norms > 0, norms * max(1.0, norm), largest_side)
-    allowed = SLACK * np.maximum(allowed, ROUNDING * terms)
+    distances = np.full(len(v), tolerance * size_of(norm, extent))
+    distances[held] = max(tolerance, HELD) * max(1.0, norm)
+    terms = np.where(norms > 0, terms, float(np.abs(problem.b).max(initial=0.0)))
+    allowed = SLACK * np.maximum(distances * norms, ROUNDING * terms)
     start, known = 0, True
     for cone in problem.cones:
         rows = slice(start, start + cone.dimension)
@@ -83,7 +89,8 @@ def refuse_infeasible(problem: ConicProblem, held: NDArray[np.intp], tolerance: 
             continue
         y = away / distance
         pull = consecutive(problem.A, rows).T @ y
-        most = SLACK * max(tolerance * sqrt(pull @ pull), (NEAR + cone.rounding) * float(np.abs(y) @ terms[rows]))
+        near_enough = tolerance * min(1.0, extent) * sqrt(pull @ pull)
+        most = SLACK * max(near_enough, (NEAR + cone.rounding) * float(np.abs(y) @ terms[rows]))
         if not distance <= most:
             raise Refuted(
                 f"the point misses the {cone!r} from row {rows.start} on by {distance:.6g}, {most:.3g} is allowed"

@@ -86,10 +86,13 @@ class HalfSpaces:
         excess = self._A @ x
         excess -= self._b
         norm = sqrt(x @ x)
-        rows = self._linear.violated(excess, norm, self._most)
-        if not rows.units.all():
-            self._refuse(DualVector(rows.numbers[:1], rows.signs[:1]))  # rows without entries are the farthest
-        cuts = rows.cuts(x, norm, self._tolerance, extent, [dual.extras for dual in rows.duals])
+        rows = self._linear.violated(excess, norm, extent, self._most)
+        if not rows.units.all():  # rows without entries are the farthest
+            i = int(rows.numbers[0])
+            words = f"row {i} of `A` has no entries and `b` is {self._b[i]:g} there, which no x satisfies"
+            self._refuse(DualVector(rows.numbers[:1], rows.signs[:1]), words)
+        allowed = self._tolerance * extent if self._tolerance else 0.0
+        cuts = rows.cuts(x, norm, allowed, [dual.extras for dual in rows.duals])
         if self._groups:
             v = -excess
             for group in self._groups:
@@ -125,13 +128,14 @@ class HalfSpaces:
         y = rows[0] if len(rows) == 1 else (depths @ rows) / distance
         pull = block.turned @ y
         # no more than rounding, relative to v, as multipliers amplify what curved cones are allowed
-        allowed = self._tolerance * sqrt(pull @ pull)
+        tolerance = self._tolerance * min(1.0, extent)
+        allowed = tolerance * sqrt(pull @ pull)
         allowed = max(allowed, FAR * float(np.abs(y) @ (block.row_norms * norm + block.sides)))
         if distance <= allowed and (len(rows) < self._most or cone.distance(v) <= allowed):
             return
         # an accepted point may violate another half-space of the cone by the whole distance allowed
         largest = (block.size * extent if block.size else 0.0) + block.side
-        error = self._tolerance * block.size + (FAR + cone.rounding) * largest
+        error = tolerance * block.size + (FAR + cone.rounding) * largest
         if len(rows) == 1:
             yield from self._cut(x, norm, cone, block, y, pull, distance, error, extent)
             return
@@ -164,7 +168,9 @@ class HalfSpaces:
         if unit <= 16.0 * noise:
             constant = float(row @ block.b)
             if -constant - ROUNDING * terms > ((unit + noise) * extent if unit + noise else 0.0):
-                self._refuse(DualVector(block.numbers, row))
+                first, last = block.numbers[[0, -1]]
+                words = f"no x of the domain brings rows {first} to {last} of `A` into the {cone!r}"
+                self._refuse(DualVector(block.numbers, row), words)
             return
         rounding = noise * norm + ROUNDING * terms  # what ``y @ (b - A @ x)`` may be off by
         if depth > rounding:
@@ -173,10 +179,10 @@ class HalfSpaces:
             violation, error = (depth - rounding) / unit, (error + rounding) / unit
             yield FeasibilityCut(x, violation, normal / unit, extras=dual.extras, error=error)
 
-    def _refuse(self, dual: DualVector) -> NoReturn:
+    def _refuse(self, dual: DualVector, words: str) -> NoReturn:
         """End the run with the proof that there is no point."""
         self.impossible.append(dual)
-        raise EmptyLocalizationSet("a vector of the dual cone proves that no point is feasible")
+        raise EmptyLocalizationSet(f"a vector of the dual cone proves that no point is feasible: {words}")
 
 
 @dataclass(frozen=True, eq=False)

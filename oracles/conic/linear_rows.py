@@ -70,9 +70,7 @@ class ViolatedRows:
         values = self.signs / self.units
         return [DualVector(row, value) for row, value in zip(self.numbers[:, None], values[:, None], strict=True)]
 
-    def cuts(
-        self, x: Vector, norm: float, tolerance: float, extent: float, extras: Sequence[Mapping[str, Any]]
-    ) -> list[FeasibilityCut]:
+    def cuts(self, x: Vector, norm: float, allowed: float, extras: Sequence[Mapping[str, Any]]) -> list[FeasibilityCut]:
         """Half-spaces of norm 1, less what rounding may have added to the depths; no row may be without entries.
 
         Parameters
@@ -81,30 +79,35 @@ class ViolatedRows:
             The query point.
         norm : float
             Its norm.
-        tolerance : float
-            Points count as satisfying a row within ``tolerance * max(1, norm(x))``.
-        extent : float
-            No point of the domain has a larger norm.
+        allowed : float
+            How far from a row points of the domain may be that count as satisfying it.
         extras : sequence of mappings
             Those of each cut.
         """
         rounding = ROUNDING * (norm + self.sides / self.units)  # what ``a @ x - b`` may be off by, over the norm of a
         normals = self.normals / self.units[:, None]
         violations = (self.depths / self.units - rounding).tolist()
-        errors = (tolerance * max(1.0, extent) + rounding).tolist()
+        errors = (allowed + rounding).tolist()
         return [
             FeasibilityCut(x, violation, normal, extras=told, error=error)
             for violation, normal, told, error in zip(violations, normals, extras, errors, strict=True)
         ]
 
 
-def too_far(depths: Vector, units: Vector, sides: Vector, norm: float, tolerance: float, largest: float) -> Vector:
+def size_of(norm: float, extent: float) -> float:
+    """What a tolerance is relative to at a point: its norm, or 1 or the extent of the domain, the smaller, if more."""
+    return max(norm, min(1.0, extent))
+
+
+def too_far(
+    depths: Vector, units: Vector, sides: Vector, norm: float, extent: float, tolerance: float, largest: float
+) -> Vector:
     """Distances of a point of this norm from rows that it misses by `depths`, 0 where that is tolerated or rounding.
 
-    In units of x, relative to its norm from 1 on. A row without entries, at an infinite distance, may be missed by the
-    tolerance times the largest side, from 1 on.
+    In units of x, relative to its size (`size_of`). A row without entries is at an infinite distance: no x changes what
+    it misses, of which what rounding is beside the largest side is let pass, and no more.
     """
-    allowed = tolerance * np.where(units > 0.0, units * max(1.0, norm), max(1.0, largest))
+    allowed = np.where(units > 0.0, tolerance * units * size_of(norm, extent), ROUNDING * largest)
     distances: Vector = np.divide(depths, units, out=np.full(len(units), inf), where=units > 0.0)
     distances[depths <= np.maximum(allowed, ROUNDING * (units * norm + sides))] = 0.0
     return distances
@@ -140,7 +143,7 @@ class LinearRows:
         self._equations, self._inequalities = _part(equations), _part(inequalities)
         self._largest_side = float(np.abs(b).max(initial=0.0))
 
-    def violated(self, excess: Vector, norm: float, most: int) -> ViolatedRows:
+    def violated(self, excess: Vector, norm: float, extent: float, most: int) -> ViolatedRows:
         """The farthest rows; if there are too many, of those that are nearly parallel the farthest alone.
 
         Parameters
@@ -149,6 +152,8 @@ class LinearRows:
             ``A @ x - b``.
         norm : float
             That of x.
+        extent : float
+            No point of the domain has a larger norm.
         most : int
             Limit on the rows.
         """
@@ -157,7 +162,7 @@ class LinearRows:
         where = np.r_[_numbers(self._inequalities, above), _numbers(self._equations, off)]
         depths = np.abs(excess[where])
         sides = np.abs(self._b[where])
-        distances = too_far(depths, self._norms[where], sides, norm, self._tolerance, self._largest_side)
+        distances = too_far(depths, self._norms[where], sides, norm, extent, self._tolerance, self._largest_side)
         chosen = deepest(distances, np.flatnonzero(distances), LOOKED_AT * most)
         numbers = where[chosen]
         signs = np.sign(excess[numbers])

@@ -1,90 +1,179 @@
-"""A convex quadratic form as the sum of squares of linear functions."""
+"""A quadratic objective and what its cuts rest on, one formula for the cuts in floats and for their proofs."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arrays import Vector
+from oracle_opt.certificates.enclosed_products import EnclosedProduct
+from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.conic.affine_below import EnclosedRows, affine_below
+from oracle_opt.oracles.conic.definiteness import lack
+from oracle_opt.oracles.conic.squares import Squares, dense_where_full, squares_of
 
 POINT = "point"  # name in the `extras` of a cut of a quadratic objective: where it was taken
-ROUNDING = 1e-13  # of eigenvalues, relative to the largest and per dimension
 
 
 class Quadratic:
-    """``1/2 x @ P @ x = 1/2 sum_i (r_i @ x)**2``, the r_i being eigenvectors times the root of their eigenvalues.
-
-    P is taken apart block by block: variables that no entry of P joins share no r_i, and a diagonal P gives one r_i a
-    variable.
+    """``f(z) = 1/2 z @ P @ z + c @ z + offset`` on a domain: cuts of f, and of summands of f, from P itself.
 
     Parameters
     ----------
     P : csr_array of shape (n, n)
-        Symmetric, positive semidefinite; what rounding leaves of negative eigenvalues, to 1e-9 of the largest, is
-        taken for zero.
-
-    Attributes
-    ----------
-    P : csr_array of shape (n, n)
-    roots : csr_array of shape (rank, n)
-        The r_i; eigenvalues that are rounding are left out.
+        Symmetric, positive semidefinite but for rounding.
+    c : ndarray of shape (n,)
+        Linear part.
+    offset : float
+        Constant.
+    domain : Domain
+        Where z lies.
+    multicut : bool
+        Whether cuts come with those of summands, which have to add up to them.
 
     Raises
     ------
     InvalidArgument
-        P is not positive semidefinite.
+        P has a negative eigenvalue that is more than rounding; or it may have one, and the domain has no end there.
     """
 
-    def __init__(self, P: sparse.csr_array) -> None:
-        self.P = P
-        self.roots = sparse.csr_array(self._roots(P.shape[0]))
+    def __init__(self, P: sparse.csr_array, c: Vector, offset: float, domain: Domain, multicut: bool) -> None:
+        self.P, self.c, self.offset, self.domain, self.multicut = P, c, offset, domain, multicut
+        least = lack(P)
+        self.whole = ConvexPart(self, None, self.squares.lack if multicut else least)
+        self._times = EnclosedProduct(dense_where_full(P))
 
-    def _roots(self, n: int) -> sparse.coo_array:
-        n_blocks, block = sparse.csgraph.connected_components(self.P, directed=False)
-        used = self.P.diagonal() != 0
-        used[self.P.indices] = True
-        rows, columns, entries, rank = [], [], [], 0
-        order = np.argsort(block, kind="stable")
-        for members in np.split(order, np.cumsum(np.bincount(block, minlength=n_blocks))[:-1]):
-            if not used[members[0]]:
-                continue
-            values, vectors = np.linalg.eigh(self.P[np.ix_(members, members)].toarray())
-            size = float(np.abs(values).max())
-            if values[0] < -1e-9 * size:
-                raise InvalidArgument(
-                    f"`P` must be positive semidefinite, else nothing is convex, got an eigenvalue {values[0]:.6g}"
-                )
-            kept = np.flatnonzero(values > ROUNDING * len(members) * size)
-            scaled = vectors[:, kept] * np.sqrt(values[kept])
-            rows.append(np.repeat(rank + np.arange(len(kept)), len(members)))
-            columns.append(np.tile(members, len(kept)))
-            entries.append(scaled.T.ravel())
-            rank += len(kept)
-        if not rank:
-            return sparse.coo_array((0, n))
-        where = np.concatenate(rows), np.concatenate(columns)
-        return sparse.coo_array((np.concatenate(entries), where), shape=(rank, n))
+    @cached_property
+    def squares(self) -> Squares:
+        """Squares of linear functions that add up to nearly all of the form."""
+        return squares_of(self.P)
 
-    def at(self, x: Vector) -> tuple[float, Vector]:
-        """Value and gradient."""
-        along = self.roots @ x
-        return 0.5 * float(along @ along), self.roots.T @ along
+    @cached_property
+    def rest(self) -> ConvexPart:
+        """What the squares leave: the summand number 0. It is linear but for what rounding and tiny eigenvalues are."""
+        return ConvexPart(self, self.squares, self.squares.lack)
 
-    def cut(self, linear: ObjectiveCut, multicut: bool, wished: bool) -> ObjectiveCut:
-        """Add the form to the cut of a linear function: with the cuts of all summands, and the curvature if wished."""
-        curved, pull = self.at(linear.point)
-        summands = (linear, *self.summands(linear.point)) if multicut else ()
-        answers = (Curvature(self.roots.toarray()),) if wished else ()
-        value, slope = linear.value + curved, linear.subgradient + pull
-        told = {POINT: linear.point}  # the witness of a certificate
-        return ObjectiveCut(linear.point, value, slope, summands=summands, answers=answers, extras=told)
+    @property
+    def n_summands(self) -> int:
+        """That of `rest`, and the squares."""
+        return 1 + len(self.squares.weights)
 
-    def summands(self, x: Vector) -> tuple[ObjectiveCut, ...]:
-        """Cuts of the summands ``1/2 (r_i @ x)**2``, each a function of one number."""
-        along = self.roots @ x
-        slopes: NDArray[np.float64] = self.roots.multiply(along[:, None]).toarray()
-        return tuple(ObjectiveCut(x, float(value), slope) for value, slope in zip(0.5 * along**2, slopes, strict=True))
+    def tangent(self, x: Enclosure) -> tuple[Enclosure, Enclosure]:
+        """Value and gradient of f at x, in floats with all rounding, or in fractions."""
+        pull = self._times(x)
+        half = pull * _half(x.exact) + Enclosure.of(self.c, x.exact)
+        return (half * x).sum() + self.offset, pull + self.c
+
+    def square_tangents(self, x: Enclosure) -> tuple[Enclosure, Enclosure, EnclosedRows]:
+        """Values of all squares at x, and affine functions below them: their values at x and their slopes.
+
+        For any number s, ``w/2 (r @ z)**2 >= s (r @ z) - s**2 / (2 w)``; the best is ``w r @ x``, which is rounded.
+        """
+        roots, weights = self.squares.roots, self.squares.weights
+        along = self.squares.along(x)
+        steep = weights * (0.5 * (along.lower + along.upper))
+        values = along**2 * weights * 0.5
+        below = along * steep - Enclosure.of(steep) ** 2 / (2.0 * weights)
+        rows = np.repeat(np.arange(len(steep)), np.diff(roots.indptr))
+        return values, below, EnclosedRows(Enclosure.of(steep[rows]) * roots.data, rows, roots.indices)
+
+    def cut(self, x: Vector, wished: bool) -> ObjectiveCut:
+        """The cut of f at x: with the cuts of all summands if it was said so, and the curvature if wished."""
+        at, told = Enclosure.of(x), {POINT: x}  # the witness of a certificate
+        value, slope = self.whole.tangent(at)
+        true = self.tangent(at)[0] if self.whole.charged else value
+        summands = self._summands(at, x) if self.multicut else ()
+        answers = (Curvature(self.squares.roots.toarray()),) if wished else ()
+        below, slopes = affine_below(self.domain, x, value, EnclosedRows.of(slope))
+        error = _above(true.upper.item(), below.item())
+        return ObjectiveCut(x, below.item(), slopes[0], error, summands=summands, answers=answers, extras=told)
+
+    def _summands(self, at: Enclosure, x: Vector) -> tuple[ObjectiveCut, ...]:
+        value, slope = self.rest.tangent(at)
+        values, belows, rows = self.square_tangents(at)
+        true = self.tangent(at)[0] - values.sum() if self.rest.charged else value
+        first, first_slope = affine_below(self.domain, x, value, EnclosedRows.of(slope))
+        others, slopes = affine_below(self.domain, x, belows, rows)
+        errors = [_above(high, low) for high, low in zip(values.upper.tolist(), others.tolist(), strict=True)]
+        rest = ObjectiveCut(x, first.item(), first_slope[0], _above(true.upper.item(), first.item()), extras={POINT: x})
+        told = zip(others.tolist(), slopes, errors, strict=True)
+        return rest, *(ObjectiveCut(x, low, steep, error) for low, steep, error in told)
+
+
+class ConvexPart:
+    """f less some squares, made convex: a function g below that on the domain, whose tangents are cuts.
+
+    With D >= 0 the diagonal that what is left of P may lack of being positive semidefinite, and m the middle of the
+    domain's bounds, ``g(z) = f(z) - squares(z) + 1/2 (z - m) @ D @ (z - m) - K``, K the largest of the new term.
+
+    Parameters
+    ----------
+    form : Quadratic
+        f.
+    squares : Squares, optional
+        Those that are taken off.
+    lack : ndarray of shape (n,)
+        The diagonal of D.
+    """
+
+    def __init__(self, form: Quadratic, squares: Squares | None, lack: Vector) -> None:
+        self._form, self._squares = form, squares
+        self._where = np.flatnonzero(lack)
+        self._lack, self._middle, self._most = lack[self._where], np.zeros(0), 0.0
+        if not self.charged:
+            return
+        lower, upper = (side[self._where] for side in form.domain.bounding_box())
+        if not np.isfinite([lower, upper]).all():
+            j = int(self._where[~np.isfinite([lower, upper]).all(axis=0)][0])
+            raise InvalidArgument(
+                "`P` must be positive definite beyond rounding, or `domain` have bounds: what rounding hides counts "
+                f"times squares of the width, and variable {j} has no end; got {form.domain!r}"
+            )
+        self._middle = 0.5 * lower + 0.5 * upper
+        away = np.maximum(*((Enclosure.of(side) - self._middle).size() for side in (lower, upper)))
+        self._most = float((Enclosure.of(away) ** 2 * self._lack).sum().upper) * 0.5
+
+    @property
+    def charged(self) -> bool:
+        """Whether D is other than 0."""
+        return bool(len(self._where))
+
+    def tangent(self, x: Enclosure) -> tuple[Enclosure, Enclosure]:
+        """Value and gradient of g at x, in floats with all rounding, or in fractions."""
+        value, slope = self._form.tangent(x)
+        if self._squares is not None:
+            along = self._squares.along(x)
+            taken = along * Enclosure.of(self._squares.weights, x.exact)
+            value = value - (taken * along).sum() * _half(x.exact)
+            slope = slope - self._squares.pull(taken)
+        if self.charged:
+            away = x[self._where] - self._middle
+            pull = away * self._lack
+            value = value + (pull * away).sum() * _half(x.exact) - self._most
+            slope = _added(slope, self._where, pull)
+        return value, slope
+
+
+def _half(exact: bool) -> Any:
+    return Fraction(1, 2) if exact else 0.5
+
+
+def _added(slope: Enclosure, where: Any, pull: Enclosure) -> Enclosure:
+    """The slope, with more at some places."""
+    lower, upper = slope.lower.copy(), slope.upper.copy()
+    added = slope[where] + pull
+    lower[where], upper[where] = added.lower, added.upper
+    return Enclosure(lower, upper)
+
+
+def _above(high: float, low: float) -> float:
+    """``high - low``, rounded up and at least 0."""
+    return max(0.0, float(np.nextafter(high - low, np.inf)))

@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Box, FreeSpace
 from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
+from oracle_opt.oracles.conic.cones import ROUNDING, Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows, n_entries
 
 HELD = 1000  # the domain takes up at most so many inequalities unasked: it is made of dense matrices
+ODD = 16  # rows whose largest entry is beyond 2 to this, or below its inverse, are brought to 1
+SMALL = 1e-4  # least width of a variable, in units of the largest: else points miss rows by more than 1e-5 of it
 TIGHTENED = 200  # most variables whose extent is found, by two linear programs each
 
 
@@ -44,8 +46,10 @@ def held_rows(
     equations, inequalities = rows_of(problem.cones, Zero), rows_of(problem.cones, Nonnegative)
     if hold is False:
         inequalities = inequalities[:0]
-    elif hold is None and not (quadratic and len(inequalities) <= HELD):
-        inequalities = inequalities[n_entries(problem.A)[inequalities] == 1]
+    elif hold is None:
+        single = inequalities[n_entries(problem.A)[inequalities] == 1]
+        if not (quadratic and len(inequalities) <= HELD and _of_one_scale(*bounds_of(problem.A, problem.b, single))):
+            inequalities = single
     if not len(equations) + len(inequalities):
         return None
     domain = domain_of_rows(problem.A, problem.b, equations, inequalities, free, quadratic)
@@ -60,36 +64,72 @@ def domain_of_rows(
     free: FreeSpace,
     quadratic: bool,
 ) -> Box | Polyhedron | None:
-    """``{x : A x == b on the equations, A x <= b on the inequalities}`` within the radius; `None` if that is empty.
+    """``{x : A x == b on the equations, A x <= b on the inequalities}``; `None` if that is empty.
 
-    An inequality of one variable becomes its bound. For a quadratic objective the bounds are brought down to the extent
-    of the set: the radius is only a statement, and a proof loses to rounding and tolerances what a wide box leaves. Its
-    interior point is near the center then, as a quadratic is large far out.
+    An inequality of one variable becomes its bound, however far away. Where there is none the radius stands in, as a
+    promise (`promised_bounds`). For a quadratic objective the bounds are brought down to the extent of the set: the
+    radius is only a statement, and a proof loses to rounding and tolerances what a wide box leaves. Its interior point
+    is near the center then, as a quadratic is large far out.
     """
-    lower, upper = free.center - free.radius, free.center + free.radius
     counts = n_entries(A)
-    wrong = np.r_[b[equations][counts[equations] == 0] != 0, b[inequalities][counts[inequalities] == 0] < 0]
-    if wrong.any():
-        return None
+    missed = np.r_[np.abs(b[equations][counts[equations] == 0]), -b[inequalities][counts[inequalities] == 0]]
+    if (missed > ROUNDING * float(np.abs(b).max(initial=0.0))).any():
+        return None  # rows without entries that no x satisfies: what looks at rows says so
     equations = equations[counts[equations] > 0]
     single, several = (inequalities[counts[inequalities] == 1], inequalities[counts[inequalities] > 1])
-    bounds = sparse.csr_array(A[single])
-    variable, factor = bounds.indices, bounds.data
-    side = b[single] / factor
-    np.minimum.at(upper, variable[factor > 0], side[factor > 0])
-    np.maximum.at(lower, variable[factor < 0], side[factor < 0])
+    lower, upper, promised = promised_bounds(*bounds_of(A, b, single), free)
+    G, h = _near_one(dense_rows(A, several), b[several])
+    E, f = _near_one(dense_rows(A, equations), b[equations])
     if not len(equations) + len(several) and (lower < upper).all():
-        return Box(lower, upper)
+        return Box(lower, upper, promised=promised)
     try:
         return Polyhedron(
-            dense_rows(A, several),
-            b[several],
-            equality_matrix=dense_rows(A, equations),
-            equality_rhs=b[equations],
+            G,
+            h,
+            equality_matrix=E,
+            equality_rhs=f,
             lower=lower,
             upper=upper,
             tighten=quadratic and len(lower) <= TIGHTENED,
             center=free.center if quadratic else None,
+            promised=promised,
         )
     except InvalidArgument:
         return None
+
+
+def bounds_of(A: RowMatrix, b: Vector, single: NDArray[np.intp]) -> tuple[Vector, Vector]:
+    """Lower and upper bounds by inequalities of one variable each, infinite where there are none."""
+    rows = sparse.csr_array(A[single])
+    variable, factor = rows.indices, rows.data
+    side = b[single] / factor
+    lower, upper = np.full(A.shape[1], -np.inf), np.full(A.shape[1], np.inf)
+    np.minimum.at(upper, variable[factor > 0], side[factor > 0])
+    np.maximum.at(lower, variable[factor < 0], side[factor < 0])
+    return lower, upper
+
+
+def _of_one_scale(lower: Vector, upper: Vector) -> bool:
+    """Whether tolerances of 1e-9, relative to the largest variable from 1 on, are small beside every width."""
+    width, ends = upper - lower, np.abs([lower, upper])
+    size = float(ends[np.isfinite(ends)].max(initial=1.0))
+    return bool((width[width > 0] >= SMALL * size).all())
+
+
+def _near_one(rows: Matrix, sides: Vector) -> tuple[Matrix, Vector]:
+    """The same rows, those whose entries HiGHS takes for zeros, or as too large, times a power of two."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    exponents = np.where(np.abs(np.log2(largest)) > ODD, -np.rint(np.log2(largest)), 0.0).astype(np.intp)
+    return np.ldexp(rows, exponents[:, None]), np.ldexp(sides, exponents)
+
+
+def promised_bounds(lower: Vector, upper: Vector, free: FreeSpace) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    """Bounds that are finite, as they are, and the radius in place of infinite ones; which of them are only promised.
+
+    Beside a finite bound the other side is as far from the center as the radius says, or from that bound, where it is
+    the farther one: a variable from 5e4 on is promised to be at most 5e4 and the radius.
+    """
+    promised = np.isinf([lower, upper])
+    least = np.minimum(free.center, np.where(promised[1], np.inf, upper)) - free.radius
+    most = np.maximum(free.center, np.where(promised[0], -np.inf, lower)) + free.radius
+    return np.where(promised[0], least, lower), np.where(promised[1], most, upper), promised

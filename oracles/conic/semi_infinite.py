@@ -145,7 +145,7 @@ class SemiInfiniteOracle(Oracle):
         normals, sides = self._asked(x)
         norm = sqrt(x @ x)
         depths, units, sizes = normals @ x - sides, np.sqrt(np.einsum("ij,ij->i", normals, normals)), np.abs(sides)
-        distances = too_far(depths, units, sizes, norm, self.tolerance, float(sizes.max(initial=0.0)))
+        distances = too_far(depths, units, sizes, norm, self._extent, self.tolerance, float(sizes.max(initial=0.0)))
         far = deepest(distances, np.flatnonzero(distances), LOOKED_AT * self.max_rows)
         if len(far) and distances[far[0]] == inf:
             raise EmptyLocalizationSet("`separate` returned a row of zeros with a negative side")
@@ -155,8 +155,8 @@ class SemiInfiniteOracle(Oracle):
         rows = rows.different(self.max_rows)
         extras = [{"row": normals[i], "side": float(sides[i]), "point": x} for i in rows.numbers]
         # what is overlooked is added to what is tolerated
-        allowed = self.tolerance + self.missed / max(1.0, self._extent)
-        first, *others = rows.cuts(x, norm, allowed, self._extent, extras)
+        allowed = self.missed + (self.tolerance * self._extent if self.tolerance else 0.0)
+        first, *others = rows.cuts(x, norm, allowed, extras)
         return FeasibilityCut(x, first.violation, first.normal, tuple(others), first.extras, first.error)
 
     def _asked(self, x: Vector) -> tuple[Matrix, Vector]:
@@ -195,7 +195,7 @@ class SemiInfiniteOracle(Oracle):
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """A linear objective, at a point where `separate` finds no row that is violated by more than tolerated."""
-        return row_value(self._asked, self.c, self.tolerance, claim, exact)
+        return row_value(self._asked, self.c, self.tolerance, self._extent, claim, exact)
 
     def __repr__(self) -> str:
         objective = "linear" if self.c is not None else self._function.name

@@ -19,6 +19,7 @@ from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
+from oracle_opt.oracles.conic.linear_rows import size_of
 
 TRIED = 3  # rows that are compared with a half-space: those whose directions are nearest
 ROUNDING = 16 * EPS
@@ -78,7 +79,7 @@ def row_excess(
 
 
 def row_value(
-    separate: Asked, c: Vector | None, tolerance: float, claim: ValueClaim, exact: bool
+    separate: Asked, c: Vector | None, tolerance: float, extent: float, claim: ValueClaim, exact: bool
 ) -> float | Fraction | None:
     """A linear objective at a point that violates no row that the separation finds there by more than is tolerated.
 
@@ -87,7 +88,9 @@ def row_value(
     separate, c, exact
         As above.
     tolerance : float
-        In units of x, relative to its norm from 1 on.
+        In units of x, relative to its size (`size_of`).
+    extent : float
+        No point of the domain has a larger norm.
     claim : ValueClaim
         The point.
 
@@ -102,8 +105,10 @@ def row_value(
     rows, sides = separate(x)
     norm, sizes = sqrt(x @ x), np.sqrt(np.einsum("ij,ij->i", rows, rows))
     missed = rows @ x - sides
-    allowed = tolerance * np.where(sizes > 0, sizes * max(1.0, norm), max(1.0, np.abs(sides).max(initial=0.0)))
-    allowed = 1.001 * np.maximum(allowed, ROUNDING * (sizes * norm + np.abs(sides)))
+    allowed = 1.001 * tolerance * sizes * size_of(norm, extent)
+    allowed = np.maximum(
+        allowed, ROUNDING * np.where(sizes > 0, sizes * norm + np.abs(sides), np.abs(sides).max(initial=0.0))
+    )
     if not (missed <= allowed).all():
         raise Refuted(f"the point misses a row that the separation returns there by {float(missed.max()):.6g}")
     upper: float | Fraction = (Enclosure.of(x, exact) * c).sum().upper.item()
