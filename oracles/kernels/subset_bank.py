@@ -172,6 +172,12 @@ class SubsetBank(KernelBank):
         self.exactness = exactness_of(masks.shape[1])
 
     @property
+    def entry_error(self) -> float:
+        """By how much an entry of `entries` may differ from that of the kernel, over the diagonal."""
+        # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
+        return float(EPS * (8.0 + 0.5 * self._n_columns))
+
+    @property
     def nbytes(self) -> int:
         """Bytes the kernels take, without the points."""
         return self._masks.nbytes + self._rates.nbytes
@@ -295,13 +301,12 @@ class SubsetBank(KernelBank):
         size = self.n_points * (self.n_points + 1) // 2
         if STORED_SHARE * which.size > self.n_kernels or 2 * 8 * which.size * size > STORED_BYTES:
             return bank
-        # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
-        return stored_kernels(bank, EPS * (8.0 + 0.5 * self._n_columns))
+        return stored_kernels(bank)
 
     def _some(self, which: Indices) -> SubsetBank:
         """Some of the kernels, numbered anew."""
         bank = type(self).__new__(type(self))
-        vars(bank).update({name: value for name, value in vars(self).items() if name != "sizes"})
+        vars(bank).update({name: value for name, value in vars(self).items() if name not in ("sizes", "_precise")})
         bank.n_kernels, bank._masks, bank._rates = which.size, self._masks[which], self._rates[which]
         return bank
 
