@@ -236,3 +236,24 @@ def test_weights_beyond_all_numbers_are_refused() -> None:
     oracle = GMKLOracle(GramBank([np.eye(3)]), [1, -1, 1], LpRegularizer(2))
     with pytest.raises(InvalidArgument, match=r"`query.point` must have weights up to"):
         oracle.query(Query(np.array([1e120])))
+
+
+@pytest.mark.filterwarnings("ignore:The weights of the kernels are not optimal")
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_a_classifier_with_a_mixed_norm(far) -> None:
+    """The estimator states a gap; in single precision its bounds are those of the double one's problem."""
+    pytest.importorskip("sklearn")
+    from oracle_opt.learn import MKLClassifier
+    from oracle_opt.oracles import GaussianKernels, KernelList, PolynomialKernels
+
+    rng, ends = np.random.default_rng(0), []
+    X = rng.normal(size=(24, 3)) + far
+    y = (X[:, 0] - far + 0.3 * rng.normal(size=24) > 0).astype(int)
+    for dtype in (np.float32, np.float64):
+        kernels = KernelList([GaussianKernels([0.3, 1.0], each=True), PolynomialKernels((1,))], dtype=dtype)
+        fitted = MKLClassifier(kernels, norm="mixed", C=10.0, max_calls=15).fit(X, y)
+        (history,) = fitted.history_
+        ends.append((np.max(history.lower_bound), np.min(history.upper_bound)))
+    (low, high), (least, most) = ends
+    assert least - 1e-12 * most <= high
+    assert low <= most * (1 + 1e-12)
