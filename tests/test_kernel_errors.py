@@ -235,7 +235,7 @@ def test_kernels_that_do_not_fit_into_single_precision_are_refused() -> None:
 def test_weights_beyond_all_numbers_are_refused() -> None:
     oracle = GMKLOracle(GramBank([np.eye(3)]), [1, -1, 1], LpRegularizer(2))
     with pytest.raises(InvalidArgument, match=r"`query.point` must have weights up to"):
-        oracle.query(Query(np.array([1e120])))
+        oracle.query(Query(np.array([1e150])))
 
 
 @pytest.mark.filterwarnings("ignore:The weights of the kernels are not optimal")

@@ -55,7 +55,8 @@ class SubsetBank(KernelBank):
     each 8 features, made for a block of pairs of points at a time [1]_; exponentials are taken in single precision.
     `exactness`, `noise` and `form_error` are proven bounds on what that does to an entry, to a sum of kernels and to a
     form, so that the cuts made of them hold for the kernels in exact arithmetic. `entries` and small subsets are
-    computed in double precision, and oracles add up entries where these take at most 32 MiB. For few sets of features with many widths each `RBFBank` is much faster.
+    computed in double precision, and oracles add up entries where these take at most 32 MiB. For few sets of features
+    with many widths each `RBFBank` is much faster.
 
     Work on more than about a million entries is shared among threads, as many as OMP_NUM_THREADS or threadpoolctl
     allow (one in a process made by fork); their number moves no bit of a result.

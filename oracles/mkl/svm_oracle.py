@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 # Bytes that a combined kernel, or what takes its place, may take by default.
 MEMORY_BUDGET = 2 << 30
-# Weights of kernels up to which machines are solved: squares of what they multiply are numbers.
-LARGEST = 1e100
+# Weights of kernels up to which machines are solved: beyond them squares overflow.
+LARGEST = 1e140
 # Bytes that the entries of kernels may take which are kept because sums of the bank are coarse: a tenth of a second.
 KEPT_BYTES = 1 << 26
 
