@@ -151,3 +151,13 @@ def test_a_machine_that_nobody_needs_limits_no_multiple() -> None:
             oracle = SharedWeightsOracle(machines, penalty)
             result = minimize(oracle, rtol=1e-6, max_calls=2)  # an early bound is that of a multiple
             result.certificate().verify(oracle)
+
+
+def test_the_entropy_near_its_reference_is_exact_in_all_digits() -> None:
+    """It is 0 there, and terms of the size of the reference cancel."""
+    for reference in (1.0, 0.3, 1e5):
+        for u in (0.0, 1e-15, -1e-12, 3e-9, -1e-5, 0.05, 0.0999, -0.0999, 0.1001, -0.1001, 0.7, -0.9, -1.0, 40.0):
+            d = np.array([reference * (1.0 + u)])
+            found = EntropyRegularizer(2.0, reference=reference).value(d)
+            exact = value_above(EntropyRegularizer(2.0, reference=reference), d)
+            assert abs(Fraction(found) - exact) <= Fraction(2.0**-45) * exact
