@@ -107,7 +107,7 @@ def test_errors_are_as_stated(name, dtype, form) -> None:
     rows, columns = rng.permutation(n)[:45], rng.permutation(n)[:50]
     allowed = 1.0001 / n
     part = K[np.ix_(range(len(K)), rows, columns)]
-    assert np.abs(bank.entries(rows, columns).transpose(2, 0, 1) - part).max() <= bank.exactness * allowed
+    assert np.abs(bank.entries(rows, columns).transpose(2, 0, 1) - part).max() <= bank.entry_error * allowed
     for share in (0.05, 0.5, 1.0):
         v = rng.normal(size=n) * (rng.random(n) < share)
         v[3], size = 1.0, np.abs(v).sum() + 1.0
@@ -130,8 +130,10 @@ def test_bounds_are_not_idle() -> None:
     K = exact_kernels(X, X, features, widths)
     for dtype, most in ((np.float64, 2e-15), (np.float32, 2e-6)):
         bank = RBFBank(X, features, widths, dtype=dtype)
-        off = np.abs(bank.entries(range(70), range(70)).transpose(2, 0, 1) - K).max() * 70
+        off = np.abs([bank.combine(one) for one in np.eye(len(K))] - K).max() * 70
         assert off <= bank.exactness <= min(100 * off, most)
+        off = np.abs(bank.entries(range(70), range(70)).transpose(2, 0, 1) - K).max() * 70
+        assert off <= bank.entry_error <= min(100 * off, 2e-14)
 
 
 @pytest.mark.parametrize("build", BUILDS[1:])

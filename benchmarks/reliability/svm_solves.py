@@ -10,7 +10,8 @@ import warnings
 
 import numpy as np
 
-from oracle_opt.oracles import GramBank
+from oracle_opt import Refuted
+from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge, SVMStatus, solve_svm
 
@@ -308,6 +309,11 @@ def mkl(rng, where, tally):
         words = []
         if result.status.name == "CONTRADICTION":
             words.append("CONTRADICTION")
+        else:
+            try:
+                result.certificate().verify(GMKLOracle(bank, y, LpRegularizer(p, weight=lam), C=C))
+            except Refuted as refused:
+                words.append(f"refused: {refused!s:.200}")
         d, extras = long(result.point), result.cut.extras
         b, bias = long(extras["signed_dual"]), long(extras["bias"])
         S = np.maximum([b @ (long(K) @ b) for K in kernels], 0)

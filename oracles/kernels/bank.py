@@ -21,7 +21,13 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
     most_of_memory,
 )
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
+from oracle_opt.oracles.kernels.checked_kernel import (
+    check_fits_single,
+    check_positive_semidefinite,
+    checked_kernel,
+    n_matrices,
+    rounding_of,
+)
 from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
 from oracle_opt.oracles.kernels.kept_kernels import KeptCross
 from oracle_opt.oracles.kernels.packed_build import (
@@ -57,7 +63,7 @@ class GramBank(KernelBank):
     dtype : float64 or float32
         Type of the entries that are stored. The sums over float32 stores are still made in float64, so the bank is
         exactly a bank of slightly rounded kernels; the SVM objective moves by about 1e-8 relative at C = 100 with unit
-        trace, 1e-5 at C = 1e6.
+        trace, 1e-5 at C = 1e6. Mixed norms, whose weights may be large, count the `rounding` in their bounds.
     memory_limit : int, optional
         Bytes the stores may take. If only one of them fits, it is the one by kernels: `quadratic_forms` then reads
         whole rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused before anything
@@ -105,18 +111,21 @@ class GramBank(KernelBank):
             )
         n = first[0]
         packed = empty_store(p, n, dtype, memory_limit)
-        scales = np.ones(p)
+        scales, rounding = np.ones(p), 0.0
         for k in range(p):
             name = f"kernel {k} of `kernels`"
             matrix = checked_kernel(kernels[k], name)
             if matrix.shape != (n, n):
                 raise InvalidArgument(f"{name} must have shape {(n, n)} like kernel 0, got {matrix.shape}")
+            rounding = max(rounding, rounding_of(matrix.dtype))
             if check:
-                check_positive_semidefinite(matrix, name)
+                rounding = max(rounding, check_positive_semidefinite(matrix, name))
             if normalize:
                 scales[k] = 1.0 / np.trace(matrix, dtype=float)
+            if packed.dtype == np.float32:
+                check_fits_single(scales[k] * np.diagonal(matrix).astype(float), name)
             pack(matrix, scales[k], packed[k])
-        self._take(packed, scales, GivenCrossKernels(p, n), memory_limit)
+        self._take(packed, scales, GivenCrossKernels(p, n), memory_limit, rounding)
 
     @classmethod
     def from_packed(
@@ -128,6 +137,7 @@ class GramBank(KernelBank):
         memory_limit: int | None = None,
         sizes: tuple[Vector, Vector] | None = None,
         total: Vector | None = None,
+        rounding: float = 0.0,
     ) -> GramBank:
         """Make a bank of halves that are known to be good.
 
@@ -146,6 +156,8 @@ class GramBank(KernelBank):
         total : ndarray of shape (n (n + 1) / 2,), optional
             The sum of the halves where it is known, float64, as exact as `noise` says: `combine` then reads it for
             equal weights, where most runs start.
+        rounding : float
+            The attribute `rounding` but for that of a store in float32, which is added.
 
         Returns
         -------
@@ -153,13 +165,19 @@ class GramBank(KernelBank):
             The bank.
         """
         bank = cls.__new__(cls)
-        bank._take(packed, scales, cross_kernels, memory_limit)
+        bank._take(packed, scales, cross_kernels, memory_limit, rounding)
         bank._sizes, bank._total = sizes, total
         return bank
 
     def _take(
-        self, packed: NDArray[np.floating], scales: Vector, cross_kernels: CrossKernels, memory_limit: int | None
+        self,
+        packed: NDArray[np.floating],
+        scales: Vector,
+        cross_kernels: CrossKernels,
+        memory_limit: int | None,
+        rounding: float,
     ) -> None:
+        self.rounding = rounding + rounding_of(packed.dtype)
         self.n_points = (int(np.sqrt(8 * packed.shape[1] + 1)) - 1) // 2
         limit = most_of_memory() if memory_limit is None else memory_limit
         fits = limit is None or 2 * packed.nbytes <= limit
@@ -246,7 +264,7 @@ class GramBank(KernelBank):
         """
         which = checked_kernels(kernels, self.n_kernels)
         bank = GramBank.__new__(GramBank)
-        bank.n_points, bank.exactness = self.n_points, self.exactness
+        bank.n_points, bank.exactness, bank.rounding = self.n_points, self.exactness, self.rounding
         numbers = self._numbers[which]
         bank._choose(
             self._packed,

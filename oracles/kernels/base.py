@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.intp]
 
+# Errors of sums, over the diagonal, from which on their effect is bounded, or avoided; less is left to the solver.
+COARSE = 1e-10
 # Entries of single kernels that are held at a time where a block of their sum is made of them.
 ENTRIES_AT_ONCE = 1 << 22
 
@@ -31,8 +33,13 @@ class KernelBank(ABC):
     n_kernels, n_points : int
         p and n.
     exactness : float
-        By how much an entry may differ from that of the kernel, or from one call to the next, over the root of the
-        product of the two diagonal entries.
+        By how much an entry in a sum may differ from that of the kernel, or from one call to the next, over the root of
+        the product of the two diagonal entries.
+    entry_error : float
+        The same of `entries`, which may be computed more precisely than sums are. Default: `exactness`.
+    rounding : float
+        By how much a kernel may differ from the positive semidefinite one that was meant: from the matrix that was
+        passed in before a store rounded it, and by what a matrix with a negative eigenvalue lacks. In the same unit.
     nonnegative : bool
         Whether all entries of all kernels are known to be at least 0.
     """
@@ -40,10 +47,21 @@ class KernelBank(ABC):
     n_kernels: int
     n_points: int
     exactness: float = 0.0
+    rounding: float = 0.0
     nonnegative: bool = False
+    _precise: KernelBank | None = None
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry of `entries` may differ from that of the kernel; see the class."""
+        return self.exactness
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_kernels={self.n_kernels}, n_points={self.n_points})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the bank of entries that `precise` keeps, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_precise"}
 
     @abstractmethod
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
@@ -168,6 +186,40 @@ class KernelBank(ABC):
         from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels  # which is a bank itself
 
         return ChosenKernels(self, checked_kernels(kernels, self.n_kernels))
+
+    def before_rounding(self) -> KernelBank:
+        """Return the same kernels as a bank whose errors count its `rounding`: those of the kernels that were meant.
+
+        Returns
+        -------
+        KernelBank
+            This bank, where its `rounding` is 0.
+        """
+        from oracle_opt.oracles.kernels.before_rounding import BeforeRounding  # which is a bank itself
+
+        return BeforeRounding(self) if self.rounding else self
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """Return a bank of the same kernels that adds up their `entries`, where its own sums are coarse.
+
+        Parameters
+        ----------
+        most_bytes : float
+            What it may take: ``8 p n (n + 1)`` bytes are needed.
+
+        Returns
+        -------
+        KernelBank
+            This bank, where its sums are as exact as its entries, or where the other one would take more.
+        """
+        n = self.n_points
+        if not self.entry_error < COARSE < self.exactness or 8 * self.n_kernels * n * (n + 1) > most_bytes:
+            return self
+        if self._precise is None:
+            from oracle_opt.oracles.kernels.stored_kernels import stored_kernels  # which makes a bank itself
+
+            self._precise = stored_kernels(self)
+        return self._precise
 
     def label(self, k: int) -> tuple[str, str]:
         """Name of a kernel, and of its group, which is empty if it has none.

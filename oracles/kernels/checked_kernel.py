@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import asymmetry
 from oracle_opt.words import shown
@@ -60,23 +61,64 @@ def checked_kernel(
     return matrix if difference == 0 else 0.5 * (matrix + matrix.T)
 
 
+def rounding_of(dtype: np.dtype[Any]) -> float:
+    """By how much a number was rounded that is stored in single precision, relative to it; 0 in double precision."""
+    # a little more for the factor that it had, and for the diagonal entries, which were rounded, too
+    return (1.0 + 1e-6) * 2.0**-24 if dtype == np.float32 else 0.0
+
+
+def check_fits_single(diagonal: Vector, name: str) -> None:
+    """Raise `InvalidArgument` unless entries of this diagonal keep 7 digits in single precision.
+
+    An entry is at most the root of two diagonal ones. Below 2**-126 numbers lose digits; roots of numbers of 2**-100
+    stay far enough above that what is lost does not count.
+    """
+    positive = diagonal[diagonal > 0]
+    if positive.size and not 2.0**-100 <= positive.min() <= positive.max() < 2.0**127:
+        raise InvalidArgument(
+            f"{name} must have diagonal entries from 1e-30 to 1e38 to be kept in float32, got {positive.min():.3g} to "
+            f"{positive.max():.3g}; scale it, or keep it in float64"
+        )
+
+
 def check_positive_semidefinite(
     kernel: NDArray[np.floating], name: str, remedy: str = "add -that to its diagonal, or leave it out"
-) -> None:
+) -> float:
     """Raise `InvalidArgument` if the kernel has no positive trace, or an eigenvalue negative beyond rounding.
 
     Beyond rounding means below -1e-8 times the trace (-1e-6 in float32). A Cholesky factorization of the kernel so
     shifted decides; the eigenvalues are computed only for the message, which ends with the remedy.
+
+    Returns
+    -------
+    float
+        By how much diagonal entries have to grow, relative to them, until the kernel is positive semidefinite: about;
+        0 where that is no more than rounding in its precision makes of a kernel.
     """
     trace = float(np.trace(kernel, dtype=float))
     if not trace > 0:
         raise InvalidArgument(f"{name} must have a positive trace, got {trace}; leave out kernels that are zero")
-    shift = (1e-6 if kernel.dtype == np.float32 else 1e-8) * trace
-    shifted = np.array(kernel, dtype=float, order="F")
-    shifted.flat[:: kernel.shape[0] + 1] += shift
-    _, failed = dpotrf(shifted, clean=0)
-    if failed:
+    n, single = kernel.shape[0], kernel.dtype == np.float32
+    unit = (2.0**-24 if single else EPS) * (n + 16)
+    # entries that are rounding alone, as of a point in the middle of all, are measured by the largest one
+    diagonal = np.diagonal(kernel).astype(float)
+    roots = np.sqrt(np.maximum(diagonal, unit * diagonal.max()))
+    growth = float(unit)
+    if _is_semidefinite(kernel, growth * roots**2):
+        return 0.0
+    if not _is_semidefinite(kernel, np.full(n, (1e-6 if single else 1e-8) * trace)):
         least = float(np.linalg.eigvalsh(kernel.astype(float))[0])
         raise InvalidArgument(
             f"{name} must be positive semidefinite, got the eigenvalue {least:g} at trace {trace:g}; {remedy}"
         )
+    while growth < 1.0 and not _is_semidefinite(kernel, growth * roots**2):
+        growth *= 4.0
+    return float(min(growth, 1.0))
+
+
+def _is_semidefinite(kernel: NDArray[np.floating], added: Vector) -> bool:
+    """Whether the kernel with a larger diagonal has a Cholesky factorization."""
+    larger = np.array(kernel, dtype=float, order="F")
+    larger.flat[:: kernel.shape[0] + 1] += added
+    _, failed = dpotrf(larger, clean=0, overwrite_a=1)
+    return not failed

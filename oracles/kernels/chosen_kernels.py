@@ -29,7 +29,17 @@ class ChosenKernels(KernelBank):
     def __init__(self, bank: KernelBank, kernels: Indices) -> None:
         self.bank, self.kernels = bank, kernels
         self.n_kernels, self.n_points, self.exactness = kernels.size, bank.n_points, bank.exactness
-        self.nonnegative = bank.nonnegative
+        self.nonnegative, self.rounding = bank.nonnegative, bank.rounding
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry may differ from that of the kernel: that of the bank."""
+        return self.bank.entry_error
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """These kernels of the bank that adds up entries, which others share, see `KernelBank.precise`."""
+        bank = self.bank.precise(most_bytes)
+        return self if bank is self.bank else ChosenKernels(bank, self.kernels)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""

@@ -42,7 +42,17 @@ class ChosenPoints(KernelBank):
         if self.points.size == 0 or np.unique(self.points).size < self.points.size:
             raise InvalidArgument("`points` must be indices of points, at least one and none twice")
         self.n_kernels, self.n_points, self.exactness = bank.n_kernels, self.points.size, bank.exactness
-        self.nonnegative = bank.nonnegative
+        self.nonnegative, self.rounding = bank.nonnegative, bank.rounding
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry may differ from that of the kernel: that of the bank."""
+        return self.bank.entry_error
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """These points of the bank that adds up entries, which others share, see `KernelBank.precise`."""
+        bank = self.bank.precise(most_bytes)
+        return self if bank is self.bank else ChosenPoints(bank, self.points)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""

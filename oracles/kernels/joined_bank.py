@@ -88,10 +88,16 @@ class JoinedBank(KernelBank):
         self.banks, self._numbering, self._prepare, self._labels = tuple(banks), numbering, prepare, labels
         self.n_points, self.n_kernels = banks[0].n_points, numbering.n_kernels
         self.exactness = max(bank.exactness for bank in banks)
+        self.rounding = max(bank.rounding for bank in banks)
         self.nonnegative = all(bank.nonnegative for bank in banks)
 
     def __repr__(self) -> str:
         return f"JoinedBank(n_kernels={self.n_kernels}, n_points={self.n_points}, {len(self.banks)} banks)"
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry may differ from that of the kernel: that of the worst bank."""
+        return max(bank.entry_error for bank in self.banks)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""

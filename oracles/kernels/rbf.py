@@ -45,9 +45,9 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
     scale : float, optional
         Factor of all kernels. Default: 1 / n, for unit trace.
     dtype : float64 or float32
-        Precision in which entries are computed; sums over them are always made in float64. In float32 they take about
-        half the time. Entries are then wrong by a few 1e-7 of the diagonal, and `exactness`, a proven bound, says by
-        how much at most: oracles lower their cuts by it.
+        Precision in which the terms of sums are computed; the sums are always made in float64, and so are `entries`. In
+        float32 they take about half the time. Terms are then wrong by a few 1e-7 of the diagonal, and `exactness`, a
+        proven bound, says by how much at most: oracles lower their cuts by it.
     block_bytes : int
         Bytes of points that may be copied at a time.
 
@@ -174,6 +174,15 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         families = f"{len(self._families)} families"
         return f"RBFBank(n_kernels={self.n_kernels}, n_points={self.n_points}, {families}{precision})"
 
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry of `entries`, which are in double precision, may differ from that of the kernel."""
+        return max(family.entry_error for family in self._families) if self._single else self.exactness
+
+    def precise(self, most_bytes: float) -> RBFBank:
+        """Return this bank, whose precision was asked for."""
+        return self
+
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
         forms = super().quadratic_forms(v)
@@ -190,7 +199,7 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         return products
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Some entries of every kernel, see `KernelBank.entries`."""
+        """Some entries of every kernel in double precision, see `KernelBank.entries`."""
         found = super().entries(rows, columns)
         if self._tables is not None:
             which, others = (checked_indices(i, self.n_points, "rows") for i in (rows, columns))

@@ -40,7 +40,12 @@ class RBFFamily:
     widths : ndarray of shape (w,)
         The s.
     single : bool
-        Whether entries are computed in single precision; sums are always in double.
+        Whether the terms of sums are computed in single precision; the sums are always in double, and so are `entries`.
+
+    Attributes
+    ----------
+    exactness, entry_error : float
+        How wrong an entry may be in a sum, and in `entries`, over the diagonal.
     """
 
     def __init__(self, points: FamilyPoints, widths: Vector, single: bool) -> None:
@@ -52,7 +57,11 @@ class RBFFamily:
         few = points.features.size <= FEW_FEATURES or points.sparse
         precise = not single or few or self.nodes.size >= MANY_NODES
         self.sums = FamilySums(points, single, precise, polynomial=False)
-        self.exactness = min(self._error(precise), 1.0) if rates.max() <= STEEP else 1.0
+        self._fine = FamilySums(points, single=False, precise=True, polynomial=False) if single else self.sums
+        in_sums = self._interpolation.growth * self._error(single, precise) + self._interpolation.error
+        steep = rates.max() > STEEP
+        self.exactness = 1.0 if steep else min(in_sums, 1.0)
+        self.entry_error = 1.0 if steep else min(self._error(single=False, precise=True), 1.0)
 
     @property
     def index(self) -> Indices:
@@ -79,20 +88,20 @@ class RBFFamily:
 
     def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
         """Write `scale` times the kernels of two lists of points to an array of shape (r, c, w)."""
-        self.sums.entries(self.index[rows], self.index[columns], self._speeds(self.rates), scale, out)
+        self._fine.entries(self.index[rows], self.index[columns], self._speeds(self.rates, single=False), scale, out)
 
     def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
         """Speeds as the compiled loops want them, and weights, of a weighted sum of the kernels."""
         rates, at_rates = self._interpolation.to_nodes(weights)
-        return self._speeds(rates), at_rates
+        return self._speeds(rates, self.single), at_rates
 
     def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
         """Entries of every kernel times one vector, shape (r, w); blocks of so many numbers of points at most."""
-        return self._interpolation.to_rates(self.sums.products(rows, v, self._speeds(self.nodes), block))
+        return self._interpolation.to_rates(self.sums.products(rows, v, self._speeds(self.nodes, self.single), block))
 
     def forms(self, v: Vector) -> Vector:
         """Quadratic forms of every kernel, shape (w,)."""
-        at_nodes = self.sums.forms(v, self._speeds(self.nodes))
+        at_nodes = self.sums.forms(v, self._speeds(self.nodes, self.single))
         forms: Vector = self._interpolation.to_rates(at_nodes[None])[0]
         return forms
 
@@ -103,26 +112,29 @@ class RBFFamily:
             return None
         every, u = slice(None), self.n_distinct
         found = np.empty((u, u, self.rates.size))
-        self.sums.entries(every, every, self._speeds(self.rates), 1.0, found)
+        self._fine.entries(every, every, self._speeds(self.rates, single=False), 1.0, found)
         return found.reshape(u * u, -1)
 
-    def _speeds(self, rates: Vector) -> Vector:
+    def _speeds(self, rates: Vector, single: bool) -> Vector:
         """What squared distances of the points as they are kept are multiplied by, powers of 2 being taken."""
-        steep = STEEP_SINGLE if self.single else STEEP
+        steep = STEEP_SINGLE if single else STEEP
         with np.errstate(over="ignore", under="ignore"):
             speeds: Vector = np.minimum(np.ldexp(rates * LOG2_E, 2 * self.points.shared.exponent), steep)
         return speeds
 
-    def _error(self, precise: bool) -> float:
-        """How wrong an entry may be, relative to the diagonal; derived in docs/theory.md, "Kernels on the fly"."""
-        u, d = (2.0**-24 if self.single else 0.5 * EPS), self.points.features.size
+    def _error(self, single: bool, precise: bool) -> float:
+        """How wrong an entry may be, over the diagonal: derived in docs/theory.md, "Kernels on the fly".
+
+        It is in single precision or not; distances are `precise` where they are in double precision.
+        """
+        u, d = (2.0**-24 if single else 0.5 * EPS), self.points.features.size
         u_of_distance = 0.5 * EPS if precise else 2.0**-24
         # As for points that are kept in other units, see `SharedPoints`.
         exponent = self.points.shared.exponent
         with np.errstate(over="ignore"):
             steepest = float(np.ldexp(self.rates.max(), 2 * exponent))
         # The power of 2, relative; where it ends, absolute; rate, distance and their product rounded, 0.37 of it left.
-        error = 2.5 * u + (2.0**-125 if self.single else 0.0) + 0.37 * 4.0 * u
+        error = 2.5 * u + (2.0**-125 if single else 0.0) + 0.37 * 4.0 * u
         if self.points.sparse:
             error += EPS * (self.points.most_entries + 8.0) * 2.0 * steepest * self.points.largest_norm
         else:
@@ -131,4 +143,4 @@ class RBFFamily:
         # are rounded to single precision, and by EPS / 2 of a number of at most 1 where they are centered in double.
         off = (0.0 if precise else self.points.misplaced) + (EPS * np.sqrt(d) if self.points.shared.single else 0.0)
         error += 0.86 * np.sqrt(steepest) * 2.0 * off
-        return float(self._interpolation.growth * error + self._interpolation.error)
+        return float(error)

@@ -11,9 +11,10 @@ from oracle_opt.arguments import callback, instance, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers
+from oracle_opt.oracles.kernels.bank_of_bank import BankOfBank
 from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
 from oracle_opt.oracles.kernels.product import ProductBank
-from oracle_opt.oracles.kernels.sharded_subset import BankInThisProcess, ShardedSubset
+from oracle_opt.oracles.kernels.sharded_subset import ShardedSubset
 from oracle_opt.oracles.kernels.shards import (
     PER_TASK,
     Shards,
@@ -26,7 +27,7 @@ from oracle_opt.oracles.kernels.shards import (
 from oracle_opt.words import shown
 
 
-class ShardedBank(BankInThisProcess):
+class ShardedBank(BankOfBank):
     """Kernels of a bank, priced by workers: `quadratic_forms` and `row_products` are cut into tasks of an executor.
 
     Each worker process makes the bank once, from its pickle or a recipe; a task then sends the entries of a vector that
@@ -154,6 +155,10 @@ class ShardedBank(BankInThisProcess):
         """Some of the kernels as a bank, see `KernelBank.subset`; where it has much to do, workers do it by points."""
         chosen = checked_kernels(kernels, self.n_kernels)
         return ShardedSubset(self.bank.subset(chosen), chosen, self._workers, self.parts)
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """Return this bank, whose sums are for workers to make."""
+        return self
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
         """Error of ``u @ K_k @ v`` for all k, see `KernelBank.form_error`: the largest of the bank and its parts.

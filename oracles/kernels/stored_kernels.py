@@ -13,20 +13,19 @@ from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 
 
-def stored_kernels(bank: KernelBank, exactness: float) -> GramBank:
+def stored_kernels(bank: KernelBank) -> GramBank:
     """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
 
     Parameters
     ----------
     bank : KernelBank
         p kernels on n points.
-    exactness : float
-        How wrong the `entries` of the bank may be, see `KernelBank.exactness`.
 
     Returns
     -------
     GramBank
-        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for.
+        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for. It is as exact as the
+        `entries` of the other one.
     """
     n, p = bank.n_points, bank.n_kernels
     packed = np.empty((p, n * (n + 1) // 2))
@@ -37,7 +36,7 @@ def stored_kernels(bank: KernelBank, exactness: float) -> GramBank:
         for i in rows.tolist():
             packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = entries[i - start, : i + 1].T
     kept = GramBank.from_packed(packed, np.ones(p), _CrossOfBank(bank))
-    kept.exactness = exactness
+    kept.exactness, kept.rounding, kept.nonnegative = bank.entry_error, bank.rounding, bank.nonnegative
     return kept
 
 

@@ -55,7 +55,8 @@ class SubsetBank(KernelBank):
     each 8 features, made for a block of pairs of points at a time [1]_; exponentials are taken in single precision.
     `exactness`, `noise` and `form_error` are proven bounds on what that does to an entry, to a sum of kernels and to a
     form, so that the cuts made of them hold for the kernels in exact arithmetic. `entries` and small subsets are
-    computed in double precision. For few sets of features with many widths each `RBFBank` is much faster.
+    computed in double precision, and oracles add up entries where these take at most 32 MiB. For few sets of features
+    with many widths each `RBFBank` is much faster.
 
     Work on more than about a million entries is shared among threads, as many as OMP_NUM_THREADS or threadpoolctl
     allow (one in a process made by fork); their number moves no bit of a result.
@@ -170,6 +171,12 @@ class SubsetBank(KernelBank):
         # negative sign, which would count in the digest.
         self._points = np.ascontiguousarray(points.T / self._unit) + 0.0
         self.exactness = exactness_of(masks.shape[1])
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry of `entries` may differ from that of the kernel, over the diagonal."""
+        # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
+        return float(EPS * (8.0 + 0.5 * self._n_columns))
 
     @property
     def nbytes(self) -> int:
@@ -295,13 +302,12 @@ class SubsetBank(KernelBank):
         size = self.n_points * (self.n_points + 1) // 2
         if STORED_SHARE * which.size > self.n_kernels or 2 * 8 * which.size * size > STORED_BYTES:
             return bank
-        # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
-        return stored_kernels(bank, EPS * (8.0 + 0.5 * self._n_columns))
+        return stored_kernels(bank)
 
     def _some(self, which: Indices) -> SubsetBank:
         """Some of the kernels, numbered anew."""
         bank = type(self).__new__(type(self))
-        vars(bank).update({name: value for name, value in vars(self).items() if name != "sizes"})
+        vars(bank).update({name: value for name, value in vars(self).items() if name not in ("sizes", "_precise")})
         bank.n_kernels, bank._masks, bank._rates = which.size, self._masks[which], self._rates[which]
         return bank
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
-from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.base import COARSE, Indices
 from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
-from oracle_opt.oracles.mkl.rounded_kernel import COARSE, for_exact_kernel, is_classification
+from oracle_opt.oracles.mkl.rounded_kernel import for_exact_kernel, is_classification
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.box_dual import BoxDual

@@ -10,7 +10,12 @@ import numpy as np
 
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.mkl.regularizer_proof import conjugate_above, conjugate_exponent, lp_norm_above
+from oracle_opt.oracles.mkl.regularizer_proof import (
+    conjugate_above,
+    conjugate_exponent,
+    conjugate_of_claim,
+    lp_norm_above,
+)
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_proof import NONE, Proven, claimed
 
@@ -76,8 +81,9 @@ def excess_on_orthant(
     there is cut off, and what that takes from the claim is at most the radius of the domain times the difference.
     """
     g = [a + form / 2 for a, form in zip(slope, proven.forms, strict=True)]
-    cost = conjugate_above(regularizer, g)
-    if cost is None and type(regularizer) is LpRegularizer and regularizer.power == 1:
+    if type(regularizer) is not LpRegularizer or regularizer.power > 1:
+        cost = conjugate_of_claim(regularizer, g)
+    elif (cost := conjugate_above(regularizer, g)) is None:
         weight, norm = Fraction(regularizer.weight), lp_norm_above(g, conjugate_exponent(regularizer))
         kept = [min(a, weight) for a in g] if regularizer.p == 1 else [min(a, a * weight / norm) for a in g]
         moved = sum((a - b for a, b in zip(g, kept, strict=True)), NONE)
@@ -102,7 +108,8 @@ def bound_on_orthant(proven: Proven, regularizer: Regularizer) -> Fraction | Non
 def _good_multiple(proven: Proven, regularizer: Regularizer) -> Fraction:
     """About the t of the best bound, by golden section in floats; for an lp norm where its conjugate ends."""
     linear, quadratic = float(proven.linear), float(proven.quadratic)
-    longest, half = proven.longest, np.array([0.5 * float(form) for form in proven.forms])
+    # a conjugate is asked for slopes that are not negative alone, and a rounded kernel may have a form below 0
+    longest, half = proven.longest, np.array([max(0.5 * float(form), 0.0) for form in proven.forms])
     if type(regularizer) is LpRegularizer and regularizer.power == 1:
         norm = lp_norm_above([form / 2 for form in proven.forms], conjugate_exponent(regularizer))
         ratio = Fraction(regularizer.weight) / norm if norm else longest**2

@@ -122,4 +122,4 @@ def stored(bank: KernelBank, most_bytes: float) -> KernelBank:
     n = bank.n_points
     if isinstance(bank, GramBank) or 8 * bank.n_kernels * n * (n + 1) > most_bytes:
         return bank
-    return stored_kernels(bank, bank.exactness)
+    return stored_kernels(bank)

@@ -1,13 +1,13 @@
 """Quadratic forms and products of the kernels of a bank, from above: exact, or in floats with a bound on all rounding.
 
 Nothing of the bank is used but its `entries`, a block at a time: they are the data. Where they are computed from points
-they may differ from the kernels, by at most `exactness` times the root of the product of the two diagonal entries, and
-the bounds say so. With ``m`` points that are not 0, in floats,
+they may differ from the kernels, by at most `entry_error` times the root of the product of the two diagonal entries,
+and the bounds say so. With ``m`` points that are not 0, in floats,
 
     S_k = x @ K_k @ x  is wrong by at most  EPS (2 m + 16) * abs(x) @ abs(K_k) @ abs(x):
 
 half of that counts the roundings of any order of summation, and of x itself [1]_; the other half is for terms of higher
-order and the rounding of the bound. The part of exactness is ``exactness * (sum_i abs(x_i) sqrt(K_k,ii))**2``.
+order and the rounding of the bound. The part of the entries is ``entry_error * (sum_i abs(x_i) sqrt(K_k,ii))**2``.
 
 References
 ----------
@@ -63,7 +63,7 @@ def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact:
 def products_between(
     bank: KernelBank, weights: Vector, b: Vector, exact: bool
 ) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
-    """``sum_k w_k K_k @ b`` at each point; by how much rounding, and the exactness of the entries, may make it wrong.
+    """``sum_k w_k K_k @ b`` at each point; by how much rounding, and the error of the entries, may make it wrong.
 
     Parameters
     ----------
@@ -155,18 +155,20 @@ def _row_parts(n_rows: int, entries_of_row: int, most: int) -> Iterator[slice]:
 
 
 def _charge_of_forms(bank: KernelBank, points: Indices, x: Vector) -> Vector:
-    """What the exactness of the entries leaves open of the forms, rounded up."""
-    if not bank.exactness:
+    """What the error of the entries leaves open of the forms, rounded up."""
+    error = bank.entry_error
+    if not error:
         return np.zeros(bank.n_kernels)
     roots = np.sqrt(np.maximum(bank.diagonal()[points], 0.0))
-    charge: Vector = (UP + 4.0 * bank.exactness) * bank.exactness * (np.abs(x) @ roots) ** 2
+    charge: Vector = (UP + 4.0 * error) * error * (np.abs(x) @ roots) ** 2
     return charge
 
 
 def _charge_of_products(bank: KernelBank, weights: Vector, support: Indices, x: Vector) -> Vector:
     """What it leaves open of the products: ``sum_k w_k sqrt(K_k,ii K_k,jj)`` is at most that root of the sum's."""
-    if not bank.exactness:
+    error = bank.entry_error
+    if not error:
         return np.zeros(bank.n_points)
     roots = np.sqrt(np.maximum(bank.diagonal() @ weights, 0.0))
-    charge: Vector = (UP + 4.0 * bank.exactness) * bank.exactness * roots * float(np.abs(x) @ roots[support])
+    charge: Vector = (UP + 4.0 * error) * error * roots * float(np.abs(x) @ roots[support])
     return charge

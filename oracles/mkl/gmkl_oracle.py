@@ -22,7 +22,7 @@ from oracle_opt.oracles.mkl.excess_proof import excess_of
 from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proof_of_products, proven
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
-from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, regularize
+from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, lowered, regularize
 from oracle_opt.oracles.mkl.regularizer_proof import value_above
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
@@ -237,6 +237,7 @@ class GMKLOracle(SVMOracle):
         regularized, slope = regularize(self.regularizer, d)
         constant, F = proven(self.bank, self._dual, b, moved, S, error)
         value = minorant_at(d, constant, F) + regularized - ROUNDING * abs(regularized)
+        value, subgradient = lowered(d, value, slope - 0.5 * F, np.abs(slope) + 0.5 * F)
         answers: tuple[AnalyticUpdate, ...] = ()
         # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
         if AnalyticUpdate in query.wishes and (update := self.regularizer.block_update(d * d * S)) is not None:
@@ -244,7 +245,7 @@ class GMKLOracle(SVMOracle):
         return ObjectiveCut(
             point=np.array(query.point, dtype=float),
             value=value,
-            subgradient=slope - 0.5 * F,
+            subgradient=subgradient,
             error=error_above(value, regularized + ROUNDING * abs(regularized) + upper),
             lower_bound=self._lower_bound(constant, F, b) if self.convex else -np.inf,
             answers=answers,

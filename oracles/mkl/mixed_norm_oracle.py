@@ -117,12 +117,13 @@ class MixedNormOracle(SVMOracle):
         memory_budget: int = MEMORY_BUDGET,
     ) -> None:
         self.bank = checked_bank(bank)
+        self._meant = bank.before_rounding()  # as 1 / c multiplies what a store has rounded
         self.groups = _checked_groups(groups, bank.n_kernels)
         self.max_solves = None if max_solves is None else whole("max_solves", max_solves)
         self.domain = ProductOfSimplices([len(group) for group in self.groups])
         self._order = np.concatenate([np.asarray(group, dtype=np.intp) for group in self.groups])
         self._starts = np.cumsum((0, *self.domain.sizes[:-1]))
-        super().__init__(bank, y, loss, C, accuracy, max_steps, memory_budget)
+        super().__init__(self._meant, y, loss, C, accuracy, max_steps, memory_budget)
         self.reset()
 
     def reset(self) -> None:
@@ -220,17 +221,19 @@ class MixedNormOracle(SVMOracle):
         svm = self._machine.solve(weights, 0.5 * wanted)
         b = svm.signed_dual
         forms, error = self._machine.forms(b)
-        total, F = proven(self.bank, self._dual, b, svm.imbalance, forms, error)
+        total, F = proven(self._meant, self._dual, b, svm.imbalance, forms, error)
         S, F = forms[self._order], F[self._order]
-        W = np.maximum(self._sums(point * S), 0.0)
+        of_machine = self._sums(point * S)  # below 0 where a store has rounded, and its norms are then, too
+        W = np.maximum(of_machine, 0.0)
         # The machine's hyperplane has group norms W / c**2; its primal objective takes the largest of them. They are W
         # up to the error of the forms, which F has on one side. Where a group tells nothing, all of its W is that
         # error, which must not be divided by a square of nothing.
         wrong = self._sums(point * (F - S)) + ROUNDING * W
         better = _best_group_weights(W + wrong)
         value = minorant_at(point, total, F / self._of_kernels(better))
-        upper = svm.primal_objective
-        upper += 0.5 * float(((W + wrong) / c**2).max() - ((W - wrong) / c).sum()) * (1 + ROUNDING)
+        # As c adds up to 1, the largest of W / c**2 is at least the sum of W / c.
+        more = 0.5 * float(((W + wrong) / c**2).max() - ((of_machine - wrong) / c).sum()) * (1 + ROUNDING)
+        upper = svm.primal_objective + svm.stretch * more
         return _Round(svm, weights, S, F, total, c, better, value, upper)
 
     def _update(self, point: Vector, S: Vector) -> AnalyticUpdate:
@@ -260,7 +263,7 @@ class MixedNormOracle(SVMOracle):
             return None
 
         def excess() -> Fraction | None:
-            proven = proven_by(self.bank, self._dual, b, exact)
+            proven = proven_by(self._meant, self._dual, b, exact)
             return excess_of_groups(claim, proven, self.groups, c, self.domain.radius)
 
         return judged(excess, exact)
@@ -275,7 +278,7 @@ class MixedNormOracle(SVMOracle):
         bias = number_of(claim.witness, "bias")
 
         def upper(exact: bool) -> Fraction:
-            return value_of_groups(self.bank, self._dual, b, bias, weights, self.groups, c, exact)
+            return value_of_groups(self._meant, self._dual, b, bias, weights, self.groups, c, exact)
 
         n_entries = n_entries_of(self.bank, b, weights)
         return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)

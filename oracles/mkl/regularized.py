@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.mkl.regularizers import Regularizer
 
 # What rounding may make of a regularizer or its conjugate, relative to them.
-ROUNDING = 256 * float(np.finfo(float).eps)
+ROUNDING = 256 * EPS
+# And of an entry of its slope.
+OF_SLOPE = 16 * EPS
 
 
 def regularize(regularizer: Regularizer, d: Vector) -> tuple[float, Vector]:
@@ -33,6 +35,27 @@ def regularize(regularizer: Regularizer, d: Vector) -> tuple[float, Vector]:
     return value, slope
 
 
+def lowered(d: Vector, value: float, slope: Vector, sizes: Vector) -> tuple[float, Vector]:
+    """Value and slope of a cut at d, both lowered by what rounding has made of the slope.
+
+    Where a minimum is 0 a slope that is too steep by its last digit claims something false near it. A slope that is too
+    flat, less what that adds at d, claims less at all weights from 0 on.
+
+    Parameters
+    ----------
+    d : ndarray of shape (p,)
+        Not negative.
+    value : float
+        At d.
+    slope : ndarray of shape (p,)
+        There.
+    sizes : ndarray of shape (p,)
+        Of the terms of which it was added up.
+    """
+    wrong = OF_SLOPE * sizes
+    return value - (1.0 + EPS * (d.size + 8)) * float(wrong @ d) - EPS * abs(value), slope - wrong
+
+
 def least_of_multiples(
     regularizer: Regularizer, constant: float, F: Vector, quadratic: float, longest: float | None
 ) -> float:
@@ -51,6 +74,7 @@ def least_of_multiples(
     longest : float or None
         The largest t for which ``t * b`` is feasible; None: no other multiple is.
     """
+    F = np.maximum(F, 0.0)  # a rounded kernel may have a form below 0, where no conjugate is asked for
     if longest is None:
         lower = constant - regularizer.conjugate(0.5 * F)
         return lower - ROUNDING * (abs(constant) + abs(lower))

@@ -8,7 +8,8 @@ which is what a cut says of r: no point at which it was made is needed. r* never
 bound from above of g gives one of r*.
 
 The decimal module rounds roots, powers, exponentials and logarithms to the last digit but one; what 60 digits leave
-open is far below the 1e-30 of the terms that is added. A regularizer of a user's own is taken at its word, up to
+open is far below the 1e-50 of the terms that is added. Where a function is 0 nothing is added: the minimum may be as
+small. A regularizer of a user's own is taken at its word, up to
 `ROUNDING`.
 """
 
@@ -25,8 +26,11 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.mkl.regularized import ROUNDING
 from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer, Regularizer
 
-SLACK = Fraction(1, 10**30)
+SLACK = Fraction(1, 10**50)
 DIGITS = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
+MOST_DIGITS = 100_000  # of a number as a fraction: more take for ever, and no claim is of such numbers
+TINY = Fraction(1, 10**12)
+LEAST = Fraction(1, 10**400)  # what numbers far below it are taken for, from above
 
 
 def value_above(regularizer: Regularizer, d: Vector) -> Fraction:
@@ -59,13 +63,29 @@ def conjugate_above(regularizer: Regularizer, g: Sequence[Fraction]) -> Fraction
         reference = np.broadcast_to(regularizer.reference, len(g)).tolist()
         try:
             return weight * _sum(
-                Fraction(of) * (_exp_above(x / weight) - 1) for x, of in zip(g, reference, strict=True)
+                Fraction(of) * _exp_less_one_above(x / weight) for x, of in zip(g, reference, strict=True)
             )
         except Overflow:
             return None
     above = np.array([max(float(x), 0.0) for x in g])
     value = float(regularizer.conjugate(above * (1.0 + ROUNDING)))
     return _finite(value + ROUNDING * abs(value)) if value < np.inf else None
+
+
+def conjugate_of_claim(regularizer: Regularizer, g: Sequence[Fraction]) -> Fraction | None:
+    """At least ``r*(g)`` of a slope that is claimed; None if it is not known.
+
+    Raises
+    ------
+    Refuted
+        It is infinite, or so large that it cannot be written down.
+    """
+    cost = conjugate_above(regularizer, g)
+    if cost is None and type(regularizer) in (LpRegularizer, ElasticNet, EntropyRegularizer):
+        raise Refuted(
+            f"its slope is steeper than {regularizer!r}, or so steep that its conjugate is beyond all numbers"
+        )
+    return cost
 
 
 def conjugate_exponent(regularizer: LpRegularizer) -> Fraction | None:
@@ -108,15 +128,33 @@ def _power(x: Fraction, exponent: Fraction) -> Fraction:
     if exponent.denominator == 1 and exponent <= 4:
         return x**exponent.numerator
     with localcontext(DIGITS):
-        return Fraction(_decimal(x) ** _decimal(exponent)) * (1 + SLACK)
+        return _fraction_above(_decimal(x) ** _decimal(exponent))
 
 
-def _exp_above(x: Fraction) -> Fraction:
+def _exp_less_one_above(x: Fraction) -> Fraction:
+    """At least ``exp(x) - 1``: near 0 by ``x + x**2 / 2 + abs(x)**3 / 2``."""
+    if abs(x) < TINY:
+        return x + x * x / 2 + abs(x) ** 3 / 2
     with localcontext(DIGITS):
-        return Fraction(_decimal(x).exp()) * (1 + SLACK)
+        return _fraction_above(_decimal(x).exp()) - 1
+
+
+def _fraction_above(value: Decimal) -> Fraction:
+    """A rounded number that is positive, from above.
+
+    Raises
+    ------
+    decimal.Overflow
+        It has too many digits to be counted with.
+    """
+    if value.adjusted() > MOST_DIGITS:
+        raise Overflow
+    return LEAST if value.adjusted() < -401 else Fraction(value) * (1 + SLACK)
 
 
 def _log_above(x: Fraction) -> Fraction:
+    if x == 1:
+        return Fraction(0)
     with localcontext(DIGITS):
         value = Fraction(_decimal(x).ln())
     return value + SLACK * (1 + abs(value))

@@ -15,6 +15,9 @@ from oracle_opt.oracles.mkl.duals import GeneralizedKL, SmoothDual, SquaredLpNor
 from oracle_opt.words import by_attributes, shown
 
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+# Of the entropy: up to where its series is taken, whose coefficients are 1 / (k (k - 1)), highest first.
+NEAR, TINY = 0.1, 1e-16
+SERIES = [1.0 / (k * (k - 1)) for k in range(18, 1, -1)]
 
 
 class Regularizer(ABC):
@@ -277,9 +280,14 @@ class EntropyRegularizer(Regularizer):
             raise InvalidArgument(f"`reference` must be positive finite weights, got {shown(reference)}")
 
     def value(self, d: Vector) -> float:
-        """At 0 a coordinate counts its reference."""
-        logs = np.log(np.maximum(d, 1e-300) / self.reference)
-        return self.weight * float((d * (logs - 1.0) + self.reference).sum())
+        """``weight * sum(d * (log(d / reference) - 1) + reference)``, as exact near the reference, where it is 0."""
+        of = np.asarray(self.reference)
+        u = (d - of) / of
+        # (1 + u) log(1 + u) - u, or its series u**2 / 2 - u**3 / 6 + .. + (-u)**k / (k (k - 1))
+        small = np.abs(u) < NEAR
+        away, v = np.where(small, 1.0, u), np.where(small, u, 0.0)
+        terms = np.where(away > -1.0, (1.0 + away) * np.log1p(np.maximum(away, TINY - 1.0)) - away, 1.0)
+        return self.weight * float((of * np.where(small, v * v * np.polyval(SERIES, -v), terms)).sum())
 
     def gradient(self, d: Vector) -> Vector:
         """``weight * log(d / reference)``."""

@@ -11,9 +11,6 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.box_dual import BoxDual
 
-# Rounding of a kernel, over its diagonal, from which its effect is bounded here; less is left to the solver.
-COARSE = 1e-10
-
 
 def is_classification(dual: BoxDual) -> bool:
     """Whether the linear part of the objective is ``norm(b, 1)`` on the box, as of both hinge losses."""
@@ -47,18 +44,24 @@ def for_exact_kernel(svm: SVMSolution, dual: BoxDual, error: float) -> SVMSoluti
     Returns
     -------
     SVMSolution
-        Its `primal_objective` is at least the optimum for K; `gap` at least that minus the dual objective of b.
+        Its `primal_objective` is at least the optimum for K; `gap` at least that minus the dual objective of b. Where
+        the last inequality gives it, all that is added to P counts ``1 / (1 - 2 error norm(b, 1))`` times: `stretch`.
     """
     size = float(np.abs(svm.signed_dual).sum()) * (1 + EPS * svm.signed_dual.size)
     on_form, of_decision = 0.5 * error * size**2, error * size
     primal = svm.primal_objective
     upper = primal + on_form + _loss_added(dual, primal, of_decision)
-    share = 2.0 * of_decision * (1 + 4 * EPS)
-    if share < 1.0:
-        upper = min(upper, (primal + on_form) / (1.0 - share) * (1 + 8 * EPS))
+    share, stretch = 2.0 * of_decision * (1 + 4 * EPS), 1.0
+    if share < 1.0 and (primal + on_form) / (1.0 - share) < upper:
+        stretch = (1 + 8 * EPS) / (1.0 - share)
+        upper = (primal + on_form) * stretch
     added = (upper - primal + on_form) * (1 + 4 * EPS)
     return replace(
-        svm, dual_objective=svm.dual_objective - on_form * (1 + 4 * EPS), primal_objective=upper, gap=svm.gap + added
+        svm,
+        dual_objective=svm.dual_objective - on_form * (1 + 4 * EPS),
+        primal_objective=upper,
+        gap=svm.gap + added,
+        stretch=stretch,
     )
 
 

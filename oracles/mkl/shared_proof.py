@@ -21,7 +21,7 @@ from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.excess_proof import excess_of, excess_on_simplices
-from oracle_opt.oracles.mkl.regularizer_proof import conjugate_above, value_above
+from oracle_opt.oracles.mkl.regularizer_proof import conjugate_of_claim, value_above
 from oracle_opt.oracles.mkl.regularizers import Regularizer
 from oracle_opt.oracles.mkl.svm_proof import (
     NONE,
@@ -88,7 +88,7 @@ def _excess_of_summand(
     if j == n_machines and regularizer is not None:
 
         def of_regularizer() -> Fraction | None:
-            cost = conjugate_above(regularizer, slope)
+            cost = conjugate_of_claim(regularizer, slope)
             return None if cost is None else max(constant + cost, NONE)
 
         return judged(of_regularizer, exact)

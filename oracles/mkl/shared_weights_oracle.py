@@ -27,7 +27,7 @@ from oracle_opt.oracles.mkl.kernel_model import KernelModel
 from oracle_opt.oracles.mkl.minorant import error_above, least_over_simplex, minorant_at, proven
 from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights
-from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, regularize
+from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, lowered, regularize
 from oracle_opt.oracles.mkl.regularizers import Regularizer
 from oracle_opt.oracles.mkl.shared_proof import excess_of_shared, value_of_shared
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
@@ -191,7 +191,9 @@ class SharedWeightsOracle(Oracle):
         if self.regularizer is not None:
             value, slope = regularize(self.regularizer, w)
             wrong = ROUNDING * abs(value)
-            summands.append(ObjectiveCut(point, value - wrong, slope, 2.0 * wrong))
+            S = np.sum([one.F for one in answers], axis=0)  # a sum of slopes rounds as its largest terms do
+            below, flatter = lowered(w, value - wrong, slope, np.abs(slope) + 0.5 * np.abs(S))
+            summands.append(ObjectiveCut(point, below, flatter, error_above(below, value + wrong)))
             if AnalyticUpdate in query.wishes:
                 update = self.regularizer.block_update(w * w * np.sum([one.S for one in answers], axis=0))
                 answers_given += () if update is None else (AnalyticUpdate(np.asarray(update, dtype=float)),)

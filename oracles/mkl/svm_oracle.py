@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 # Bytes that a combined kernel, or what takes its place, may take by default.
 MEMORY_BUDGET = 2 << 30
+# Weights of kernels up to which machines are solved: beyond them squares overflow.
+LARGEST = 1e140
+# Bytes that the entries of kernels may take which are kept because sums of the bank are coarse: a tenth of a second.
+KEPT_BYTES = 1 << 26
 
 
 class SVMOracle(Oracle):
@@ -218,6 +222,8 @@ class SVMOracle(Oracle):
         """A machine of this loss and these options on a bank: this oracle's, or some of its kernels."""
         given = isinstance(bank, ProductBank) and not bank.on_the_fly
         if given or 8 * bank.n_points**2 <= self.memory_budget:
+            if isinstance(bank, KernelBank):
+                bank = bank.precise(min(KEPT_BYTES, self.memory_budget - 8 * bank.n_points**2))
             return DenseMachine(bank, self._dual, self.accuracy, self.max_steps, self._most_updates)
         if isinstance(bank, ProductBank):
             return ProductMachine(bank, self._dual, self.accuracy, self.max_steps, self.memory_budget)
@@ -251,6 +257,11 @@ def checked_query_point(point: Vector, domain: Domain) -> Vector:
     checked, dimension = np.array(point, dtype=float), domain.dimension
     if checked.shape != (dimension,) or not np.isfinite(checked).all():
         raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
+    if np.abs(checked).max() > LARGEST:
+        raise InvalidArgument(
+            f"`query.point` must have weights up to {LARGEST:g}, got {np.abs(checked).max():.3g}: objectives of "
+            "machines overflow; a regularizer of more weight, or a radius, keeps them smaller"
+        )
     if not domain.contains(checked):
         raise InvalidArgument(
             f"`query.point` must be in {domain!r}, got the sum {checked.sum():.12g} and the least entry "

@@ -43,7 +43,7 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.oracles.kernels.base import COARSE, KernelBank
 from oracle_opt.oracles.mkl.form_proof import forms_above, products_between
 from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.dual_proof import feasible, is_norm, worst_case
@@ -157,8 +157,13 @@ def machine_above(
     Where entries are known up to an error e times the roots of their diagonal entries, decision values are wrong by ``e
     s(b)`` times the root of the diagonal entry, ``s(b) = sum_i abs(b_i) sqrt(K(m)_ii)``. All points together may lose
     more than f can: of a hinge, plain or squared, the best x has ``norm(x, 1) <= 2 f``, as ``x @ K @ x <= norm(x, 1)``
-    by the optimality of the multiple 1 of x. So f is at most what the entries say, plus ``e s(b) s(x) <= share * f``
-    with ``share = 2 e s(b) max_i sqrt(K(m)_ii)``, and is bounded by that inequality, too.
+    by the optimality of the multiple 1 of x. With any t, decision values v, each wrong by c_i, and norms N,
+
+        f <= N + sum_i max over x_i of (slope_i x_i + c_i abs(x_i)) <= N + (the same less t abs(x_i)) + 2 t f,
+
+    of which f is bounded, too: by ``t = max c``, and by a t that is as large as what sums of the bank may be wrong by.
+    A machine was solved on such sums, and its hyperplane is good for these; in the entries it loses a little at each of
+    many points, which the subtracted term forgives.
 
     Parameters
     ----------
@@ -188,11 +193,21 @@ def machine_above(
         norms = rough + sum((abs(a) * error for a, error in zip(about, wrong, strict=True) if a), NONE)
     else:
         rough, about = norms, zeros
-    point_by_point = rough + worst_case(dual, values, wrong, Fraction(bias), about)
-    if not bank.exactness or not is_norm(dual):
-        return point_by_point
-    share, rest = 2 * max(charge), norms + worst_case(dual, values, rounding, Fraction(bias), zeros)
-    return min(point_by_point, rest / (1 - share)) if share < 1 and rest >= 0 else point_by_point
+    found = [rough + worst_case(dual, values, wrong, Fraction(bias), about)]
+    if bank.exactness and is_norm(dual):
+        for more in (NONE, _of_sums(bank, m, b)) if bank.exactness > COARSE else (NONE,):
+            t = max(charge) + more
+            rest = norms + worst_case(dual, values, rounding, Fraction(bias), zeros, more)
+            if 2 * t < 1 and rest >= 0:
+                found.append(rest / (1 - 2 * t))
+    return min(found)
+
+
+def _of_sums(bank: KernelBank, m: Vector, b: Vector) -> Fraction:
+    """How far decision values made of the bank's sums may be from those made of its entries, at most."""
+    roots = np.sqrt(np.maximum(bank.diagonal() @ m, 0.0))
+    error = bank.noise(int(np.count_nonzero(m))) + bank.entry_error
+    return Fraction(error * float(roots.max(initial=0.0)) * float(np.abs(b) @ roots))
 
 
 def weights_of(point: Any, dimension: int) -> Vector:

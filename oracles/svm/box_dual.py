@@ -65,6 +65,9 @@ class SVMSolution:
         Right up to rounding.
     imbalance : float
         At least the difference between the sum of b and what it should be.
+    stretch : float
+        By how many times more the bound above moves at most if the norms of the hyperplane cost more. 1 where it is the
+        primal objective.
     """
 
     __repr__ = one_line
@@ -80,6 +83,7 @@ class SVMSolution:
     status: SVMStatus
     gradient: Vector
     imbalance: float = 0.0
+    stretch: float = 1.0
 
     @property
     def alpha(self) -> Vector:

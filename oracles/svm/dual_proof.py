@@ -35,6 +35,7 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.svm.box_dual import BoxDual
 
 HALF = Fraction(EPS) / 2  # relative error of a rounded number
+ANY = Fraction(10**100)  # the longest feasible multiple of 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +110,16 @@ def _parts(dual: BoxDual, points: np.ndarray, x: list[Fraction]) -> tuple[Fracti
         return linear, quadratic, Fraction(1)
     ends = np.where(np.array([value > 0 for value in x], dtype=bool), dual.upper[points], dual.lower[points])
     room = [Fraction(end) / b for end, b in zip(ends.tolist(), x, strict=True) if b]
-    return linear, quadratic, min(room, default=Fraction(1))
+    return linear, quadratic, min(room, default=ANY)
 
 
 def worst_case(
-    dual: BoxDual, v: Sequence[Fraction], wrong: Sequence[Fraction], bias: Fraction, about: Sequence[Fraction]
+    dual: BoxDual,
+    v: Sequence[Fraction],
+    wrong: Sequence[Fraction],
+    bias: Fraction,
+    about: Sequence[Fraction],
+    forgiven: Fraction = Fraction(0),
 ) -> Fraction:
     """``bias * total + sum_i max over x_i``, see above, where decision values are wrong by errors e.
 
@@ -132,9 +138,11 @@ def worst_case(
         As in decision values; that of the shifted targets is `offset` less.
     about : sequence of n Fraction
         See above.
+    forgiven : Fraction
+        What is forgiven of the loss at each point: ``forgiven * abs(x_i)`` is subtracted from each of the terms.
     """
     bias -= Fraction(dual.offset)
-    epsilon, shifted = Fraction(dual.epsilon), HALF if dual.offset else Fraction(0)
+    epsilon, shifted = Fraction(dual.epsilon) + forgiven, HALF if dual.offset else Fraction(0)
     ridge = [None] * dual.linear.size if dual.ridge is None else dual.ridge.tolist()
     total = bias * Fraction(dual.total)
     rows = zip(dual.linear.tolist(), dual.lower.tolist(), dual.upper.tolist(), ridge, v, wrong, about, strict=True)

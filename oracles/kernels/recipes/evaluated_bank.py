@@ -119,7 +119,9 @@ class EvaluatedBank(KernelBank):
     def subset(self, kernels: ArrayLike) -> EvaluatedBank:
         """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points."""
         chosen = checked_kernels(kernels, self.n_kernels)
-        return EvaluatedBank(self._term, [self._which[k] for k in chosen.tolist()], self.scales[chosen])
+        bank = EvaluatedBank(self._term, [self._which[k] for k in chosen.tolist()], self.scales[chosen])
+        bank.rounding = self.rounding
+        return bank
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between points that the kernels take, scaled already, and those of the bank."""

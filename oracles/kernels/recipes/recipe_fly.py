@@ -142,19 +142,22 @@ def _evaluated(term: KernelTerm, layout: Layout, weights: Vector, normalize: boo
             "diagonal; bring the columns to one scale, or keep it"
         )
     scales = weights.sum() / _traces(term, weights) if normalize else np.ones(len(term.numbers))
-    if not term.fitted.positive_semidefinite:
-        _check_some(term)
     bank = EvaluatedBank(term, list(term.numbers), scales)
+    if not term.fitted.positive_semidefinite:
+        bank.rounding = _missing_on_some(term)
     return JoinedBank([bank], prepare=Seen(layout, term.columns, term.scaling))
 
 
-def _check_some(term: KernelTerm) -> None:
-    """Refuse kernels that are none on some of the points, spread evenly: all, if they are few."""
+def _missing_on_some(term: KernelTerm) -> float:
+    """What kernels lack to be semidefinite on some of the points, spread evenly: all, if they are few; or refuse."""
     n = int(term.points.shape[0])
     some = np.unique(np.linspace(0, n - 1, min(n, CHECKED)).astype(np.intp))
     few = term.kept(list(term.numbers), some)
-    for number, matrix in zip(few.numbers, few.matrices(few.points, few.points, few.numbers), strict=True):
-        checked_matrix(matrix, few, number, f"{term.fitted.labels[number]} of {term.group}")
+    matrices = few.matrices(few.points, few.points, few.numbers)
+    return max(
+        checked_matrix(matrix, few, number, f"{term.fitted.labels[number]} of {term.group}")[1]
+        for number, matrix in zip(few.numbers, matrices, strict=True)
+    )
 
 
 def _traces(term: KernelTerm, weights: Vector) -> Vector:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel
+from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, rounding_of
 from oracle_opt.oracles.kernels.packed_build import pack
 from oracle_opt.oracles.kernels.recipes.list_plan import warn_of
 from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, RecipeCross
@@ -39,7 +39,7 @@ def kept_bank(
         A kernel cannot be used; it is named.
     """
     n, p = weights.size, len(source.chosen)
-    packed, scales = np.empty((p, n * (n + 1) // 2), dtype), np.ones(p)
+    packed, scales, rounding = np.empty((p, n * (n + 1) // 2), dtype), np.ones(p), 0.0
     k = 0
     for term in source.terms:
         part = slice(k, k + len(term.numbers))
@@ -49,10 +49,13 @@ def kept_bank(
             if normalize:
                 scales[part] = weights.sum() / _weighted_trace(term, weights, names)
             _fill(term, scales[part], packed[part])
+            if (term.fitted.exactness or 0.0) > EPS * (n + 16):  # beyond what sums are wrong by in any case
+                rounding = max(rounding, float(term.fitted.exactness or 0.0))
         else:
             matrices = term.matrices(term.points, term.points, term.numbers)
             for number, matrix in zip(term.numbers, matrices, strict=True):
-                K = checked_matrix(matrix, term, number, names[number])
+                K, missing = checked_matrix(matrix, term, number, names[number])
+                rounding = max(rounding, missing, rounding_of(K.dtype))
                 if normalize:
                     scales[k + number] = weights.sum() / (weights @ np.diagonal(K))
                 pack(K, scales[k + number], packed[k + number])
@@ -65,7 +68,7 @@ def kept_bank(
         warn_of(lost, "constant are the kernels")
         packed, scales = packed[good], scales[good]
         source = source.subset(np.flatnonzero(good))
-    return GramBank.from_packed(packed, scales, source, memory_limit=memory_budget)
+    return GramBank.from_packed(packed, scales, source, memory_limit=memory_budget, rounding=rounding)
 
 
 def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
@@ -117,19 +120,19 @@ def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> Non
         start = stop
 
 
-def checked_matrix(matrix: Matrix, term: KernelTerm, number: int, name: str) -> NDArray[np.floating]:
-    """The matrix of a kernel on the training points, or refuse it by name."""
+def checked_matrix(matrix: Matrix, term: KernelTerm, number: int, name: str) -> tuple[NDArray[np.floating], float]:
+    """The matrix of a kernel on the training points, and what it lacks to be semidefinite; or refuse it by name."""
     n, what = term.points.shape[0], f"the kernel {name!r}"
     if np.shape(matrix) != (n, n):
         raise InvalidArgument(f"{what} must have shape {(n, n)} on the training points, got {np.shape(matrix)}")
     K = checked_kernel(matrix, what, "let it return (K + K.T) / 2, if that is rounding; else it is no kernel")
     check_trace(name, float(np.trace(K)))
-    check_positive_semidefinite(
+    missing = check_positive_semidefinite(
         K, what, "leave it out, or take parameters for which it is a kernel: with others no gap would be proven"
     )
     if n > 2:
         _check_alone(K, term, number, what)
-    return K
+    return K, missing
 
 
 def _check_alone(K: NDArray[np.floating], term: KernelTerm, number: int, what: str) -> None:

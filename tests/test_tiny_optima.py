@@ -1,0 +1,163 @@
+"""Optima near 0: honest certificates are verified, and forged ones of the same size are refused.
+
+What rounding makes of such a run goes with the sizes of its targets and slopes, and a tolerance goes with its bounds:
+so what an oracle claims has to be true to the last digit, and what proves it must add nothing where a function is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from oracle_opt import Certificate, Refuted, minimize
+from oracle_opt.certificates.claim import ClaimKind, CutClaim
+from oracle_opt.oracles import (
+    ElasticNet,
+    EntropyRegularizer,
+    GMKLOracle,
+    GramBank,
+    LpRegularizer,
+    MixedNormOracle,
+    MKLOracle,
+    SharedWeightsOracle,
+)
+from oracle_opt.oracles.mkl.excess_proof import bound_on_orthant
+from oracle_opt.oracles.mkl.regularized import least_of_multiples
+from oracle_opt.oracles.mkl.regularizer_proof import conjugate_above, conjugate_of_claim, value_above
+from oracle_opt.oracles.mkl.svm_proof import Proven
+from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
+
+PENALTIES = {
+    "entropy": EntropyRegularizer(1e-12),
+    "lp": LpRegularizer(1.5, weight=1e-12),
+    "net": ElasticNet(1e-12, 1e-12),
+    "large net": ElasticNet(7.6, 3.8),
+}
+
+
+def problem(seed):
+    """A regression that needs no machine, or hardly one: targets far from 0 in a tube as wide as they spread."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 8))
+    X = rng.integers(0, 2, size=(n, 2)).astype(float)
+    y = rng.normal(size=n) * 10 ** rng.uniform(-2, 3) + 10 ** rng.uniform(-2, 4)
+    kernels = [np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / s) for s in (0.5, 2.0)] + [np.ones((n, n))]
+    epsilon = np.ptp(y) * 0.5 * rng.choice([1.0, 1.0 + 1e-15, 1.0 - 1e-13, 0.999999])
+    return GramBank(kernels, check=False), y, EpsilonInsensitive(10 ** rng.uniform(-2, 2), epsilon)
+
+
+def oracles(seed):
+    """Every oracle on such a problem, with some of the regularizers."""
+    bank, y, loss = problem(seed)
+    machines = [MKLOracle(bank, y, loss), MKLOracle(bank, -y, loss)]
+    names = list(PENALTIES)
+    yield machines[0]
+    yield MixedNormOracle(bank, y, loss, groups=[[0, 1], [2]])
+    yield SharedWeightsOracle(machines, PENALTIES[names[seed % 4]])
+    yield GMKLOracle(bank, y, PENALTIES[names[(seed + 1) % 4]], loss=loss)
+    yield GMKLOracle(bank, None, PENALTIES[names[(seed + 2) % 4]], loss=OneClass(0.5))
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_honest_certificates_of_tiny_optima(part) -> None:
+    for seed in range(10 * part, 10 * part + 10):
+        for oracle in oracles(seed):
+            result = minimize(oracle, rtol=1e-6, max_calls=20)
+            if np.isfinite(result.lower_bound):
+                result.certificate().verify(oracle)
+
+
+def test_forged_certificates_of_tiny_optima() -> None:
+    """A constant, a bound or a value that is moved by 1e-5 of what is there."""
+    tried = 0
+    for seed in range(30):
+        for oracle in oracles(seed):
+            result = minimize(oracle, rtol=1e-6, max_calls=20)
+            size = max(abs(result.lower_bound), abs(result.upper_bound))
+            if not (np.isfinite(size) and size > 0 and result.gap <= 1e-6 * size):
+                continue
+            proof = result.certificate()
+            above = [replace(cut, constant=cut.constant + 1e-5 * size) for cut in proof.cuts]
+            high, low = proof.upper + 1e-4 * size, proof.upper - 1e-5 * size
+            for cuts, lower, upper in ((above, proof.lower + 1e-5 * size, high), (proof.cuts, low - 1e-4 * size, low)):
+                value, facts = replace(proof.value, upper=upper), {"problem": proof.problem}
+                forged = Certificate.of(oracle.domain, cuts, proof.multipliers, value, lower, upper, facts)
+                with pytest.raises(Refuted):
+                    forged.verify(oracle)
+            tried += 1
+    assert tried >= 12
+
+
+@pytest.mark.parametrize("name", PENALTIES)
+def test_nothing_is_added_where_a_regularizer_or_its_conjugate_is_0(name) -> None:
+    regularizer = PENALTIES[name]
+    assert conjugate_above(regularizer, [Fraction(0)] * 3) == 0
+    if name == "entropy":
+        assert value_above(regularizer, np.ones(3)) == 0
+        for x in (1e-20, 1e-13, 1e-11, 1e-3, 1.0, -1e-14, -1e-9, -30.0):  # against numbers of the library
+            found = conjugate_above(EntropyRegularizer(1.0), [Fraction(x)])
+            assert found is not None
+            assert float(found) == pytest.approx(float(np.expm1(np.longdouble(x))), rel=1e-15)
+    else:
+        assert value_above(regularizer, np.zeros(3)) == 0
+
+
+def test_a_conjugate_beyond_all_numbers_is_refused_at_once() -> None:
+    """Its exact value took for ever, and a slope without a finite one was taken as given."""
+    regularizer = EntropyRegularizer(1e-12)
+    assert conjugate_above(regularizer, [Fraction(5)]) is None
+    assert conjugate_above(LpRegularizer(2.0, power=1.0 + 1e-9), [Fraction(9)]) is None
+    with pytest.raises(Refuted, match="its slope is steeper than"):
+        conjugate_of_claim(regularizer, [Fraction(5)])
+    bank, y, loss = problem(0)
+    oracle = GMKLOracle(bank, y, regularizer, loss=loss)
+    claim = CutClaim(ClaimKind.MINORANT, 0.0, np.full(3, 5.0), witness={"signed_dual": np.zeros(y.size)})
+    with pytest.raises(Refuted, match="its slope is steeper than"):
+        oracle.prove_cut(claim)
+
+
+def test_forms_below_0_prove_what_0_proves() -> None:
+    """A kernel that was rounded may have some; a conjugate is made for slopes that are not negative."""
+    for regularizer in (LpRegularizer(1.1, weight=51.0), LpRegularizer(2.0), ElasticNet(), EntropyRegularizer()):
+        for longest in (None, 3.0):
+            F = np.array([3.0, 2.0, -5e4])
+            found = least_of_multiples(regularizer, 1.0, F, 0.5, longest)
+            assert found == least_of_multiples(regularizer, 1.0, np.maximum(F, 0.0), 0.5, longest)
+        proven = [
+            Proven(Fraction(2), Fraction(1, 2), [Fraction(3), Fraction(2), Fraction(last)], Fraction(6), True)
+            for last in (-50_000, 0)
+        ]
+        one, other = (bound_on_orthant(proof, regularizer) for proof in proven)
+        assert one is not None
+        assert other is not None
+        if isinstance(regularizer, EntropyRegularizer):  # whose conjugate is less below 0
+            assert one >= other
+        else:
+            assert float(one) == pytest.approx(float(other), rel=1e-12)
+
+
+def test_a_machine_that_nobody_needs_limits_no_multiple() -> None:
+    """Dual variables that are 0 have all multiples; their machine must not make the bound of the others less."""
+    rng = np.random.default_rng(0)
+    X, far = rng.normal(size=(9, 2)), rng.normal(size=9)
+    bank = GramBank([np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2)), X @ X.T, np.eye(9)])
+    y = np.where(np.arange(9) % 2, 1.0, -1.0)
+    for C in (0.3, 30.0, 3e3):
+        machines = [MKLOracle(bank, y, SquaredHinge(C)), MKLOracle(bank, far, EpsilonInsensitive(1.0, 9.0))]
+        for penalty in (LpRegularizer(1.1, weight=20.0), ElasticNet(36.0, 18.0), EntropyRegularizer(0.1), None):
+            oracle = SharedWeightsOracle(machines, penalty)
+            result = minimize(oracle, rtol=1e-6, max_calls=2)  # an early bound is that of a multiple
+            result.certificate().verify(oracle)
+
+
+def test_the_entropy_near_its_reference_is_exact_in_all_digits() -> None:
+    """It is 0 there, and terms of the size of the reference cancel."""
+    for reference in (1.0, 0.3, 1e5):
+        for u in (0.0, 1e-15, -1e-12, 3e-9, -1e-5, 0.05, 0.0999, -0.0999, 0.1001, -0.1001, 0.7, -0.9, -1.0, 40.0):
+            d = np.array([reference * (1.0 + u)])
+            found = EntropyRegularizer(2.0, reference=reference).value(d)
+            exact = value_above(EntropyRegularizer(2.0, reference=reference), d)
+            assert abs(Fraction(found) - exact) <= Fraction(2.0**-45) * exact
