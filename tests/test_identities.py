@@ -261,6 +261,7 @@ OTHERS = {
             "upper": [ulp(np.full(3, 2.0), 2)],
             "tighten": [True],
             "center": [np.full(3, 0.3)],
+            "promised": [True, [[False], [True]]],
         },
     ),
     LpRegularizer: Case(
