@@ -1,6 +1,7 @@
 """Random small runs for journals: every kind of cut and of warm start, and what can be compared of two runs."""
 
 import numpy as np
+from _tally import refusal
 
 from oracle_opt import Ball, Box, FeasibilityCut, FunctionOracle, ObjectiveCut, Oracle, Polyhedron, Simplex, minimize
 from oracle_opt.generators import (
@@ -26,7 +27,12 @@ class Watched(Oracle):
 
     def __init__(self, inner, after):
         self.inner, self.after, self.domain, self.convex = inner, after, inner.domain, inner.convex
-        self.gives = inner.gives
+        self.gives, self.witness = inner.gives, inner.witness
+        self.prove_cut, self.prove_value, self.missing_witness = (
+            inner.prove_cut,
+            inner.prove_value,
+            inner.missing_witness,
+        )
 
     def reset(self):
         self.inner.reset()
@@ -36,6 +42,9 @@ class Watched(Oracle):
 
     def identity(self):
         return self.inner.identity()
+
+    def problem_identity(self):
+        return self.inner.problem_identity()
 
     def query(self, query):
         cut = self.inner.query(query)
@@ -127,7 +136,11 @@ def random_run(rng):
 
 def history(make, generator, options, after=lambda: None, **more):
     """The columns of a run that do not depend on the clock, and the words of its status."""
-    result = minimize(Watched(make(), after), generator, **options, **more)
+    oracle = Watched(make(), after)
+    result = minimize(oracle, generator, **options, **more, probes=0)  # calls are counted
+    _, words = refusal(result, oracle)
+    if words:  # no run is compared that proves less than it says
+        raise AssertionError(words[0])
     columns = {name: np.asarray(getattr(result.history, name)) for name in COLUMNS}
     return columns | {"point": np.asarray(result.point), "status": np.array([result.status.name])}
 
