@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", CutClaim, ValueClaim)
 ROUNDING = 1e-9  # of the sizes involved: no more than this is lost to rounding
+UNDERFLOW = 1e-290  # sizes below are none: products of numbers near the smallest ones lose all their digits
 OF_VALUES = 1e-8  # of values more: bounds on the rounding of a factorization grow with the square of a matrix' order
 
 
@@ -89,7 +90,7 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
 def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], lower: float, upper: float) -> float:
     """Size of the terms of the minorant on the domain, on the average of the cuts: what rounding is relative to."""
     sizes = [abs(cut.constant) + domain.extent(cut.slope) for cut in cuts]
-    return float(max(np.dot([float(share) for share in shares], sizes), abs(lower), abs(upper)))
+    return float(max(np.dot([float(share) for share in shares], sizes), abs(lower), abs(upper), UNDERFLOW))
 
 
 def _judged(
