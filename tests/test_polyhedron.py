@@ -93,7 +93,7 @@ def test_extent_takes_the_place_of_missing_bounds():
         (([[1.0, 1.0]], None), "given together"),
         (([[1.0, 1.0]], [1.0, 2.0]), "shapes"),
         (([[np.nan, 1.0]], [1.0]), "finite"),
-        (([[0.0, 0.0]], [1.0]), "no row of zeros"),
+        (([[0.0, 0.0]], [-1.0]), "row 0 is 0 <= -1"),
         (([[1.0, 1.0]], [1.0]), "no bound"),
         (([[1.0], [-1.0]], [0.0, -1.0]), "no point"),
         ((None, None), "number of variables"),

@@ -218,7 +218,7 @@ def _points(data: ScenarioData, group: AlikeScenarios) -> Matrix:
         y[none] = programs.points(lower[none] - wider, upper[none] + wider)
         lost = np.isnan(y).any(axis=1)
         if lost.any():
-            raise Refuted(f"scenario {int(group.members[lost][0])} has no second stage at its point")
+            raise Refuted(f"{data.name(int(group.members[lost][0]))} has no second stage at its point")
     return y
 
 
