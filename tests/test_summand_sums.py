@@ -59,7 +59,7 @@ def test_honest_sums_of_one_variable_are_taken_and_others_refused(part):
                 parts = (*cut.summands[:j], wrong, *cut.summands[j + 1 :])
                 with pytest.raises(InvalidCut, match="`summands` must add up to the cut"):
                     check_cut(replace(cut, summands=parts), point, oracle)
-    assert flat > 50
+    assert flat > 20
 
 
 @pytest.mark.parametrize("seed", range(5))
