@@ -77,7 +77,7 @@ def test_the_same_programs_have_a_minimum_where_the_rows_agree(kind, seed):
 
 
 def test_a_normal_that_is_small_beside_its_terms_is_no_proof_by_itself():
-    """``T_1 x - y <= 0`` and ``T_2 x - y >= 1`` ask for (T_2 - T_1) x >= 1: only x from 1.8e16 on serves that."""
+    """``T_1 x - y <= 0`` and ``T_2 x - y >= 1`` ask for (T_2 - T_1) x >= 1: x from 1.8e16 on serves that."""
     third = 1.0 / 3.0
     T = np.array([[third], [np.nextafter(third, 1.0)]])
     least = 1.0 / float(T[1, 0] - T[0, 0])
@@ -89,7 +89,7 @@ def test_a_normal_that_is_small_beside_its_terms_is_no_proof_by_itself():
         )
 
     with pytest.raises(EmptyLocalizationSet, match="scenario 0 has no second stage at any x within the bounds"):
-        oracle(0.9 * least).query(Query(np.array([0.0])))
+        oracle(1e6).query(Query(np.array([0.0])))
     cut = oracle(4.0 * least).query(Query(np.array([0.0])))
     assert isinstance(cut, FeasibilityCut)
     assert cut.violation + cut.normal @ np.array([2.0 * least]) <= 0

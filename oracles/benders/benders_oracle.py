@@ -36,6 +36,7 @@ from oracle_opt.result import Result
 
 _PARTS = 8  # tasks of a query by an executor
 _SUMMANDS = 20  # from here on more of them save few calls, and masters take longer (docs/peers.md)
+_FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bounds of x hardly depends on it
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,7 @@ class BendersOracle(Oracle):
         Raises
         ------
         EmptyLocalizationSet
-            A scenario, which is named, has no second stage at any x of the domain, proven in fractions.
+            A scenario, which is named, has no second stage whatever x is, but for rounding: proven in fractions.
         """
         x = np.asarray(query.point)
         gathered, n_scenarios = self._stage.gathered(x), len(self._stage.probability)
@@ -241,22 +242,21 @@ class BendersOracle(Oracle):
         else:
             for share in self._workers.run(SecondStage.share, x, successive(n_scenarios, self.parts)):
                 gathered.add_share(share)
-        gathered.feasibility = [cut for cut in gathered.feasibility[:MOST_CUTS] if self._leaves_some(cut)]
+        gathered.feasibility = [cut for cut in gathered.feasibility[:MOST_CUTS] if self._depends_on_x(cut)]
         return gathered.cut()
 
-    def _leaves_some(self, cut: FeasibilityCut) -> bool:
-        """Whether a half-space holds some x of the domain, as far as is proven.
+    def _depends_on_x(self, cut: FeasibilityCut) -> bool:
+        """Whether a half-space has a normal of which its depth depends, or at least proves no more than that.
 
         Raises
         ------
         EmptyLocalizationSet
-            Its ray proves that it holds none.
+            It has none but for rounding, and its ray proves that no x is in it.
         RuntimeError
-            It has no normal, and proves nothing.
+            It has none at all, and proves nothing.
         """
         frame, member = self._stage.frame, int(cut.extras[RAY_OF])
-        far = np.where(cut.normal > 0, frame.lower, frame.upper) - cut.point
-        if cut.normal.any() and not cut.violation + cut.normal @ far > 0:
+        if float(np.abs(cut.normal) @ (frame.upper - frame.lower)) > _FLAT * cut.violation:
             return True
         name, ray = self._data.name(member), np.asarray(cut.extras[RAY])
         which = unserved(self._data, (frame.lower, frame.upper), ray, member)
