@@ -13,7 +13,8 @@ def with_equations_found(known: LinearConstraints) -> LinearConstraints:
 
     ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
     has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
-    always-active constraints").
+    always-active constraints"). Narrow variables are counted in their widths: what has slack has it in small units,
+    too.
 
     Raises
     ------
@@ -23,13 +24,15 @@ def with_equations_found(known: LinearConstraints) -> LinearConstraints:
     (A, b), lower, upper = known.inequalities, known.lower, known.upper
     n, m = len(lower), len(b)
     count = m + 2 * n
-    sides = np.vstack([A, -np.eye(n), np.eye(n)])
+    width = upper - lower
+    unit = np.where(width > 0, 2.0 ** np.frexp(np.minimum(width, 0.5))[1], 1.0)
+    sides = np.vstack([A, -np.eye(n), np.eye(n)]) * unit
     rhs = np.r_[b, -lower, upper]
     norms = np.linalg.norm(sides, axis=1)
     rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
-    equations = np.hstack(
-        [known.equality_matrix, np.zeros((len(known.equality_rhs), count)), -known.equality_rhs[:, None]]
-    )
+    fixed_sides = known.equality_matrix * unit
+    size = np.linalg.norm(fixed_sides, axis=1)[:, None]
+    equations = np.hstack([fixed_sides / size, np.zeros((len(size), count)), -known.equality_rhs[:, None] / size])
     free = np.full(n, np.inf)
     solution = solved(
         linear_program(
@@ -45,7 +48,7 @@ def with_equations_found(known: LinearConstraints) -> LinearConstraints:
     )
     tight = np.array(solution.col_value[n : n + count]) < 0.5
     fixed = tight[m : m + n] | tight[m + n :]
-    middle = np.clip(np.array(solution.col_value[:n]) / solution.col_value[-1], lower, upper)
+    middle = np.clip(unit * np.array(solution.col_value[:n]) / solution.col_value[-1], lower, upper)
     level = np.where(tight[m : m + n], lower, np.where(tight[m + n :], upper, middle))
     E = np.vstack([known.equality_matrix, A[tight[:m]], np.eye(n)[fixed]])
     f = np.r_[known.equality_rhs, b[tight[:m]], level[fixed]]
