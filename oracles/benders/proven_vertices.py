@@ -8,7 +8,8 @@ E`` with row sums below 1. Then there is exactly one such v_B, and it is near to
     abs(v_B - u)  <=  w + (E 1) max(w) / (1 - max(E 1)),     w = abs(R) miss.
 
 It is a point of the second stage if u is that far inside the bounds, and costs no more than ``q @ u`` and that much.
-The programs that bases are found for have bounds that are moved inside, so that vertices on several of them have room.
+Where a vertex is on more bounds than it has to be, as many are, that does not show. Then bases are those of programs
+whose bounds are moved inside, and v_N a little inside, too.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ class ProvenVertices:
         self._m, self._k = problem.W.shape
         bounds = Ends.of(problem.y_lower, problem.y_upper, np.zeros((1, 0)), np.zeros((1, 0)), np.zeros((1, 0)))
         inside = (bounds.low + bounds.low_room)[0], (bounds.high - bounds.high_room)[0]
-        self._programs = Programs(problem.q, data.W, *inside)
+        each = ((problem.y_lower, problem.y_upper), inside)
+        self._plain, self._inside = (Programs(problem.q, data.W, *one) for one in each)
         self._alike = problem.only_rows_vary
         self._columns = np.hstack([data.W.toarray(), -np.eye(self._m)]) if self._m <= LARGEST else np.zeros((0, 0))
 
@@ -94,19 +96,26 @@ class ProvenVertices:
             return bound, near
         ends = Ends.of(self._data.problem.y_lower, self._data.problem.y_upper, lower, upper, doubt)
         cost, entries = self._data.costs(members), self._data.recourse(members)
-        rows = (ends.low + ends.low_room)[:, self._k :], (ends.high - ends.high_room)[:, self._k :]
-        if self._alike:
-            bases = self._programs.solved(*rows, _PATIENCE)[1]
-        else:
-            bases = self._programs.solved_each(cost, self._data.recourse_entries, entries, *rows)
-        found = np.flatnonzero(bases.which >= 0)
-        found = found[(bases.at[bases.which[found]] == BASIC).sum(axis=1) == self._m]
-        step = max(1, _NUMBERS // (self._m * (self._m + (0 if self._alike else self._k)) + self._k + 1))
-        for start in range(0, len(found), step):
-            lines = found[start : start + step]
-            some = Bases(bases.at, bases.which[lines])
-            mine = cost if len(cost) == 1 else cost[lines]
-            bound[lines], near[lines] = self._proven(some, ends.take(lines), mine, entries[lines])
+        for programs, room, patience in ((self._plain, 0.0, np.inf), (self._inside, 1.0, _PATIENCE)):
+            left = np.flatnonzero(np.isinf(bound))
+            some = ends.take(left)
+            rows = (some.low + room * some.low_room)[:, self._k :], (some.high - room * some.high_room)[:, self._k :]
+            mine = cost if len(cost) == 1 else cost[left]
+            if self._alike:
+                bases = programs.solved(*rows, patience)[1]
+            else:
+                bases = programs.solved_each(mine, self._data.recourse_entries, entries[left], *rows, patience)
+            found = np.flatnonzero(bases.which >= 0)
+            found = found[(bases.at[bases.which[found]] == BASIC).sum(axis=1) == self._m]
+            step = max(1, _NUMBERS // (self._m * (self._m + (0 if self._alike else self._k)) + self._k + 1))
+            for start in range(0, len(found), step):
+                which = found[start : start + step]
+                lines, these = left[which], Bases(bases.at, bases.which[which])
+                above, about = self._proven(
+                    these, ends.take(lines), cost if len(cost) == 1 else cost[lines], entries[lines]
+                )
+                bound[lines] = above
+                near[lines] = np.where(np.isnan(near[lines]), about, near[lines])
         return bound, near
 
     def _proven(self, bases: Bases, ends: Ends, cost: Matrix, entries: Matrix) -> tuple[Vector, Vector]:

@@ -76,7 +76,9 @@ class Programs:
         unit = 2.0 ** -np.frexp(np.abs(cost).max(initial=0.0))[1]
         self._model.changeColsCost(len(cost), self._places, unit * cost)
 
-    def solved_each(self, cost: Matrix, places: Indices, entries: Matrix, lower: Matrix, upper: Matrix) -> Bases:
+    def solved_each(
+        self, cost: Matrix, places: Indices, entries: Matrix, lower: Matrix, upper: Matrix, patience: float = inf
+    ) -> Bases:
         """Bases of programs of different costs, a line each or one for all, and entries of W at these places."""
         at: list[NDArray[np.int8]] = []
         which = np.full(len(lower), -1)
@@ -88,6 +90,8 @@ class Programs:
             if not np.isnan(self._solved(lower[i], upper[i])[0]):
                 which[i] = len(at)
                 at.append(self._at())
+            elif not at and i + 1 >= patience:
+                break
         return Bases(np.array(at, dtype=np.int8).reshape(len(at), self._columns.shape[1]), which)
 
     def points(self, lower: Matrix, upper: Matrix) -> Matrix:
