@@ -7,7 +7,7 @@ import numpy as np
 from _rational import _dot, _independent, _solve
 from scipy.optimize import linprog
 
-from oracle_opt import FeasibilityCut, OracleOptError, Query, Status, minimize
+from oracle_opt import EmptyLocalizationSet, FeasibilityCut, OracleOptError, Query, Status, minimize
 from oracle_opt.oracles import (
     BendersOracle,
     FacilityLocationOracle,
@@ -154,8 +154,15 @@ def two_stage(rng, tally):
     n, count = len(problem.c), oracle.n_summands
     first = rng.integers(-2, 6, n) + (0.0 if rng.random() < 0.5 else rng.random(n))
     points = [first, first + 10.0 ** rng.uniform(-12, -8) * rng.normal(size=n), rng.uniform(-3, 10, n)]
-    cuts = [oracle.query(Query(x)) for x in points]
     known = [expectation(problem, p, outcomes, x, count) for x in points]
+    try:
+        cuts = [oracle.query(Query(x)) for x in points]
+    except EmptyLocalizationSet as empty:
+        tally.count("empty")
+        feasible = [
+            x.tolist() for x, sums in zip(points, known, strict=True) if all(high is not None for _, high in sums)
+        ]
+        return [f"{empty}, and these points are feasible: {feasible}"] if feasible else []
     mass = np.bincount(np.arange(len(p)) * count // len(p), p, count)
     words = []
     for i, (x, cut) in enumerate(zip(points, cuts, strict=True)):
