@@ -76,6 +76,16 @@ def test_the_same_programs_have_a_minimum_where_the_rows_agree(kind, seed):
     result.certificate().verify(oracle)
 
 
+def test_an_entry_that_two_blocks_vary_is_no_obstacle():
+    """The sides of one row move by the sum of what both blocks say: -1 and 1 leave it as it was, 2 is too much."""
+    blocks = [RandomBlock([0.5, 0.5], rows=[0], rhs=[[-1.0], [1.0]], name=name) for name in ("a", "b")]
+    problem = TwoStageProblem([1.0], [1.0], [[0.0]], [[0.5]], [0.0], [np.inf], blocks, x_upper=1.0, y_upper=2.5)
+    with pytest.raises(EmptyLocalizationSet, match="scenario 3 has no second stage whatever x is"):
+        BendersOracle(problem).query(Query(np.array([0.5])))
+    wide = TwoStageProblem([1.0], [1.0], [[0.0]], [[0.5]], [0.0], [np.inf], blocks, x_upper=1.0, y_upper=4.5)
+    assert minimize(BendersOracle(wide), rtol=1e-6).upper_bound == pytest.approx(1.0)
+
+
 def test_a_normal_that_is_small_beside_its_terms_is_no_proof_by_itself():
     """``T_1 x - y <= 0`` and ``T_2 x - y >= 1`` ask for (T_2 - T_1) x >= 1: x from 1.8e16 on serves that."""
     third = 1.0 / 3.0

@@ -23,6 +23,7 @@ from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.benders.carried_over import carried_over
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
+from oracle_opt.oracles.benders.gathered import accepted
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
 from oracle_opt.oracles.benders.scenario_proof import cut_excess, unserved
@@ -260,6 +261,8 @@ class BendersOracle(Oracle):
             return True
         name, ray = self._data.name(member), np.asarray(cut.extras[RAY])
         which = unserved(self._data, (frame.lower, frame.upper), ray, member)
+        if self._data.ambiguous and not cut.normal.any() and cut.error <= accepted(ray):
+            which = "whatever x is"  # an entry that varies twice has no fractions, but floats prove it
         if which:
             raise EmptyLocalizationSet(f"{name} has no second stage {which}: a ray of its dual proves it")
         if not cut.normal.any():

@@ -24,6 +24,11 @@ _BLOCK = 256  # terms of the inner sums
 _ACCEPTED = 1e-7  # by how much HiGHS lets rows and bounds be missed
 
 
+def accepted(ray: Vector) -> float:
+    """By how much a point that HiGHS accepts may violate a half-space, and its error where it is proven in floats."""
+    return _ACCEPTED * float(np.abs(ray).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """What all queries of one oracle share.
@@ -268,8 +273,7 @@ class Gathered:
         rounded, lift = self._rounded(normal, self.frame.pull_sizes @ np.abs(pi))
         lost = self.rate * ray.size(self.sides) + lift
         proven = violation - lost
-        accepted = _ACCEPTED * float(np.abs(pi).sum())
-        error = accepted if proven > 0 else accepted + lost
+        error = accepted(pi) if proven > 0 else accepted(pi) + lost
         kept = proven if proven > 0 else violation
         self.feasibility.append(FeasibilityCut(self.x, kept, rounded, extras={RAY: pi, RAY_OF: member}, error=error))
 
