@@ -43,6 +43,7 @@ SCRIPTS = (
     "footprint",
     "model_size",
     "certificates",
+    "benders_certificates",
     "svm_oracle",
     "svm_kinds",
     "mkl_query",

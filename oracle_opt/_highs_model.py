@@ -17,12 +17,13 @@ def new_model(options: Options) -> highspy.Highs:
     """Return an empty program, silent, on one thread, with these options of HiGHS.
 
     It is solved without presolve, which forgets the basis, and calls a program infeasible whose bounds differ by less
-    than the tolerance.
+    than the tolerance. Entries down to 1e-12 count, the least that HiGHS can be told: by default it drops those below
+    1e-9, and in odd units the rows are then others.
     """
     import highspy  # only here and where it solves: the import takes time
 
     model = highspy.Highs()
-    set_options(model, {"output_flag": False, "presolve": "off", "threads": 1, **options})
+    set_options(model, {"output_flag": False, "presolve": "off", "threads": 1, "small_matrix_value": 1e-12, **options})
     return model
 
 

@@ -15,6 +15,7 @@ from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import flag, floats, instances, real, whole
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
+from oracle_opt.domains import Domain
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
@@ -165,7 +166,7 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
         if cut.further or cut.summands:
             _check_several("further", [(one.point, one.value, one.subgradient) for one in cut.further], point)
             _check_several("summands", [(one.point, one.value, one.subgradient) for one in cut.summands], point)
-            _check_sum(cut)
+            _check_sum(cut, oracle.domain)
             for one in (*cut.summands, *cut.further):
                 _check_answers(one, oracle)
         _check_answers(cut, oracle)
@@ -269,23 +270,32 @@ def _check_given(kind: Kind, oracle: Oracle) -> None:
         raise InvalidCut(f"{owner} answered with {kind.words}, which it does not have in `gives`; add {name} there")
 
 
-def _check_sum(cut: ObjectiveCut) -> None:
-    """Raise InvalidCut unless the summands add up to the cut, the values within rounding and the errors they state.
+def _check_sum(cut: ObjectiveCut, domain: Domain) -> None:
+    """Raise InvalidCut unless the summands add up to the cut, within rounding and the errors they state.
 
     With f = sum of f_j, v and e the value and error of the cut, v_j and e_j those of the summands:
     ``sum v_j <= sum f_j = f <= v + e`` and ``v <= f = sum f_j <= sum v_j + sum e_j``. So the sum may lie above v by the
     cut's own error, and below it by the summands' errors: the one does not excuse the other.
+
+    Slopes are rounded relative to terms that are not known here, and which may cancel. But all that rounding of slopes
+    can do on the domain is in the errors, or as small beside the values as their own rounding: so slopes that differ by
+    more than rounding of their own sizes may differ, times the width of the domain, by as much as values may.
     """
     if not cut.summands:
         return
     rows = np.array([[one.value, *one.subgradient] for one in cut.summands])
     size = np.abs(rows).sum(axis=0)
     off = rows.sum(axis=0) - np.r_[cut.value, cut.subgradient]
-    above, missed, slack = float(off[0]), float(np.abs(off[1:]).max()), 1e-9 * size[0]
+    above, missed, slack = float(off[0]), np.abs(off[1:]), 1e-9 * size[0]
     errors = sum(one.error for one in cut.summands)
-    if not -errors - slack <= above <= cut.error + slack or missed > 1e-9 * size[1:].max():
+    fits = -errors - slack <= above <= cut.error + slack
+    if fits and missed.max() > 1e-9 * size[1:].max():
+        steeper = np.flatnonzero(missed > 1e-9 * size[1:])
+        lower, upper = domain.bounding_box()
+        fits = float(missed[steeper] @ (upper - lower)[steeper]) <= slack + cut.error + errors
+    if not fits:
         raise InvalidCut(
             f"`summands` must add up to the cut, got values that add up to {rows[:, 0].sum()!r} for {cut.value!r}, and "
-            f"subgradients that miss the cut's by up to {missed:.2g}; a sum of values may lie above by the cut's error "
-            f"{cut.error:.2g}, and below by the summands' {errors:.2g}"
+            f"subgradients that miss the cut's by up to {missed.max():.2g}; a sum of values may lie above by the cut's "
+            f"error {cut.error:.2g}, and below by the summands' {errors:.2g}"
         )

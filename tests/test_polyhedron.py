@@ -93,7 +93,7 @@ def test_extent_takes_the_place_of_missing_bounds():
         (([[1.0, 1.0]], None), "given together"),
         (([[1.0, 1.0]], [1.0, 2.0]), "shapes"),
         (([[np.nan, 1.0]], [1.0]), "finite"),
-        (([[0.0, 0.0]], [1.0]), "no row of zeros"),
+        (([[0.0, 0.0]], [-1.0]), "row 0 is 0 <= -1"),
         (([[1.0, 1.0]], [1.0]), "no bound"),
         (([[1.0], [-1.0]], [0.0, -1.0]), "no point"),
         ((None, None), "number of variables"),
@@ -252,3 +252,18 @@ def test_wide_bounds_cost_a_proof_little():
         losses.append((slope @ vertex - proven) / max(size, 1e-300))
     assert np.quantile(losses, 0.95) <= 1e-8
     assert max(losses) <= 1e-6
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-7, 1e-6, 1e-3, 1.0, 1e6, 1e9])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_set_has_the_same_equations_in_all_units(unit, seed):
+    """What is slack in plain units is no equation in others, and what never is stays one."""
+    rng = np.random.default_rng(seed)
+    n = 3
+    row, other = rng.uniform(0.2, 1.0, (2, n))
+    rows, sides = [row, -row, other, -other], [2.0, -1.0, 1.5, -1.5]  # 1 <= row <= 2, and other == 1.5
+    set_ = Polyhedron(np.array(rows) / unit, sides, lower=0.0, upper=9.0 * unit)
+    assert len(set_.equality_rhs) == 1
+    slope = rng.normal(size=n)
+    plain = Polyhedron(rows, sides, lower=0.0, upper=9.0)
+    assert set_.minimize_linear(slope / unit)[0] == pytest.approx(plain.minimize_linear(slope)[0], rel=1e-6, abs=1e-6)

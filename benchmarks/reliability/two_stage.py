@@ -7,7 +7,7 @@ import numpy as np
 from _rational import _dot, _independent, solve
 from scipy.optimize import linprog
 
-from oracle_opt import FeasibilityCut, Query
+from oracle_opt import EmptyLocalizationSet, FeasibilityCut, OracleOptError, Query, Status, minimize
 from oracle_opt.oracles import (
     BendersOracle,
     FacilityLocationOracle,
@@ -154,8 +154,15 @@ def two_stage(rng, tally):
     n, count = len(problem.c), oracle.n_summands
     first = rng.integers(-2, 6, n) + (0.0 if rng.random() < 0.5 else rng.random(n))
     points = [first, first + 10.0 ** rng.uniform(-12, -8) * rng.normal(size=n), rng.uniform(-3, 10, n)]
-    cuts = [oracle.query(Query(x)) for x in points]
     known = [expectation(problem, p, outcomes, x, count) for x in points]
+    try:
+        cuts = [oracle.query(Query(x)) for x in points]
+    except EmptyLocalizationSet as empty:
+        tally.count("empty")
+        feasible = [
+            x.tolist() for x, sums in zip(points, known, strict=True) if all(high is not None for _, high in sums)
+        ]
+        return [f"{empty}, and these points are feasible: {feasible}"] if feasible else []
     mass = np.bincount(np.arange(len(p)) * count // len(p), p, count)
     words = []
     for i, (x, cut) in enumerate(zip(points, cuts, strict=True)):
@@ -195,7 +202,12 @@ def two_stage(rng, tally):
     tally.count(
         "points of exact optimum",
     ) if all(None not in side for side in known[0]) else tally.count("unknown")
-    return words
+    values = []
+    for x, sums in zip(points, known, strict=True):
+        high = None if any(part[1] is None for part in sums) else sum(part[1] for part in sums)
+        inside = high is not None and oracle.domain.contains(x, 0.0)
+        values.append(high + _dot(fractions(problem.c), fractions(x)) + Fraction(problem.offset) if inside else None)
+    return words + verified(oracle, points, values, Fraction(0 if strict else LOOSE), tally)
 
 
 def facilities(rng, kind):
@@ -288,6 +300,26 @@ def tables(rng, kind):
     return LagrangianOracle(solve, rhs, maximize=sign < 0), exact
 
 
+def verified(oracle, points, known, slack, tally):
+    """Words for what is wrong with a run: its bounds against exact values at points, and its certificate."""
+    run = minimize(oracle, rtol=1e-6, max_calls=60)
+    tally.count(f"run {run.status.name.lower()}")
+    words = [
+        f"the run proves {run.lower_bound}, and f is {float(value)} at {x.tolist()}"
+        for x, value in zip(points, known, strict=True)
+        if value is not None and run.lower_bound > value + slack * (1 + abs(value))
+    ]
+    if run.status is Status.EMPTY and any(value is not None for value in known):
+        words.append("the run ended as empty, and a point is feasible")
+    if np.isfinite(run.lower_bound) and run.point is not None and not oracle.domain.doubt(run.point):
+        try:
+            verdict = run.certificate().verify(oracle)
+            tally.count("certificate proven" if verdict.proven else "certificate verified, value or cuts given")
+        except OracleOptError as refusal:
+            words.append(f"the run's certificate is refused: {refusal}")
+    return words
+
+
 def relaxation(rng, tally):
     """Words for what is wrong with the answers of one Lagrangian oracle."""
     kind = int(rng.integers(3))
@@ -314,7 +346,7 @@ def relaxation(rng, tally):
             if several and sum(several) > known[j]:
                 words.append(f"{maker.__name__}: the summands of cut {i} are above f at point {j}")
     tally.count(maker.__name__)
-    return words
+    return words + verified(oracle, points, known, 0, tally)
 
 
 def run(count, seed, tally):

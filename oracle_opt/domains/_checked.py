@@ -42,9 +42,12 @@ def edge_of_promise(where: str) -> str:
 
 
 def checked_rows(
-    name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int
+    name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int, *, equations: bool
 ) -> tuple[Matrix, Vector]:
-    """Matrix and right-hand sides, finite and without rows of zeros; no rows if neither is given."""
+    """Matrix and right-hand sides of inequalities or `equations`, finite; no rows if neither is given.
+
+    Rows of zeros that hold are left out, and others refused.
+    """
     if (matrix is None) != (side is None):
         raise InvalidArgument(f"`{name}` and `{side_name}` must be given together")
     if matrix is None:
@@ -56,8 +59,12 @@ def checked_rows(
         )
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
         raise InvalidArgument(f"`{name}` and `{side_name}` must be finite")
-    used = np.abs(A).max(axis=1, initial=0.0) > 0
-    empty = np.flatnonzero(~used)
-    if len(empty):
-        raise InvalidArgument(f"`{name}` must have no row of zeros, got one at {empty[0]}")
-    return A, b
+    used = A.any(axis=1)
+    false = ~used & ((b != 0) if equations else (b < 0))
+    if false.any():
+        i = int(np.flatnonzero(false)[0])
+        sign = "=" if equations else "<="
+        raise InvalidArgument(
+            f"`{name}` and `{side_name}` must leave some point, and row {i} is 0 {sign} {b[i]:g}: it has no entry but 0"
+        )
+    return A[used], b[used]

@@ -30,9 +30,9 @@ def with_equations_found(known: LinearConstraints) -> LinearConstraints:
     rhs = np.r_[b, -lower, upper]
     norms = np.linalg.norm(sides, axis=1)
     rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
-    equations = np.hstack(
-        [known.equality_matrix * units, np.zeros((len(known.equality_rhs), count)), -known.equality_rhs[:, None]]
-    )
+    flat = known.equality_matrix * units
+    sizes = np.linalg.norm(flat, axis=1)[:, None]
+    equations = np.hstack([flat / sizes, np.zeros((len(sizes), count)), -known.equality_rhs[:, None] / sizes])
     free = np.full(n, np.inf)
     solution = solved(
         linear_program(

@@ -65,7 +65,8 @@ class Polyhedron(Domain):
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, entries that are not finite, no point at all, or no bound in some direction.
+        Shapes that do not fit, entries that are not finite, a row of zeros that does not hold, no point at all, or no
+        bound in some direction.
 
     Examples
     --------
@@ -106,9 +107,9 @@ class Polyhedron(Domain):
         if n is None:
             raise InvalidArgument("`A`, `equality_matrix`, `lower` or `upper` must tell the number of variables")
         self.dimension = int(n)
-        self.A, self.b = checked_rows("A", A, "b", b, self.dimension)
+        self.A, self.b = checked_rows("A", A, "b", b, self.dimension, equations=False)
         self.equality_matrix, self.equality_rhs = checked_rows(
-            "equality_matrix", equality_matrix, "equality_rhs", equality_rhs, self.dimension
+            "equality_matrix", equality_matrix, "equality_rhs", equality_rhs, self.dimension, equations=True
         )
         for name, side in (("lower", lower), ("upper", upper)):
             if side.shape not in ((), (n,)):

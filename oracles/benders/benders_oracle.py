@@ -18,14 +18,15 @@ from oracle_opt.arrays import Vector, digest
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.benders.carried_over import carried_over
-from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_point
+from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
+from oracle_opt.oracles.benders.gathered import accepted
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
-from oracle_opt.oracles.benders.scenario_proof import cut_excess
+from oracle_opt.oracles.benders.scenario_proof import cut_excess, unserved
 from oracle_opt.oracles.benders.scenario_values import value_bound
 from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
@@ -36,6 +37,7 @@ from oracle_opt.result import Result
 
 _PARTS = 8  # tasks of a query by an executor
 _SUMMANDS = 20  # from here on more of them save few calls, and masters take longer (docs/peers.md)
+_FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bounds of x hardly depends on it
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,9 @@ class BendersOracle(Oracle):
         Give the sum as so many `summands` (multicut), groups of scenarios of about one size; 1 is a single cut.
         Default: one for each scenario, and at most 20.
     radius : float
-        Stands in for infinite bounds of x, default 1e6: a promise that some minimizer is within; the lower bounds rest
-        on it.
+        Stands in for infinite bounds of x that the first stage's rows do not imply, default 1e6: a promise that some
+        minimizer is within, on which the lower bounds rest. Finite bounds stay as they are; where the other bound lies
+        on that side of 0, the radius is counted from twice that. Runs that end at it say so.
     executor : concurrent.futures.Executor, optional
         Does the scenarios: threads, processes, or ``client.get_executor(pure=False)`` of a Dask client. It is the
         user's to shut down.
@@ -156,14 +159,14 @@ class BendersOracle(Oracle):
             raise InvalidArgument(f"`problem` has {problem.n_scenarios} scenarios; give `n_samples` to draw some")
         self.problem = problem
         self.n_samples, self.seed = n_samples, seed
-        drawing = Drawing(problem, n_samples, seed, n_summands, radius)
+        self.domain: Domain = (domain := first_stage(problem, radius))
+        drawing = Drawing(problem, n_samples, seed, n_summands, first_stage_bounds(problem, domain))
         self._stage = drawing()
         if warm is not None:
             instance("warm", warm, BendersOracle, "a BendersOracle that has answered, on a problem like this one")
             drawing = replace(drawing, known=carried_over(warm._server, self._stage))
             self._stage = drawing()
         self.n_summands = self._stage.n_summands
-        self.domain: Domain = first_stage(problem, radius)
         instead = "Pass a ThreadPoolExecutor"
         self._workers = Workers(drawing, executor, "problem", instead, self._stage)
         self.reset()
@@ -227,15 +230,20 @@ class BendersOracle(Oracle):
             "vertex_of", which of them each scenario of the cut or summand has; of a half-space its "ray", of shape
             (m,), and "ray_of", the number of the scenario that it shows to be infeasible. Cuts have none where they
             would hold more than 2^24 numbers.
+
+        Raises
+        ------
+        EmptyLocalizationSet
+            A scenario, which is named, has no second stage whatever x is, but for rounding: proven in fractions.
         """
         x = np.asarray(query.point)
         gathered, n_scenarios = self._stage.gathered(x), len(self._stage.probability)
         if self.parts is None:
             self._server.serve(self._stage, x, range(n_scenarios), gathered)
-            return gathered.cut()
-        for share in self._workers.run(SecondStage.share, x, successive(n_scenarios, self.parts)):
-            gathered.add_share(share)
-        del gathered.feasibility[MOST_CUTS:]
+        else:
+            for share in self._workers.run(SecondStage.share, x, successive(n_scenarios, self.parts)):
+                gathered.add_share(share)
+        gathered.feasibility = [cut for cut in gathered.feasibility[:MOST_CUTS] if self._depends_on_x(cut)]
         return gathered.cut()
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
@@ -243,6 +251,29 @@ class BendersOracle(Oracle):
         if isinstance(claim, ValueClaim):
             return ()
         return missing(claim, *((RAY, RAY_OF) if claim.kind is ClaimKind.HALF_SPACE else (VERTICES, VERTEX_OF)))
+
+    def _depends_on_x(self, cut: FeasibilityCut) -> bool:
+        """Whether a half-space has a normal of which its depth depends, or at least proves no more than that.
+
+        Raises
+        ------
+        EmptyLocalizationSet
+            It has none but for rounding, and its ray proves that no x is in it.
+        RuntimeError
+            It has none at all, and proves nothing.
+        """
+        frame, member = self._stage.frame, int(cut.extras[RAY_OF])
+        if float(np.abs(cut.normal) @ (frame.upper - frame.lower)) > _FLAT * cut.violation:
+            return True
+        name, ray = self._data.name(member), np.asarray(cut.extras[RAY])
+        which = unserved(self._data, (frame.lower, frame.upper), ray, member)
+        if self._data.ambiguous and not cut.normal.any() and cut.error <= accepted(ray):
+            which = "whatever x is"  # an entry that varies twice has no fractions, but floats prove it
+        if which:
+            raise EmptyLocalizationSet(f"{name} has no second stage {which}: a ray of its dual proves it")
+        if not cut.normal.any():
+            raise RuntimeError(f"HiGHS calls {name} infeasible, whatever x is, and its ray does not prove it")
+        return True
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """By the dual vectors of its scenarios: each is feasible, or moved to where it is, and its product counts.

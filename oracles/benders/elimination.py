@@ -8,7 +8,7 @@ from fractions import Fraction
 Line = dict[int, Fraction]
 
 
-def eliminated(equations: Iterable[tuple[Line, Fraction]], weight: Callable[[int], Fraction | int]) -> Line | None:
+def eliminated(equations: Iterable[tuple[Line, Fraction]], weight: Callable[[int], float]) -> Line | None:
     """Solve ``sum_j line_j x_j = right`` by Gauss' elimination, those x_j that are left over being 0.
 
     Parameters

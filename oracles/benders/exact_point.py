@@ -10,9 +10,9 @@ from scipy import sparse
 
 from oracle_opt.arrays import Vector
 from oracle_opt.oracles.benders.elimination import eliminated
+from oracle_opt.oracles.benders.exact_vertex import Side
 
 _ROUNDS = 12
-Side = Fraction | None  # None: there is no such side
 
 
 def exact_point(
@@ -51,7 +51,7 @@ def exact_point(
     for _ in range(_ROUNDS):
         missed = False
         for i, (row, (least, most)) in enumerate(zip(rows, sides, strict=True)):
-            value = sum((v * point[j] for j, v in row), Fraction(0))
+            value = sum((v * point[j] for j, v in row if point[j]), Fraction(0))
             if least is not None and value < least:
                 tight[i], missed = least, True
             elif most is not None and value > most:
@@ -82,10 +82,10 @@ def _solved(
 ) -> list[Fraction] | None:
     """The point moved in its free entries to where the tight rows are equations."""
     equations = (
-        ({j: v for j, v in rows[i] if free[j]}, side - sum((v * point[j] for j, v in rows[i]), Fraction(0)))
+        ({j: v for j, v in rows[i] if free[j]}, side - sum((v * point[j] for j, v in rows[i] if point[j]), Fraction(0)))
         for i, side in tight.items()
     )
-    steps = eliminated(equations, lambda j: Fraction(room[j]))
+    steps = eliminated(equations, lambda j: room[j])
     if steps is None:
         return None
     return [p + steps.get(j, Fraction(0)) for j, p in enumerate(point)]

@@ -24,6 +24,11 @@ _BLOCK = 256  # terms of the inner sums
 _ACCEPTED = 1e-7  # by how much HiGHS lets rows and bounds be missed
 
 
+def accepted(ray: Vector) -> float:
+    """By how much a point that HiGHS accepts may violate a half-space, and its error where it is proven in floats."""
+    return _ACCEPTED * float(np.abs(ray).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """What all queries of one oracle share.
@@ -34,7 +39,7 @@ class Frame:
     share : ndarray of shape (n_summands,)
         Share of the first stage's cost that each summand has.
     lower, upper : ndarray of shape (n,)
-        Bounds of x, infinite ones replaced by the radius.
+        Finite bounds of x, as of `first_stage_bounds`.
     pull : sparse matrix of shape (n, m)
         ``T.T`` in extended precision.
     T_sizes : csr_array of shape (m, n)
@@ -64,8 +69,8 @@ class Frame:
     longest_pull: int
 
     @classmethod
-    def of(cls, problem: TwoStageProblem, probability: Vector, n_summands: int, radius: float) -> Frame:
-        """That of a problem."""
+    def of(cls, problem: TwoStageProblem, probability: Vector, n_summands: int, bounds: tuple[Vector, Vector]) -> Frame:
+        """That of a problem, with finite bounds of x."""
         part = np.arange(len(probability)) * n_summands // len(probability)
         mass = np.bincount(part, probability, n_summands)
         finite = [np.where(np.isinf(side), 0.0, np.abs(side)) for side in (problem.row_lower, problem.row_upper)]
@@ -82,7 +87,6 @@ class Frame:
                     T_sizes[i, j] += size + abs(problem.T[i, j])
         T_sizes = T_sizes.tocsr()
         terms = int(np.diff(T_sizes.indptr).max(initial=0)) + 2 * len(problem.blocks) + len(sides) + 12
-        lower, upper = np.maximum(problem.x_lower, -radius), np.minimum(problem.x_upper, radius)
         pull = sparse.csr_array(problem.T.T).astype(np.longdouble)
         changes = []
         for b, block in enumerate(problem.blocks):
@@ -91,9 +95,7 @@ class Frame:
                 changes.append((b, rows, columns, block.technology - np.asarray(problem.T[rows, columns]).ravel()))
         turned = sparse.csr_array(T_sizes.T)
         longest = 2 * int(np.diff(turned.indptr).max(initial=0)) + 2 * len(problem.blocks)
-        return cls(
-            problem, mass / mass.sum(), lower, upper, pull, T_sizes, sides, EPS * terms, turned, changes, longest
-        )
+        return cls(problem, mass / mass.sum(), *bounds, pull, T_sizes, sides, EPS * terms, turned, changes, longest)
 
     def moved(self, x: Vector, outcomes: Outcomes) -> Matrix:
         """What each scenario adds to the sides of ``W y``: that of its right-hand side, less T x."""
@@ -271,8 +273,7 @@ class Gathered:
         rounded, lift = self._rounded(normal, self.frame.pull_sizes @ np.abs(pi))
         lost = self.rate * ray.size(self.sides) + lift
         proven = violation - lost
-        accepted = _ACCEPTED * float(np.abs(pi).sum())
-        error = accepted if proven > 0 else accepted + lost
+        error = accepted(pi) if proven > 0 else accepted(pi) + lost
         kept = proven if proven > 0 else violation
         self.feasibility.append(FeasibilityCut(self.x, kept, rounded, extras={RAY: pi, RAY_OF: member}, error=error))
 

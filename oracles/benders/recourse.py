@@ -90,9 +90,11 @@ class Recourse:
                 self._model.changeCoeff(int(row), int(column), float(value))
             self._values = values.copy()
         self._model.changeRowsBounds(len(self._rows), self._rows, lower, upper)
-        for attempt in ("warm", "cold"):
-            if attempt == "cold":
+        for attempt in ("warm", "cold", "presolved"):
+            if attempt != "warm":
                 self._model.clearSolver()
+            # presolve forgets the basis, and solves a few programs on which the simplex method gives up
+            self._model.setOptionValue("presolve", "on" if attempt == "presolved" else "off")
             self._model.run()
             status = self._model.getModelStatus()
             if status == highspy.HighsModelStatus.kOptimal:
@@ -103,6 +105,8 @@ class Recourse:
                 _, found, ray = self._model.getDualRay()
                 if found:
                     return self._ray(np.array(ray), values, lower, upper)
+                if attempt != "warm":
+                    break
         if status == highspy.HighsModelStatus.kInfeasible:
             W = self.form.matrix(values)
             return self._ray(farkas(W, self.form.y_lower, self.form.y_upper, lower, upper), values, lower, upper)

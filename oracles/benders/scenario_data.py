@@ -42,6 +42,15 @@ class ScenarioData:
         """How many there are."""
         return len(self.probability)
 
+    def name(self, member: int) -> str:
+        """What a scenario is called: its number, and the labels of its outcomes as far as they have some."""
+        chosen = zip(self.problem.blocks, self.outcomes[member].tolist(), strict=True)
+        labels = [(block.name, block.labels[o]) for block, o in chosen if block.labels]
+        if not labels:
+            return f"scenario {member}"
+        words = [f"{label!r}" if len(self.problem.blocks) == 1 else f"{label!r} of {name}" for name, label in labels]
+        return f"scenario {member} ({', '.join(words)})"
+
     @cached_property
     def ambiguous(self) -> bool:
         """Whether an entry varies twice, so that its value in a scenario is a matter of taste."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf
+
 import highspy
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +15,7 @@ from oracle_opt._highs_model import ending, new_model
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
+from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO
 
 _NEAR = 1e-9  # by how much a basis may miss a bound, relative to 1 and to the entry
 _PROBE = 64  # programs that a basis is tried on before it is tried on all
@@ -19,7 +23,27 @@ _TOLERANCES = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
 _ROOM = 1e-6  # most that a point inside leaves to a row or bound: more costs more
 _WORTH = 1e3  # of room, in largest costs
 _NEAR_X = 1e-5  # how far a point inside both stages may be from x, relative to 1 and to the entry
-_LARGEST = 600  # rows up to which bases are tried on other programs
+LARGEST = 600  # rows up to which bases are tried on other programs
+
+
+class Unsolved(RuntimeError):
+    """HiGHS stopped for another reason than that a program has no point or no minimum."""
+
+
+@dataclass(frozen=True)
+class Bases:
+    """Bases that are optimal in some programs, to a tolerance.
+
+    Attributes
+    ----------
+    at : ndarray of int8, shape (u, k + m)
+        Where each column of ``[W, -I]`` is in each basis: as of `Vertices`.
+    which : ndarray of int, shape (b,)
+        Which of them each program has; -1 for none.
+    """
+
+    at: NDArray[np.int8]
+    which: Indices
 
 
 class Programs:
@@ -35,68 +59,115 @@ class Programs:
     """
 
     def __init__(self, cost: Vector, W: sparse.csr_array, y_lower: Vector, y_upper: Vector) -> None:
-        self._W, self._y_lower, self._y_upper = W, y_lower, y_upper
+        self._y_lower, self._y_upper = y_lower, y_upper
         m, k = W.shape
-        self._rows = np.arange(m, dtype=np.int32)
+        self._rows, self._places = np.arange(m, dtype=np.int32), np.arange(k, dtype=np.int32)
         self._model = new_model({"solver": "simplex", **dict.fromkeys(_TOLERANCES, 1e-10)})
         self._model.addVars(k, y_lower, y_upper)
-        self._model.changeColsCost(k, np.arange(k, dtype=np.int32), cost)
+        self._charge(cost)
         for i in range(m):
             part = slice(W.indptr[i], W.indptr[i + 1])
             columns = W.indices[part].astype(np.int32)
             self._model.addRow(-np.inf, np.inf, len(columns), columns, W.data[part])
         self._columns = sparse.csc_array(sparse.hstack([W, -sparse.eye_array(m)]))
 
+    def _charge(self, cost: Vector) -> None:
+        # a power of two moves no minimum, and HiGHS' tolerance is then relative to the costs
+        unit = 2.0 ** -np.frexp(np.abs(cost).max(initial=0.0))[1]
+        self._model.changeColsCost(len(cost), self._places, unit * cost)
+
+    def solved_each(
+        self, cost: Matrix, places: Indices, entries: Matrix, lower: Matrix, upper: Matrix, patience: float = inf
+    ) -> Bases:
+        """Bases of programs of different costs, a line each or one for all, and entries of W at these places."""
+        at: list[NDArray[np.int8]] = []
+        which = np.full(len(lower), -1)
+        for i in range(len(lower)):
+            seconds_left()
+            self._charge(cost[i % len(cost)])
+            for (row, column), value in zip(places.tolist(), entries[i].tolist(), strict=True):
+                self._model.changeCoeff(row, column, value)
+            if not np.isnan(self._solved(lower[i], upper[i])[0]):
+                which[i] = len(at)
+                at.append(self._at())
+            elif not at and i + 1 >= patience:
+                break
+        return Bases(np.array(at, dtype=np.int8).reshape(len(at), self._columns.shape[1]), which)
+
     def points(self, lower: Matrix, upper: Matrix) -> Matrix:
         """Points, a line each, within the bounds of y; NaN where HiGHS finds none.
 
         Raises
         ------
-        RuntimeError
+        Unsolved
             HiGHS stopped for another reason than that a program has no point or no minimum.
         """
+        return self.solved(lower, upper)[0]
+
+    def solved(self, lower: Matrix, upper: Matrix, patience: float = inf) -> tuple[Matrix, Bases]:
+        """Points as of `points`, and the bases that they are of; given up if so many in the beginning have no point."""
         y = np.full((len(lower), len(self._y_lower)), np.nan)
-        left = np.arange(len(lower))
+        at: list[NDArray[np.int8]] = []
+        left, which = np.arange(len(lower)), np.full(len(lower), -1)
         while len(left):
             seconds_left()
             first, left = left[0], left[1:]
             y[first] = self._solved(lower[first], upper[first])
-            if not len(left) or np.isnan(y[first, 0]) or self._W.shape[0] > _LARGEST:
+            if np.isnan(y[first, 0]):
+                patience -= 1
+                if not at and patience <= 0:
+                    break
                 continue
-            done = self._tried(left[:_PROBE], lower, upper, y)
+            which[first] = len(at)
+            at.append(self._at())
+            if not len(left) or len(self._rows) > LARGEST:
+                continue
+            done = self._tried(at[-1], left[:_PROBE], lower, upper, y)
             if done.any():
-                done = np.r_[done, self._tried(left[_PROBE:], lower, upper, y)]
+                done = np.r_[done, self._tried(at[-1], left[_PROBE:], lower, upper, y)]
+                which[left[done]] = which[first]
                 left = left[~done]
         inside: Matrix = np.clip(y, self._y_lower, self._y_upper)
-        return inside
+        return inside, Bases(np.array(at, dtype=np.int8).reshape(len(at), self._columns.shape[1]), which)
 
     def _solved(self, lower: Vector, upper: Vector) -> Vector:
         self._model.changeRowsBounds(len(self._rows), self._rows, lower, upper)
+        self._sides = lower, upper
         kinds = highspy.HighsModelStatus
-        for _ in ("warm", "cold"):
+        none = kinds.kInfeasible, kinds.kUnbounded, kinds.kUnboundedOrInfeasible
+        for attempt in ("warm", "cold", "presolved"):
+            self._model.setOptionValue("presolve", "on" if attempt == "presolved" else "off")
             self._model.run()
             status = self._model.getModelStatus()
             if status == kinds.kOptimal:
                 return np.array(self._model.getSolution().col_value)
             self._model.clearSolver()
-        if status not in (kinds.kInfeasible, kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
-            raise RuntimeError(ending(self._model, status))
-        return np.full(len(self._y_lower), np.nan)
+            if status in none and attempt != "warm":
+                return np.full(len(self._y_lower), np.nan)
+        raise Unsolved(ending(self._model, status))
 
-    def _tried(self, which: Indices, lower: Matrix, upper: Matrix, y: Matrix) -> NDArray[np.bool_]:
-        """Points of the last basis in other programs; tell for which of them it fits."""
-        m, k = self._W.shape
+    def _at(self) -> NDArray[np.int8]:
+        """Where each column is in the last basis."""
+        basis, kinds = self._model.getBasis(), highspy.HighsBasisStatus
+        found = np.array([int(one) for one in (*basis.col_status, *basis.row_status)])
+        low, high = np.r_[self._y_lower, self._sides[0]], np.r_[self._y_upper, self._sides[1]]
+        at = np.where(np.isinf(low) | (found == int(kinds.kUpper)), UPPER, LOWER)
+        at[np.isinf(low) & np.isinf(high)] = ZERO
+        at[found == int(kinds.kBasic)] = BASIC
+        return at.astype(np.int8)
+
+    def _tried(
+        self, at: NDArray[np.int8], which: Indices, lower: Matrix, upper: Matrix, y: Matrix
+    ) -> NDArray[np.bool_]:
+        """Points of a basis in other programs; tell for which of them it fits."""
+        m, k = len(self._rows), len(self._y_lower)
         low = np.hstack([np.broadcast_to(self._y_lower, (len(which), k)), lower[which]])
         high = np.hstack([np.broadcast_to(self._y_upper, (len(which), k)), upper[which]])
-        basis, kinds = self._model.getBasis(), highspy.HighsBasisStatus
-        status = np.array([int(one) for one in (*basis.col_status, *basis.row_status)])
-        basic = np.flatnonzero(status == int(kinds.kBasic))
+        basic = np.flatnonzero(at == BASIC)
         if len(basic) != m or not len(which):
             return np.zeros(len(which), dtype=bool)
-        at_upper = (status == int(kinds.kUpper)) | np.isinf(low)
-        all_ = np.where(at_upper, high, low)
+        all_ = np.where(at == UPPER, high, np.where(at == LOWER, low, 0.0))
         all_ = np.where(np.isinf(all_), 0.0, all_)
-        all_[:, basic] = 0.0
         try:
             factors = linalg.lu_factor(self._columns[:, basic].toarray(), check_finite=False)
         except linalg.LinAlgError:

@@ -75,6 +75,32 @@ def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool)
     return excess
 
 
+def unserved(data: ScenarioData, bounds: tuple[Vector, Vector], ray: Vector, member: int) -> str:
+    """For which x a ray proves, in fractions, that a scenario has no second stage: words for all x, or none at all.
+
+    Of the x that have one it proves ``0 >= constant + slope @ x``, and that holds nowhere where the minimum over the
+    finite bounds of x is positive.
+    """
+    if data.ambiguous:
+        return ""
+    one = np.zeros(1, dtype=np.intp)
+    subject = Subject(np.array([member]), np.ones(1), ray[None], one, Fraction(0), False)
+    try:
+        check_signs(subject.vertices, data.problem.row_lower, data.problem.row_upper)
+        found = _in_fractions(data, subject)
+    except Refuted:
+        return ""
+    if found is None:
+        return ""
+    least, slope = found
+    for rate, low, high in zip(slope, *(side.tolist() for side in bounds), strict=True):
+        if rate:
+            least += rate * Fraction(low if rate > 0 else high)
+    if least <= 0:
+        return ""
+    return "at any x within the bounds" if any(slope) else "whatever x is"
+
+
 def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:
     subject = _subject(data, claim)
     if subject is None or data.ambiguous:

@@ -25,9 +25,11 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.benders.exact_point import Side, exact_point
+from oracle_opt.oracles.benders.exact_point import exact_point
+from oracle_opt.oracles.benders.exact_vertex import Side, exact_vertex
+from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
-from oracle_opt.oracles.benders.scenario_points import Programs, inner_points, inside_of_both
+from oracle_opt.oracles.benders.scenario_points import Bases, Programs, Unsolved, inner_points, inside_of_both
 from oracle_opt.oracles.benders.scenario_proof import exact_sides
 
 _STEPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)  # toward the point inside
@@ -44,13 +46,12 @@ _LOST = 5e-10  # of the value: where more is lost in its proof, that does not te
 
 
 @dataclass(frozen=True)
-class AlikeScenarios:
-    """Scenarios of one recourse matrix and one vector of costs, at a point.
+class Sides:
+    """Sides of the rows of some scenarios at a point.
 
     Attributes
     ----------
     members : ndarray of int
-    cost, W : ndarray of shape (k,), csr_array of shape (m, k)
     lower, upper : ndarray of shape (b, m)
         Sides less T x.
     error, size : ndarray of shape (b, m)
@@ -58,12 +59,35 @@ class AlikeScenarios:
     """
 
     members: Indices
-    cost: Vector
-    W: sparse.csr_array
     lower: Extended
     upper: Extended
     error: Extended
     size: Extended
+
+    def take(self, lines: Indices) -> Sides:
+        """Those of some of the scenarios."""
+        sides = self.lower[lines], self.upper[lines]
+        return Sides(self.members[lines], *sides, self.error[lines], self.size[lines])
+
+    def floats(self) -> tuple[Matrix, Matrix]:
+        """Lower and upper ones in floats, in this order."""
+        lower, upper = self.lower.astype(float), self.upper.astype(float)
+        return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+@dataclass(frozen=True)
+class AlikeScenarios:
+    """Scenarios of one recourse matrix and one vector of costs, at a point.
+
+    Attributes
+    ----------
+    sides : Sides
+    cost, W : ndarray of shape (k,), csr_array of shape (m, k)
+    """
+
+    sides: Sides
+    cost: Vector
+    W: sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -96,19 +120,24 @@ def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bo
         raise Refuted(f"its point must be {len(problem.c)} finite numbers")
     if data.ambiguous or (not problem.only_rows_vary and data.n_scenarios > _MOST_ALONE):
         return None
-    with np.errstate(all="ignore"):
-        at = _valued(data, x, exact)
-        if _tells(at, at.near, claim):
-            return at.above
-        for other in _next_to(data, domain, x, at.failing):
-            if not domain.contains(other):
-                continue
-            try:
-                found = _valued(data, other, exact, _ONE)
-            except Refuted:  # too far
-                continue
-            if _tells(found, min(at.near, found.near), claim):
-                return found.above
+    try:
+        with np.errstate(all="ignore"):
+            # little is searched at first, also at points next to it; all there is to search where that proves nothing
+            for here, there in ((_STARTS, _STARTS),) if exact else ((_STARTS[:2], ()), (_STARTS, _STARTS)):
+                at = _valued(data, x, exact, here)
+                if _tells(at, at.near, claim):
+                    return at.above
+                for other in _next_to(data, domain, x, at.failing):
+                    if not domain.contains(other):
+                        continue
+                    try:
+                        found = _valued(data, other, exact, there, _ONE)
+                    except Refuted:  # too far
+                        continue
+                    if _tells(found, min(at.near, found.near), claim):
+                        return found.above
+    except Unsolved:
+        pass
     return None
 
 
@@ -133,50 +162,64 @@ def _next_to(data: ScenarioData, domain: Domain, x: Vector, failing: list[int]) 
     yield from (x + shift * away for shift in _SHIFTS)
 
 
-def _valued(data: ScenarioData, x: Vector, exact: bool, most_failing: int = _MOST_JOINT) -> Valued:
-    """Upper bound of f at x; not all of it is looked at once so many scenarios fail."""
-    problem = data.problem
+def _valued(
+    data: ScenarioData, x: Vector, exact: bool, starts: Sequence[float], most_failing: int = _MOST_JOINT
+) -> Valued:
+    """Upper bound of f at x; not all of it is looked at once so many scenarios fail.
+
+    Vertices of the second stages prove it in floats, or points that leave room; what these fail for do vertices in
+    fractions, and points that are searched from these starts. Where the bound shall be `exact` floats prove nothing.
+    """
+    problem, vertices = data.problem, None if exact else ProvenVertices(data)
     costs: list[float] = []  # p_s Q_s, above and as far as is known
     known: list[float] = []
     total, n_exact, failing = Fraction(0), 0, list[int]()
-    for group in _groups(data, x):
+    for sides in _sides_at(data, x):
         if len(failing) >= most_failing == _ONE:
             break
-        y = _points(data, group)
-        p = data.probability[group.members]
-        known += (p * (y @ group.cost)).tolist()
-        if len(failing) >= most_failing:
-            continue  # what the value is about is still of use
-        found, inside = _bounds(data, group, y)
-        for i in np.flatnonzero(np.isinf(found) | exact).tolist():
-            n_exact += not exact
-            value = None
-            if len(failing) < most_failing and (exact or n_exact <= _MOST_EXACT):
-                value = _exact_cost(data, group, i, [y[i] + step * (inside[i] - y[i]) for step in _STARTS], x)
-            if value is None:
-                failing.append(int(group.members[i]))
-            total += Fraction(float(p[i])) * (value or Fraction(0))
-            found[i] = 0.0
+        p = data.probability[sides.members]
+        found, near = np.full(len(p), inf), np.full(len(p), np.nan)
+        if vertices is not None:
+            lower, upper = sides.floats()
+            doubt = sides.error.astype(float) + EPS * sides.size.astype(float)
+            found, near = vertices.costs(sides.members, lower, upper, doubt)
+        for lines, group in _groups(data, sides, np.flatnonzero(np.isinf(found))):
+            y, bases = _points(data, group)
+            near[lines] = y @ group.cost
+            if len(failing) >= most_failing:
+                continue  # what the value is about is still of use
+            found[lines], inside = _bounds(data, group, y)
+            for i in np.flatnonzero(np.isinf(found[lines]) | exact).tolist():
+                value = None
+                if len(failing) < most_failing and (exact or n_exact < _MOST_EXACT):
+                    n_exact += 1
+                    at = bases.at[bases.which[i]] if bases.which[i] >= 0 else None
+                    if at is not None or starts == _STARTS:  # HiGHS does not know better
+                        tries = [y[i] + step * (inside[i] - y[i]) for step in starts]
+                        value = _exact_cost(data, group, i, x, at, tries)
+                if value is None:
+                    failing.append(int(group.sides.members[i]))
+                total += Fraction(float(p[lines[i]])) * (value or Fraction(0))
+                found[lines[i]] = 0.0
+        known += (p * near).tolist()
         above = np.nextafter((p.astype(np.longdouble) * found).astype(float), inf)
         costs += np.where(found == 0.0, 0.0, above).tolist()
     first = sum((Fraction(c) * Fraction(z) for c, z in zip(problem.c.tolist(), x.tolist(), strict=True)), Fraction(0))
     first += Fraction(problem.offset)
     try:
-        bound, near = fsum([*costs, float(first + total)]), fsum([*known, float(first)])
+        bound, near_by = fsum([*costs, float(first + total)]), fsum([*known, float(first)])
         size = fsum(map(abs, [*costs, float(first), float(total)]))
     except (OverflowError, ValueError):
         return Valued(None, inf, inf, failing)
     if failing or not isfinite(size):
-        return Valued(None, near, size, failing)
-    return Valued(first + total if exact else nextafter(bound + 2.0 * EPS * size, inf), near, size, failing)
+        return Valued(None, near_by, size, failing)
+    return Valued(first + total if exact else nextafter(bound + 2.0 * EPS * size, inf), near_by, size, failing)
 
 
-def _groups(data: ScenarioData, x: Vector) -> Iterator[AlikeScenarios]:
-    """All scenarios, those of the same matrix and costs together."""
-    problem = data.problem
-    m, k = problem.W.shape
-    alike = problem.only_rows_vary
-    step = max(1, _TOGETHER // (8 * m + 4 * k)) if alike else 1
+def _sides_at(data: ScenarioData, x: Vector) -> Iterator[Sides]:
+    """The sides of all scenarios, some at a time."""
+    m, k = data.problem.W.shape
+    step = max(1, _TOGETHER // (8 * m + 4 * k))
     at = x.astype(np.longdouble)
     moved = data.T.astype(np.longdouble) @ at
     moved_size = abs(data.T).astype(np.longdouble) @ np.abs(at)
@@ -192,41 +235,47 @@ def _groups(data: ScenarioData, x: Vector) -> Iterator[AlikeScenarios]:
         finite = (np.where(np.isinf(side), 0.0, np.abs(side)) for side in (lower, upper))
         size = size + np.maximum(*finite)
         error = error + UNIT * (width + 6) * size
-        W, cost = (data.W, problem.q) if alike else (data.matrix(start), data.costs(members)[0])
-        yield AlikeScenarios(members, cost, W, lower - pulled, upper - pulled, error, size)
+        yield Sides(members, lower - pulled, upper - pulled, error, size)
 
 
-def _sides(group: AlikeScenarios) -> tuple[Matrix, Matrix]:
-    lower, upper = group.lower.astype(float), group.upper.astype(float)
-    return np.minimum(lower, upper), np.maximum(lower, upper)
+def _groups(data: ScenarioData, sides: Sides, lines: Indices) -> Iterator[tuple[Indices, AlikeScenarios]]:
+    """Some of these scenarios by their lines, those of the same matrix and costs together."""
+    if data.problem.only_rows_vary:
+        if len(lines):
+            yield lines, AlikeScenarios(sides.take(lines), data.problem.q, data.W)
+        return
+    for i in lines.tolist():
+        member = sides.members[i]
+        one = np.array([i])
+        yield one, AlikeScenarios(sides.take(one), data.costs(np.array([member]))[0], data.matrix(int(member)))
 
 
-def _points(data: ScenarioData, group: AlikeScenarios) -> Matrix:
-    """Points of the scenarios' second stages that cost least, within tolerances.
+def _points(data: ScenarioData, group: AlikeScenarios) -> tuple[Matrix, Bases]:
+    """Points of the scenarios' second stages that cost least, within tolerances, and the bases that they are of.
 
     Raises
     ------
     Refuted
         A scenario has no second stage, with wider sides either.
     """
-    lower, upper = _sides(group)
+    lower, upper = group.sides.floats()
     programs = Programs(group.cost, group.W, data.problem.y_lower, data.problem.y_upper)
-    y = programs.points(lower, upper)
+    y, bases = programs.solved(lower, upper)
     none = np.isnan(y).any(axis=1)
     if none.any():
-        wider = _FEASIBLE * (1.0 + group.size[none].astype(float))
+        wider = _FEASIBLE * (1.0 + group.sides.size[none].astype(float))
         y[none] = programs.points(lower[none] - wider, upper[none] + wider)
         lost = np.isnan(y).any(axis=1)
         if lost.any():
-            raise Refuted(f"scenario {int(group.members[lost][0])} has no second stage at its point")
-    return y
+            raise Refuted(f"{data.name(int(group.sides.members[lost][0]))} has no second stage at its point")
+    return y, bases
 
 
 def _bounds(data: ScenarioData, group: AlikeScenarios, y: Matrix) -> tuple[Vector, Matrix]:
     """Upper bounds of the scenarios' costs, infinite where none is proven, and points inside."""
     problem, W = data.problem, group.W
     y_lower, y_upper = problem.y_lower, problem.y_upper
-    lower, upper = _sides(group)
+    lower, upper = group.sides.floats()
     equations = problem.row_lower == problem.row_upper
     found = np.full(len(y), inf)
     inside = inner_points(group.cost, W, y_lower, y_upper, equations, lower, upper)
@@ -272,7 +321,8 @@ def _proven_costs(
 ) -> Vector:  # fmt: skip
     """Upper bounds of the costs of some scenarios, infinite where a point is not proven to be near one of these."""
     R, reach = solver
-    lower, upper, error = group.lower[lines], group.upper[lines], group.error[lines]
+    at = group.sides
+    lower, upper, error = at.lower[lines], at.upper[lines], at.error[lines]
     W = group.W.astype(np.longdouble)
     for _ in range(2):
         if not equations.any():
@@ -296,20 +346,25 @@ def _proven_costs(
 
 
 def _exact_cost(
-    data: ScenarioData, group: AlikeScenarios, i: int, points: Sequence[Vector], x: Vector
+    data: ScenarioData, group: AlikeScenarios, i: int, x: Vector, basis: NDArray[np.int8] | None, points: list[Vector]
 ) -> Fraction | None:
-    """Cost of a point of one scenario, in fractions, near to the first of some points for which that works."""
-    member = int(group.members[i])
+    """Cost of a point of one scenario, in fractions: of a basis, or near to the first of some for which that works."""
+    problem, member = data.problem, int(group.sides.members[i])
     T, at = data.technology_matrix(member), [Fraction(z) for z in x.tolist()]
     sides: list[tuple[Side, Side]] = []
     for r, (low, high) in enumerate(exact_sides(data, member)):
         part = slice(T.indptr[r], T.indptr[r + 1])
         pairs = zip(T.indices[part].tolist(), T.data[part].tolist(), strict=True)
-        pulled = sum((Fraction(t) * at[j] for j, t in pairs), Fraction(0))
-        least, most = data.problem.row_lower[r], data.problem.row_upper[r]
+        pulled = sum((Fraction(t) * at[j] for j, t in pairs if at[j]), Fraction(0))
+        least, most = problem.row_lower[r], problem.row_upper[r]
         sides.append((low - pulled if isfinite(least) else None, high - pulled if isfinite(most) else None))
+    stage = group.W, problem.y_lower, problem.y_upper, sides
+    found = None if basis is None else exact_vertex(basis, *stage)
     for y in points:
-        found = exact_point(y, group.W, data.problem.y_lower, data.problem.y_upper, sides)
         if found is not None:
-            return sum((Fraction(q) * value for q, value in zip(group.cost.tolist(), found, strict=True)), Fraction(0))
-    return None
+            break
+        found = exact_point(y, *stage)
+    if found is None:
+        return None
+    costs = zip(group.cost.tolist(), found, strict=True)
+    return sum((Fraction(q) * value for q, value in costs if value), Fraction(0))

@@ -29,8 +29,8 @@ class Drawing:
     problem : TwoStageProblem
     n_samples : int or None
     seed, n_summands : int
-    radius : float
-        As of `BendersOracle`.
+    bounds : pair of ndarray of shape (n,)
+        Finite bounds of x, as of `first_stage_bounds`.
     known : pair of arrays, optional
         As of `SecondStage`.
     """
@@ -39,7 +39,7 @@ class Drawing:
     n_samples: int | None
     seed: int
     n_summands: int
-    radius: float
+    bounds: tuple[Vector, Vector]
     known: tuple[NDArray[np.intp], NDArray[np.int8]] | None = None
 
     def __call__(self) -> SecondStage:
@@ -47,7 +47,7 @@ class Drawing:
         problem = self.problem
         drawn = problem.all_scenarios() if self.n_samples is None else problem.sample(self.n_samples, self.seed)
         n_summands = min(self.n_summands, len(drawn[1]))
-        frame = Frame.of(problem, drawn[1], n_summands, self.radius)
+        frame = Frame.of(problem, drawn[1], n_summands, self.bounds)
         return SecondStage(problem, *drawn, frame, n_summands, self.known)
 
 

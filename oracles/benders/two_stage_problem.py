@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyomo.environ import ConcreteModel
 
+_INFINITE = 1e20  # from here on solvers of linear programs take a side for infinite, HiGHS among them
+
 
 class TwoStageProblem:
     """``min c @ x + E[min q @ y : row_lower <= T @ x + W @ y <= row_upper, y_lower <= y <= y_upper]`` over x.
 
     The first stage is ``first_lower <= A @ x <= first_upper``, ``x_lower <= x <= x_upper``. The right-hand side of a
-    row is its upper side, or its lower side where the upper is infinite; a random one moves both sides.
+    row is its upper side, or its lower side where the upper is infinite; a random one moves both sides. Sides and
+    bounds from 1e20 on count as infinite.
 
     Parameters
     ----------
@@ -64,7 +67,8 @@ class TwoStageProblem:
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, NaN, names that are not as many as what they name.
+        Shapes that do not fit, NaN, a lower side or bound above the upper one, names that are not as many as what they
+        name.
     """
 
     def __init__(
@@ -100,11 +104,15 @@ class TwoStageProblem:
         for name, matrix, shape in (("T", self.T, (m, n)), ("W", self.W, (m, k)), ("A", self.A, (r, n))):
             if matrix.shape != shape or not np.isfinite(matrix.data).all():
                 raise InvalidArgument(f"`{name}` must be finite, of shape {shape}, got shape {matrix.shape}")
-        self.row_lower, self.row_upper = _vector("row_lower", row_lower, m), _vector("row_upper", row_upper, m)
-        self.first_lower = _vector("first_lower", -np.inf if first_lower is None else first_lower, r)
-        self.first_upper = _vector("first_upper", np.inf if first_upper is None else first_upper, r)
-        self.x_lower, self.x_upper = _vector("x_lower", x_lower, n), _vector("x_upper", x_upper, n)
-        self.y_lower, self.y_upper = _vector("y_lower", y_lower, k), _vector("y_upper", y_upper, k)
+        self.row_lower, self.row_upper = _side("row_lower", row_lower, m), _side("row_upper", row_upper, m)
+        self.first_lower = _side("first_lower", -np.inf if first_lower is None else first_lower, r)
+        self.first_upper = _side("first_upper", np.inf if first_upper is None else first_upper, r)
+        self.x_lower, self.x_upper = _side("x_lower", x_lower, n), _side("x_upper", x_upper, n)
+        self.y_lower, self.y_upper = _side("y_lower", y_lower, k), _side("y_upper", y_upper, k)
+        for pair in ("row", "first", "x", "y"):
+            _check_order(
+                f"{pair}_lower", getattr(self, f"{pair}_lower"), f"{pair}_upper", getattr(self, f"{pair}_upper")
+            )
         self.offset = real("offset", offset)
         self.names = _names("names", names, "x", n, "one per first-stage variable")
         self.row_names = _names("row_names", row_names, "row", m, "one per second-stage row")
@@ -341,3 +349,19 @@ def _vector(name: str, given: ArrayLike, size: int | None) -> Vector:
     if array.ndim != 1 or (size is not None and array.size != size):
         raise InvalidArgument(f"`{name}` must have shape ({'n' if size is None else size},), got shape {array.shape}")
     return array
+
+
+def _side(name: str, given: ArrayLike, size: int) -> Vector:
+    array = _vector(name, given, size)
+    return np.where(np.abs(array) < _INFINITE, array, np.copysign(np.inf, array))
+
+
+def _check_order(low_name: str, lower: Vector, high_name: str, upper: Vector) -> None:
+    """Refuse pairs of sides that no number lies between."""
+    wrong = np.flatnonzero(~((lower <= upper) & (lower < np.inf) & (upper > -np.inf)))
+    if len(wrong):
+        i = int(wrong[0])
+        raise InvalidArgument(
+            f"`{low_name}` must be at most `{high_name}`, with a number between them, "
+            f"got {lower[i]:g} and {upper[i]:g} at {i}"
+        )
