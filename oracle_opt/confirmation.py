@@ -10,7 +10,7 @@ import numpy as np
 from oracle_opt._deadline import Deadline
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
-from oracle_opt.certificates.claim import ValueClaim
+from oracle_opt.certificates.claim import OF_VALUES, UNDERFLOW, ValueClaim
 from oracle_opt.checks import check_cut
 from oracle_opt.consistency import contradiction
 from oracle_opt.cuts import Cut, ObjectiveCut, Query, is_infinite
@@ -19,7 +19,6 @@ from oracle_opt.errors import OutOfTime, Refuted
 from oracle_opt.oracle import Oracle
 from oracle_opt.result import Status
 
-OF_VALUES = 1e-8  # of the sizes involved: so much a value that is counted once more may exceed what was stated
 HELD, MOST_HELD = 2**22, 64  # numbers and cuts of a run that are held for probes
 FEWEST, MOST = 4, 8  # probes; between these a quarter of the calls
 STEPS = (1.0, 0.5, 0.1, 0.01)  # distances of probes from the best point, over that of the farthest point asked
@@ -97,7 +96,7 @@ class Confirmation:
             return ""
         value = float(proven)
         size = abs(best.constant) + self._oracle.domain.extent(best.subgradient)
-        size = max(size, abs(bounds.upper), abs(bounds.lower) if isfinite(bounds.lower) else 0.0)
+        size = max(size, abs(bounds.upper), abs(bounds.lower) if isfinite(bounds.lower) else 0.0, UNDERFLOW)
         if not value - bounds.upper <= OF_VALUES * size:
             return f"the value at the best point is {value!r} by the data, and {bounds.upper!r} was stated"
         self.checks.append(f"The value at the best point was recomputed from the data: it is at most {value!r}.")

@@ -111,14 +111,14 @@ def optimum(oracle: Quadratic) -> float:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_kind_of_ones_own_runs_and_is_replayed(seed, tmp_path) -> None:
     whole, oracle = Quadratic(seed), Quadratic(seed)
-    result = minimize(whole, BestCoordinate(), rtol=1e-6, keep_cuts=True)
+    result = minimize(whole, BestCoordinate(), rtol=1e-6, probes=0, keep_cuts=True)
     assert result.status is Status.CONVERGED
     assert whole.wished == whole.calls == result.n_calls
     assert result.upper_bound == pytest.approx(optimum(whole), rel=2e-6)
     assert all(type(cut.answers[0]) is Minimizers for cut in result.history.cuts)
 
-    minimize(oracle, BestCoordinate(), rtol=1e-6, max_calls=7, journal=tmp_path / "j")
-    resumed = minimize(oracle, BestCoordinate(), rtol=1e-6, journal=tmp_path / "j", keep_cuts=True)
+    minimize(oracle, BestCoordinate(), rtol=1e-6, probes=0, max_calls=7, journal=tmp_path / "j")
+    resumed = minimize(oracle, BestCoordinate(), rtol=1e-6, probes=0, journal=tmp_path / "j", keep_cuts=True)
     assert oracle.calls == result.n_calls + (1 if result.n_calls > 7 else 0)  # the last one is asked again
     assert len(resumed.history) == len(result.history)
     for one, other in zip(resumed.history.cuts, result.history.cuts, strict=True):

@@ -190,7 +190,8 @@ def test_columns_thrown_out_change_nothing(loss):
         bank.fetched = 0
         given = (y, Hinge(50.0)) if loss == "hinge" else (targets, EpsilonInsensitive(50.0, 0.05))
         solver = SMOMKL(cache_bytes, working_points=n)
-        results.append(solve_mkl(bank, given[0], LpRegularizer(1.5), loss=given[1], solver=solver))
+        # the check reads all entries once more
+        results.append(solve_mkl(bank, given[0], LpRegularizer(1.5), loss=given[1], solver=solver, check=False))
         fetched.append(bank.fetched)
     for other in results[:2]:
         np.testing.assert_array_equal(other.point, results[2].point)
@@ -232,7 +233,7 @@ def test_without_room_for_all_columns_the_rows_of_a_few_points_are_read():
     kernels = [np.exp(-((X[:, None, f] - X[:, f]) ** 2)) for f in range(p)]
     for cache_bytes, largest in ((8 * p * n**2, n), (8 * p * n**2 - 1, 49), (16 * 8 * p * 30**2, 30), (0, 16)):
         bank = CountingBank(kernels)
-        result = solve_lp_mkl(bank, y, solver=SMOMKL(cache_bytes=cache_bytes))
+        result = solve_lp_mkl(bank, y, solver=SMOMKL(cache_bytes=cache_bytes), check=False)
         assert result.status is Status.CONVERGED
         assert bank.largest == largest
 

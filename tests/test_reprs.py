@@ -213,9 +213,9 @@ def test_users_own_objects_have_a_line_without_writing_one():
     assert repr(Ours()) == "Ours(on Simplex(3, radius=1))"
 
 
-def test_a_result_prints_in_twelve_lines():
+def test_a_result_prints_in_thirteen_lines():
     lines = str(RESULT).split("\n")
-    assert len(lines) == 12
+    assert len(lines) == 13
     assert all(len(line) <= 300 for line in lines)
     words = str(RESULT)
     for number in (RESULT.upper_bound, RESULT.lower_bound):

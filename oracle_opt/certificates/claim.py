@@ -10,6 +10,10 @@ from typing import Any
 from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
 
+OF_VALUES = 1e-8  # of the sizes involved, by so much a value may exceed its claim: bounds on the rounding of a
+# factorization grow with the square of a matrix' order
+UNDERFLOW = 1e-290  # sizes below are none: products of numbers near the smallest ones lose all their digits
+
 
 class ClaimKind(Enum):
     """What the affine function ``a(z) = constant + slope @ z`` of a `CutClaim` is said to be."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import set_words
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
+from oracle_opt.certificates.claim import OF_VALUES, UNDERFLOW, CutClaim, ValueClaim
 from oracle_opt.certificates.verdict import CertificateVerdict
 from oracle_opt.certificates.verify import Checked, FalseLine, Record
 from oracle_opt.domains import Domain
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", CutClaim, ValueClaim)
 ROUNDING = 1e-9  # of the sizes involved: no more than this is lost to rounding
-UNDERFLOW = 1e-290  # sizes below are none: products of numbers near the smallest ones lose all their digits
-OF_VALUES = 1e-8  # of values more: bounds on the rounding of a factorization grow with the square of a matrix' order
 
 
 def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: bool) -> CertificateVerdict:

@@ -41,6 +41,7 @@ def solve_lp_mkl(
     max_seconds: float | None = None,
     memory_budget: int = MEMORY_BUDGET,
     log: bool | Callable[[str], object] = False,
+    check: bool = True,
 ) -> Result:
     """Classification with the squared lp-norm of the kernel weights.
 
@@ -68,7 +69,7 @@ def solve_lp_mkl(
         As for `minimize`.
     memory_budget : int
         As for `MKLOracle`.
-    log
+    log, check
         As for `minimize`.
 
     Returns
@@ -108,6 +109,7 @@ def solve_lp_mkl(
         max_seconds=max_seconds,
         memory_budget=memory_budget,
         log=log,
+        check=check,
     )
 
 
@@ -130,6 +132,7 @@ def solve_mkl(
     progress: bool = False,
     log: bool | Callable[[str], object] = False,
     memory_budget: int = MEMORY_BUDGET,
+    check: bool = True,
 ) -> Result:
     """MKL with any loss and a smooth regularizer: `minimize` on `GMKLOracle` by a method made for it.
 
@@ -155,7 +158,7 @@ def solve_mkl(
         Default: `NewtonMKL()`, whose SVMs need no combined kernel where that does not fit into the budget; without its
         fallback if `SMOMKL` does not know the regularizer. What it says of the gap wanted, its `rtol`, is set to that
         of this run.
-    max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress, log
+    max_calls, max_seconds, keep_cuts, journal, journal_check, callback, progress, log, check
         As for `minimize`.
     memory_budget : int
         As for `MKLOracle`.
@@ -217,4 +220,5 @@ def solve_mkl(
         callback=callback,
         progress=progress,
         log=log,
+        check=check,
     )
