@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize
 from oracle_opt.domains import polyhedron
-from oracle_opt.generators import ProximalBundle
+from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
 
 
 def example(seed):
@@ -267,3 +267,32 @@ def test_a_set_has_the_same_equations_in_all_units(unit, seed):
     slope = rng.normal(size=n)
     plain = Polyhedron(rows, sides, lower=0.0, upper=9.0)
     assert set_.minimize_linear(slope / unit)[0] == pytest.approx(plain.minimize_linear(slope)[0], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-7, 1e-5, 1e-2, 1e3, 1e9])
+@pytest.mark.parametrize("seed", range(8))
+def test_points_are_feasible_and_bounds_true_in_any_unit(unit, seed) -> None:
+    """Tolerances of solvers are absolute: in units of 1e-9 a point missed its rows by a tenth of the set, a success."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
+    A, b, c = rng.normal(size=(m, n)), rng.uniform(0.2, 1.0, m), rng.normal(size=n)
+    E, middle = rng.normal(size=(seed % 2, n)), rng.uniform(-0.1, 0.1, n)
+    f = E @ middle
+    z = cp.Variable(n)
+    constraints = [A @ z <= b, z <= 1, z >= -1] + ([E @ z == f] if len(E) else [])
+    truth = cp.Problem(cp.Minimize(c @ z + 2 * cp.norm1(z - 0.1)), constraints).solve(solver=cp.CLARABEL)
+    domain = Polyhedron(A, unit * b, equality_matrix=E, equality_rhs=unit * f, lower=-unit, upper=np.full(n, unit))
+
+    def function(x):
+        away = x / unit - 0.1
+        return float(c @ x) / unit + 2 * float(np.abs(away).sum()), (c + 2 * np.sign(away)) / unit
+
+    for generator in (Kelley(), LevelSet(), ProximalBundle()):
+        result = minimize(FunctionOracle(function, domain), generator, rtol=1e-6, max_calls=200)
+        assert result.lower_bound - 1e-7 <= truth <= result.upper_bound + 1e-7
+        assert domain.contains(result.point)
+        missed = np.r_[
+            A @ result.point / unit - b, np.abs(E @ result.point / unit - f), np.abs(result.point) / unit - 1
+        ]
+        assert missed.max() <= 1e-7
+        result.certificate().verify()

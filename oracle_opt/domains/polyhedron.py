@@ -31,6 +31,7 @@ _one_at_a_time = RLock()  # several runs may share a domain, and a model of HiGH
 
 MISSED = 1e-8  # distance to a constraint, in units of the point, that a projection may leave
 WORTH = 1e-9  # share of a minimum that a proof may lose before its multipliers are cleaned
+SMALL = 2.0**-10  # sets below this size are counted in a unit of their own: tolerances of solvers are absolute
 
 
 class Polyhedron(Domain):
@@ -118,6 +119,10 @@ class Polyhedron(Domain):
         if not (self.lower <= self.upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
         self._stated = PromisedBounds(self.lower.copy(), self.upper.copy(), checked_promised(promised, self.dimension))
+        self._unit, self._counted = self._size(), self
+        if self._unit < 1.0:
+            self._count(tighten, None if center is None else checked_center(center, self.dimension))
+            return
         self._linear = self._program(np.zeros(n))
         self._bound_all(tighten)
         self._bound_by_sums()
@@ -136,7 +141,7 @@ class Polyhedron(Domain):
     def reset(self) -> None:
         """Forget the last vertex, from which HiGHS starts: among several minimizers it may decide which is found."""
         with _one_at_a_time:
-            self._linear.clearSolver()
+            self._counted._linear.clearSolver()
 
     def identity(self) -> str:
         """Rows, bounds, the interior point, and which bounds are promised, if some are."""
@@ -152,8 +157,8 @@ class Polyhedron(Domain):
         and the point is the interior one.
         """
         unit = float(np.abs(slope).max(initial=0.0)) or 1.0
-        proven, vertex, _, _ = self._minimized(slope / unit)
-        return unit * proven, np.clip(vertex, self.lower, self.upper)
+        proven, vertex, _, _ = self._counted._minimized(slope / unit)
+        return self._unit * (unit * proven), np.clip(self._unit * vertex, self.lower, self.upper)
 
     def _minimized(self, slope: Vector, worth: float = WORTH) -> tuple[float, Vector, Vector, Vector]:
         """What is proven of the minimum for a slope of size 1, a vertex, multipliers of inequalities and equations.
@@ -184,8 +189,10 @@ class Polyhedron(Domain):
         Bounds that the sum of all variables makes tighter are stated as such, with room for the rounding of points.
         """
         unit = 2.0 ** np.frexp(np.abs(slope).max(initial=0.0))[1]  # a power of two: nothing is rounded
-        _, _, u, v = self._minimized(slope / unit, worth=0.0)  # the same to rounding, whatever was asked before
-        least, most = self._least - MISSED * (1 + abs(self._least)), self._most + MISSED * (1 + abs(self._most))
+        # the same to rounding, whatever was asked before
+        _, _, u, v = self._counted._minimized(slope / unit, worth=0.0)
+        least = self._least - MISSED * (self._unit + abs(self._least))
+        most = self._most + MISSED * (self._unit + abs(self._most))
         lower, upper = np.maximum(self.lower, least), np.minimum(self.upper, most)
         rows = described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v)
         if not self._stated.promised.any():
@@ -248,6 +255,8 @@ class Polyhedron(Domain):
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Nearest point, through the dual, one variable per row; a point inside is its own."""
+        if self._counted is not self:
+            return self._unit * self._counted.project(point / self._unit, metric)
         if self._violation(point) <= 1e-10 * max(1.0, float(np.abs(point).max())):
             return np.clip(point, self.lower, self.upper)
         weights = np.ones(self.dimension) if metric is None else metric / metric.max()
@@ -279,8 +288,8 @@ class Polyhedron(Domain):
         )
 
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
-        """Whether no constraint is farther away than tolerance * max(1, norm of the point)."""
-        return self._violation(point) <= tolerance * max(1.0, float(np.linalg.norm(point)))
+        """Whether no constraint is farther than tolerance * max(1, norm of the point); of a small set in its unit."""
+        return self._violation(point) <= tolerance * max(self._unit, float(np.linalg.norm(point)))
 
     def interior_point(self) -> Vector:
         """Center of the largest ball within the equations, or a point near the center that was given."""
@@ -318,6 +327,31 @@ class Polyhedron(Domain):
         equations = np.abs(self.equality_matrix @ z - self.equality_rhs) / np.linalg.norm(self.equality_matrix, axis=1)
         bounds = np.maximum(self.lower - z, z - self.upper)
         return max(float(side.max(initial=0.0)) for side in (rows, equations, bounds))
+
+    def _size(self) -> float:
+        """The unit to count in: 1, or of a small set the power of two above its bounds and distances of rows from 0."""
+        sides = np.abs(np.r_[self.lower, self.upper])
+        rows = np.abs(np.r_[self.b, self.equality_rhs])
+        distances = rows / np.linalg.norm(np.vstack([self.A, self.equality_matrix]), axis=1)
+        size = float(np.r_[sides[np.isfinite(sides)], distances].max(initial=0.0))
+        return 2.0 ** np.frexp(size)[1] if 0.0 < size < SMALL else 1.0
+
+    def _count(self, tighten: bool, center: Vector | None) -> None:
+        """Let the same set in its own unit do the work; a unit is a power of two, and nothing is rounded."""
+        unit = self._unit
+        self._counted = counted = Polyhedron(
+            self.A,
+            self.b / unit,
+            equality_matrix=self.equality_matrix,
+            equality_rhs=self.equality_rhs / unit,
+            lower=self.lower / unit,
+            upper=self.upper / unit,
+            tighten=tighten,
+            center=None if center is None else center / unit,
+        )
+        self.A, self.equality_matrix = counted.A, counted.equality_matrix
+        for name in ("b", "equality_rhs", "lower", "upper", "_interior", "_least", "_most", "_reach"):
+            setattr(self, name, unit * getattr(counted, name))
 
     def _program(self, cost: Vector) -> highspy.Highs:
         """Linear program over the set."""

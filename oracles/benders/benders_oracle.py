@@ -18,26 +18,25 @@ from oracle_opt.arrays import Vector, digest
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
-from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.benders.carried_over import carried_over
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
-from oracle_opt.oracles.benders.gathered import accepted
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
-from oracle_opt.oracles.benders.scenario_proof import cut_excess, unserved
+from oracle_opt.oracles.benders.scenario_proof import cut_excess
 from oracle_opt.oracles.benders.scenario_values import value_bound
 from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
 from oracle_opt.oracles.benders.serving import MOST_CUTS, Bunched
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
+from oracle_opt.oracles.benders.unservable import depends_on_x
 from oracle_opt.result import Result
 
 _PARTS = 8  # tasks of a query by an executor
 _SUMMANDS = 20  # from here on more of them save few calls, and masters take longer (docs/peers.md)
-_FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bounds of x hardly depends on it
 
 
 @dataclass(frozen=True)
@@ -243,7 +242,9 @@ class BendersOracle(Oracle):
         else:
             for share in self._workers.run(SecondStage.share, x, successive(n_scenarios, self.parts)):
                 gathered.add_share(share)
-        gathered.feasibility = [cut for cut in gathered.feasibility[:MOST_CUTS] if self._depends_on_x(cut)]
+        gathered.feasibility = [
+            cut for cut in gathered.feasibility[:MOST_CUTS] if depends_on_x(cut, self._data, self._stage.frame)
+        ]
         return gathered.cut()
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
@@ -251,29 +252,6 @@ class BendersOracle(Oracle):
         if isinstance(claim, ValueClaim):
             return ()
         return missing(claim, *((RAY, RAY_OF) if claim.kind is ClaimKind.HALF_SPACE else (VERTICES, VERTEX_OF)))
-
-    def _depends_on_x(self, cut: FeasibilityCut) -> bool:
-        """Whether a half-space has a normal of which its depth depends, or at least proves no more than that.
-
-        Raises
-        ------
-        EmptyLocalizationSet
-            It has none but for rounding, and its ray proves that no x is in it.
-        RuntimeError
-            It has none at all, and proves nothing.
-        """
-        frame, member = self._stage.frame, int(cut.extras[RAY_OF])
-        if float(np.abs(cut.normal) @ (frame.upper - frame.lower)) > _FLAT * cut.violation:
-            return True
-        name, ray = self._data.name(member), np.asarray(cut.extras[RAY])
-        which = unserved(self._data, (frame.lower, frame.upper), ray, member)
-        if self._data.ambiguous and not cut.normal.any() and cut.error <= accepted(ray):
-            which = "whatever x is"  # an entry that varies twice has no fractions, but floats prove it
-        if which:
-            raise EmptyLocalizationSet(f"{name} has no second stage {which}: a ray of its dual proves it")
-        if not cut.normal.any():
-            raise RuntimeError(f"HiGHS calls {name} infeasible, whatever x is, and its ray does not prove it")
-        return True
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """By the dual vectors of its scenarios: each is feasible, or moved to where it is, and its product counts.

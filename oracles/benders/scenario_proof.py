@@ -75,39 +75,13 @@ def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool)
     return excess
 
 
-def unserved(data: ScenarioData, bounds: tuple[Vector, Vector], ray: Vector, member: int) -> str:
-    """For which x a ray proves, in fractions, that a scenario has no second stage: words for all x, or none at all.
-
-    Of the x that have one it proves ``0 >= constant + slope @ x``, and that holds nowhere where the minimum over the
-    finite bounds of x is positive.
-    """
-    if data.ambiguous:
-        return ""
-    one = np.zeros(1, dtype=np.intp)
-    subject = Subject(np.array([member]), np.ones(1), ray[None], one, Fraction(0), False)
-    try:
-        check_signs(subject.vertices, data.problem.row_lower, data.problem.row_upper)
-        found = _in_fractions(data, subject)
-    except Refuted:
-        return ""
-    if found is None:
-        return ""
-    least, slope = found
-    for rate, low, high in zip(slope, *(side.tolist() for side in bounds), strict=True):
-        if rate:
-            least += rate * Fraction(low if rate > 0 else high)
-    if least <= 0:
-        return ""
-    return "at any x within the bounds" if any(slope) else "whatever x is"
-
-
 def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:
     subject = _subject(data, claim)
     if subject is None or data.ambiguous:
         return None
     check_signs(subject.vertices, data.problem.row_lower, data.problem.row_upper)
     if exact:
-        found = _in_fractions(data, subject)
+        found = in_fractions(data, subject)
         return None if found is None else _exact_excess(domain, claim, *found)
     proven = _in_floats(data, subject)
     if proven is None:
@@ -266,7 +240,7 @@ def _column_sums(terms: Extended) -> Extended:
     return np.array(sums, dtype=np.longdouble)
 
 
-def _in_fractions(data: ScenarioData, subject: Subject) -> tuple[Fraction, list[Fraction]] | None:
+def in_fractions(data: ScenarioData, subject: Subject) -> tuple[Fraction, list[Fraction]] | None:
     """Constant and slope that are proven, exactly."""
     problem = data.problem
     slope = [subject.share * Fraction(c) for c in problem.c.tolist()]
