@@ -13,7 +13,7 @@ from oracle_opt.bounds import BoundTracker
 from oracle_opt.certificates.claim import OF_VALUES, UNDERFLOW, ValueClaim
 from oracle_opt.checks import check_cut
 from oracle_opt.consistency import contradiction
-from oracle_opt.cuts import Cut, ObjectiveCut, Query, is_infinite
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, is_infinite
 from oracle_opt.domains import Domain
 from oracle_opt.errors import OutOfTime, Refuted
 from oracle_opt.oracle import Oracle
@@ -63,7 +63,7 @@ class Confirmation:
         self._n_answers += 1
         if self._probes == 0 or is_infinite(cut) or self._n_answers % self._stride:
             return
-        self._held.append((self._n_answers, cut))
+        self._held.append((self._n_answers, _bare(cut)))
         if len(self._held) > max(2, min(MOST_HELD, HELD // cut.point.size)):
             self._held, self._stride = self._held[1::2], 2 * self._stride
 
@@ -123,12 +123,19 @@ class Confirmation:
             for known, one in (*self._held, (self._n_answers, best)):
                 if words := bounds.exceeded(cut) or contradiction(one, cut, known, number):
                     return words
-            self._held.append((number, cut))
+            self._held.append((number, _bare(cut)))
         heard = f", of which {silent} gave no answer" if silent else ""
         self.checks.append(
             f"{self.n_probes} further points were asked{heard}, and none contradicts an answer or a bound."
         )
         return ""
+
+
+def _bare(cut: Cut) -> Cut:
+    """The cut without all that came with it, which may be large."""
+    if isinstance(cut, ObjectiveCut):
+        return ObjectiveCut(cut.point, cut.value, cut.subgradient, cut.error)
+    return FeasibilityCut(cut.point, cut.violation, cut.normal, error=cut.error)
 
 
 def _around(best: Vector, away: float, domain: Domain, count: int) -> Iterator[Vector]:

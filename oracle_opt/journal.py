@@ -141,9 +141,11 @@ class Journal:
                 "generator, seed or version"
             )
         try:
-            if not is_infinite(check_cut(entry.cut, query.point, oracle)):
-                oracle.resume(entry.cut)
-                entry = replace(entry, cut=oracle.revived(entry.cut))
+            cut = check_cut(entry.cut, query.point, oracle)
+            if not is_infinite(cut):
+                oracle.resume(cut)
+                cut = oracle.revived(cut)
+            entry = replace(entry, cut=cut)
         except (InvalidCut, KeyError) as problem:
             raise JournalMismatch(
                 f"`journal` {self.path}: answer {number} is none of this oracle: {problem}; use another file"

@@ -309,7 +309,8 @@ def make_result(
     why the run ended, if there is more to say of that.
     """
     warnings = bounds.warnings()
-    said = [f"The reason: {reason}."] if reason else []
+    whose = "Its" if status is Status.EXHAUSTED else "The"
+    said = [f"{whose} reason: {reason}."] if reason else []
     if status is Status.EMPTY and (promise := oracle.domain.promise()):
         said.append(
             f"This holds within what is promised of a minimizer, {promise}; if it may lie farther out, state more."

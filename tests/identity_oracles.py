@@ -131,10 +131,13 @@ ORACLES = {
             "n_samples": [None, 19],
             "seed": [1],
             "n_summands": [2],
-            "radius": [5.0],
             "warm": [ANSWERED],
         },
-        WORKERS | {"parts": ROUNDS_ALONE},
+        WORKERS
+        | {
+            "parts": ROUNDS_ALONE,
+            "radius": "stands in for infinite bounds, and the rows of this one imply finite ones",
+        },
     ),
     ConicOracle: Case(
         ConicOracle,

@@ -94,7 +94,7 @@ def test_vanishing_weights_are_asked_as_zeros() -> None:
 
         generator = AnalyticCenter(vanishing=vanishing)
         result = minimize(
-            FunctionOracle(function, ProductOfSimplices([5, 5])), generator, rtol=0, atol=1e-6, max_calls=200
+            FunctionOracle(function, ProductOfSimplices([5, 5])), generator, rtol=0, atol=1e-6, max_calls=200, probes=0
         )
         assert result.status is Status.CONVERGED
         assert result.lower_bound <= 0.0 <= result.upper_bound

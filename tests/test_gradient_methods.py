@@ -54,7 +54,7 @@ class Asked(Oracle):
 
 def test_schedule_by_the_duality_gap() -> None:
     oracle = Asked(bounded=True)
-    result = minimize(oracle, SPG(tune_accuracy=True, nonmonotone=False), np.full(4, 40.0), rtol=0, atol=1e-8)
+    result = minimize(oracle, SPG(tune_accuracy=True, nonmonotone=False), np.full(4, 40.0), rtol=0, atol=1e-8, probes=0)
     assert result.success
     expected = 1e-1
     assert oracle.accuracies[0] == expected

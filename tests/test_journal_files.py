@@ -246,7 +246,7 @@ def test_devices_are_refused() -> None:
         ObjectiveCut(np.array([0.5, 0.5]), 1.0, np.ones(3)),
         ObjectiveCut(np.array([0.5, 0.25]), 1.0, np.ones(2)),
         ObjectiveCut(np.array([0.5, 0.5]), np.nan, np.ones(2)),
-        ObjectiveCut(np.array([0.5, 0.5]), 1.0, np.array([1.0, np.inf])),
+        ObjectiveCut(np.array([0.5, 0.5]), 1.0, np.array([1.0, np.nan])),
         ObjectiveCut(np.array([0.5, 0.5]), 1.0, np.ones(2), error=-1.0),
         FeasibilityCut(np.array([0.5, 0.5]), 1.0, np.ones(2)),
     ],

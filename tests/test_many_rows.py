@@ -210,7 +210,7 @@ def test_many_cones_of_a_kind_are_the_same_as_each_alone(cone):
 
 
 def test_memory_is_a_small_multiple_of_the_data():
-    """A copy of the matrix, vectors with an entry a row, and nothing that is rows times rows."""
+    """A copy of the matrix, vectors with an entry a row, also where the value is checked, and no rows times rows."""
     n, m = 20, 100_000
     c, A, b = program("random", n, m, 8)
     thin = sparse.csr_array(np.where(np.abs(A) > 1.4, A, 0.0))
@@ -222,4 +222,4 @@ def test_memory_is_a_small_multiple_of_the_data():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert run.status is Status.CONVERGED
-        assert peak <= 2.0 * (data + b.nbytes)
+        assert peak <= 2.5 * (data + b.nbytes)

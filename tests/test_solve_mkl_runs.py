@@ -229,7 +229,7 @@ def test_why_a_method_ends_is_said():
     assert "limit of steps" in result.message
     result = solve_mkl(bank, y, LpRegularizer(1.002), C=100.0, solver=NewtonMKL(fallback=None))
     assert result.status is Status.EXHAUSTED
-    assert "The reason: " in result.message
+    assert "Its reason: " in result.message
 
 
 class Cubic(Regularizer):
