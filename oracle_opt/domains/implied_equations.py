@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.programs import linear_program, solved
 
 
-def with_equations_found(known: LinearConstraints) -> LinearConstraints:
+def with_equations_found(known: LinearConstraints, flat: NDArray[np.bool_]) -> LinearConstraints:
     """Turn what is never slack into equations, and drop equations that others imply.
 
     ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
     has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
     always-active constraints"). As tau ends at 1e7, what is less slack than 1e-7 counts as never slack: of variables
-    whose bounds are much less than 1 apart, in units of that distance.
+    whose bounds are much less than 1 apart, in units of that distance, unless they are `flat` but for rounding.
 
     Raises
     ------
@@ -25,14 +26,14 @@ def with_equations_found(known: LinearConstraints) -> LinearConstraints:
     (A, b), lower, upper = known.inequalities, known.lower, known.upper
     n, m = len(lower), len(b)
     count = m + 2 * n
-    units = _units(lower, upper)
+    units = np.where(flat, 1.0, _units(lower, upper))
     sides = np.vstack([A, -np.eye(n), np.eye(n)]) * units
     rhs = np.r_[b, -lower, upper]
     norms = np.linalg.norm(sides, axis=1)
     rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
-    flat = known.equality_matrix * units
-    sizes = np.linalg.norm(flat, axis=1)[:, None]
-    equations = np.hstack([flat / sizes, np.zeros((len(sizes), count)), -known.equality_rhs[:, None] / sizes])
+    equations = np.hstack(
+        [known.equality_matrix * units, np.zeros((len(known.equality_rhs), count)), -known.equality_rhs[:, None]]
+    )
     free = np.full(n, np.inf)
     solution = solved(
         linear_program(
@@ -43,6 +44,7 @@ def with_equations_found(known: LinearConstraints) -> LinearConstraints:
             np.zeros(count),
             equations,
             np.zeros(len(equations)),
+            {"small_matrix_value": 1e-9},  # digits in which nearly dependent equations differ, or narrow variables
         ),
         loosely=True,  # a slack of 1 or 0 is told apart all the same
     )

@@ -18,7 +18,7 @@ from oracle_opt.domains.domain import Domain, ellipsoid_around
 from oracle_opt.domains.implied_equations import with_equations_found
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.domains.osqp_projection import project_by_osqp
-from oracle_opt.domains.programs import ProgramFailure, deepest_point, linear_program, solved
+from oracle_opt.domains.programs import ProgramFailure, bounded, deepest_point, linear_program, solved
 from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
 
@@ -124,9 +124,9 @@ class Polyhedron(Domain):
             self._count(tighten, None if center is None else checked_center(center, self.dimension))
             return
         self._linear = self._program(np.zeros(n))
-        self._bound_all(tighten)
+        self.lower, self.upper, flat = bounded(self._linear, self.lower, self.upper, tighten)
         self._bound_by_sums()
-        known = with_equations_found(self.linear_constraints())
+        known = with_equations_found(self.linear_constraints(), flat)
         (self.A, self.b), self.lower, self.upper = known.inequalities, known.lower, known.upper
         self.equality_matrix, self.equality_rhs = known.equality_matrix, known.equality_rhs
         self._linear = self._program(np.zeros(n))
@@ -262,7 +262,7 @@ class Polyhedron(Domain):
         weights = np.ones(self.dimension) if metric is None else metric / metric.max()
         found = self._projection(point, weights)
         if found.converged:
-            return found.point
+            return self._on_equations(found.point)
         near = project_by_osqp(self.linear_constraints(), point, weights)
         if near is not None and self._violation(near) <= MISSED * max(1.0, float(np.abs(near).max())):
             return near
@@ -308,6 +308,14 @@ class Polyhedron(Domain):
         if not len(self.equality_rhs):
             return ellipsoid_around(self.lower, self.upper)
         return super().enclosing_ellipsoid()
+
+    def _on_equations(self, point: Vector) -> Vector:
+        """A point that misses equations by rounding, nearer to them: rows that they imply miss by multiples of that."""
+        if not len(self.equality_rhs):
+            return point
+        missed = self.equality_matrix @ point - self.equality_rhs
+        moved = np.clip(point - np.linalg.lstsq(self.equality_matrix, missed)[0], self.lower, self.upper)
+        return moved if self._violation(moved) < self._violation(point) else point
 
     def _pulled_in(self, point: Vector) -> Vector:
         """Where the segment from the interior point to a point leaves the set, for want of the nearest point."""
@@ -356,24 +364,6 @@ class Polyhedron(Domain):
     def _program(self, cost: Vector) -> highspy.Highs:
         """Linear program over the set."""
         return linear_program(cost, self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs)
-
-    def _bound_all(self, tighten: bool) -> None:
-        """Replace infinite bounds, or all, by the extent of the set."""
-        columns = np.arange(self.dimension, dtype=np.int32)
-        for j in np.flatnonzero(np.isinf(self.lower) | np.isinf(self.upper) | tighten):
-            for side, sign in ((self.lower, 1.0), (self.upper, -1.0)):
-                if np.isfinite(side[j]) and not tighten:
-                    continue
-                self._linear.changeColsCost(self.dimension, columns, sign * (columns == j))
-                try:
-                    value = solved(self._linear).col_value[j]
-                except ProgramFailure as problem:
-                    which = "below" if sign > 0 else "above"
-                    raise InvalidArgument(
-                        f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
-                    ) from problem
-                extent = value - sign * 1e-9 * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
-                side[j] = sign * max(sign * side[j], sign * extent)
 
     def _bound_by_sums(self) -> None:
         """Bounds for proofs alone: no variable exceeds its bound by more than all together can."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt._highs_model import Options, ending, new_model, run_in_time, set_options, simplex_steps
 from oracle_opt.arrays import Matrix, Vector
@@ -14,8 +15,9 @@ from oracle_opt.errors import InvalidArgument
 if TYPE_CHECKING:
     import highspy
 
+TOLERANCE = 1e-9  # by so much HiGHS may miss a row or a bound
 _OPTIONS: Options = {
-    "primal_feasibility_tolerance": 1e-9,
+    "primal_feasibility_tolerance": TOLERANCE,
     "dual_feasibility_tolerance": 1e-10,  # a proof loses it times the width of the bounds
     "ipm_iteration_limit": 200,
 }
@@ -24,10 +26,17 @@ _LOOSE: Options = {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_toler
 
 
 def linear_program(
-    cost: Vector, lower: Vector, upper: Vector, A: Matrix, b: Vector, equations: Matrix, rhs: Vector
+    cost: Vector,
+    lower: Vector,
+    upper: Vector,
+    A: Matrix,
+    b: Vector,
+    equations: Matrix,
+    rhs: Vector,
+    options: Options | None = None,
 ) -> highspy.Highs:
     """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds."""
-    model = new_model(_OPTIONS)
+    model = new_model({**_OPTIONS, **(options or {})})
     n = len(cost)
     model.addVars(n, lower, upper)
     columns = np.arange(n, dtype=np.int32)
@@ -77,6 +86,39 @@ def solved(model: highspy.Highs, loosely: bool = False) -> Any:
             raise InvalidArgument("`A`, `b` and the equations must leave some point, and no point satisfies them")
         model.clearSolver()
     raise ProgramFailure(ending(model, status))
+
+
+def bounded(
+    model: highspy.Highs, lower: Vector, upper: Vector, tighten: bool
+) -> tuple[Vector, Vector, NDArray[np.bool_]]:
+    """Bounds where infinite ones, or all, give way to the extent of the set of a model.
+
+    Third come the variables to which this leaves no more room than HiGHS' tolerance.
+
+    Raises
+    ------
+    InvalidArgument
+        The set has no end in some direction.
+    """
+    n = len(lower)
+    sides, columns = [lower.copy(), upper.copy()], np.arange(n, dtype=np.int32)
+    found, size = np.zeros(n, dtype=bool), np.ones(n)
+    for j in np.flatnonzero(np.isinf(lower) | np.isinf(upper) | tighten):
+        for side, sign in zip(sides, (1.0, -1.0), strict=True):
+            if np.isfinite(side[j]) and not tighten:
+                continue
+            model.changeColsCost(n, columns, sign * (columns == j))
+            try:
+                value = solved(model).col_value[j]
+            except ProgramFailure as problem:
+                which = "below" if sign > 0 else "above"
+                raise InvalidArgument(
+                    f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
+                ) from problem
+            found[j], size[j] = True, max(size[j], abs(value))
+            extent = value - sign * TOLERANCE * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
+            side[j] = sign * max(sign * side[j], sign * extent)
+    return sides[0], sides[1], found & (sides[1] - sides[0] <= 4.0 * TOLERANCE * size)
 
 
 def deepest_point(known: LinearConstraints) -> Vector:
