@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from oracle_opt.cli_outcome import INTERRUPTED, ended, results_of, say
 from oracle_opt.cli_verify import verify as verify_file
 
 if TYPE_CHECKING:
     from oracle_opt.datasets import Dataset
-    from oracle_opt.study import Results
 
 main = typer.Typer(
     help="Compare query-point generators on multiple kernel learning, by oracle calls and proven gaps.",
@@ -24,7 +23,7 @@ main = typer.Typer(
     rich_markup_mode=None,
 )
 
-REFUSED, INTERRUPTED = 2, 130
+REFUSED = 2
 FILES = ("table.csv", "table.md", "figure.png")  # of an experiment
 
 
@@ -90,7 +89,7 @@ def compare(
         loaded = _datasets(datasets)
     try:
         with _refusals():
-            results = _results_of(
+            results = results_of(
                 lambda: compare_generators(
                     loaded,
                     chosen,
@@ -109,7 +108,7 @@ def compare(
                 )
             )
     except KeyboardInterrupt:  # while the tables were being written, or before the first run
-        _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
+        say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
 
     from oracle_opt.study.display import table_of_results
@@ -132,7 +131,7 @@ def compare(
             highlight=False,
             soft_wrap=True,
         )
-    _ended(results, out, "split")
+    ended(results, out, "split")
 
 
 @main.command()
@@ -155,12 +154,12 @@ def study(
 
             folder = file.with_suffix("") if out is None else out
             asked = read_study(file)
-            results = _results_of(lambda: asked.run(folder, jobs=jobs, log=log))
+            results = results_of(lambda: asked.run(folder, jobs=jobs, log=log))
             page = folder / "report.html"
             if results.runs["n_calls"].any():
                 results.report(page, title=file.stem)
     except KeyboardInterrupt:
-        _say("interrupted; finished runs are kept: run the same command again to continue")
+        say("interrupted; finished runs are kept: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
     console = _console()
     if results.runs["n_calls"].any():
@@ -172,7 +171,7 @@ def study(
         console.print(table.caption, highlight=False, markup=False, soft_wrap=True)
         console.print(f"Certificates: {certificates(results.runs)}", highlight=False, soft_wrap=True)
         console.print(f"Report: {page}", highlight=False, soft_wrap=True)
-    _ended(results, folder, "seed")
+    ended(results, folder, "seed")
 
 
 @main.command()
@@ -228,9 +227,9 @@ def reproduce(
                 return
             if name is None:
                 raise InvalidArgument("name an experiment, such as accpm-table1; --list shows all of them")
-            report = run_experiment(name, Options(out, quick, splits, seed, jobs, _say, True))
+            report = run_experiment(name, Options(out, quick, splits, seed, jobs, say, True))
     except KeyboardInterrupt:
-        _say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
+        say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
     console.print(table_of_figures(report))
     console.print(f"The paper: {report.experiment.claim}.", highlight=False, soft_wrap=True)
@@ -346,7 +345,7 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except (DataUnavailable, InvalidArgument, InvalidData, MissingPackage, StoreMismatch, OSError) as problem:
-        _say(f"error: {problem}")
+        say(f"error: {problem}")
         raise typer.Exit(REFUSED) from None
 
 
@@ -358,51 +357,6 @@ def _words(wanted: list[str]) -> list[str]:
     if not names:
         raise InvalidArgument("--generators names none")
     return names
-
-
-def _results_of(run: Callable[[], Results]) -> Results:
-    """The results of a study, also of one of which every run failed; what it warns of is a line on standard error."""
-    from oracle_opt.errors import StudyFailed, StudyWarning
-
-    with warnings.catch_warnings():
-        shown = warnings.showwarning
-
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            if issubclass(category, StudyWarning):
-                _say(f"warning: {message}")
-            else:
-                shown(message, category, filename, lineno, file, line)
-
-        warnings.showwarning = show
-        warnings.simplefilter("always", StudyWarning)
-        try:
-            return run()
-        except StudyFailed as failed:
-            results: Results = failed.results
-            return results
-
-
-def _ended(results: Results, folder: Path, seeds: str) -> None:
-    """Say which runs came to nothing, and choose the exit code."""
-    ended = results.runs[results.runs["status"].isin(["FAILED", "REFUSED", "DOUBTFUL"])]
-    for row in ended.head(20).itertuples():
-        _say(f"{row.status.lower()}: {row.instance}, {row.generator}, {seeds} {row.seed}: {row.message}")
-    failed = int((ended["status"] == "FAILED").sum())
-    if failed:
-        where = folder / "failures.txt"
-        _say(f"{failed} runs failed; " + (f"tracebacks are in {where}" if where.exists() else "the report has more"))
-    if results.interrupted:
-        _say(f"interrupted: kept {len(results)} finished runs in {folder}; run the same command again to continue")
-        raise typer.Exit(INTERRUPTED)
-    if failed:
-        raise typer.Exit(1)
 
 
 def _datasets(wanted: list[str]) -> list[Dataset]:
@@ -421,8 +375,3 @@ def _console(width: int = 150) -> Console:
     """Standard output; tables do not fold where it is no terminal."""
     console = Console()
     return console if console.is_terminal else Console(width=max(width, console.width))
-
-
-def _say(message: str) -> None:
-    """Print a line on standard error."""
-    Console(stderr=True).print(message, markup=False, highlight=False, soft_wrap=True)

@@ -365,14 +365,12 @@ class Domain(ABC):
         return ""
 
     def promise(self) -> str:
-        """Say what is only promised of a minimizer, as a clause: "that it lies within 10 of the center".
-
-        A run that finds the set empty of points names it, as the points may lie farther out.
+        """Say what is only promised of a minimizer; a run that finds the set empty names it.
 
         Returns
         -------
         str
-            No words, the default, if nothing is.
+            A clause, "that it lies within 10 of the center" say. No words, the default, if nothing is promised.
         """
         return ""
 

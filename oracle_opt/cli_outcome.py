@@ -1,0 +1,66 @@
+"""What the commands that run studies say of the outcome, a part of `oracle_opt.cli`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from oracle_opt.study import Results
+
+INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
+
+
+def results_of(run: Callable[[], Results]) -> Results:
+    """The results of a study, also of one of which every run failed; what it warns of is a line on standard error."""
+    from oracle_opt.errors import StudyFailed, StudyWarning
+
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, StudyWarning):
+                say(f"warning: {message}")
+            else:
+                shown(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", StudyWarning)
+        try:
+            return run()
+        except StudyFailed as failed:
+            results: Results = failed.results
+            return results
+
+
+def ended(results: Results, folder: Path, seeds: str) -> None:
+    """Say which runs came to nothing, and choose the exit code."""
+    ended = results.runs[results.runs["status"].isin(["FAILED", "REFUSED", "DOUBTFUL"])]
+    for row in ended.head(20).itertuples():
+        say(f"{row.status.lower()}: {row.instance}, {row.generator}, {seeds} {row.seed}: {row.message}")
+    failed = int((ended["status"] == "FAILED").sum())
+    if failed:
+        where = folder / "failures.txt"
+        say(f"{failed} runs failed; " + (f"tracebacks are in {where}" if where.exists() else "the report has more"))
+    if results.interrupted:
+        say(f"interrupted: kept {len(results)} finished runs in {folder}; run the same command again to continue")
+        raise typer.Exit(INTERRUPTED)
+    if failed:
+        raise typer.Exit(1)
+
+
+def say(message: str) -> None:
+    """Print a line on standard error."""
+    Console(stderr=True).print(message, markup=False, highlight=False, soft_wrap=True)
