@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ("oracle_opt", "oracles", "generators")
 # The core imports no generator, but for one function: where `minimize` is given none it asks that rule, on first use.
 HOOKS = {("oracle_opt", "_choice.py"): "oracle_opt.generators.choose"}
-OUTER = {"datasets", "problems", "study", "learn", "doctor", "cli.py", "cli_verify.py", "command.py"}
+OUTER = {"datasets", "problems", "study", "learn", "doctor", "cli.py", "cli_outcome.py", "cli_verify.py", "command.py"}
 
 
 def _sources(folder: str) -> list[Path]:

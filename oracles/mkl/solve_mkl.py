@@ -131,8 +131,8 @@ def solve_mkl(
     callback: Callable[[Record], object] | None = None,
     progress: bool = False,
     log: bool | Callable[[str], object] = False,
-    memory_budget: int = MEMORY_BUDGET,
     check: bool = True,
+    memory_budget: int = MEMORY_BUDGET,
 ) -> Result:
     """MKL with any loss and a smooth regularizer: `minimize` on `GMKLOracle` by a method made for it.
 
