@@ -21,6 +21,8 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracle import Oracle
 from oracle_opt.words import shown
 
+HUGE = 1e150  # above that squares are no numbers
+
 
 def check_oracle(oracle: object) -> None:
     """Refuse what is no oracle."""
@@ -137,7 +139,7 @@ def as_query(asked: Vector | Query, dimension: int, generator: QueryPointGenerat
 def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
     """Give a cut of `point` back, its numbers as floats and arrays of floats; a bare one where f is +inf.
 
-    A value without a finite subgradient, as that of a root at 0, counts as +inf.
+    A value without a finite subgradient, as that of a root at 0, counts as +inf, and so does one whose square is.
 
     Raises
     ------
@@ -150,8 +152,8 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
         cut = _plain(cut, "a cut")
     vector, name = (cut.subgradient, "subgradient") if isinstance(cut, ObjectiveCut) else (cut.normal, "normal")
     number = cut.value if isinstance(cut, ObjectiveCut) else cut.violation
-    if isinstance(cut, ObjectiveCut) and (number == inf or (isfinite(number) and np.isinf(vector).any())):
-        if np.isnan(vector).any() and number < inf:
+    if isinstance(cut, ObjectiveCut) and (number > HUGE or (isfinite(number) and np.isinf(vector).any())):
+        if np.isnan(vector).any() and number <= HUGE:
             raise InvalidCut(f"`subgradient` must hold no NaN, got {vector!r} at {cut.point!r}")
         return ObjectiveCut(point, inf, np.zeros(point.shape))
     if vector.shape != point.shape:

@@ -19,7 +19,7 @@ from oracle_opt.errors import OutOfTime, Refuted
 from oracle_opt.oracle import Oracle
 from oracle_opt.result import Status
 
-HELD, MOST_HELD = 2**22, 64  # numbers and cuts of a run that are held for probes
+HELD, MOST_HELD = 2**18, 64  # numbers and cuts of a run that are held for probes
 FEWEST, MOST = 4, 8  # probes; between these a quarter of the calls
 STEPS = (1.0, 0.5, 0.1, 0.01)  # distances of probes from the best point, over that of the farthest point asked
 SEED = 20  # of the probes' directions
@@ -61,10 +61,11 @@ class Confirmation:
     def hold(self, cut: Cut) -> None:
         """Keep an answer for the probes; of many each second, fourth and so on."""
         self._n_answers += 1
-        if self._probes == 0 or is_infinite(cut) or self._n_answers % self._stride:
+        room = min(MOST_HELD, HELD // cut.point.size)
+        if self._probes == 0 or room < FEWEST or is_infinite(cut) or self._n_answers % self._stride:
             return
         self._held.append((self._n_answers, _bare(cut)))
-        if len(self._held) > max(2, min(MOST_HELD, HELD // cut.point.size)):
+        if len(self._held) > room:
             self._held, self._stride = self._held[1::2], 2 * self._stride
 
     def of(self, status: Status, bounds: BoundTracker, max_calls: int, n_calls: int, ends: float) -> tuple[Status, str]:

@@ -96,9 +96,9 @@ def test_badly_scaled_equations_do_not_throw_the_point_out_of_the_level_set(seed
         model = classic._model
         shares.append((model.pool.value(classic.ask()) - model.lower) / model.gap)
 
-    assert minimize(oracle, classic, rtol=1e-7, callback=watch).success
+    assert minimize(oracle, classic, rtol=5e-7, callback=watch).success
     assert max(shares) <= 0.82
-    assert minimize(oracle, LevelSet(), rtol=1e-7, max_calls=60).success
+    assert minimize(oracle, LevelSet(), rtol=5e-7, max_calls=60).success
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0])
