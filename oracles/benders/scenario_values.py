@@ -136,6 +136,10 @@ def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bo
                         continue
                     if _tells(found, min(at.near, found.near), claim):
                         return found.above
+            if not exact and data.n_scenarios <= _MOST_JOINT:  # what floats lose here is all that is left
+                at = _valued(data, x, True, _STARTS)
+                if _tells(at, at.near, claim):
+                    return at.above
     except Unsolved:
         pass
     return None
