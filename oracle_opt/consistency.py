@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 
 Support = NDArray[np.intp] | slice
@@ -144,9 +144,16 @@ def _too_high(claiming: ObjectiveCut, stated: ObjectiveCut, first: int, second: 
     for cut in (claiming, *claiming.further):
         away = stated.point - cut.point
         excess = cut.value - stated.upper + float(cut.subgradient @ away)
-        if excess > OBJECTIVE * max(abs(cut.value), abs(stated.upper), float(np.abs(cut.subgradient) @ np.abs(away))):
+        terms = float(np.abs(cut.subgradient) @ np.abs(away))
+        if excess > OBJECTIVE * max(abs(cut.value), abs(stated.upper), terms) + _noise(cut) + _noise(stated):
             return _exceeded_words(first, second, excess, stated.upper)
     return ""
+
+
+def _noise(cut: ObjectiveCut) -> float:
+    """What rounding may do to a value that is a sum of terms as large as those of the cut at its point."""
+    size = abs(cut.value) + float(np.abs(cut.subgradient) @ np.abs(cut.point))
+    return 4.0 * EPS * (len(cut.point) + 4) * size
 
 
 def _support(z: Vector) -> Support:

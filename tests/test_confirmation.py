@@ -13,6 +13,7 @@ from oracle_opt import (
     InvalidArgument,
     ObjectiveCut,
     Refuted,
+    Simplex,
     Status,
     minimize,
 )
@@ -76,6 +77,16 @@ def test_convex_functions_are_not_accused(generator, seed):
         assert result.status is not Status.CONTRADICTION
         assert result.n_probes == (min(8, max(4, result.n_calls // 4)) if result.success else 0)
         assert not result.success or "none contradicts" in result.checks[-1]
+
+
+@pytest.mark.parametrize("generator", METHODS, ids=repr)
+@pytest.mark.parametrize("radius", [1e-9, 1.93e-5, 1.0, 1e7])
+def test_rounding_of_values_that_cancel_is_no_contradiction(generator, radius):
+    """``sum(z) - radius`` is 0 on the simplex up to rounding, which is no share of the values."""
+    slope = np.array([1.0, 1.0, 1.0])
+    oracle = FunctionOracle(lambda z: (float(slope @ z) - radius, slope), Simplex(3, radius))
+    result = minimize(oracle, generator, max_calls=60)
+    assert result.status is not Status.CONTRADICTION
 
 
 def test_probes_are_counted_apart_and_keep_to_the_limits():
