@@ -178,6 +178,21 @@ class Oracle(ABC):
         """
         return () if any(name in claim.witness for name in self.witness) else self.witness
 
+    def size_of_terms(self, point: Vector) -> float:
+        """Size of the numbers that f(point) is computed from: rounding is relative to them where f is 0 itself.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            Of the domain.
+
+        Returns
+        -------
+        float
+            Not negative; 0, the default, where values and cuts tell it.
+        """
+        return 0.0
+
     def __repr__(self) -> str:
         """Class and domain, in one line."""
         return f"{type(self).__name__}(on {shown(getattr(self, 'domain', None))})"

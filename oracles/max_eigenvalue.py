@@ -222,6 +222,11 @@ class MaxEigenvalueOracle(Oracle):
         """
         return cut_excess(self._program(), claim, exact)
 
+    def size_of_terms(self, point: Vector) -> float:
+        """``trace * (norm(C) + sum abs(y_i) norm(A_i)) + abs(b) @ abs(y)``, of absolute values."""
+        y = np.abs(point)
+        return float(self.trace * (self._sizes[0] + self._sizes[1:] @ y) + np.abs(self.b) @ y)
+
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Prove an upper bound by a Cholesky factorization.
 

@@ -49,6 +49,7 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
     weights, total = verify.weights_of(cuts)
     shares = [Fraction(weight, total) for weight in weights]
     size = size_of(oracle.domain, certificate.cuts, shares, certificate.lower, certificate.upper)
+    size = max(size, oracle.size_of_terms(certificate.value.point))
     least, promise = _over_own_domain(certificate, oracle.domain, cuts, size)
     lower = min(Fraction(certificate.lower), least)
     n_given, worst, lost = 0, (Fraction(0), ""), Fraction(0)
