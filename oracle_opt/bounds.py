@@ -10,7 +10,7 @@ import numpy as np
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.certificates.parts import Parts, below
 from oracle_opt.certificates.provenance import Averaged, alone, claim_of_bound, claim_of_cut, parts_of_minorant
-from oracle_opt.consistency import OBJECTIVE, AnswerMemory
+from oracle_opt.consistency import NOTHING, OBJECTIVE, AnswerMemory
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
 
@@ -238,7 +238,7 @@ class BoundTracker:
         if not isinstance(cut, ObjectiveCut) or self._domain.promise():
             return ""
         size = max(abs(cut.upper), abs(self.lower), cut_rounding(cut.point, cut.value, cut.subgradient)[1])
-        if not self.lower - cut.upper > self.tolerance + self.rounding + OBJECTIVE * size:
+        if not self.lower - cut.upper > self.tolerance + self.rounding + OBJECTIVE * size + NOTHING:
             return ""
         return f"A further point has the value {cut.upper:.10g}, below the lower bound {self.lower:.10g}."
 

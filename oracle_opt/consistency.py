@@ -14,6 +14,7 @@ MANY = 10_000  # variables from which on points with few nonzero entries are mul
 REMEMBERED = 8  # objective cuts, the best one among them, and as many feasibility cuts
 OBJECTIVE = 1e-7  # share of the largest term that rounding and honest tolerances may come to
 FEASIBILITY = 1e-6
+NOTHING = 1e-16  # a probe accuses nobody of less: slopes of a constant may be rounding alone
 
 
 class AnswerMemory:
@@ -145,7 +146,7 @@ def _too_high(claiming: ObjectiveCut, stated: ObjectiveCut, first: int, second: 
         away = stated.point - cut.point
         excess = cut.value - stated.upper + float(cut.subgradient @ away)
         terms = float(np.abs(cut.subgradient) @ np.abs(away))
-        if excess > OBJECTIVE * max(abs(cut.value), abs(stated.upper), terms) + _noise(cut) + _noise(stated):
+        if excess > OBJECTIVE * max(abs(cut.value), abs(stated.upper), terms) + _noise(cut) + _noise(stated) + NOTHING:
             return _exceeded_words(first, second, excess, stated.upper)
     return ""
 
