@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, fsum, isfinite, ldexp
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
@@ -87,11 +87,8 @@ def _formed(matrix: AffineMatrix, y: Vector) -> tuple[Matrix, float, int] | None
 
     An entry is a sum of at most k products and one of C, so wrong by ``(k / 2 + 1) EPS`` times the sum of their sizes.
     """
-    places = matrix.rows, matrix.columns
-    moved = sparse.csr_array((matrix.entries @ y, places), shape=matrix.C.shape)
     terms = int(np.diff(matrix.entries.tocsr().indptr).max(initial=0))
-    M = matrix.C - moved
-    sizes = abs(matrix.C) + sparse.csr_array((abs(matrix.entries) @ np.abs(y), places), shape=matrix.C.shape)
+    M, sizes = matrix.at(y), matrix.sizes_at(y)
     largest = float(sizes.max()) if sizes.nnz else 0.0
     if not isfinite(largest):
         return None

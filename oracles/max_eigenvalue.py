@@ -223,9 +223,9 @@ class MaxEigenvalueOracle(Oracle):
         return cut_excess(self._program(), claim, exact)
 
     def size_of_terms(self, point: Vector) -> float:
-        """``trace * (norm(C) + sum abs(y_i) norm(A_i)) + abs(b) @ abs(y)``, of absolute values."""
+        """``trace * norm(abs(C) + sum abs(y_i) abs(A_i)) + abs(b) @ abs(y)``: M(y) is rounded, then factored."""
         y = np.abs(point)
-        return float(self.trace * (self._sizes[0] + self._sizes[1:] @ y) + np.abs(self.b) @ y)
+        return float(self.trace * absolute_norm(self.matrix.sizes_at(y)) + np.abs(self.b) @ y)
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Prove an upper bound by a Cholesky factorization.

@@ -82,6 +82,13 @@ class AffineMatrix:
 
         return sparse.csr_array((self.entries @ s, (self.rows, self.columns)), shape=self.C.shape)
 
+    def sizes_at(self, y: Vector) -> sparse.csr_array:
+        """Sums of the sizes of the terms of the entries of M(y)."""
+        from scipy import sparse
+
+        moved = sparse.csr_array((abs(self.entries) @ np.abs(y), (self.rows, self.columns)), shape=self.C.shape)
+        return abs(self.C) + moved
+
     def diagonal(self, chosen: NDArray[np.intp]) -> tuple[Vector, Matrix]:
         """Entries on the diagonal of C, shape (k,), and of the A_i, shape (k, m), in the rows chosen."""
         on = np.flatnonzero(self.rows == self.columns)
