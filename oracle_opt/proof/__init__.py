@@ -1,0 +1,1 @@
+"""What proofs are made of: numbers that know their rounding, or have none."""
