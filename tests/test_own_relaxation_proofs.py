@@ -11,8 +11,8 @@ from relaxed_instances import claims_of
 
 from oracle_opt import InvalidArgument, InvalidCut, Query, Refuted
 from oracle_opt.certificates.claim import ValueClaim
+from oracle_opt.certificates.exact_sums import rounded_up
 from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
-from oracle_opt.oracles.lagrangian.relaxed_proof import rounded_up
 
 
 def knapsack(examine=True, several=False):

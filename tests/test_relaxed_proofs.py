@@ -271,5 +271,5 @@ def test_paths_are_proven_in_blocks_and_beside_nodes_that_no_commodity_uses(exac
     (claim,) = claims_of(net, cut)
     assert net.prove_cut(claim, exact) <= 1e-13
     for block in (2_000_000, 1):
-        monkeypatch.setattr("oracle_opt.oracles.lagrangian.path_proof._BLOCK", block)
+        monkeypatch.setattr("oracle_opt.oracles.lagrangian.network_proofs._BLOCK", block)
         assert net.prove_value(ValueClaim(np.zeros(5), 0.0), exact) == pytest.approx(-4.0, abs=1e-12)

@@ -6,11 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.claim import CutClaim
 from oracle_opt.certificates.enclosure import Enclosure
-from oracle_opt.certificates.exact_sums import slope_excess
+from oracle_opt.certificates.exact_sums import Bound, slope_excess
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 
@@ -19,7 +20,7 @@ ROUNDING = 1e-13  # an excess of this share of its terms needs no second look
 
 def affine_excess(
     domain: Domain, claim: CutClaim, value: Enclosure, slope: Enclosure, point: Vector | None = None
-) -> float | Fraction:
+) -> Bound:
     """``max (constant + s @ z) - (value + slope @ (z - point))`` over the promised set, at least 0.
 
     With the claim's s, and d the difference of the slopes, this is
@@ -46,46 +47,77 @@ def affine_excess(
     """
     exact = slope.exact
     claimed = Enclosure.of(numbers("slope of the claim", claim.slope, domain.dimension), exact)
-    difference = claimed - slope
-    if not exact:  # where the slopes are the same number, no outward step
-        same = (slope.lower == claim.slope) & (slope.upper == claim.slope)
-        difference = Enclosure(np.where(same, 0.0, difference.lower), np.where(same, 0.0, difference.upper))
     head = Enclosure.of(number("constant of the claim", claim.constant), exact) - value
-    at = Enclosure.of(np.zeros(domain.dimension) if point is None else point, exact)
-    if point is not None:
-        head = head + (claimed * at).sum()
-    over = _largest_in_box(domain, difference, at)
+    if point is None:
+        return excess_of(domain, head, claimed - slope)
+    at = Enclosure.of(point, exact)
+    return excess_of(domain, head + (claimed * at).sum(), claimed - slope, at)
+
+
+def excess_of(domain: Domain, head: Enclosure, difference: Enclosure, at: Enclosure | None = None) -> Bound:
+    """``head + max difference @ (z - at)`` over the promised set, at least 0.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where z lies.
+    head : Enclosure
+        A number: by how much a claim exceeds what is proven at the point.
+    difference : Enclosure
+        Of shape (n,): its slope less the one that is proven.
+    at : Enclosure, optional
+        The point; default: the origin.
+
+    Returns
+    -------
+    float or Fraction
+        As of `affine_excess`.
+    """
+    exact, steep = difference.exact, (difference.lower != 0) | (difference.upper != 0)
+    if not steep.any():
+        return _positive(head.upper.item())
+    over = _largest_in_box(domain, difference, at, steep)
     if over is None:
         return np.inf
-    total = head + over
-    excess = total.upper.item()
+    excess = (head + over).upper.item()
     if exact:
         blocks = _largest_in_blocks(domain, difference)
         if blocks is not None:
-            excess = min(excess, (head + blocks - (difference * at).sum()).upper.item())
-        return max(Fraction(excess), Fraction(0))
+            total = head + blocks if at is None else head + blocks - (difference * at).sum()
+            excess = min(excess, total.upper.item())
+        return _positive(excess)
     size = float(head.size()) + float(over.size())
     if excess > ROUNDING * size or np.isnan(excess):
-        middle, wrong = 0.5 * (slope.lower + slope.upper), 0.5 * (slope.upper - slope.lower)
-        wrong = np.nextafter(wrong + (np.abs(middle) + wrong) * 1e-15, np.inf)
-        most = Enclosure.of(slope_excess(domain, claim.slope, middle, wrong))
-        better = (head + most - (Enclosure(claim.slope - middle, claim.slope - middle) * at).sum()).upper.item()
+        middle = 0.5 * difference.lower + 0.5 * difference.upper
+        wrong = np.nextafter(np.maximum(difference.upper - middle, middle - difference.lower), np.inf)
+        wrong[difference.lower == difference.upper] = 0.0
+        most = Enclosure.of(slope_excess(domain, middle, np.zeros_like(middle), wrong))
+        total = head + most if at is None else head + most - (Enclosure.of(middle) * at).sum()
+        better = total.upper.item()
         excess = better if np.isnan(excess) else min(excess, better) if better == better else excess
+    return _positive(excess)
+
+
+def _positive(excess: Bound) -> Bound:
+    """At least 0, or a refusal of what is no number."""
+    if isinstance(excess, Fraction):
+        return max(excess, Fraction(0))
     if np.isnan(excess):
         raise Refuted("the claim and its witness are so large that nothing can be computed of them")
     return max(float(excess), 0.0)
 
 
-def _largest_in_box(domain: Domain, difference: Enclosure, at: Enclosure) -> Enclosure | None:
+def _largest_in_box(
+    domain: Domain, difference: Enclosure, at: Enclosure | None, steep: NDArray[np.bool_]
+) -> Enclosure | None:
     """The largest ``difference @ (z - at)`` over the bounding box; `None` where that has no end."""
-    lower, upper = domain.bounding_box()
-    matters = (difference.lower != 0) | (difference.upper != 0)
-    if not np.isfinite(lower[matters]).all() or not np.isfinite(upper[matters]).all():
+    sides = [side[steep] for side in domain.bounding_box()]
+    if not np.isfinite(sides).all():
         return None
-    exact, difference, at = difference.exact, difference[matters], at[matters]
-    ends = [difference * (Enclosure.of(side[matters], exact) - at) for side in (lower, upper)]
-    most = np.maximum(ends[0].upper, ends[1].upper)
-    return Enclosure(most, most).sum()
+    ways = [Enclosure.of(side, difference.exact) for side in sides]
+    if at is not None:
+        ways = [way - at[steep] for way in ways]
+    return difference[steep].most_times(Enclosure(ways[0].lower, ways[1].upper)).sum()
 
 
 def _largest_in_blocks(domain: Domain, difference: Enclosure) -> Enclosure | None:

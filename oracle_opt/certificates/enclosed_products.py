@@ -13,6 +13,8 @@ from oracle_opt.arrays import EPS
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.certificates.exact_sums import SMALLEST
 
+EXACT = 2.0**53  # whole numbers up to this size are floats
+
 
 def transposed_times(A: Any, y: Enclosure) -> Enclosure:
     """``A.T @ y``, A dense or sparse: what `EnclosedProduct` does, for a single product."""
@@ -83,6 +85,11 @@ def _in_fractions(A: Any, y: Enclosure) -> Enclosure:
     return scattered(Enclosure.of(data, exact=True) * y[row], column, A.shape[1])
 
 
+def whole(values: NDArray[np.float64]) -> bool:
+    """Whether these are whole numbers, of which sums up to `EXACT` are."""
+    return bool((values == np.rint(values)).all())
+
+
 def scattered(terms: Enclosure, places: NDArray[np.intp], count: int) -> Enclosure:
     """Sums of the terms that belong to each of some places.
 
@@ -100,13 +107,16 @@ def scattered(terms: Enclosure, places: NDArray[np.intp], count: int) -> Enclosu
     Enclosure
         Of shape (count,).
     """
+    sides = (terms.lower,) if terms.lower is terms.upper else (terms.lower, terms.upper)
     if terms.exact:
-        ends = np.full((2, count), Fraction(0), dtype=object)
-        for place, low, high in zip(places, terms.lower, terms.upper, strict=True):
-            ends[0, place] += low
-            ends[1, place] += high
-        return Enclosure(ends[0], ends[1])
-    low, high, size = (np.bincount(places, side, count) for side in (terms.lower, terms.upper, terms.size()))
+        sums = [np.full(count, Fraction(0), dtype=object) for _ in sides]
+        for made, side in zip(sums, sides, strict=True):
+            for place, term in zip(places.tolist(), side.tolist(), strict=True):
+                made[place] += term
+        return Enclosure(sums[0], sums[-1])
+    sums, size = [np.bincount(places, side, count) for side in sides], np.bincount(places, terms.size(), count)
+    if len(sides) == 1 and whole(terms.lower) and size.max(initial=0.0) < EXACT:
+        return Enclosure(sums[0], sums[0])
     met = np.bincount(places, minlength=count)
     wrong = np.where(met > 1, np.nextafter(EPS * (met + 4) * size, np.inf), 0.0)
-    return Enclosure(low - wrong, high + wrong)
+    return Enclosure(sums[0] - wrong, sums[-1] + wrong)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from math import fsum
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import EPS
-from oracle_opt.certificates.exact_sums import SMALLEST
+from oracle_opt.certificates.exact_sums import SMALLEST, rounded_up
 from oracle_opt.certificates.rational_bounds import Ends, exp_ends, log_ends, sqrt_ends
+from oracle_opt.proof.number import Fractions
 
 LIBRARY = 4 * EPS  # relative error that `exp` and `log` of a library may make: eight units of roundoff
 MOST = float(np.finfo(float).max)
@@ -43,7 +45,8 @@ class Enclosure:
     __array_ufunc__ = None  # an array on the left leaves the operation to the enclosure
 
     def __init__(self, lower: Any, upper: Any) -> None:
-        self.lower, self.upper = np.asarray(lower), np.asarray(upper)
+        self.lower = np.asarray(lower)
+        self.upper = self.lower if upper is lower else np.asarray(upper)
 
     def __repr__(self) -> str:
         return f"Enclosure({self.lower.tolist()}, {self.upper.tolist()})"
@@ -69,19 +72,28 @@ class Enclosure:
         """Whether the ends are fractions."""
         return bool(self.lower.dtype == object)
 
+    def floats(self) -> Enclosure:
+        """Ends that are fractions as floats, each rounded outward."""
+        low, high = _each(lambda x: -rounded_up(-x), self.lower), _each(rounded_up, self.upper)
+        return Enclosure(low.astype(float), high.astype(float))
+
     def __getitem__(self, where: Any) -> Enclosure:
-        return Enclosure(np.asarray(self.lower[where]), np.asarray(self.upper[where]))
+        lower = self.lower[where]
+        return Enclosure(lower, lower if self.lower is self.upper else self.upper[where])
 
     def __add__(self, other: Any) -> Enclosure:
         other = self._like(other)
-        return _outward(self.lower + other.lower, self.upper + other.upper)
+        ends = _sum(self.lower, other.lower)
+        if self.lower is self.upper and other.lower is other.upper:
+            return Enclosure(*ends)
+        return Enclosure(ends[0], _sum(self.upper, other.upper)[1])
 
     def __neg__(self) -> Enclosure:
-        return Enclosure(-self.upper, -self.lower)
+        upper = -self.lower
+        return Enclosure(upper if self.lower is self.upper else -self.upper, upper)
 
     def __sub__(self, other: Any) -> Enclosure:
-        other = self._like(other)
-        return _outward(self.lower - other.upper, self.upper - other.lower)
+        return self + -self._like(other)
 
     def __mul__(self, other: Any) -> Enclosure:
         other = self._like(other)
@@ -91,6 +103,13 @@ class Enclosure:
         ends = [_times(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
         low, high = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
         return _outward(np.minimum(low, np.minimum(ends[2], ends[3])), np.maximum(high, np.maximum(ends[2], ends[3])))
+
+    def most_times(self, other: Enclosure) -> Enclosure:
+        """The upper ends of the products alone."""
+        ends = [_times(a, b) for a in self._sides() for b in other._sides()]
+        most = reduce(np.maximum, ends)
+        most = most if self.exact else np.nextafter(most, np.inf)
+        return Enclosure(most, most)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -124,14 +143,19 @@ class Enclosure:
         if not self.lower.size:
             zero = np.zeros(np.sum(np.zeros(self.lower.shape), axis=axis).shape)
             return Enclosure.of(zero, self.exact)
-        if axis is None and not self.exact:  # sums that are rounded once
-            return _outward(*(np.asarray(fsum(side.ravel().tolist())) for side in (self.lower, self.upper)))
-        ends = [np.asarray(side.sum(axis=axis)) for side in (self.lower, self.upper)]
         if self.exact:
-            return Enclosure(*(end if end.dtype == object else _objects(end) for end in ends))
-        count = self.lower.size if axis is None else self.lower.shape[axis]
-        wrong = [EPS * (count + 4) * np.abs(side).sum(axis=axis) + SMALLEST for side in (self.lower, self.upper)]
-        return _outward(ends[0] - wrong[0], ends[1] + wrong[1])
+            ends = [Fractions(side).sum(axis).x for side in self._sides()]
+        elif axis is None:  # sums that are rounded once
+            ends = [fsum(side.ravel().tolist()) for side in self._sides()]
+        else:
+            ends = [side.sum(axis=axis) for side in self._sides()]
+            wrong = [1.01 * EPS * (self.lower.shape[axis] + 4) * np.abs(side).sum(axis=axis) for side in self._sides()]
+            ends = [ends[0] - wrong[0] - SMALLEST, ends[-1] + wrong[-1] + SMALLEST]
+        return _outward(ends[0], ends[-1])
+
+    def _sides(self) -> tuple[Any, ...]:
+        """Both ends, or the number that is both."""
+        return (self.lower,) if self.lower is self.upper else (self.lower, self.upper)
 
     def size(self) -> Any:
         """The largest size that each entry may have."""
@@ -167,11 +191,24 @@ class Enclosure:
         return other if isinstance(other, Enclosure) else Enclosure.of(other, self.exact)
 
 
+def _sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Ends of ``a + b``: a sum that is rounded is rounded outward, one that is exact stays as it is.
+
+    What rounding took off is known exactly, and with it the side of the sum on which the truth is (Knuth's two-sum).
+    """
+    total = np.asarray(a + b)
+    if total.dtype == object:
+        return total, total
+    shadow = total - a
+    lost = (a - (total - shadow)) + (b - shadow)
+    low = np.where(lost >= 0, total, np.nextafter(total, -np.inf))
+    return low, np.where(lost <= 0, total, np.nextafter(total, np.inf))
+
+
 def _outward(low: Any, high: Any) -> Enclosure:
     """Ends rounded away from each other; fractions as they are."""
-    low, high = np.asarray(low), np.asarray(high)
-    if low.dtype == object or high.dtype == object:
-        return Enclosure(_objects(low), _objects(high))
+    if np.asarray(low).dtype == object:
+        return Enclosure(low, high)
     return Enclosure(np.nextafter(low, -np.inf), np.nextafter(high, np.inf))
 
 
@@ -184,20 +221,11 @@ def _times(a: Any, b: Any) -> Any:
 
 def _fraction(value: Any) -> Fraction:
     """An integer, float or fraction as a fraction."""
-    return (
-        value if isinstance(value, Fraction) else Fraction(value) if isinstance(value, int) else Fraction(float(value))
-    )
+    return value if isinstance(value, Fraction) else Fraction(value if isinstance(value, int) else float(value))
 
 
 def _each(function: Callable[[Any], Any], values: Any) -> Any:
     """A function of each entry, as an array of objects."""
     made = np.empty(values.shape, dtype=object)
-    made.reshape(-1)[:] = [function(value) for value in np.asarray(values).reshape(-1)]
-    return made
-
-
-def _objects(values: Any) -> Any:
-    """An array of objects, of what numpy may have made a bare number."""
-    made = np.empty(np.shape(values), dtype=object)
-    made[...] = values
+    made.reshape(-1)[:] = [function(value) for value in np.asarray(values).reshape(-1).tolist()]
     return made

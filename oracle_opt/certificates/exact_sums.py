@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import frexp
+from math import frexp, inf, nextafter
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from oracle_opt.domains import Domain
 
 LOWEST = 1074  # every float is a multiple of 2**-1074
 SMALLEST = 2.0**-1074
+Bound = float | Fraction  # a float that is rounded to the safe side, or a fraction that is not rounded
 
 
 def exact(value: float) -> Fraction:
@@ -37,6 +38,15 @@ def exact_dot(left: Iterable[float], right: Iterable[float]) -> Fraction:
             (p, q), (r, s) = float(a).as_integer_ratio(), float(b).as_integer_ratio()
             total += p * r << (2 * LOWEST - q.bit_length() - s.bit_length() + 2)
     return Fraction(total, 1 << 2 * LOWEST)
+
+
+def rounded_up(number: Fraction) -> float:
+    """The smallest float that is no smaller, or the next one."""
+    try:
+        near = float(number)
+    except OverflowError:
+        return inf if number > 0 else -np.finfo(float).max
+    return near if near >= number else nextafter(near, inf)
 
 
 def safe_dot(left: Any, right: Any) -> tuple[Any, Any]:

@@ -358,7 +358,8 @@ class Fractions(Numbers):
         if np.ndim(x) == 0:
             return cls(_fraction(x))
         given = np.asarray(x)
-        return cls(_objects([_fraction(one) for one in given.ravel().tolist()], given.shape))
+        plain = given.dtype == np.float64 and bool(np.isfinite(given).all())
+        return cls(_objects([*map(Fraction if plain else _fraction, given.ravel().tolist())], given.shape))
 
     @classmethod
     def joined(cls, parts: Sequence[Any]) -> Self:
@@ -421,16 +422,19 @@ class Fractions(Numbers):
 
     def sum(self, axis: int | None = None) -> Self:
         """Sum."""
-        if axis is not None:
-            rows = np.moveaxis(self.x, axis, 0)
-            start = _objects([Fraction(0)] * int(np.prod(rows.shape[1:])), rows.shape[1:])
-            return type(self)(sum(rows, start))
         whole, unit = _whole(self.x.ravel().tolist())
-        return type(self)(Fraction(sum(whole), unit))
+        if axis is None:
+            return type(self)(Fraction(sum(whole), unit))
+        sums = np.asarray(_objects(whole, self.x.shape).sum(axis=axis), dtype=object)
+        return type(self)(_objects([Fraction(one, unit) for one in sums.ravel().tolist()], sums.shape))
 
     def maximum(self, other: Any) -> Self:
         """The larger of two."""
         return type(self)(np.maximum(self.x, self.of(other).x))
+
+    def minimum(self, other: Any) -> Self:
+        """The smaller of two."""
+        return type(self)(np.minimum(self.x, self.of(other).x))
 
     def max(self) -> Self:
         """The largest."""

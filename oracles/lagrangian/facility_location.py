@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,13 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.lagrangian.assignment_proofs import customers_of, least_cost
 from oracle_opt.oracles.lagrangian.compact import by_row, positions
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
-from oracle_opt.oracles.lagrangian.location_proof import customers_of, least_cost
 from oracle_opt.oracles.lagrangian.open_facilities import opened_along
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
@@ -228,6 +228,6 @@ class FacilityLocationOracle(LagrangianOracle):
     def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
         return customers_of(self.opening, self.costs, witness, summand, exact)
 
-    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Bound:
         """Cost of the relaxed solution in closed form, in floats rounded down."""
         return least_cost(self.opening, self.costs, u, exact)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import flag, floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
+from oracle_opt.oracles.lagrangian.assignment_proofs import jobs_of, most_worth
 from oracle_opt.oracles.lagrangian.assignments import cheap_assignment, loads
 from oracle_opt.oracles.lagrangian.compact import by_row, positions
 from oracle_opt.oracles.lagrangian.file_errors import data_of
-from oracle_opt.oracles.lagrangian.knapsack_proof import jobs_of, most_worth
 from oracle_opt.oracles.lagrangian.knapsacks import Knapsacks
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import (
     LagrangianOracle,
@@ -256,7 +256,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
         return jobs_of(self.costs, self.uses, self.capacities, witness, summand, exact)
 
-    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Bound:
         """Cost of the best knapsacks by dynamic programming, in floats rounded down (up for `maximize`)."""
         sign = -1 if self.maximize else 1
         return -sign * most_worth(self.costs, self.uses, self.capacities, u, sign, exact)

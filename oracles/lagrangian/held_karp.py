@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian._spanning_tree import spanning_tree
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
-from oracle_opt.oracles.lagrangian.one_tree_proof import least_one_tree, tree_of
+from oracle_opt.oracles.lagrangian.network_proofs import least_one_tree, tree_of
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
@@ -174,7 +174,7 @@ class HeldKarpOracle(LagrangianOracle):
     def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
         return tree_of(self.distances, self.special, witness, exact)
 
-    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Bound:
         """Length of a shortest 1-tree by Prim's algorithm, in floats rounded down."""
         return least_one_tree(self.distances, self.special, u, exact)
 

@@ -25,16 +25,19 @@ from oracle_opt.oracles.lagrangian.dual_cuts import DualCuts
 from oracle_opt.oracles.lagrangian.known_solutions import KnownSolutions
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
 from oracle_opt.oracles.lagrangian.relaxed_proof import (
+    Examine,
     Examined,
+    by_user,
     checked_claim,
+    checked_examine,
     checked_point,
     cut_excess,
+    joined,
     refuting,
     value_above,
 )
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
-from oracle_opt.oracles.lagrangian.user_examination import Examine, by_user, checked_examine, joined
 from oracle_opt.result import Result
 from oracle_opt.words import shown
 
@@ -267,13 +270,13 @@ class LagrangianOracle(Oracle):
         """
         if self._count is None:
             return None
-        summand = checked_claim(claim, self.rhs.size, self._count)
+        summand = checked_claim(claim, self._count)
         with refuting():
             found = self._examined(claim.witness, summand, exact)
             if found is None:
                 return None
             count = 1 if summand is None else self._count
-            return cut_excess(claim, found, self.domain, self._sign, self.rhs, count, exact)
+            return cut_excess(claim, found, self.domain, self._sign, self.rhs, count)
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Bound f at the multipliers by the optimum of the relaxed problem: see `relaxed_bound`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from fractions import Fraction
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,14 @@ from scipy import sparse
 
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.compact import by_row, small
 from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.flow_paths import cheap_flows
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
 from oracle_opt.oracles.lagrangian.network import Network
-from oracle_opt.oracles.lagrangian.path_proof import flow_of, least_flow_cost
+from oracle_opt.oracles.lagrangian.network_proofs import flow_of, least_flow_cost
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
@@ -258,7 +258,7 @@ class MulticommodityFlowOracle(LagrangianOracle):
     def _examined(self, witness: Mapping[str, Any], summand: int | None, exact: bool) -> Examined | None:
         return flow_of(self.arcs, self.costs, self._limited, self.commodities, self.demands, witness, summand, exact)
 
-    def relaxed_bound(self, u: Vector, exact: bool = False) -> Fraction:
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Bound:
         """Cost of the cheapest flows by potentials of the nodes, in floats rounded down."""
         return least_flow_cost(self.arcs, self.costs, self._limited, self.commodities, self.demands, u, exact)
 

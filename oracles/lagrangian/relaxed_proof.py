@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite, nextafter
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from oracle_opt.arguments import callback
 from oracle_opt.arrays import EPS, Vector
+from oracle_opt.certificates.affine_excess import affine_excess
 from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
-from oracle_opt.certificates.exact_sums import exact, exact_dot, slope_excess
+from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.certificates.exact_sums import Bound, exact, exact_dot, rounded_up
 from oracle_opt.domains import Domain
-from oracle_opt.errors import Refuted
+from oracle_opt.errors import InvalidArgument, Refuted
 from oracle_opt.words import one_line
 
-_EXACT = 2.0**52  # whole numbers up to this size, their sums and differences are floats
+Examine = Callable[[Any], tuple[Any, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,30 +31,27 @@ class Examined:
 
     Parameters
     ----------
-    cost : float or Fraction
-        c(x).
-    activity : ndarray of shape (n,) or sequence of Fraction
-        a(x).
-    cost_error : float
-        By how much the cost may be wrong, at most.
-    activity_error : float or ndarray of shape (n,)
-        By how much each entry of the activity may be wrong.
+    cost : Enclosure
+        c(x), a number.
+    activity : Enclosure
+        a(x), of shape (n,).
     """
 
     __repr__ = one_line
 
-    cost: float | Fraction
-    activity: Vector | Sequence[Fraction]
-    cost_error: float = 0.0
-    activity_error: float | Vector = 0.0
+    cost: Enclosure
+    activity: Enclosure
+
+    @classmethod
+    def paid(cls, costs: Vector, activity: ArrayLike, in_fractions: bool) -> Examined:
+        """Costs that add up to that of a solution, and its activity as it stands."""
+        return cls(Enclosure.of(costs, in_fractions).sum(), Enclosure.of(activity, in_fractions))
 
 
-def checked_claim(claim: CutClaim, dimension: int, count: int) -> int | None:
+def checked_claim(claim: CutClaim, count: int) -> int | None:
     """Summand that a claim is about, `None` for all of f; refuse a claim that this dual function never makes."""
     if claim.kind not in (ClaimKind.MINORANT, ClaimKind.SUMMAND):
         raise Refuted(f"a Lagrangian oracle answers with cuts of its function alone, and this is a {claim.kind.value}")
-    if np.shape(claim.slope) != (dimension,) or not (isfinite(claim.constant) and np.isfinite(claim.slope).all()):
-        raise Refuted(f"the cut must hold {dimension + 1} finite numbers")
     if claim.kind is ClaimKind.MINORANT:
         return None
     if claim.n_summands != count or not 0 <= claim.summand < count:
@@ -61,37 +61,15 @@ def checked_claim(claim: CutClaim, dimension: int, count: int) -> int | None:
     return claim.summand
 
 
-def cut_excess(
-    claim: CutClaim, found: Examined, domain: Domain, sign: float, rhs: Vector, count: int, in_fractions: bool
-) -> float | Fraction:
+def cut_excess(claim: CutClaim, found: Examined, domain: Domain, sign: float, rhs: Vector, count: int) -> Bound:
     """By how much the claim exceeds ``-sign c(x) + u @ (rhs / count - a(x))`` over the promised set, at most.
 
     That is the function of u which x proves: the dual function is the largest of these over all feasible x. `count` is
     1 for the whole function, else the number of summands, which share ``u @ rhs`` equally.
     """
-    # all sums of scalars are exact: only the slopes are counted in floats
-    total = exact(claim.constant) + (exact(found.cost) if isinstance(found.cost, float) else found.cost) * int(sign)
-    total += exact(found.cost_error)
-    if in_fractions:
-        lower, upper = domain.bounding_box()
-        for slope, side, a, low, high in zip(claim.slope, rhs, found.activity, lower, upper, strict=True):
-            more = exact(slope) - exact(side) / count + Fraction(a)
-            if more:
-                end = high if more > 0 else low
-                if not isfinite(end):
-                    return inf
-                total += more * exact(end)
-        return max(total, Fraction(0))
-    activity = np.asarray(found.activity, dtype=float)
-    share = rhs / count
-    proven = share - activity
-    error = EPS * (np.abs(share) + np.abs(proven)) + found.activity_error
-    if count == 1 and not np.any(found.activity_error):
-        error = np.where(whole(rhs) & whole(activity), 0.0, error)
-    more_of_slope = slope_excess(domain, claim.slope, proven, error)
-    if not isfinite(more_of_slope):
-        return inf
-    return rounded_up(max(total + exact(more_of_slope), Fraction(0)))
+    share = Enclosure.of(rhs, found.activity.exact)
+    slope = (share if count == 1 else share / count) - found.activity
+    return affine_excess(domain, claim, -found.cost if sign > 0 else found.cost, slope)
 
 
 def checked_point(claim: ValueClaim, domain: Domain, inequality: NDArray[np.bool_]) -> Vector:
@@ -107,7 +85,7 @@ def checked_point(claim: ValueClaim, domain: Domain, inequality: NDArray[np.bool
     return np.where(inequality, np.maximum(u, 0.0), u)
 
 
-def value_above(bound: float | Fraction, u: Vector, rhs: Vector, sign: float, in_fractions: bool) -> float | Fraction:
+def value_above(bound: Bound, u: Vector, rhs: Vector, sign: float, in_fractions: bool) -> Bound:
     """Upper bound of f(u), ``u @ rhs - sign * bound``, of a bound on the optimum of ``c(x) + sign u @ a(x)``."""
     if isinstance(bound, float) and not isfinite(bound):
         return inf
@@ -127,21 +105,6 @@ def refuting() -> Iterator[None]:
         raise Refuted(f"the claim or its witness cannot be counted with: {problem}") from problem
 
 
-def rounded_up(number: Fraction) -> float:
-    """The smallest float that is no smaller, or the next one."""
-    try:
-        near = float(number)
-    except OverflowError:
-        return inf if number > 0 else -np.finfo(float).max
-    return near if near >= number else nextafter(near, inf)
-
-
-def whole(values: Vector) -> NDArray[np.bool_]:
-    """Which entries are whole numbers of which sums and differences are exact."""
-    found: NDArray[np.bool_] = (values == np.rint(values)) & (np.abs(values) < _EXACT)
-    return found
-
-
 def places(witness: Mapping[str, Any], count: int, what: str) -> NDArray[np.int64] | None:
     """Different whole numbers from 0 to `count` - 1 in increasing order, the `compact` of a witness; None without."""
     given = witness.get("compact")
@@ -159,6 +122,66 @@ def places(witness: Mapping[str, Any], count: int, what: str) -> NDArray[np.int6
     return found
 
 
-def exact_sum(values: Any) -> Fraction:
-    """Sum of floats without rounding."""
-    return sum(map(exact, np.asarray(values, dtype=float).ravel().tolist()), Fraction(0))
+def pairs_of(
+    witness: Mapping[str, Any], shape: tuple[int, int], what: str, row: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Rows i and columns j of the numbers ``i * n + j`` of a witness; None without. Of one row alone, if it is said."""
+    found = places(witness, shape[0] * shape[1], what)
+    if found is None:
+        return None
+    i, j = np.divmod(found, shape[1])
+    if row is not None and (i != row).any():
+        raise Refuted(f"the {what} of summand {row} alone are asked for, got those of others")
+    return i, j
+
+
+def checked_examine(examine: Examine | Sequence[Examine] | None, count: int | None) -> tuple[Examine, ...] | None:
+    """The user's functions, as many as there are summands, if their number is known."""
+    if examine is None:
+        return None
+    meaning = "a function of a relaxed solution that returns its cost and activity"
+    if isinstance(examine, Sequence):
+        found = tuple(callback(f"examine[{k}]", one, meaning) for k, one in enumerate(examine))
+    else:
+        found = (callback("examine", examine, meaning),)
+    if not found or (count is not None and len(found) != count):
+        raise InvalidArgument(
+            f"`examine` must be one function for each summand, {'at least 1' if count is None else count}, got "
+            f"{len(found)}"
+        )
+    return found
+
+
+def by_user(examine: Sequence[Examine], witness: Mapping[str, Any], dimension: int, in_fractions: bool) -> Examined:
+    """What a user's own functions tell of a relaxed solution, of each its part; all parts together are examined.
+
+    A cost that is a float may be rounded, where fractions and whole numbers mean themselves.
+    """
+    try:
+        x, sizes = np.ravel(witness["compact"]), [-1]
+        if len(examine) > 1:
+            sizes = [int(size) for size in np.ravel(witness["sizes"])]
+            if len(sizes) != len(examine) or min(sizes) < 0 or sum(sizes) != x.size:
+                raise Refuted(f"the sizes {sizes} do not make {len(examine)} parts of {x.size} numbers")
+        cost, rounding, activity = Fraction(0), Fraction(0), [Fraction(0)] * dimension
+        for function, part in zip(examine, np.split(x, np.cumsum(sizes[:-1])), strict=True):
+            one, values = function(part)
+            told = [value if isinstance(value, Fraction) else exact(value) for value in np.ravel(values).tolist()]
+            if len(told) != dimension:
+                raise Refuted(f"the activity of a relaxed solution must hold {dimension} numbers")
+            activity = [a + b for a, b in zip(activity, told, strict=True)]
+            cost += Fraction(one) if isinstance(one, Fraction | int) else exact(one)
+            rounding += 0 if isinstance(one, Fraction | int) else abs(exact(one)) * exact(EPS)
+        spent = Enclosure(np.array(cost - rounding), np.array(cost + rounding))
+        used = Enclosure.of(np.array(activity, dtype=object), exact=True)
+        return Examined(spent, used) if in_fractions else Examined(spent.floats(), used.floats())
+    except Refuted:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+        raise Refuted(f"the relaxed solution is none: {problem}") from problem
+
+
+def joined(compact: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The compact forms of all summands, one after another, and their sizes."""
+    sizes = np.array([one.size for one in compact], dtype=np.int32)
+    return {"compact": np.concatenate([np.ravel(one) for one in compact]), "sizes": sizes}
