@@ -14,18 +14,18 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
-from oracle_opt.certificates.provenance import RunProof
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidCertificate
 from oracle_opt.gap_plot import plot_gap
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
 from oracle_opt.oracle import Oracle
+from oracle_opt.proof.run_proof import RunProof
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from oracle_opt.certificates.certificate import Certificate
+    from oracle_opt import Certificate
     from oracle_opt.confirmation import Confirmation
 
 

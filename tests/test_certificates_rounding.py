@@ -25,10 +25,10 @@ from oracle_opt import (
 )
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import hexadecimal, set_words
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.leaned import leaned
-from oracle_opt.certificates.parts import Combination, combined
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
+from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.parts import Combination, combined
 
 GENERATORS = [ProximalBundle(max_cuts=6), Kelley(max_cuts=6), LevelSet(), AnalyticCenter(), Ellipsoid()]
 BOX, SIMPLEX = Box(np.full(4, -2.0), np.full(4, 3.0)), Simplex(4)

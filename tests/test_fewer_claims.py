@@ -9,10 +9,10 @@ from table_problems import PROBLEMS
 
 from oracle_opt import Box, CapabilityMismatch, Domain, NonnegativeOrthant, QueryPointGenerator, Simplex, minimize
 from oracle_opt.certificates import fewer as module
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.fewer import fewer
-from oracle_opt.certificates.parts import Weighted, combined
 from oracle_opt.generators import Ellipsoid, MirrorDescent, ProximalBundle, Subgradient
+from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.parts import Weighted, combined
 
 BOX = Box(np.full(5, -1.0), np.full(5, 2.0))
 

@@ -54,6 +54,18 @@ def test_arrows_point_to_the_core(path: Path) -> None:
             assert not (name + ".").startswith(f"oracle_opt.{other}."), f"{path} imports {name}"
 
 
+def test_the_core_writes_certificates_by_one_hook() -> None:
+    """It knows what is claimed and what bounds are made of; a result asks for the file on first use, in one place."""
+    core = [
+        path
+        for path in _sources("oracle_opt")
+        if path.relative_to(ROOT / "oracle_opt").parts[0] not in OUTER | {"certificates", "testing", "__init__.py"}
+    ]
+    knowing = [path.name for path in core if any(name.startswith("oracle_opt.certificates") for name in _imports(path))]
+    assert len(core) > 60
+    assert knowing == ["run_proof.py"]
+
+
 def test_no_name_stands_twice() -> None:
     """Neither of a module nor of a public class: who reads a name knows which is meant."""
     paths = [path for folder in FOLDERS for path in _sources(folder) if path.name != "__init__.py"]

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from oracle_opt import Certificate, Refuted, minimize
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.oracles import (
     ElasticNet,
     EntropyRegularizer,
@@ -29,6 +28,7 @@ from oracle_opt.oracles.mkl.regularized import least_of_multiples
 from oracle_opt.oracles.mkl.regularizer_proof import conjugate_above, conjugate_of_claim, value_above
 from oracle_opt.oracles.mkl.svm_proof import Proven
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 PENALTIES = {
     "entropy": EntropyRegularizer(1e-12),

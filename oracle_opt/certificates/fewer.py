@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.certificates.claim import ClaimKind
-from oracle_opt.certificates.parts import Weighted
 from oracle_opt.domains import Domain
+from oracle_opt.proof.claim import ClaimKind
+from oracle_opt.proof.parts import Weighted
 
 MANY = 100  # no fewer claims are made fewer
 LARGE = 1 << 21  # numbers of all slopes: with more the linear program takes long

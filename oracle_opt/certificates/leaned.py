@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.claim import ClaimKind
-from oracle_opt.certificates.parts import Weighted
 from oracle_opt.domains import Domain
+from oracle_opt.proof.claim import ClaimKind
+from oracle_opt.proof.parts import Weighted
 
 NEAR = 1e-9  # slopes of no more than this share of their terms may be level
 MOST = 1e-9  # by this share the weights change at most

@@ -8,7 +8,6 @@ from math import inf, nextafter
 
 import numpy as np
 
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.mkl.regularizer_proof import (
     conjugate_above,
@@ -18,6 +17,7 @@ from oracle_opt.oracles.mkl.regularizer_proof import (
 )
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl.svm_proof import NONE, Proven, claimed
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 SEARCH = 90  # steps of the search for a good multiple, which proves nothing

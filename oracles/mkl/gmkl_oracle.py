@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.arrays import Vector, fingerprint
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
@@ -38,6 +37,7 @@ from oracle_opt.oracles.mkl.svm_proof import (
 )
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 

@@ -25,13 +25,13 @@ from fractions import Fraction
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.excess_proof import excess_on_simplices
 from oracle_opt.oracles.mkl.form_proof import forms_above
 from oracle_opt.oracles.mkl.svm_proof import NONE, Proven, claimed, machine_above, stretched
 from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 FLOOR = Fraction(1, 10**30)
 

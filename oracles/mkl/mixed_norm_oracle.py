@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import ProductOfSimplices
 from oracle_opt.errors import InvalidArgument
@@ -31,6 +30,7 @@ from oracle_opt.oracles.mkl.svm_proof import (
     weights_of,
 )
 from oracle_opt.oracles.svm import Loss, SVMSolution
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.words import shown
 
 ROUNDING = 64 * float(np.finfo(float).eps)  # relative rounding of the sums, quotients and roots of a group

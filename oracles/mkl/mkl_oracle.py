@@ -14,7 +14,6 @@ from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalModel
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
@@ -39,6 +38,7 @@ from oracle_opt.oracles.mkl.svm_proof import (
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.partial_query import PartialQuery
+from oracle_opt.proof.claim import CutClaim, ValueClaim
 
 # Quadratic forms are updated so many times in a row at most; see the class.
 MOST_UPDATES = 16

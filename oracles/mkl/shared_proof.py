@@ -17,7 +17,6 @@ from operator import add
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.excess_proof import excess_of, excess_on_simplices
@@ -37,6 +36,7 @@ from oracle_opt.oracles.mkl.svm_proof import (
     weights_of,
 )
 from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 Machines = Sequence[tuple[KernelBank, BoxDual]]
 

@@ -15,7 +15,6 @@ from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import instance, instances, real
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
-from oracle_opt.certificates.claim import CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
@@ -35,6 +34,7 @@ from oracle_opt.oracles.mkl.svm_oracle import checked_query_point, checked_start
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.box_dual import BoxDual, decision_values
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
+from oracle_opt.proof.claim import CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 
 if TYPE_CHECKING:

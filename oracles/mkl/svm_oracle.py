@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, floats, instance, real, whole
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.certificates.claim import CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
@@ -27,6 +26,7 @@ from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
 from oracle_opt.oracles.svm.box_dual import BoxDual, decision_values
 from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.loss import checked_dual
+from oracle_opt.proof.claim import CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 from oracle_opt.words import shown
 

@@ -41,12 +41,12 @@ from typing import Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import COARSE, KernelBank
 from oracle_opt.oracles.mkl.form_proof import forms_above, products_between
 from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.dual_proof import feasible, is_norm, worst_case
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 NONE = Fraction(0)
 MOST_EXACT = 1 << 23  # entries, a few seconds
