@@ -10,9 +10,9 @@ from scipy import linalg
 
 from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.exact_sums import SMALLEST, exact, exact_dot
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram, numbers
+from oracle_opt.proof.exact_sums import SMALLEST, exact, exact_dot
 
 LARGEST = 8000  # order: a matrix of it takes 512 MB
 LARGEST_EXACT = 100  # order: minors have so many times the digits of an entry; seconds

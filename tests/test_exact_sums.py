@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracle_opt import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Simplex
-from oracle_opt.certificates.exact_sums import exact_dot, safe_dot, slope_excess
+from oracle_opt.proof.exact_sums import exact_dot, safe_dot, slope_excess
 
 
 def test_exact_dots_are_sums_of_fractions() -> None:

@@ -10,9 +10,9 @@ import pytest
 from relaxed_instances import claims_of
 
 from oracle_opt import InvalidArgument, InvalidCut, Query, Refuted
-from oracle_opt.certificates.exact_sums import rounded_up
 from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
 from oracle_opt.proof.claim import ValueClaim
+from oracle_opt.proof.exact_sums import rounded_up
 
 
 def knapsack(examine=True, several=False):

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.enclosed_products import transposed_times
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import (
     Ball,
     Box,
@@ -20,6 +18,8 @@ from oracle_opt.domains import (
     ProductOfSimplices,
 )
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.proof.enclosed_products import transposed_times
+from oracle_opt.proof.enclosure import Enclosure
 
 LARGEST = 2000  # variables that a dense matrix may turn
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.problems.classic_functions import maxquad_data
 from oracle_opt.problems.tangent import Tangent, total
+from oracle_opt.proof.enclosure import Enclosure
 
 Pieces = list[Tangent]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.proof.enclosure import Enclosure
 
 
 class Tangent:

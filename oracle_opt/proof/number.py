@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS
-from oracle_opt.certificates.exact_sums import SMALLEST
-from oracle_opt.certificates.rational_bounds import sqrt_ends
+from oracle_opt.proof.exact_sums import SMALLEST
+from oracle_opt.proof.rational_bounds import sqrt_ends
 
 EXACT = 0.0  # the radius of numbers that are as they stand; known by identity, which saves the work for it
 ON = 1.0 + 4.0 * EPS

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
+from oracle_opt.proof.enclosure import Enclosure
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
@@ -25,6 +24,7 @@ from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.linear_rows import size_of
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import consecutive, row_norms
+from oracle_opt.proof.enclosure import Enclosure
 
 NEAR = 32 * EPS  # what counts as rounding beside a curved cone, relative to the terms of ``y @ (b - A @ x)``
 ROUNDING = 16 * EPS  # beside a row, relative to its terms

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.exact_sums import SMALLEST
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.proof.exact_sums import SMALLEST
 
 ELIMINATED = 30  # largest order of a block that is eliminated in fractions
 INDEFINITE = 1e-9  # a negative eigenvalue of this share of the largest is none of rounding

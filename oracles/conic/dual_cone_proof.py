@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.cones import RAISED, Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
+from oracle_opt.proof.enclosure import Enclosure
 
 
 def in_dual_cone(cone: Cone, y: Enclosure) -> Enclosure | None:

@@ -13,9 +13,6 @@ from typing import Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.affine_excess import affine_excess, numbers, place
-from oracle_opt.certificates.enclosed_products import transposed_times
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, Zero
@@ -23,7 +20,10 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.row_matrix import consecutive
+from oracle_opt.proof.affine_excess import affine_excess, numbers, place
 from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.enclosed_products import transposed_times
+from oracle_opt.proof.enclosure import Enclosure
 
 
 def half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:

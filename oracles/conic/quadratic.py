@@ -11,14 +11,14 @@ from scipy import sparse
 
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.enclosed_products import EnclosedProduct
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.affine_below import EnclosedRows, affine_below
 from oracle_opt.oracles.conic.definiteness import lack
 from oracle_opt.oracles.conic.squares import Squares, dense_where_full, squares_of
+from oracle_opt.proof.enclosed_products import EnclosedProduct
+from oracle_opt.proof.enclosure import Enclosure
 
 POINT = "point"  # name in the `extras` of a cut of a quadratic objective: where it was taken
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.enclosed_products import EnclosedProduct
 from oracle_opt.oracles.conic.definiteness import Units, blocks, in_own_units, in_units_of_form, lacking
+from oracle_opt.proof.enclosed_products import EnclosedProduct
 
 FULL = 10  # a matrix is dense if more than one in so many entries is not zero
 WIDE = 400  # largest order of a block whose squares are added up in extended precision

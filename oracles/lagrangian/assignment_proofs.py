@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.exact_sums import Bound, exact
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined, pairs_of
+from oracle_opt.proof.exact_sums import Bound, exact
 from oracle_opt.proof.number import Floats, Fractions
 
 Counts = NDArray[np.int64]

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.assignment_proofs import customers_of, least_cost
@@ -25,6 +24,7 @@ from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
+from oracle_opt.proof.exact_sums import Bound
 from oracle_opt.reading import Words
 from oracle_opt.result import Result
 

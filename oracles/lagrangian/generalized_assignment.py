@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import flag, floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.assignment_proofs import jobs_of, most_worth
@@ -31,6 +30,7 @@ from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
+from oracle_opt.proof.exact_sums import Bound
 from oracle_opt.reading import Words
 from oracle_opt.result import Result
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian._spanning_tree import spanning_tree
 from oracle_opt.oracles.lagrangian.file_errors import data_of
@@ -25,6 +24,7 @@ from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.tours import short_tour
 from oracle_opt.oracles.lagrangian.tsplib import read_tsplib
+from oracle_opt.proof.exact_sums import Bound
 from oracle_opt.result import Result
 
 

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.certificates.exact_sums import Bound
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.lagrangian.compact import by_row, small
 from oracle_opt.oracles.lagrangian.file_errors import data_of
@@ -28,6 +27,7 @@ from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
+from oracle_opt.proof.exact_sums import Bound
 from oracle_opt.reading import Words
 from oracle_opt.result import Result
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.enclosed_products import scattered
-from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined, pairs_of
+from oracle_opt.proof.enclosed_products import scattered
+from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.number import Floats, Fractions
 
 Pairs = NDArray[np.intp]

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import callback
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.certificates.affine_excess import affine_excess
-from oracle_opt.certificates.enclosure import Enclosure
-from oracle_opt.certificates.exact_sums import Bound, exact, exact_dot, rounded_up
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, Refuted
+from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.exact_sums import Bound, exact, exact_dot, rounded_up
 from oracle_opt.words import one_line
 
 Examine = Callable[[Any], tuple[Any, Any]]

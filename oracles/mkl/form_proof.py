@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.certificates.exact_sums import SMALLEST
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
+from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.number import integers
 
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import EPS
-from oracle_opt.certificates.exact_sums import SMALLEST, rounded_up
-from oracle_opt.certificates.rational_bounds import Ends, exp_ends, log_ends, sqrt_ends
+from oracle_opt.proof.exact_sums import SMALLEST, rounded_up
 from oracle_opt.proof.number import Fractions
+from oracle_opt.proof.rational_bounds import Ends, exp_ends, log_ends, sqrt_ends
 
 LIBRARY = 4 * EPS  # relative error that `exp` and `log` of a library may make: eight units of roundoff
 MOST = float(np.finfo(float).max)
@@ -34,7 +34,7 @@ class Enclosure:
     Examples
     --------
     >>> import numpy as np
-    >>> from oracle_opt.certificates.enclosure import Enclosure
+    >>> from oracle_opt.proof.enclosure import Enclosure
     >>> third = Enclosure.of(np.ones(1)) / 3
     >>> bool(third.lower[0] < 1 / 3 < third.upper[0])
     True

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS
-from oracle_opt.certificates.enclosure import Enclosure
-from oracle_opt.certificates.exact_sums import SMALLEST
+from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.exact_sums import SMALLEST
 
 EXACT = 2.0**53  # whole numbers up to this size are floats
 
