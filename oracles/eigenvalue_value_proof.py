@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, fsum, isfinite, ldexp
+from math import ceil, fsum, inf, isfinite, ldexp
 
 import numpy as np
 from scipy import linalg
 
 from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.errors import Refuted
-from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram, numbers
-from oracle_opt.proof.exact_sums import SMALLEST, exact, exact_dot
+from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram
+from oracle_opt.proof.affine_excess import numbers
+from oracle_opt.proof.exact_sums import SMALLEST, Bound, exact
+from oracle_opt.proof.number import Floats, Fractions
 
 LARGEST = 8000  # order: a matrix of it takes 512 MB
 LARGEST_EXACT = 100  # order: minors have so many times the digits of an entry; seconds
@@ -20,7 +21,7 @@ ONE = 1 << 70  # in fractions entries are rounded to multiples of its inverse, w
 MARGINS = (1.0, 4.0, 16.0, 256.0, 1e4, 1e6)  # of the shift, in units of the rounding of eigenvalues
 
 
-def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = False) -> float | Fraction | None:
+def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = False) -> Bound | None:
     """A proven upper bound of ``trace * lambda_max(M(point)) + b @ point``.
 
     *In floats.* M is computed with a bound on the rounding of each entry, hence of its norm, which bounds the change of
@@ -58,9 +59,7 @@ def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = Fa
     .. [1] Rump (2006), "Verification of positive definiteness", BIT Numerical Mathematics 46:433-452.
     .. [2] Higham (2002), "Accuracy and Stability of Numerical Algorithms", 2nd edition, theorems 10.3, 10.5 and 10.7.
     """
-    y = numbers("point", point)
-    if y.shape != program.b.shape or not np.isfinite(y).all():
-        raise Refuted(f"the point must be finite and of shape {program.b.shape}")
+    y = numbers("point", point, len(program.b))
     if program.matrix.order > LARGEST:
         return None
     with np.errstate(all="ignore"):
@@ -73,13 +72,21 @@ def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = Fa
         except np.linalg.LinAlgError:
             return None
         unit = EPS * len(S) * min(float(np.linalg.norm(S)), float(np.abs(S).sum(axis=0).max()))
-        if exactly and len(S) <= LARGEST_EXACT:
+        kind = Fractions if exactly and len(S) <= LARGEST_EXACT else Floats
+        top: Bound | None
+        if kind is Fractions:
             top = _bound_in_fractions(program.matrix, y, largest, unit + wrong, size)
-            return None if top is None else exact(program.trace) * top + exact_dot(program.b, y)
-        bound = _bound_in_floats(S, largest, unit)
-        if bound is None:
+        else:
+            bound = _bound_in_floats(S, largest, unit)
+            top = None if bound is None else float(np.nextafter(np.ldexp(np.nextafter(bound + wrong, inf), size), inf))
+        if top is None or (kind is Floats and not isfinite(top)):
             return None
-        return _value(program, y, float(np.nextafter(bound + wrong, np.inf)), size)
+        try:
+            linear = (kind.of(program.b) * y).sums([0, len(y)])
+        except (OverflowError, ValueError):
+            return None
+        value: Bound = (linear + kind.of(program.trace) * top).above()[0]
+        return None if kind is Floats and not isfinite(value) else value
 
 
 def _formed(matrix: AffineMatrix, y: Vector) -> tuple[Matrix, float, int] | None:
@@ -118,31 +125,14 @@ def _bound_in_floats(S: Matrix, largest: float, unit: float) -> float | None:
     return None
 
 
-def _value(program: MaxEigenvalueProgram, y: Vector, top: float, size: int) -> float | None:
-    """``trace * top * 2 ** size + b @ y``, rounded up."""
-    try:
-        products = (program.b * y).tolist()
-        linear, most = fsum(products), fsum(np.abs(products).tolist())
-        leading = program.trace * ldexp(top, size)
-    except (OverflowError, ValueError):
-        return None
-    total = leading + linear
-    value = total + EPS * (2.0 * abs(leading) + 2.0 * most + abs(total)) + len(y) * SMALLEST + SMALLEST * program.trace
-    return float(np.nextafter(value, np.inf)) if isfinite(value) else None
-
-
 def _bound_in_fractions(matrix: AffineMatrix, y: Vector, largest: float, unit: float, size: int) -> Fraction | None:
     """A number that no eigenvalue of M(y) exceeds, without any rounding."""
-    order = matrix.order
-    M = [[Fraction(0)] * order for _ in range(order)]
-    C, A = matrix.C.tocoo(), matrix.entries.tocsr()
-    for entry, i, j in zip(C.data.tolist(), C.coords[0].tolist(), C.coords[1].tolist(), strict=True):
-        M[i][j] += exact(entry)
-    for n, (i, j) in enumerate(zip(matrix.rows.tolist(), matrix.columns.tolist(), strict=True)):
-        part = slice(A.indptr[n], A.indptr[n + 1])
-        M[i][j] -= exact_dot(A.data[part], y[A.indices[part]])
+    order, C = matrix.order, matrix.C.tocoo()
+    M = np.full((order, order), Fraction(0), dtype=object)
+    np.add.at(M, C.coords, Fractions.of(C.data).x)
+    M[matrix.rows, matrix.columns] -= Fractions.of(y).mapped(matrix.entries).x
     scale = Fraction(2) ** -size
-    S = [[(M[i][j] + M[j][i]) * scale / 2 for j in range(order)] for i in range(order)]
+    S = ((M + M.T) * (scale / 2)).tolist()
     if not any(map(any, S)):
         return Fraction(0)
     whole = [[round(entry * ONE) for entry in row] for row in S]

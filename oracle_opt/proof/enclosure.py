@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import EPS
 from oracle_opt.proof.exact_sums import SMALLEST, rounded_up
-from oracle_opt.proof.number import Fractions
+from oracle_opt.proof.number import Fractions, Numbers
 from oracle_opt.proof.rational_bounds import Ends, exp_ends, log_ends, sqrt_ends
 
 LIBRARY = 4 * EPS  # relative error that `exp` and `log` of a library may make: eight units of roundoff
@@ -66,6 +66,11 @@ class Enclosure:
         elif array.dtype != float:
             array = array.astype(float)
         return cls(array, array)
+
+    @classmethod
+    def around(cls, numbers: Numbers) -> Enclosure:
+        """What lies between the ends of numbers that know their error."""
+        return cls(numbers.below(), numbers.above())
 
     @property
     def exact(self) -> bool:

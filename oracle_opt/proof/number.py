@@ -16,7 +16,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from math import inf, isfinite, lcm, nextafter
+from itertools import pairwise
+from math import fsum, inf, isfinite, lcm, nextafter
 from typing import Any, Self
 
 import numpy as np
@@ -136,6 +137,10 @@ class Numbers(ABC):
     @abstractmethod
     def group_max(self, starts: NDArray[np.intp]) -> Self:
         """Largest numbers of the groups of an array that begin at some places; none is empty."""
+
+    @abstractmethod
+    def sums(self, ends: Sequence[int]) -> Self:
+        """Sums of the numbers between successive ends, which may be none; in floats each is rounded once."""
 
     @abstractmethod
     def below(self) -> Any:
@@ -317,6 +322,23 @@ class Floats(Numbers):
             return type(self)(np.maximum.reduceat(self.x, starts))
         return self.between(*(np.maximum.reduceat(end, starts) for end in (self.x - self.r, self.x + self.r)))
 
+    def sums(self, ends: Sequence[int]) -> Self:
+        """Sums between ends, rounded once.
+
+        Raises
+        ------
+        OverflowError, ValueError
+            A sum leaves the floats, or a number is infinite or none.
+        """
+        known = self.x.tolist()
+        x = np.array([fsum(known[first:last]) for first, last in pairwise(ends)])
+        r = EPS * np.abs(x) + SMALLEST
+        if self.r is not EXACT:
+            some = np.diff(ends) > 0
+            starts, radii = np.asarray(ends[:-1])[some], np.broadcast_to(self.r, self.x.shape)[ends[0] : ends[-1]]
+            r[some] += np.add.reduceat(radii, starts - ends[0]) * (1.0 + EPS * (radii.size + 8)) if some.any() else 0.0
+        return type(self)(x, r * ON)
+
     def below(self) -> Any:
         """Rounded down; minus infinity where nothing is known."""
         return self.x if self.r is EXACT else _outward(self.x - self.r, self.r, -inf)
@@ -456,6 +478,11 @@ class Fractions(Numbers):
         """Largest of groups."""
         largest = [max(one.tolist()) for one in np.split(self.x, starts[1:])]
         return type(self)(_objects(largest, (len(largest),)))
+
+    def sums(self, ends: Sequence[int]) -> Self:
+        """Sums between ends."""
+        sums = [type(self)(self.x[first:last]).sum().x for first, last in pairwise(ends)]
+        return type(self)(_objects(sums, (len(sums),)))
 
     def below(self) -> Any:
         """They."""

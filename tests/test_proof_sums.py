@@ -1,0 +1,82 @@
+"""Sums of proofs: rounded once where that is said, exact where floats hold them, and never beyond their ends."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from oracle_opt.proof.enclosed_products import scattered
+from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.number import Floats, Fractions
+
+
+def wide(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Numbers of either sign over many powers of two."""
+    return rng.normal(size=count) * 2.0 ** rng.integers(-40, 40, count)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_between_ends_are_rounded_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, ends = wide(rng, 60), [0, 0, 7, 7, 40, 60, 60]
+    truth = Fractions.of(x).sums(ends).x
+    plain = Floats.of(x).sums(ends)
+    unsure = Floats(x, np.abs(wide(rng, 60)) * 1e-9)
+    moved = Fractions.of(x + unsure.r * rng.uniform(-0.99, 0.99, 60)).sums(ends).x
+    for k, (first, last) in enumerate(pairwise(ends)):
+        assert truth[k] == sum(map(Fraction, x[first:last].tolist()), Fraction(0))
+        assert plain.below()[k] <= truth[k] <= plain.above()[k]
+        assert plain.above()[k] - plain.below()[k] <= 1e-15 * abs(float(truth[k])) + 1e-300
+        assert unsure.sums(ends).below()[k] <= moved[k] <= unsure.sums(ends).above()[k]
+    with pytest.raises((OverflowError, ValueError)):
+        Floats.of(np.array([np.inf, -np.inf])).sums([0, 2])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_sums_along_an_axis_of_fractions(axis: int | None) -> None:
+    x = wide(np.random.default_rng(0), 12).reshape(3, 4)
+    sums = Fractions.of(x).sum(axis=axis).x
+    lines = [x.ravel()] if axis is None else x.T if axis == 0 else x
+    assert np.ravel(sums).tolist() == [sum(map(Fraction, line.tolist())) for line in lines]
+    least = Fractions.of(x).minimum(0.5).x
+    assert least.tolist() == [[min(Fraction(one), Fraction(1, 2)) for one in row] for row in x.tolist()]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_enclosed_sums_hold_the_truth_and_are_exact_where_floats_are(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = wide(rng, 200), wide(rng, 200)
+    a[:50], b[:50] = rng.integers(-99, 99, 50), rng.integers(-99, 99, 50)
+    both = Enclosure.of(a) + b
+    assert (both.lower == both.upper)[:50].all()
+    for x, y, low, high in zip(a, b, both.lower, both.upper, strict=True):
+        truth = Fraction(x) + Fraction(y)
+        assert Fraction(low) <= truth <= Fraction(high)
+        assert (low == high) == (Fraction(x + y) == truth)
+    with np.errstate(over="ignore", invalid="ignore"):
+        huge = Enclosure.of(np.array([1.7e308, -1.7e308])) + 1.7e308
+    assert huge.lower[0] < np.inf == huge.upper[0]
+    assert huge.lower[1] == huge.upper[1] == 0.0
+
+
+def test_fractions_become_floats_outward_and_largest_products_are_the_upper_ends() -> None:
+    third = Enclosure.of(np.ones(2), exact=True) / 3
+    near = third.floats()
+    assert not near.exact
+    assert (near.lower < near.upper).all()
+    assert Fraction(near.lower[0]) < Fraction(1, 3) < Fraction(near.upper[0])
+    rng = np.random.default_rng(0)
+    low, other = rng.normal(size=(2, 30))
+    one, two = Enclosure(low, low + rng.uniform(0, 1, 30)), Enclosure(other, other + rng.uniform(0, 1, 30))
+    assert (one.most_times(two).upper == (one * two).upper).all()
+
+
+def test_whole_numbers_are_gathered_without_rounding() -> None:
+    places = np.array([0, 1, 0, 2, 0])
+    whole = scattered(Enclosure.of(np.array([3.0, 1.0, 4.0, 1.0, 5.0])), places, 4)
+    assert whole.lower.tolist() == whole.upper.tolist() == [12.0, 1.0, 1.0, 0.0]
+    parts = scattered(Enclosure.of(np.array([0.1, 0.2, 0.3])), np.zeros(3, dtype=int), 1)
+    assert parts.lower[0] < Fraction(0.1) + Fraction(0.2) + Fraction(0.3) < parts.upper[0]
