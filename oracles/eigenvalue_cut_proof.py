@@ -12,11 +12,12 @@ from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.proof.affine_excess import affine_excess, numbers
+from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import SMALLEST, Bound
 from oracle_opt.proof.number import Floats, Fractions, Numbers
+from oracle_opt.proof.witness import numbers
 
 AT_ONCE = 1 << 16  # entries of W computed at a time
 BITS = 200  # in fractions the witness is rounded to multiples of 2**-200, which makes it another one
@@ -112,10 +113,7 @@ def _witness(order: int, claim: CutClaim) -> tuple[Matrix, Vector] | None:
         return None
     made = {"eigenvector": np.zeros((order, 0)), "factor": np.zeros((order, 0)), "diagonal": np.zeros(order)}
     for name, value in given.items():
-        shape: tuple[int, ...] = (order,)
-        if name == "factor":
-            shape = (order, _width(value))
-        made[name] = numbers(f"`{name}` of the witness", value, *shape)
+        made[name] = numbers(f"`{name}` of the witness", value, order, *((None,) if name == "factor" else ()))
     d = made["diagonal"]
     if (d < 0).any():
         raise Refuted("`diagonal` of the witness must not be negative")
@@ -125,15 +123,6 @@ def _witness(order: int, claim: CutClaim) -> tuple[Matrix, Vector] | None:
         raise Refuted("the matrix of the witness is zero, which proves nothing")
     size = int(np.frexp(largest)[1])
     return np.ldexp(R, -size), np.ldexp(d, -2 * size)
-
-
-def _width(factor: Any) -> int:
-    """How many columns it has, if it has some."""
-    try:
-        shape = np.shape(factor)
-    except ValueError:
-        return 0
-    return int(shape[1]) if len(shape) == 2 else 0
 
 
 def _proven(

@@ -11,9 +11,9 @@ from scipy import linalg
 from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram
-from oracle_opt.proof.affine_excess import numbers
 from oracle_opt.proof.exact_sums import SMALLEST, Bound, exact
 from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.witness import numbers
 
 LARGEST = 8000  # order: a matrix of it takes 512 MB
 LARGEST_EXACT = 100  # order: minors have so many times the digits of an entry; seconds

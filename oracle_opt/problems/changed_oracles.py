@@ -13,9 +13,10 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import FreeSpace, NonnegativeOrthant
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems.changes import ChangeOfVariables
-from oracle_opt.proof.affine_excess import affine_excess, numbers
+from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness import numbers
 
 
 class ChangedOracle(Oracle):

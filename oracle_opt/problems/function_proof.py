@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracle import FunctionOracle
 from oracle_opt.problems.tangent import Tangent, variables
-from oracle_opt.proof.affine_excess import affine_excess, numbers
+from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness import numbers
 
 
 class ProvenTangent(NamedTuple):
@@ -128,27 +129,6 @@ def largest(values: Iterable[Enclosure]) -> Enclosure:
     """The largest of some numbers."""
     known = list(values)
     return Enclosure(max(one.lower.item() for one in known), max(one.upper.item() for one in known))
-
-
-def whole_numbers(name: str, values: Any, count: int, below: int) -> Any:
-    """Whole numbers from 0 on, of a witness, or a refusal.
-
-    Parameters
-    ----------
-    name : str
-        What they are, in words.
-    values : object
-        What stands there.
-    count : int
-        How many are wanted.
-    below : int
-        They are less than this.
-    """
-    found = numbers(name, values, count)
-    whole = found.astype(int)
-    if (whole != found).any() or (whole < 0).any() or (whole >= below).any():
-        raise Refuted(f"the {name} must be whole numbers from 0 to {below - 1}")
-    return whole
 
 
 def oracle_of(

@@ -12,10 +12,10 @@ from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, largest
-from oracle_opt.proof.affine_excess import numbers, place
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness import numbers, place
 
 if TYPE_CHECKING:
     from oracle_opt.problems.least_absolute import AbsoluteDeviations

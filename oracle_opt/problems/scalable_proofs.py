@@ -14,13 +14,13 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, largest, whole_numbers
+from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, largest
 from oracle_opt.problems.piece_proofs import halved
 from oracle_opt.problems.scalable_functions import hilbert
-from oracle_opt.proof.affine_excess import numbers, place
 from oracle_opt.proof.claim import CutClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness import numbers, place, whole_numbers
 
 
 def _unit(n: int, i: int, size: float) -> Vector:
@@ -143,7 +143,7 @@ class Links(FunctionProof):
         n = self.domain.dimension
         point = numbers("point of the cut", claim.witness["point"], n)
         functions = self._functions(point, exact)
-        which = whole_numbers("numbers of the pieces", claim.witness["pieces"], n - 1, len(functions))
+        which = whole_numbers("numbers of the pieces", claim.witness["pieces"], len(functions), n - 1)
         value, in_a, in_b = (_chosen([one[k] for one in functions], which) for k in range(3))
         return [ProvenTangent(value.sum(), _joined(in_a, in_b), point)]
 
@@ -226,7 +226,7 @@ class TransportProof(FunctionProof):
         if (self.d < 0).any():
             raise Refuted("a demand is negative: the function is not convex")
         n, many = self.c.shape
-        rows = whole_numbers("rows", claim.witness["rows"], many, n)
+        rows = whole_numbers("rows", claim.witness["rows"], n, many)
         d = Enclosure.of(self.d, exact)
         taken = (rows[:, None] == np.arange(n)).astype(float)
         slope = transposed_times(taken, d) - self.s

@@ -14,6 +14,7 @@ from oracle_opt.errors import Refuted
 from oracle_opt.proof.claim import CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import Bound, slope_excess
+from oracle_opt.proof.witness import number, numbers
 
 ROUNDING = 1e-13  # an excess of this share of its terms needs no second look
 
@@ -135,51 +136,3 @@ def _largest_in_blocks(domain: Domain, difference: Enclosure) -> Enclosure | Non
     largest = [max(each[start : start + size]) for start, size in zip(starts, blocks.sizes, strict=True)]
     total: Any = sum(largest, Fraction(0)) * radius
     return Enclosure.of(total, exact=True)
-
-
-def numbers(name: str, values: Any, *shape: int) -> Vector:
-    """Finite numbers of a shape, or a refusal: what a witness or a claim must be.
-
-    Parameters
-    ----------
-    name : str
-        What they are, in words.
-    values : object
-        Whatever stands there.
-    *shape : int
-        The shape wanted.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    Refuted
-        It is something else.
-    """
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "fiu":
-            raise TypeError
-        array = array.astype(float, copy=False)
-    except (TypeError, ValueError):
-        raise Refuted(f"the {name} is no array of numbers") from None
-    if array.shape != shape:
-        raise Refuted(f"the {name} must have shape {shape}, and has {array.shape}")
-    if not np.isfinite(array).all():
-        raise Refuted(f"the {name} must be finite")
-    return array
-
-
-def number(name: str, value: Any) -> float:
-    """A finite number, or a refusal, as `numbers`."""
-    return float(numbers(name, value))
-
-
-def place(name: str, value: Any, count: int) -> int:
-    """A whole number from 0 to below a count, or a refusal."""
-    found = number(name, value)
-    if found != int(found) or not 0 <= found < count:
-        raise Refuted(f"the {name} must be a whole number from 0 to {count - 1}, and is {found:g}")
-    return int(found)

@@ -72,6 +72,14 @@ class Enclosure:
         """What lies between the ends of numbers that know their error."""
         return cls(numbers.below(), numbers.above())
 
+    @classmethod
+    def within(cls, values: Any, radii: Any) -> Enclosure:
+        """Floats that may be wrong by radii."""
+        return cls(
+            np.where(radii > 0, np.nextafter(values - radii, -np.inf), values),
+            np.where(radii > 0, np.nextafter(values + radii, np.inf), values),
+        )
+
     @property
     def exact(self) -> bool:
         """Whether the ends are fractions."""

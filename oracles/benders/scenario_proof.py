@@ -11,11 +11,10 @@ slopes differ by, over the domain. Nothing here is shared with what makes cuts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum, inf, isfinite, nextafter
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,8 +25,11 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.benders.dual_bound import INFEASIBLE, ExactDual, check_signs, least_costs
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
+from oracle_opt.proof.affine_excess import excess_of
 from oracle_opt.proof.claim import ClaimKind, CutClaim
-from oracle_opt.proof.exact_sums import slope_excess
+from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.exact_sums import Bound
+from oracle_opt.proof.witness import number, numbers, whole_numbers
 
 _TOGETHER = 1 << 19  # entries of the dual vectors looked at together
 
@@ -58,11 +60,10 @@ class Subject:
     costs: bool
 
 
-def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:
+def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
     """By how much a cut claims more than its dual vectors prove; see `Oracle.prove_cut`."""
-    slope = np.asarray(claim.slope)
-    if slope.shape != (domain.dimension,) or not (np.isfinite(slope).all() and isfinite(claim.constant)):
-        raise Refuted(f"it is no cut in {domain.dimension} variables")
+    numbers("slope of the claim", claim.slope, domain.dimension)
+    number("constant of the claim", claim.constant)
     try:
         with np.errstate(all="ignore"):
             excess = _excess(data, domain, claim, exact)
@@ -75,23 +76,29 @@ def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool)
     return excess
 
 
-def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:
+def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
     subject = _subject(data, claim)
     if subject is None or data.ambiguous:
         return None
     check_signs(subject.vertices, data.problem.row_lower, data.problem.row_upper)
+    claimed = Enclosure.of(claim.constant, exact)
     if exact:
         found = in_fractions(data, subject)
-        return None if found is None else _exact_excess(domain, claim, *found)
+        if found is None:
+            return None
+        value, slopes = (Enclosure.of(np.array(one, dtype=object), exact) for one in found)
+        return excess_of(domain, claimed - value, Enclosure.of(claim.slope, exact) - slopes)
     proven = _in_floats(data, subject)
     if proven is None:
         return None
     constant, error, slope, slope_error = proven
-    over = claim.constant - constant
     steeper = (claim.slope - slope).astype(float)  # the difference is small, and rounded where it is made
     doubt = slope_error + EPS * np.abs(steeper)
-    excess = over + EPS * abs(over) + error + slope_excess(domain, steeper, np.zeros_like(steeper), doubt)
-    return max(0.0, nextafter(excess, inf)) if isfinite(excess) else inf
+    return excess_of(
+        domain,
+        claimed - Enclosure.within(np.array(constant), np.array(error)),
+        Enclosure.within(steeper, doubt),
+    )
 
 
 def _subject(data: ScenarioData, claim: CutClaim) -> Subject | None:
@@ -100,9 +107,9 @@ def _subject(data: ScenarioData, claim: CutClaim) -> Subject | None:
     if claim.kind is ClaimKind.HALF_SPACE:
         if not {RAY, RAY_OF} <= set(witness):
             return None
-        member = _whole(witness, RAY_OF, (), data.n_scenarios)
+        member = whole_numbers(RAY_OF, witness[RAY_OF], data.n_scenarios)
         one = np.zeros(1, dtype=np.intp)
-        ray = _floats(witness, RAY, (m,))[None]
+        ray = numbers(RAY, witness[RAY], m)[None]
         return Subject(member.reshape(1), np.ones(1), ray, one, Fraction(0), False)
     if claim.kind is ClaimKind.BOUND or not {VERTICES, VERTEX_OF} <= set(witness):
         return None
@@ -115,26 +122,9 @@ def _subject(data: ScenarioData, claim: CutClaim) -> Subject | None:
         shares = [Fraction(one) for one in data.shares.tolist()]
         share = shares[j] if j < len(shares) else 1 - sum(shares, Fraction(0))
     members = np.arange(first, last)
-    vertices = _floats(witness, VERTICES, (None, m))
-    vertex_of = _whole(witness, VERTEX_OF, members.shape, len(vertices))
+    vertices = numbers(VERTICES, witness[VERTICES], None, m)
+    vertex_of = whole_numbers(VERTEX_OF, witness[VERTEX_OF], len(vertices), len(members))
     return Subject(members, data.probability[first:last], vertices, vertex_of, share, True)
-
-
-def _floats(witness: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) -> Matrix:
-    given = np.asarray(witness[name])
-    fits = given.ndim == len(shape) and all(want in (None, is_) for want, is_ in zip(shape, given.shape, strict=True))
-    if given.dtype.kind not in "fiu" or not fits:
-        raise Refuted(f"its witness {name!r} must be numbers of shape {shape}, and has shape {given.shape}")
-    if not np.isfinite(given).all():
-        raise Refuted(f"its witness {name!r} holds numbers that are not finite")
-    return given.astype(float)
-
-
-def _whole(witness: Mapping[str, Any], name: str, shape: tuple[int, ...], count: int) -> Indices:
-    given = _floats(witness, name, shape)
-    if (given != np.rint(given)).any() or (given < 0).any() or (given >= count).any():
-        raise Refuted(f"its witness {name!r} must be whole numbers below {count}")
-    return given.astype(np.intp)
 
 
 def _in_floats(data: ScenarioData, subject: Subject) -> tuple[float, float, Extended, Vector] | None:
@@ -247,13 +237,13 @@ def in_fractions(data: ScenarioData, subject: Subject) -> tuple[Fraction, list[F
     constant = subject.share * Fraction(problem.offset)
     known: dict[int, ExactDual] = {}
     alike = problem.only_rows_vary
-    for member, p, number in zip(
+    for member, p, row in zip(
         subject.members.tolist(), subject.weights.tolist(), subject.vertex_of.tolist(), strict=True
     ):
-        dual = known.get(number) if alike else None
+        dual = known.get(row) if alike else None
         if dual is None:
             cost = data.costs(np.array([member]))[0] if subject.costs else np.zeros(problem.q.size)
-            dual = known[number] = _exact_dual(data, subject.vertices[number], cost, member)
+            dual = known[row] = _exact_dual(data, subject.vertices[row], cost, member)
         if not dual.proven:
             _refuse_infeasible(data, subject)
             return None
@@ -296,17 +286,3 @@ def exact_sides(data: ScenarioData, member: int) -> list[tuple[Fraction, Fractio
             elif isfinite(problem.row_lower[i]):
                 result[i] = Fraction(value), high
     return result
-
-
-def _exact_excess(domain: Domain, claim: CutClaim, constant: Fraction, slope: list[Fraction]) -> Fraction:
-    """The largest excess of the claim over the bounds of the domain."""
-    excess = Fraction(float(claim.constant)) - constant
-    lower, upper = domain.bounding_box()
-    for said, is_, low, high in zip(claim.slope.tolist(), slope, lower.tolist(), upper.tolist(), strict=True):
-        over = Fraction(said) - is_
-        if over:
-            end = high if over > 0 else low
-            if not isfinite(end):
-                raise Refuted("its slope differs from the proven one where the domain has no end")
-            excess += over * Fraction(end)
-    return max(Fraction(0), excess)

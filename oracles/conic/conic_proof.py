@@ -16,9 +16,10 @@ from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
 from oracle_opt.oracles.conic.half_space_proof import half_space_excess, infeasibility_margin
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
-from oracle_opt.proof.affine_excess import affine_excess, numbers
+from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness import numbers
 
 
 class ConicProof:

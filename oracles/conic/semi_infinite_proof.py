@@ -17,9 +17,10 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.linear_rows import size_of
-from oracle_opt.proof.affine_excess import affine_excess, numbers
+from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness import numbers
 
 TRIED = 3  # rows that are compared with a half-space: those whose directions are nearest
 ROUNDING = 16 * EPS

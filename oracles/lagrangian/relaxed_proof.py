@@ -20,6 +20,7 @@ from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import Bound, exact, exact_dot, rounded_up
+from oracle_opt.proof.witness import numbers, whole_numbers
 from oracle_opt.words import one_line
 
 Examine = Callable[[Any], tuple[Any, Any]]
@@ -77,9 +78,7 @@ def checked_point(claim: ValueClaim, domain: Domain, inequality: NDArray[np.bool
 
     At negative ones the dual function would bound nothing.
     """
-    if np.shape(claim.point) != (domain.dimension,) or not np.isfinite(claim.point).all():
-        raise Refuted(f"the point must hold {domain.dimension} finite numbers")
-    u = np.asarray(claim.point, dtype=float)
+    u = numbers("point", claim.point, domain.dimension)
     if not domain.contains(u):
         raise Refuted(f"the point is not in the domain of the multipliers, {domain!r}")
     return np.where(inequality, np.maximum(u, 0.0), u)
@@ -110,13 +109,7 @@ def places(witness: Mapping[str, Any], count: int, what: str) -> NDArray[np.int6
     given = witness.get("compact")
     if given is None:
         return None
-    try:
-        values = np.asarray(given, dtype=float)
-    except (TypeError, ValueError) as problem:
-        raise Refuted(f"the {what} must be whole numbers: {problem}") from problem
-    if values.ndim != 1 or not ((values >= 0) & (values < count) & (values == np.rint(values))).all():
-        raise Refuted(f"the {what} must be whole numbers from 0 to {count - 1}")
-    found = np.sort(values.astype(np.int64))
+    found = np.sort(whole_numbers(what, given, count, None))
     if (found[1:] == found[:-1]).any():
         raise Refuted(f"the {what} hold {found[1:][found[1:] == found[:-1]][0]} twice")
     return found
