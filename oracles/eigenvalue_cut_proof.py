@@ -13,9 +13,9 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.proof.affine_excess import affine_excess
-from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.exact_sums import SMALLEST, Bound
+from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.number import Floats, Fractions, Numbers
 from oracle_opt.proof.witness import numbers
 

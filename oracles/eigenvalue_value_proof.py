@@ -11,7 +11,8 @@ from scipy import linalg
 from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram
-from oracle_opt.proof.exact_sums import SMALLEST, Bound, exact
+from oracle_opt.proof.claim import Bound
+from oracle_opt.proof.exact_sums import SMALLEST, exact
 from oracle_opt.proof.number import Floats, Fractions
 from oracle_opt.proof.witness import numbers
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.eigenvalue_cut_proof import WITNESS, MaxEigenvalueProgram, cut_excess
 from oracle_opt.oracles.eigenvalue_value_proof import value_bound
 from oracle_opt.oracles.leading_eigenpairs import absolute_norm, euclidean_norm, leading
-from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 
@@ -200,7 +199,7 @@ class MaxEigenvalueOracle(Oracle):
             for i, (value, slope, vector) in enumerate(zip(values, slopes.T, given.T, strict=True))
         ]
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """Prove a cut by the positive semidefinite matrix ``v v' + R R' + diag(d)`` of its witness.
 
         Parameters
@@ -227,7 +226,7 @@ class MaxEigenvalueOracle(Oracle):
         y = np.abs(point)
         return float(self.trace * absolute_norm(self.matrix.sizes_at(y)) + np.abs(self.b) @ y)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """Prove an upper bound by a Cholesky factorization.
 
         Parameters

@@ -15,7 +15,7 @@ from oracle_opt.certificates.verdict import CertificateVerdict
 from oracle_opt.certificates.verify import Checked, FalseLine, Record
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCertificate, Refuted
-from oracle_opt.proof.claim import OF_VALUES, UNDERFLOW, CutClaim, ValueClaim
+from oracle_opt.proof.claim import OF_VALUES, UNDERFLOW, Bound, CutClaim, ValueClaim
 
 if TYPE_CHECKING:
     from oracle_opt.certificates.certificate import Certificate
@@ -92,9 +92,7 @@ def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], 
     return float(max(np.dot([float(share) for share in shares], sizes), abs(lower), abs(upper), UNDERFLOW))
 
 
-def _judged(
-    prove: Callable[[C, bool], float | Fraction | None], oracle: Oracle, claim: C, exact: bool, name: str
-) -> float | Fraction | None:
+def _judged(prove: Callable[[C, bool], Bound | None], oracle: Oracle, claim: C, exact: bool, name: str) -> Bound | None:
     """What the oracle says of a claim; `None` if the claim is taken as given, as it says itself or nobody can prove it.
 
     A claim that keeps back the witness of its kind is refused: else anything could be claimed.
@@ -140,7 +138,7 @@ def _over_own_domain(
     return minimum, verify.PROMISE * ("promised" in words)
 
 
-def _number(given: float | Fraction, name: str, least: float | None = 0.0) -> Fraction:
+def _number(given: Bound, name: str, least: float | None = 0.0) -> Fraction:
     if not isinstance(given, Fraction) and not isfinite(given):
         raise Refuted(f"{name}: its witness proves nothing")
     return Fraction(given) if least is None else max(Fraction(given), Fraction(least))

@@ -14,7 +14,7 @@ from oracle_opt.domains import FreeSpace, NonnegativeOrthant
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems.changes import ChangeOfVariables
 from oracle_opt.proof.affine_excess import affine_excess
-from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness import numbers
 
@@ -89,7 +89,7 @@ class ChangedOracle(Oracle):
         """What the oracle says."""
         return self.base.missing_witness(claim)
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """As the oracle of f proves the cut in its variables, with what these are rounded by.
 
         A claim with the slope s is one of f with the slope g of which ``g T`` is s, but for rounding; what the
@@ -108,7 +108,7 @@ class ChangedOracle(Oracle):
             turned = affine_excess(self.domain, claim, constant, self.change.enclosed_slope(old, exact))
         return _sum(excess, turned)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """As the oracle of f proves the value at ``T w``, where that point is exact; `None` where it is rounded."""
         if not self.change.is_exact:
             return None
@@ -171,11 +171,11 @@ class NoisyOracle(Oracle):
         """What the oracle says."""
         return self.base.missing_witness(claim)
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """As the oracle proves it: a cut with noise is one of the same function."""
         return self.base.prove_cut(claim, exact)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """As the oracle proves it: the function is the same."""
         return self.base.prove_value(claim, exact)
 
@@ -184,7 +184,7 @@ class NoisyOracle(Oracle):
         return f"noise of {self.level!r}, seed {self.seed}, on {self.base.identity()}"
 
 
-def _sum(a: float | Fraction, b: float | Fraction) -> float | Fraction:
+def _sum(a: Bound, b: Bound) -> Bound:
     """Of two excesses, rounded up if they are floats."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a + b

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracle import FunctionOracle
 from oracle_opt.problems.tangent import Tangent, variables
 from oracle_opt.proof.affine_excess import affine_excess
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness import numbers
 
@@ -64,7 +63,7 @@ class FunctionProof(ABC):
         """``f(point)``."""
 
     @np.errstate(all="ignore")
-    def prove_cut(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool) -> Bound | None:
         """As `Oracle.prove_cut` says; what overflows becomes an excess that is infinite, or is refused."""
         if claim.kind not in (ClaimKind.MINORANT, ClaimKind.SUMMAND):
             raise Refuted(f"this function answers with no {claim.kind.value}")
@@ -86,11 +85,11 @@ class FunctionProof(ABC):
             ) from None
 
     @np.errstate(all="ignore")
-    def prove_value(self, claim: ValueClaim, exact: bool) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool) -> Bound | None:
         """As `Oracle.prove_value` says."""
         point = numbers("best point", claim.point, self.domain.dimension)
         try:
-            upper: float | Fraction = self.value(point, exact).upper.item()
+            upper: Bound = self.value(point, exact).upper.item()
         except (ValueError, ArithmeticError) as problem:
             raise Refuted(f"the value at the best point cannot be computed: {problem}") from None
         if isinstance(upper, float) and not np.isfinite(upper):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.proof.claim import CutClaim
+from oracle_opt.proof.claim import Bound, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.exact_sums import Bound, slope_excess
+from oracle_opt.proof.exact_sums import slope_excess
 from oracle_opt.proof.witness import number, numbers
 
 ROUNDING = 1e-13  # an excess of this share of its terms needs no second look

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from oracle_opt.words import one_line
 if TYPE_CHECKING:
     from oracle_opt.cuts import FeasibilityCut, ObjectiveCut
 
+Bound = float | Fraction  # what a proof returns: a float rounded to the safe side, or a fraction, not rounded
 OF_VALUES = 1e-8  # of the sizes involved, by so much a value may exceed its claim: bounds on the rounding of a
 # factorization grow with the square of a matrix' order
 UNDERFLOW = 1e-290  # sizes below are none: products of numbers near the smallest ones lose all their digits

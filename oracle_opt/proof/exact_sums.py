@@ -14,7 +14,6 @@ from oracle_opt.domains import Domain
 
 LOWEST = 1074  # every float is a multiple of 2**-1074
 SMALLEST = 2.0**-1074
-Bound = float | Fraction  # a float that is rounded to the safe side, or a fraction that is not rounded
 
 
 def exact(value: float) -> Fraction:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from oracle_opt.errors import CapabilityMismatch, InvalidCertificate
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.history import History
 from oracle_opt.oracle import Oracle
-from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim
 from oracle_opt.result import Result, Status
 from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.known_problems import KnownProblem
@@ -65,11 +64,11 @@ class Watched(Oracle):
         """As the inner oracle does."""
         return self.inner.revived(cut)
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """As the inner oracle does."""
         return self.inner.prove_cut(claim, exact)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """As the inner oracle does."""
         return self.inner.prove_value(claim, exact)
 

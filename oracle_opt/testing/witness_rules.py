@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import inf, isfinite, isnan
 from typing import Any
 
@@ -14,7 +13,15 @@ from oracle_opt.arrays import Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, bearing
 from oracle_opt.errors import Refuted
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, claim_of_bound, claim_of_cut, claim_of_half_space
+from oracle_opt.proof.claim import (
+    Bound,
+    ClaimKind,
+    CutClaim,
+    ValueClaim,
+    claim_of_bound,
+    claim_of_cut,
+    claim_of_half_space,
+)
 from oracle_opt.testing.conformance import ruled
 from oracle_opt.testing.oracle_exam import Answered, OracleExam
 
@@ -122,7 +129,7 @@ def _size(exam: OracleExam, claim: CutClaim) -> float:
     return abs(claim.constant) + exam.oracle.domain.extent(claim.slope) or 1.0
 
 
-def _prove(exam: OracleExam, known: _Known) -> float | Fraction | None:
+def _prove(exam: OracleExam, known: _Known) -> Bound | None:
     """What `prove_cut` says of a claim that was answered."""
     with ruled(exam.subject, f"`prove_cut` examines {known.name} as it was answered", WITNESS):
         return exam.oracle.prove_cut(known.claim)

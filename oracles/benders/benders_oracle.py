@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
 
@@ -32,7 +31,7 @@ from oracle_opt.oracles.benders.serving import MOST_CUTS, Bunched
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.oracles.benders.unservable import depends_on_x
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 
 _PARTS = 8  # tasks of a query by an executor
@@ -253,7 +252,7 @@ class BendersOracle(Oracle):
             return ()
         return missing(claim, *((RAY, RAY_OF) if claim.kind is ClaimKind.HALF_SPACE else (VERTICES, VERTEX_OF)))
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """By the dual vectors of its scenarios: each is feasible, or moved to where it is, and its product counts.
 
         `None` also where a dual vector misses a constraint by rounding and cannot be mended, and where random blocks
@@ -261,7 +260,7 @@ class BendersOracle(Oracle):
         """
         return cut_excess(self._data, self.domain, claim, exact)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """By a point of each scenario's second stage, solved for anew and proven to be one; it needs no witness.
 
         Where x is infeasible by rounding alone, the bound is that of a feasible point next to it: the minimum is no

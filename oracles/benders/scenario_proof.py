@@ -26,9 +26,8 @@ from oracle_opt.oracles.benders.dual_bound import INFEASIBLE, ExactDual, check_s
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
 from oracle_opt.proof.affine_excess import excess_of
-from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.exact_sums import Bound
 from oracle_opt.proof.witness import number, numbers, whole_numbers
 
 _TOGETHER = 1 << 19  # entries of the dual vectors looked at together

@@ -30,7 +30,7 @@ from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_points import Bases, Programs, Unsolved, inner_points, inside_of_both
 from oracle_opt.oracles.benders.scenario_proof import exact_sides
-from oracle_opt.proof.claim import ValueClaim
+from oracle_opt.proof.claim import Bound, ValueClaim
 
 _STEPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)  # toward the point inside
 _TOGETHER = 1 << 20  # entries of the sides and points looked at together
@@ -106,13 +106,13 @@ class Valued:
         Scenarios of which nothing is proven, the first ones if they are many.
     """
 
-    above: float | Fraction | None
+    above: Bound | None
     near: float
     size: float
     failing: list[int]
 
 
-def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bool) -> float | Fraction | None:
+def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bool) -> Bound | None:
     """A proven upper bound of f at a point, or next to it; see `Oracle.prove_value`."""
     problem = data.problem
     x = np.asarray(claim.point, dtype=float)

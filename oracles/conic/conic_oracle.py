@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.oracles.conic.recession import recession_of
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -293,18 +292,18 @@ class ConicOracle(ConicConstraints):
             return ()
         return missing(claim, *((FIRST, VECTOR) if claim.kind is ClaimKind.HALF_SPACE else (POINT,)))
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """By the vector of the dual cone behind a half-space; of the objective, by its data and the point of the cut.
 
         Cones of a user's own have no proof.
         """
         return self._proof.cut(claim, exact)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """The objective at a point that is feasible within the tolerance; `None` with cones of a user's own."""
         return self._proof.value(claim, exact)
 
-    def prove_infeasible(self, found: Infeasibility, exact: bool = False) -> float | Fraction | None:
+    def prove_infeasible(self, found: Infeasibility, exact: bool = False) -> Bound | None:
         """Prove by a vector y that no point of the domain is feasible, from the data alone.
 
         Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from oracle_opt.oracles.conic.half_space_proof import half_space_excess, infeasi
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.proof.affine_excess import affine_excess
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness import numbers
 
@@ -51,7 +50,7 @@ class ConicProof:
         self.quadratic = quadratic
 
     @np.errstate(all="ignore")
-    def cut(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
+    def cut(self, claim: CutClaim, exact: bool) -> Bound | None:
         """As `Oracle.prove_cut` says; what overflows becomes an excess that is infinite, or is refused."""
         try:
             if claim.kind is ClaimKind.HALF_SPACE:
@@ -64,7 +63,7 @@ class ConicProof:
                 problem if isinstance(problem, Refuted) else Refuted(f"the witness proves nothing: {problem}")
             ) from None
 
-    def _objective(self, claim: CutClaim, exact: bool) -> float | Fraction | None:
+    def _objective(self, claim: CutClaim, exact: bool) -> Bound | None:
         if claim.kind is ClaimKind.SUMMAND:
             if self.quadratic is None or not self.quadratic.multicut:
                 raise Refuted("the objective has no summands")
@@ -81,7 +80,7 @@ class ConicProof:
         return affine_excess(self.domain, claim, *part.tangent(Enclosure.of(point, exact)), point)
 
     @np.errstate(all="ignore")
-    def value(self, claim: ValueClaim, exact: bool) -> float | Fraction | None:
+    def value(self, claim: ValueClaim, exact: bool) -> Bound | None:
         """As `Oracle.prove_value` says."""
         x = numbers("best point", claim.point, self.domain.dimension)
         if not refuse_infeasible(self.problem, self.held, self.tolerance, extent_of(self.domain), x):
@@ -92,7 +91,7 @@ class ConicProof:
         return _number(self.quadratic.tangent(Enclosure.of(x, exact))[0])
 
     @np.errstate(all="ignore")
-    def infeasible(self, dual: Vector, exact: bool) -> float | Fraction | None:
+    def infeasible(self, dual: Vector, exact: bool) -> Bound | None:
         """As `ConicOracle.prove_infeasible` says."""
         try:
             return infeasibility_margin(self.problem, self.domain, dual, exact)
@@ -102,15 +101,15 @@ class ConicProof:
             raise Refuted(f"the vector proves nothing: {problem}") from None
 
 
-def _number(value: Enclosure) -> float | Fraction:
+def _number(value: Enclosure) -> Bound:
     """The upper end."""
-    upper: float | Fraction = value.upper.item()
+    upper: Bound = value.upper.item()
     if isinstance(upper, float) and not np.isfinite(upper):
         raise Refuted("the value at the best point is not finite")
     return upper
 
 
-def _square_excess(quadratic: Quadratic, claim: CutClaim, exact: bool) -> float | Fraction:
+def _square_excess(quadratic: Quadratic, claim: CutClaim, exact: bool) -> Bound:
     """By how much a cut of a square exceeds it: with the slope g it needs no point.
 
     For any number s, ``w/2 (r @ z)**2 >= s (r @ z) - s**2 / (2 w)``, and the best s is ``g @ r / r @ r``.

@@ -21,13 +21,13 @@ from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.row_matrix import consecutive
 from oracle_opt.proof.affine_excess import affine_excess
-from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness import numbers, place
 
 
-def half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:
+def half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
     """By how much a half-space claims more than the vector y of its witness proves.
 
     Parameters
@@ -89,7 +89,7 @@ def _cone_of(problem: ConicProblem, row: int) -> tuple[Cone, int]:
     raise Refuted(f"there is no row {row}")
 
 
-def infeasibility_margin(problem: ConicProblem, domain: Domain, dual: Vector, exact: bool) -> float | Fraction | None:
+def infeasibility_margin(problem: ConicProblem, domain: Domain, dual: Vector, exact: bool) -> Bound | None:
     """By how much every point of a domain violates the half-space of a vector y: ``min (A.T @ y) @ z - b @ y`` over it.
 
     Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import inf, sqrt
 from typing import Any
 
@@ -21,7 +20,7 @@ from oracle_opt.oracles.conic.cones import deepest
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.linear_rows import LOOKED_AT, ViolatedRows, too_far
 from oracle_opt.oracles.conic.semi_infinite_proof import row_excess, row_value
-from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 ANSWER = "rows of shape (k, n) and their right-hand sides of shape (k,), k = 0 where none is violated"
@@ -189,11 +188,11 @@ class SemiInfiniteOracle(Oracle):
             raise InvalidCut("`objective` must return (value, subgradient) or an ObjectiveCut, got a FeasibilityCut")
         return cut
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """By the rows that `separate` returns at the point of the cut; an objective that is a function has no proof."""
         return row_excess(self._asked, self.c, self.domain, claim, exact)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """A linear objective, at a point where `separate` finds no row that is violated by more than tolerated."""
         return row_value(self._asked, self.c, self.tolerance, self._extent, claim, exact)
 

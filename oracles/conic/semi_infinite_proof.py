@@ -8,7 +8,6 @@ half-space is judged by the row, times a positive number, that is nearest to it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -18,7 +17,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.linear_rows import size_of
 from oracle_opt.proof.affine_excess import affine_excess
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness import numbers
 
@@ -29,9 +28,7 @@ Asked = Callable[[Vector], tuple[Matrix, Vector]]
 
 
 @np.errstate(all="ignore")
-def row_excess(
-    separate: Asked, c: Vector | None, domain: Domain, claim: CutClaim, exact: bool
-) -> float | Fraction | None:
+def row_excess(separate: Asked, c: Vector | None, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
     """By how much a claim exceeds what the rows, or the linear objective, prove.
 
     Parameters
@@ -81,7 +78,7 @@ def row_excess(
 
 def row_value(
     separate: Asked, c: Vector | None, tolerance: float, extent: float, claim: ValueClaim, exact: bool
-) -> float | Fraction | None:
+) -> Bound | None:
     """A linear objective at a point that violates no row that the separation finds there by more than is tolerated.
 
     Parameters
@@ -112,5 +109,5 @@ def row_value(
     )
     if not (missed <= allowed).all():
         raise Refuted(f"the point misses a row that the separation returns there by {float(missed.max()):.6g}")
-    upper: float | Fraction = (Enclosure.of(x, exact) * c).sum().upper.item()
+    upper: Bound = (Enclosure.of(x, exact) * c).sum().upper.item()
     return upper

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined, pairs_of
-from oracle_opt.proof.exact_sums import Bound, exact
+from oracle_opt.proof.claim import Bound
+from oracle_opt.proof.exact_sums import exact
 from oracle_opt.proof.number import Floats, Fractions
 
 Counts = NDArray[np.int64]

@@ -24,7 +24,7 @@ from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
-from oracle_opt.proof.exact_sums import Bound
+from oracle_opt.proof.claim import Bound
 from oracle_opt.reading import Words
 from oracle_opt.result import Result
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from fractions import Fraction
 from itertools import chain
 from typing import Any
 
@@ -37,7 +36,7 @@ from oracle_opt.oracles.lagrangian.relaxed_proof import (
 )
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
-from oracle_opt.proof.claim import CutClaim, ValueClaim, missing
+from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 from oracle_opt.words import shown
 
@@ -238,7 +237,7 @@ class LagrangianOracle(Oracle):
         functions = self._examine if summand is None else self._examine[summand : summand + 1]
         return by_user(functions, witness, self.rhs.size, exact)
 
-    def relaxed_bound(self, u: Vector, exact: bool = False) -> float | Fraction | None:
+    def relaxed_bound(self, u: Vector, exact: bool = False) -> Bound | None:
         """Bound the optimal value of the relaxed problem by an argument of its own, which shares no code with `solve`.
 
         It makes `prove_value`, and with it a certificate's bound on the primal problem. The shipped relaxations define
@@ -263,7 +262,7 @@ class LagrangianOracle(Oracle):
         """The compact form of the relaxed solution; a value needs none."""
         return () if isinstance(claim, ValueClaim) else missing(claim, "compact")
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """Examine the relaxed solution of a cut: whether it is in X, its cost and its activity.
 
         ``f(u) >= -c(x) + u @ (rhs - a(x))`` for each x of X and all multipliers u, with ``+ c(x)`` for `maximize`.
@@ -278,7 +277,7 @@ class LagrangianOracle(Oracle):
             count = 1 if summand is None else self._count
             return cut_excess(claim, found, self.domain, self._sign, self.rhs, count)
 
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
         """Bound f at the multipliers by the optimum of the relaxed problem: see `relaxed_bound`."""
         with refuting():
             u = checked_point(claim, self.domain, self.inequality)

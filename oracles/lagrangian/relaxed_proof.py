@@ -17,9 +17,9 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, Refuted
 from oracle_opt.proof.affine_excess import affine_excess
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.exact_sums import Bound, exact, exact_dot, rounded_up
+from oracle_opt.proof.exact_sums import exact, exact_dot, rounded_up
 from oracle_opt.proof.witness import numbers, whole_numbers
 from oracle_opt.words import one_line
 
