@@ -12,6 +12,7 @@ from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram
 from oracle_opt.proof.claim import Bound
+from oracle_opt.proof.elimination import semidefinite
 from oracle_opt.proof.exact_sums import SMALLEST, exact
 from oracle_opt.proof.number import Floats, Fractions
 from oracle_opt.proof.witness import numbers
@@ -139,25 +140,7 @@ def _bound_in_fractions(matrix: AffineMatrix, y: Vector, largest: float, unit: f
     whole = [[round(entry * ONE) for entry in row] for row in S]
     for margin in MARGINS:
         shift = ceil(exact(largest + margin * unit) * ONE)
-        if _is_definite([[(shift if i == j else 0) - whole[i][j] for j in range(order)] for i in range(order)]):
+        raised = [[(shift if i == j else 0) - whole[i][j] for j in range(order)] for i in range(order)]
+        if semidefinite(raised, strictly=True):
             return Fraction(2 * shift + order, 2 * ONE) / scale
     return None
-
-
-def _is_definite(whole: list[list[int]]) -> bool:
-    """Whether a symmetric matrix of whole numbers is positive definite: all leading minors are positive (Sylvester).
-
-    They are the pivots of an elimination that divides without a remainder (Bareiss 1968, "Sylvester's identity and
-    multistep integer-preserving Gaussian elimination"), of which the rows below stay symmetric. The rows are changed.
-    """
-    before = 1
-    for k, top in enumerate(whole):
-        pivot = top[k]
-        if pivot <= 0:
-            return False
-        for i in range(k + 1, len(whole)):
-            below, first = whole[i], top[i]
-            for j in range(i, len(whole)):
-                below[j] = (below[j] * pivot - first * top[j]) // before
-        before = pivot
-    return True

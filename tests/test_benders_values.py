@@ -18,7 +18,7 @@ from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
-from oracle_opt.oracles.benders.exact_point import exact_point
+from oracle_opt.oracles.benders.exact_stage import ExactStage
 from oracle_opt.oracles.benders.scenario_points import Programs, inner_points
 from oracle_opt.proof.claim import ValueClaim
 
@@ -85,14 +85,17 @@ def test_points_in_fractions_are_feasible(seed):
     y[:3], W[:, 0] = [0.0, 1.0, 0.0], rng.integers(-1, 2, 3)
     at = W @ y
     sides = [(Fraction(at[0]), Fraction(at[0])), (Fraction(at[1]), None), (None, Fraction(at[2]) - Fraction(1, 10**12))]
-    found = exact_point(y, sparse.csr_array(W), np.zeros(6), np.ones(6), sides)
+    found = ExactStage(sparse.csr_array(W), np.zeros(6), np.ones(6), sides).point(y)
     assert all(0 <= one <= 1 for one in found)
     for row, (low, high) in zip(W, sides, strict=True):
         value = sum(Fraction(a) * b for a, b in zip(row.tolist(), found, strict=True))
         assert low is None or value >= low
         assert high is None or value <= high
     assert np.abs(np.array(found, dtype=float) - y).max() <= 1e-10
-    assert exact_point(y, sparse.csr_array(W[:1]), np.zeros(6), np.zeros(6) + (y > 0.5), [(Fraction(9), None)]) is None
+    assert (
+        ExactStage(sparse.csr_array(W[:1]), np.zeros(6), np.zeros(6) + (y > 0.5), [(Fraction(9), None)]).point(y)
+        is None
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -257,5 +260,5 @@ def test_public_instances_are_certified(problem, tmp_path):
 
 def test_a_start_outside_the_bounds_is_brought_inside():
     W, one = sparse.csr_array(np.ones((1, 2))), Fraction(1)
-    assert exact_point(np.array([2.0, -1.0]), W, np.zeros(2), np.ones(2), [(one, None)]) == [1, 0]
-    assert exact_point(np.array([2.0, -1.0]), W, np.zeros(2), np.ones(2), [(one / 2, one / 2)]) is None
+    assert ExactStage(W, np.zeros(2), np.ones(2), [(one, None)]).point(np.array([2.0, -1.0])) == [1, 0]
+    assert ExactStage(W, np.zeros(2), np.ones(2), [(one / 2, one / 2)]).point(np.array([2.0, -1.0])) is None

@@ -1,6 +1,7 @@
 """Quadratic objectives in units of many decades: cuts, definiteness and bounds against exact fractions."""
 
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from scipy import sparse
 from oracle_opt import Box, FreeSpace, InvalidArgument, Query, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import ConicOracle, Nonnegative
-from oracle_opt.oracles.conic.definiteness import in_own_units, lack, semidefinite
+from oracle_opt.oracles.conic.definiteness import in_own_units, lack
 from oracle_opt.oracles.conic.squares import squares_of
+from oracle_opt.proof.elimination import semidefinite
 
 GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()]
 
@@ -55,14 +57,10 @@ def sum_of_squares(P, squares):
     return left
 
 
-class Rows:
-    """Rows of fractions, as `semidefinite` takes them."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def tolist(self):
-        return self.rows
+def whole(rows):
+    """The same matrix times a number, of whole numbers."""
+    unit = lcm(*(one.denominator for row in rows for one in row))
+    return [[int(one * unit) for one in row] for row in rows]
 
 
 @pytest.mark.parametrize("multicut", [True, False])
@@ -112,8 +110,8 @@ def test_what_a_form_may_lack_is_proven_and_what_squares_leave_is_convex(seed):
     P, _ = form(rng, n, int(rng.integers(1, n + 1)))
     rows = sparse.csr_array(P)
     D, squares = lack(rows), squares_of(rows)
-    assert semidefinite(Rows([[Fraction(P[i, j]) + (i == j) * Fraction(D[i]) for j in range(n)] for i in range(n)]))
-    assert semidefinite(Rows(sum_of_squares(P, squares)))
+    assert semidefinite(whole([[Fraction(P[i, j]) + (i == j) * Fraction(D[i]) for j in range(n)] for i in range(n)]))
+    assert semidefinite(whole(sum_of_squares(P, squares)))
     assert max((D / P.diagonal()).max(), (squares.lack / P.diagonal()).max()) <= 1e-12
 
 

@@ -12,7 +12,7 @@ from test_benders_pool import VARY, distinct, truth
 
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders import scenario_values
-from oracle_opt.oracles.benders.exact_vertex import exact_vertex
+from oracle_opt.oracles.benders.exact_stage import ExactStage
 from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_points import Programs
 from oracle_opt.oracles.benders.vertices import BASIC
@@ -67,7 +67,9 @@ def test_a_bound_is_that_of_a_point_in_exact_arithmetic(seed, unit):
     exact = 0
     for i in range(count):
         sides = [(Fraction(a), Fraction(b)) for a, b in zip(lower[i].tolist(), upper[i].tolist(), strict=True)]
-        point = exact_vertex(bases.at[bases.which[i]], sparse.csr_array(W), problem.y_lower, problem.y_upper, sides)
+        point = ExactStage(sparse.csr_array(W), problem.y_lower, problem.y_upper, sides).vertex(
+            bases.at[bases.which[i]]
+        )
         if point is None:
             continue
         exact += 1
@@ -92,11 +94,11 @@ def test_vertices_in_fractions_are_points_of_their_basis(seed):
     sides = [(Fraction(a), Fraction(b)) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)]
     at = bases.at[0]
     assert (at == BASIC).sum() == m
-    found = exact_vertex(at, sparse.csr_array(W), np.zeros(k), y_upper, sides)
+    found = ExactStage(sparse.csr_array(W), np.zeros(k), y_upper, sides).vertex(at)
     wide = [(a - 1, b + 1) if basic else (a, b) for (a, b), basic in zip(sides, at[k:] == BASIC, strict=True)]
-    near = exact_vertex(
-        at, sparse.csr_array(W), np.where(at[:k] == BASIC, -9.0, 0.0), y_upper + 9 * (at[:k] == BASIC), wide
-    )
+    near = ExactStage(
+        sparse.csr_array(W), np.where(at[:k] == BASIC, -9.0, 0.0), y_upper + 9 * (at[:k] == BASIC), wide
+    ).vertex(at)
     assert [float(v) for v in near] == pytest.approx(y[0], abs=1e-8)
     if found is not None:
         assert found == near

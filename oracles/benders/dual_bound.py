@@ -14,8 +14,8 @@ from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.benders.elimination import eliminated
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices
+from oracle_opt.proof.elimination import eliminated
 
 INFEASIBLE = 1e-6  # a reduced cost on the wrong side by more than this, relative to its terms, is no rounding
 _ROUNDS = 6  # of a repair

@@ -24,8 +24,7 @@ from scipy import sparse
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.benders.exact_point import exact_point
-from oracle_opt.oracles.benders.exact_vertex import Side, exact_vertex
+from oracle_opt.oracles.benders.exact_stage import ExactStage, Side
 from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_points import Bases, Programs, Unsolved, inner_points, inside_of_both
@@ -362,12 +361,12 @@ def _exact_cost(
         pulled = sum((Fraction(t) * at[j] for j, t in pairs if at[j]), Fraction(0))
         least, most = problem.row_lower[r], problem.row_upper[r]
         sides.append((low - pulled if isfinite(least) else None, high - pulled if isfinite(most) else None))
-    stage = group.W, problem.y_lower, problem.y_upper, sides
-    found = None if basis is None else exact_vertex(basis, *stage)
+    stage = ExactStage(group.W, problem.y_lower, problem.y_upper, sides)
+    found = None if basis is None else stage.vertex(basis)
     for y in points:
         if found is not None:
             break
-        found = exact_point(y, *stage)
+        found = stage.point(y)
     if found is None:
         return None
     costs = zip(group.cost.tolist(), found, strict=True)

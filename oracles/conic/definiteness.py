@@ -9,15 +9,15 @@ semidefinite, for certain.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.proof.elimination import semidefinite
 from oracle_opt.proof.exact_sums import SMALLEST
+from oracle_opt.proof.number import integers
 
 ELIMINATED = 30  # largest order of a block that is eliminated in fractions
 INDEFINITE = 1e-9  # a negative eigenvalue of this share of the largest is none of rounding
@@ -82,7 +82,9 @@ def lack(P: sparse.csr_array) -> Vector:
                 f"`P` must be positive semidefinite, else nothing is convex, got an eigenvalue {least:.6g} of the "
                 f"block of the variables {_some(members)}, in units in which its diagonal is between 1/2 and 2"
             )
-        if not (len(members) <= ELIMINATED and semidefinite(P[np.ix_(members, members)].toarray())):
+        if not (
+            len(members) <= ELIMINATED and semidefinite(integers(P[np.ix_(members, members)].toarray())[0].tolist())
+        ):
             shift[members] = in_units_of_form(lacking(U), units)
     return shift
 
@@ -143,19 +145,3 @@ def lacking(U: Matrix, error: float = 0.0, most: float = np.inf) -> float:
             pass
         d = 2.0 * rounding if d < 0 else 2.0 * d
     return np.inf
-
-
-def semidefinite(B: Matrix) -> bool:
-    """Whether an elimination in fractions finds no negative pivot, and only zeros beside a pivot that is zero."""
-    left = [[Fraction(entry) for entry in row] for row in B.tolist()]
-    while left:
-        pivot, *row = left[0]
-        if pivot < 0 or (pivot == 0 and any(row)):
-            return False
-        rest = [one[1:] for one in left[1:]]
-        if pivot:
-            rest = [
-                [b - x * y / pivot for b, y in zip(one, row, strict=True)] for one, x in zip(rest, row, strict=True)
-            ]
-        left = rest
-    return True

@@ -1,4 +1,4 @@
-"""Sparse linear equations solved in fractions, as few as are tight at a point."""
+"""Gauss' elimination without rounding: sparse linear equations, and whether a matrix is positive semidefinite."""
 
 from __future__ import annotations
 
@@ -45,3 +45,25 @@ def eliminated(equations: Iterable[tuple[Line, Fraction]], weight: Callable[[int
     for pivot, line, value in reversed(pivots):
         found[pivot] = value - sum((v * found[j] for j, v in line.items() if j != pivot and j in found), Fraction(0))
     return found
+
+
+def semidefinite(whole: list[list[int]], *, strictly: bool = False) -> bool:
+    """Whether a symmetric matrix of whole numbers is positive semidefinite, or `strictly` definite.
+
+    No pivot is negative, and only zeros stand beside one that is zero; of a definite matrix all are positive. The
+    elimination divides without a remainder (Bareiss 1968, "Sylvester's identity and multistep integer-preserving
+    Gaussian elimination"), and the rows below stay symmetric. The rows are changed.
+    """
+    before = 1
+    for k, top in enumerate(whole):
+        pivot = top[k]
+        if pivot < 0 or (pivot == 0 and (strictly or any(top[k + 1 :]))):
+            return False
+        if pivot == 0:
+            continue
+        for i in range(k + 1, len(whole)):
+            below, first = whole[i], top[i]
+            for j in range(i, len(whole)):
+                below[j] = (below[j] * pivot - first * top[j]) // before
+        before = pivot
+    return True
