@@ -1,7 +1,14 @@
-"""Proofs of what a conic oracle answers, from its data and the witnesses of the cuts alone."""
+"""Proofs of what a conic oracle answers, from its data and the witnesses of the cuts alone.
+
+At a feasible z the vector ``b - A @ z`` is in the cone K, so ``y @ (b - A @ z) >= 0`` for every y of the dual cone: the
+half-space ``(A.T @ y) @ z <= b @ y``. Its witness is y, in the rows of one cone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,15 +17,31 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
-from oracle_opt.oracles.conic.half_space_proof import half_space_excess, infeasibility_margin
+from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
+from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
-from oracle_opt.proof.affine_excess import affine_excess
+from oracle_opt.oracles.conic.row_matrix import consecutive
+from oracle_opt.proof.affine_excess import affine_excess, excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
+from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import numbers
+from oracle_opt.proof.witness import numbers, place
+
+
+@contextmanager
+def refuting(what: str) -> Iterator[None]:
+    """What cannot be counted with is refused; what overflows becomes an excess that is infinite."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except Refuted:
+        raise
+    except (ValueError, ArithmeticError) as problem:
+        raise Refuted(f"the {what} proves nothing: {problem}") from None
 
 
 class ConicProof:
@@ -49,19 +72,14 @@ class ConicProof:
         self.problem, self.domain, self.held, self.tolerance = problem, domain, held, tolerance
         self.quadratic = quadratic
 
-    @np.errstate(all="ignore")
     def cut(self, claim: CutClaim, exact: bool) -> Bound | None:
-        """As `Oracle.prove_cut` says; what overflows becomes an excess that is infinite, or is refused."""
-        try:
+        """As `Oracle.prove_cut` says."""
+        with refuting("witness"):
             if claim.kind is ClaimKind.HALF_SPACE:
-                return half_space_excess(self.problem, self.domain, claim, exact)
+                return _half_space_excess(self.problem, self.domain, claim, exact)
             if claim.kind is ClaimKind.BOUND:
                 raise Refuted("a conic oracle proves no bounds by itself")
             return self._objective(claim, exact)
-        except (ValueError, ArithmeticError) as problem:
-            raise (
-                problem if isinstance(problem, Refuted) else Refuted(f"the witness proves nothing: {problem}")
-            ) from None
 
     def _objective(self, claim: CutClaim, exact: bool) -> Bound | None:
         if claim.kind is ClaimKind.SUMMAND:
@@ -90,15 +108,89 @@ class ConicProof:
             return _number((at * self.problem.c).sum() + self.problem.offset)
         return _number(self.quadratic.tangent(Enclosure.of(x, exact))[0])
 
-    @np.errstate(all="ignore")
     def infeasible(self, dual: Vector, exact: bool) -> Bound | None:
-        """As `ConicOracle.prove_infeasible` says."""
-        try:
-            return infeasibility_margin(self.problem, self.domain, dual, exact)
-        except (ValueError, ArithmeticError) as problem:
-            if isinstance(problem, Refuted):
-                raise
-            raise Refuted(f"the vector proves nothing: {problem}") from None
+        """By how much every point of the domain violates the half-space of y: ``min (A.T @ y) @ z - b @ y`` over it.
+
+        It is positive, or y, which is put into the dual cone, is refused; `None` for cones of a user's own.
+        """
+        with refuting("vector"):
+            proven = combined_half_space(self.problem, dual, exact)
+            if proven is None:
+                return None
+            value, slope = proven
+            # a half-space that claims the constant everywhere, and what it claims too much
+            constant = max(0.0, float(value.upper))
+            excess = excess_of(self.domain, Enclosure.of(constant, exact) - value, -slope)
+            margin = Fraction(constant) - Fraction(excess) if np.isfinite(float(excess)) else Fraction(-1)
+        if margin <= 0:
+            raise Refuted("the vector does not prove that no point of the domain is feasible")
+        return margin if exact else float(np.nextafter(float(margin), 0.0))
+
+
+def combined_half_space(problem: ConicProblem, dual: Vector, exact: bool) -> tuple[Enclosure, Enclosure] | None:
+    """Constant ``-b @ y`` and slope ``A.T @ y`` of the half-space of y, which is put into the dual cone, cone by cone.
+
+    `None` for cones of a user's own.
+
+    Raises
+    ------
+    Refuted
+        No vector near to y is in the dual cone.
+    """
+    y, start = numbers("dual vector", dual, len(problem.b)), 0
+    value, slope = Enclosure.of(np.zeros(()), exact), Enclosure.of(np.zeros(problem.A.shape[1]), exact)
+    for cone in problem.cones:
+        rows = slice(start, start + cone.dimension)
+        start += cone.dimension
+        if not y[rows].any():
+            continue
+        short = cone.witness(y[rows])
+        part = in_dual_cone(cone, Enclosure.of(y[rows] if short is None else short, exact))
+        if part is None:
+            return None
+        value = value - (Enclosure.of(problem.b[rows], exact) * part).sum()
+        slope = slope + transposed_times(consecutive(problem.A, rows), part)
+    return value, slope
+
+
+def _half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
+    """By how much a half-space claims more than the vector y of its witness proves; `None` without, or if unknown."""
+    if FIRST not in claim.witness or VECTOR not in claim.witness:
+        return None
+    y = _dual_vector(problem, claim.witness, exact)
+    if y is None:
+        return None
+    rows, dual = y
+    block, side = consecutive(problem.A, rows), Enclosure.of(problem.b[rows], exact)
+    return affine_excess(domain, claim, -(side * dual).sum(), transposed_times(block, dual))
+
+
+def _dual_vector(problem: ConicProblem, witness: Mapping[str, Any], exact: bool) -> tuple[slice, Enclosure] | None:
+    """The rows of a witness, and a vector of the dual cone in these; `None` for a cone that is not known here."""
+    first = place("first row of the dual vector", witness[FIRST], len(problem.b))
+    given = np.asarray(witness[VECTOR])
+    cone, start = _cone_of(problem, first)
+    if isinstance(cone, PositiveSemidefinite):
+        if first != start or given.ndim != 2:
+            raise Refuted("the dual vectors of a semidefinite cone are no matrix, or do not begin in its first row")
+        rows = slice(start, start + cone.dimension)
+    else:
+        rows = slice(first, first + given.size)
+        linear = isinstance(cone, Zero | Nonnegative)
+        if given.ndim != 1 or not given.size or rows.stop > start + cone.dimension or not (linear or first == start):
+            raise Refuted("the dual vector does not fit the rows of one cone")
+    dual = in_dual_cone(cone, Enclosure.of(numbers("dual vector", given, *given.shape), exact))
+    return None if dual is None else (rows, dual)
+
+
+def _cone_of(problem: ConicProblem, row: int) -> tuple[Cone, int]:
+    """The cone in which a row is, and its first row."""
+    start = 0
+    for cone in problem.cones:
+        if row < start + cone.dimension:
+            return cone, start
+        start += cone.dimension
+    raise Refuted(f"there is no row {row}")
 
 
 def _number(value: Enclosure) -> Bound:
