@@ -36,9 +36,9 @@ from oracle_opt.oracles.mkl.svm_proof import (
     vector_of,
     weights_of,
 )
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
-Machines = Sequence[tuple[KernelBank, BoxDual]]
+Machines = Sequence[tuple[KernelBank, Separable]]
 
 
 def excess_of_shared(
