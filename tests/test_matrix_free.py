@@ -128,8 +128,12 @@ def test_cuts_are_proven_in_exact_arithmetic(name, accuracy) -> None:
         assert cut.error <= max(accuracy, 1e-9) * abs(cut.upper) * 1.01
         value, forms = exact_minorant(oracle, cut)
         # of those multiples of the dual point that are feasible the best one
-        m = max(min(value / forms.max(), 1), 0) if oracle._dual.total == 0 else 1
-        assert cut.lower_bound <= m * value - m**2 * forms.max() / 2
+        ridge, b = oracle._dual.ridge, cut.extras["signed_dual"].astype(np.longdouble)
+        bent = forms.max() / 2 + (0 if ridge is None else ridge @ (b * b) / 2)
+        linear = value + (bent - forms.max() / 2)
+        longest = oracle._dual.longest_multiple(b.astype(float))
+        m = max(min(linear / (2 * bent), longest), 0) if oracle._dual.total == 0 else 1
+        assert cut.lower_bound <= m * linear - m**2 * bent
         for z in (w, *rng.dirichlet(np.ones(w.size), 3)):
             assert cut.constant + cut.subgradient @ z <= value - z @ forms / 2
         oracle.reset()

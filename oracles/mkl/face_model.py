@@ -13,11 +13,13 @@ from oracle_opt.answers.local_model import LocalFunction, LocalMinimum
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
+from oracle_opt.oracles.mkl.computed_forms import forms_near
 from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
 from oracle_opt.oracles.mkl.face_oracle import FaceOracle
 from oracle_opt.oracles.mkl.face_primal import primal_value
-from oracle_opt.oracles.mkl.minorant import minorant_at, proven
+from oracle_opt.oracles.mkl.formula import proven, value_at
 from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.proof.number import Floats
 
 # Bytes that the chosen kernels on the free points may take; a larger face is left alone.
 MOST_BYTES = 1 << 28
@@ -164,13 +166,15 @@ class FaceModel(LocalFunction):
         added = np.array([bank.form_error(data.b, data.b), *errors[1:]]) / 64
         of_largest, of_trace = errors.T @ [1.0, 2.0, 1.0] + added.T @ [1.0, 2.0, 1.0]
         imbalance = (1.0 + 2.0 * EPS) * abs(fsum([*b.tolist(), -data.dual.total]))
-        constant, F = proven(bank, data.dual, b, imbalance, S, (float(of_largest), float(of_trace)))
+        forms = forms_near(bank, b, imbalance, S, (float(of_largest), float(of_trace)))
+        proof = proven(data.dual, b, imbalance, forms, lambda: 1.0, Floats)
+        F = proof.forms
         return ObjectiveCut(
             point=w,
-            value=minorant_at(w, constant, F),
+            value=float(value_at(proof, w).below()),
             subgradient=-0.5 * F,
             error=inf,
-            lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
+            lower_bound=float((proof.constant - 0.5 * float(F.max())).below()),
             extras={"signed_dual": b},
         )
 

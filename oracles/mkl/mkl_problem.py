@@ -9,7 +9,7 @@ from oracle_opt.arrays import Vector, fingerprint
 from oracle_opt.domains import NonnegativeOrthant
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.duals import SmoothDual
-from oracle_opt.oracles.mkl.regularizers import Regularizer
+from oracle_opt.oracles.mkl.regularizer import Regularizer
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm.pieces import Pieces
 from oracle_opt.oracles.svm.separable_dual import Separable
