@@ -1,1 +1,1 @@
-"""Numbers that know their error, claims, and what a bound is made of."""
+"""What proofs are made of: numbers that know their rounding, or have none."""

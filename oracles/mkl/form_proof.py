@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.certificates.exact_sums import SMALLEST
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
+from oracle_opt.proof.number import integers
 
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time
 EXACT_AT_ONCE = 1 << 15  # of integers, each an object
@@ -102,14 +102,6 @@ def products_between(
     terms = used.size + support.size
     wrong = EPS * (terms + 16) * A + 4 * terms * (1.0 + np.abs(x).sum() + w.sum()) * SMALLEST
     return _fractions(v), _fractions(wrong * (1.0 + 2 * EPS)), charge
-
-
-def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
-    """Integers, as Python objects, and an exponent: ``values == integers * 2**exponent``, exactly."""
-    mantissas, exponents = np.frexp(values)
-    whole = (mantissas * 2.0**53).astype(np.int64).astype(object)
-    low = int(exponents.min(initial=0))
-    return whole << (exponents - low).astype(object), low - 53
 
 
 def _fractions(values: Vector) -> list[Fraction]:

@@ -1,0 +1,504 @@
+"""Numbers of a proof: floats with a bound on their error, or fractions. One formula runs on either.
+
+A formula is a function of numbers: it makes them with ``numbers.of``, where `numbers` is `Floats` or `Fractions`,
+combines them by the methods of `Numbers`, and ends in `below` or `above`. Run in floats it makes the cut, run in
+fractions it is the proof; what is proven is what is computed.
+
+Rounding is counted as in Higham (2002), "Accuracy and Stability of Numerical Algorithms", sections 2.2 and 3.1. An
+operation errs by ``EPS / 2`` of its result; a sum of n products, in any order, by ``n EPS / 2`` of the sum of their
+sizes, up to higher orders; a product that underflows by half of the smallest number. Twice that is charged, which
+leaves room for the higher orders and for the rounding of the charge itself. The charges before it are carried on
+``1 + 4 EPS`` times.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from math import inf, isfinite, lcm, nextafter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import EPS
+from oracle_opt.certificates.exact_sums import SMALLEST
+from oracle_opt.certificates.rational_bounds import sqrt_ends
+
+EXACT = 0.0  # the radius of numbers that are as they stand; known by identity, which saves the work for it
+ON = 1.0 + 4.0 * EPS
+WHOLE = 2**53  # up to which whole numbers are floats
+
+
+class Numbers(ABC):
+    """A number, or an array of numbers, of a proof.
+
+    What stands on the other side of an operation is of the same kind, or plain floats, which mean themselves.
+
+    Attributes
+    ----------
+    x : float or ndarray
+        The numbers; of `Fractions` a fraction or an array of objects.
+    exact : bool
+        Whether nothing is rounded.
+    """
+
+    __slots__ = ("x",)
+    __array_ufunc__ = None  # an array on the left leaves the operation to the numbers
+    exact: bool
+    x: Any
+
+    @classmethod
+    @abstractmethod
+    def of(cls, x: Any) -> Self:
+        """Numbers as they are: floats, fractions, whole numbers, a sequence or an array of these, or numbers."""
+
+    @classmethod
+    @abstractmethod
+    def joined(cls, parts: Sequence[Any]) -> Self:
+        """One array of the numbers of several, one after the other; there is at least one."""
+
+    @abstractmethod
+    def __add__(self, other: Any) -> Self: ...
+
+    @abstractmethod
+    def __neg__(self) -> Self: ...
+
+    @abstractmethod
+    def __mul__(self, other: Any) -> Self: ...
+
+    @abstractmethod
+    def __truediv__(self, other: Any) -> Self: ...
+
+    @abstractmethod
+    def __abs__(self) -> Self: ...
+
+    @abstractmethod
+    def __getitem__(self, where: Any) -> Self: ...
+
+    def __radd__(self, other: Any) -> Self:
+        """As `__add__`."""
+        return self.__add__(other)
+
+    def __rmul__(self, other: Any) -> Self:
+        """As `__mul__`."""
+        return self.__mul__(other)
+
+    def __sub__(self, other: Any) -> Self:
+        """Difference."""
+        return self + -self.of(other)
+
+    def __rsub__(self, other: Any) -> Self:
+        """Difference."""
+        return self.of(other) + -self
+
+    def __rtruediv__(self, other: Any) -> Self:
+        """Quotient."""
+        return self.of(other) / self
+
+    @abstractmethod
+    def dot(self, other: Any) -> Self:
+        """Sum of the products of two arrays of shape (n,)."""
+
+    @abstractmethod
+    def mapped(self, matrix: Any) -> Self:
+        """``matrix @ x``: of a plain matrix of floats, an array or a sparse one, and numbers of shape (n,)."""
+
+    @abstractmethod
+    def sum(self, axis: int | None = None) -> Self:
+        """Sum of all numbers of an array, or along an axis."""
+
+    @abstractmethod
+    def maximum(self, other: Any) -> Self:
+        """The larger of two, entry by entry."""
+
+    def minimum(self, other: Any) -> Self:
+        """The smaller of two, entry by entry."""
+        return -(-self).maximum(-self.of(other))
+
+    @abstractmethod
+    def max(self) -> Self:
+        """The largest of an array, which must not be empty."""
+
+    def min(self) -> Self:
+        """The smallest of an array, which must not be empty."""
+        return -(-self).max()
+
+    @abstractmethod
+    def sqrt(self) -> Self:
+        """At least the roots, 0 of negative numbers: a formula may use them where more is no stronger claim."""
+
+    @abstractmethod
+    def group_sums(self, starts: NDArray[np.intp]) -> Self:
+        """Sums of the groups of an array that begin at some places; none is empty."""
+
+    @abstractmethod
+    def group_max(self, starts: NDArray[np.intp]) -> Self:
+        """Largest numbers of the groups of an array that begin at some places; none is empty."""
+
+    @abstractmethod
+    def below(self) -> Any:
+        """What they are at least: floats rounded down, or the fractions."""
+
+    @abstractmethod
+    def above(self) -> Any:
+        """What they are at most: floats rounded up, or the fractions."""
+
+
+class Floats(Numbers):
+    """Floats x, and radii r: ``abs(true - x) <= r``. Where a number is beyond all floats the radius is infinite or nan.
+
+    Parameters
+    ----------
+    x : float or ndarray
+        The numbers.
+    r : float or ndarray
+        One for all, or of the shape of x: not negative.
+
+    Examples
+    --------
+    >>> from oracle_opt.proof.number import Floats, Fractions
+    >>> def third(numbers):
+    ...     return numbers.of(1.0) / 3.0
+    >>> third(Floats).below() < third(Fractions).below() < third(Floats).above()
+    True
+    """
+
+    __slots__ = ("r",)
+    exact = False
+
+    def __init__(self, x: Any, r: Any = EXACT) -> None:
+        self.x, self.r = x, r
+
+    def __repr__(self) -> str:
+        return f"Floats({self.x!r}, {self.r!r})"
+
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """Numbers as they are; fractions and large whole numbers rounded, with a radius."""
+        kind = type(x)
+        if kind is cls:
+            return x  # type: ignore[no-any-return]
+        if kind is float or kind is np.float64 or (kind is np.ndarray and x.dtype == np.float64):
+            return cls(x)
+        given = np.asarray(x)
+        near = given.astype(float)
+        exact = given.dtype.kind in "fb" or (given.dtype.kind in "iu" and (np.abs(near) < WHOLE).all())
+        made = near if near.ndim else float(near)
+        return cls(made) if exact else cls(made, EPS * np.abs(made) + SMALLEST)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Self:
+        """One array of several."""
+        made = [cls.of(one) for one in parts]
+        x = np.concatenate([np.atleast_1d(one.x) for one in made])
+        if all(one.r is EXACT for one in made):
+            return cls(x)
+        return cls(x, np.concatenate([np.broadcast_to(one.r, np.shape(np.atleast_1d(one.x))) for one in made]))
+
+    @classmethod
+    def between(cls, low: Any, high: Any) -> Self:
+        """Numbers between two ends, each of which may be rounded by a unit: the middle, and a radius for both."""
+        with np.errstate(all="ignore"):
+            x = 0.5 * low + 0.5 * high
+            return cls(x, (0.5 * (high - low) + 4 * EPS * (np.abs(low) + np.abs(high)) + 4 * SMALLEST) * ON)
+
+    def __add__(self, other: Any) -> Self:
+        """Sum."""
+        other = self.of(other)
+        x = self.x + other.x
+        if self.r is EXACT and other.r is EXACT:
+            return type(self)(x, EPS * abs(x))
+        return type(self)(x, (self.r + other.r + EPS * abs(x)) * ON)
+
+    def __neg__(self) -> Self:
+        """Negative."""
+        return type(self)(-self.x, self.r)
+
+    def __mul__(self, other: Any) -> Self:
+        """Product."""
+        other = self.of(other)
+        x = self.x * other.x
+        r = EPS * abs(x) + 4 * SMALLEST
+        if other.r is EXACT and self.r is EXACT:
+            return type(self)(x, r)
+        if other.r is not EXACT:
+            r = r + abs(self.x) * other.r
+        if self.r is not EXACT:
+            r = r + self.r * (abs(other.x) + other.r)
+        return type(self)(x, r * ON)
+
+    def __truediv__(self, other: Any) -> Self:
+        """Quotient, by numbers that cannot be 0; the radius is infinite where they can.
+
+        ``abs(a' / b' - a / b) <= (r_a + abs(a / b) r_b) / (abs(b) - r_b)``.
+        """
+        other = self.of(other)
+        with np.errstate(all="ignore"):
+            x = np.divide(self.x, other.x)
+            least = (np.abs(other.x) - other.r) * (1.0 - 4.0 * EPS)
+            r = ((self.r + np.abs(x) * other.r + 2 * SMALLEST) / least + EPS * np.abs(x) + 2 * SMALLEST) * (
+                ON + 4 * EPS
+            )
+            r = np.where(least > 0, r, inf)
+        return type(self)(x, r) if np.ndim(x) else type(self)(float(x), float(r))
+
+    def __abs__(self) -> Self:
+        """Sizes."""
+        return type(self)(abs(self.x), self.r)
+
+    def __getitem__(self, where: Any) -> Self:
+        """Some of them."""
+        return type(self)(self.x[where], np.broadcast_to(self.r, self.x.shape)[where] if np.ndim(self.r) else self.r)
+
+    def dot(self, other: Any) -> Self:
+        """Sum of products, in any order."""
+        other = self.of(other)
+        a, b = self.x, other.x
+        size_a, size_b, n = np.abs(a), np.abs(b), a.size
+        r = EPS * (n + 8) * float(size_a.dot(size_b)) + n * SMALLEST
+        if other.r is not EXACT:
+            r += _dot(size_a, other.r) * (1.0 + EPS * (n + 8)) + n * SMALLEST
+        if self.r is not EXACT:
+            r += _dot(size_b + other.r, self.r) * (1.0 + EPS * (n + 8)) + n * SMALLEST
+        return type(self)(float(a.dot(b)), r * ON)
+
+    def mapped(self, matrix: Any) -> Self:
+        """``matrix @ x``."""
+        n, sizes = self.x.shape[0], abs(matrix)
+        r = EPS * (n + 8) * (sizes @ np.abs(self.x)) + n * SMALLEST
+        if self.r is not EXACT:
+            r = r + (sizes @ np.broadcast_to(self.r, self.x.shape)) * (1.0 + EPS * (n + 8)) + n * SMALLEST
+        return type(self)(matrix @ self.x, r * ON)
+
+    def sum(self, axis: int | None = None) -> Self:
+        """Sum, in any order."""
+        n = self.x.size if axis is None else self.x.shape[axis]
+        r = EPS * (n + 8) * np.abs(self.x).sum(axis=axis)
+        if self.r is not EXACT:
+            r = r + np.broadcast_to(self.r, self.x.shape).sum(axis=axis) * (1.0 + EPS * (n + 8))
+        x = self.x.sum(axis=axis)
+        return type(self)(x, r * ON) if np.ndim(x) else type(self)(float(x), float(r) * ON)
+
+    def maximum(self, other: Any) -> Self:
+        """The larger of two."""
+        other = self.of(other)
+        r = EXACT if self.r is EXACT and other.r is EXACT else np.maximum(self.r, other.r)
+        x = np.maximum(self.x, other.x)
+        return type(self)(x, r) if np.ndim(x) else type(self)(float(x), r if r is EXACT else float(r))
+
+    def max(self) -> Self:
+        """The largest: between those of the lower and of the upper ends."""
+        if self.r is EXACT:
+            return type(self)(float(self.x.max()))
+        return self.between(float((self.x - self.r).max()), float((self.x + self.r).max()))
+
+    def sqrt(self) -> Self:
+        """Roots, between those of both ends."""
+        with np.errstate(all="ignore"):
+            if self.r is EXACT:
+                x = np.sqrt(np.maximum(self.x, 0.0))
+                r = EPS * x
+                return type(self)(x, r) if np.ndim(x) else type(self)(float(x), float(r))
+            return self.between(*(np.sqrt(np.maximum(end, 0.0)) for end in (self.below(), self.above())))
+
+    def group_sums(self, starts: NDArray[np.intp]) -> Self:
+        """Sums of groups, in any order."""
+        sizes = np.diff(np.append(starts, self.x.size))
+        r = EPS * (sizes + 8) * np.add.reduceat(np.abs(self.x), starts)
+        if self.r is not EXACT:
+            r = r + np.add.reduceat(np.broadcast_to(self.r, self.x.shape), starts) * (1.0 + EPS * (sizes + 8))
+        return type(self)(np.add.reduceat(self.x, starts), r * ON)
+
+    def group_max(self, starts: NDArray[np.intp]) -> Self:
+        """Largest of groups: between those of the lower and of the upper ends."""
+        if self.r is EXACT:
+            return type(self)(np.maximum.reduceat(self.x, starts))
+        return self.between(*(np.maximum.reduceat(end, starts) for end in (self.x - self.r, self.x + self.r)))
+
+    def below(self) -> Any:
+        """Rounded down; minus infinity where nothing is known."""
+        return self.x if self.r is EXACT else _outward(self.x - self.r, self.r, -inf)
+
+    def above(self) -> Any:
+        """Rounded up; infinity where nothing is known."""
+        return self.x if self.r is EXACT else _outward(self.x + self.r, self.r, inf)
+
+
+class Fractions(Numbers):
+    """Fractions; arrays of them are arrays of objects. Sums and products go through whole numbers, which is fast.
+
+    Parameters
+    ----------
+    x : Fraction or ndarray of Fraction
+        The numbers.
+    """
+
+    __slots__ = ()
+    exact = True
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __repr__(self) -> str:
+        return f"Fractions({self.x!r})"
+
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """Numbers as they are.
+
+        Raises
+        ------
+        OverflowError
+            One of them is not finite.
+        """
+        if type(x) is cls:
+            return x
+        if np.ndim(x) == 0:
+            return cls(_fraction(x))
+        given = np.asarray(x)
+        return cls(_objects([_fraction(one) for one in given.ravel().tolist()], given.shape))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Self:
+        """One array of several."""
+        return cls(np.concatenate([np.atleast_1d(cls.of(one).x) for one in parts]))
+
+    def __add__(self, other: Any) -> Self:
+        """Sum."""
+        return type(self)(self.x + self.of(other).x)
+
+    def __neg__(self) -> Self:
+        """Negative."""
+        return type(self)(-self.x)
+
+    def __mul__(self, other: Any) -> Self:
+        """Product."""
+        return type(self)(self.x * self.of(other).x)
+
+    def __truediv__(self, other: Any) -> Self:
+        """Quotient.
+
+        Raises
+        ------
+        ZeroDivisionError
+            By 0.
+        """
+        return type(self)(self.x / self.of(other).x)
+
+    def __abs__(self) -> Self:
+        """Sizes."""
+        return type(self)(abs(self.x))
+
+    def __getitem__(self, where: Any) -> Self:
+        """Some of them."""
+        return type(self)(self.x[where])
+
+    def dot(self, other: Any) -> Self:
+        """Sum of products."""
+        pairs = [(a, b) for a, b in zip(self.x, self.of(other).x, strict=True) if a and b]
+        left, unit = _whole([a for a, _ in pairs])
+        right, other_unit = _whole([b for _, b in pairs])
+        return type(self)(Fraction(sum(a * b for a, b in zip(left, right, strict=True)), unit * other_unit))
+
+    def mapped(self, matrix: Any) -> Self:
+        """``matrix @ x``, by whole numbers."""
+        used = np.flatnonzero(self.x)
+        whole, unit = _whole(self.x[used].tolist())
+        x = _objects(whole, (used.size,))
+        if isinstance(matrix, np.ndarray):
+            numbers, low = integers(matrix[:, used])
+            sums = (numbers @ x).tolist() if used.size else [0] * len(matrix)
+        else:
+            entries = matrix.tocsc()[:, used].tocoo()
+            numbers, low = integers(entries.data)
+            sums = [0] * entries.shape[0]
+            for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), numbers.tolist(), strict=True):
+                sums[i] += entry * whole[j]
+        power = Fraction(2) ** low / unit
+        return type(self)(_objects([one * power for one in sums], (len(sums),)))
+
+    def sum(self, axis: int | None = None) -> Self:
+        """Sum."""
+        if axis is not None:
+            rows = np.moveaxis(self.x, axis, 0)
+            start = _objects([Fraction(0)] * int(np.prod(rows.shape[1:])), rows.shape[1:])
+            return type(self)(sum(rows, start))
+        whole, unit = _whole(self.x.ravel().tolist())
+        return type(self)(Fraction(sum(whole), unit))
+
+    def maximum(self, other: Any) -> Self:
+        """The larger of two."""
+        return type(self)(np.maximum(self.x, self.of(other).x))
+
+    def max(self) -> Self:
+        """The largest."""
+        return type(self)(max(self.x.ravel().tolist()))
+
+    def sqrt(self) -> Self:
+        """Roots, rounded up to 160 binary digits; those of squares are exact."""
+        if isinstance(self.x, Fraction):
+            return type(self)(sqrt_ends(max(self.x, Fraction(0)))[1])
+        roots = [sqrt_ends(max(one, Fraction(0)))[1] for one in self.x.ravel().tolist()]
+        return type(self)(_objects(roots, self.x.shape))
+
+    def group_sums(self, starts: NDArray[np.intp]) -> Self:
+        """Sums of groups."""
+        sums = [type(self)(one).sum().x for one in np.split(self.x, starts[1:])]
+        return type(self)(_objects(sums, (len(sums),)))
+
+    def group_max(self, starts: NDArray[np.intp]) -> Self:
+        """Largest of groups."""
+        largest = [max(one.tolist()) for one in np.split(self.x, starts[1:])]
+        return type(self)(_objects(largest, (len(largest),)))
+
+    def below(self) -> Any:
+        """They."""
+        return self.x
+
+    def above(self) -> Any:
+        """They."""
+        return self.x
+
+
+def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
+    """Integers, as Python objects, and an exponent: ``values == integers * 2**exponent``, exactly."""
+    mantissas, exponents = np.frexp(values)
+    whole = (mantissas * 2.0**53).astype(np.int64).astype(object)
+    low = int(exponents.min(initial=0))
+    return whole << (exponents - low).astype(object), low - 53
+
+
+def _whole(values: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Whole numbers and a unit of which fractions are the quotients."""
+    unit = lcm(*(one.denominator for one in values))
+    return [one.numerator * (unit // one.denominator) for one in values], unit
+
+
+def _fraction(value: Any) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, int):
+        return Fraction(value)
+    if not isfinite(value):
+        raise OverflowError(f"{value} is no number that can be counted with")
+    return Fraction(float(value))
+
+
+def _objects(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    made = np.empty(shape, dtype=object)
+    made.reshape(-1)[:] = values
+    return made
+
+
+def _dot(values: Any, radii: Any) -> float:
+    """``values @ radii``, the radii being one for all or one each."""
+    return float(values.dot(radii)) if np.ndim(radii) else float(values.sum() * radii)
+
+
+def _outward(end: Any, r: Any, towards: float) -> Any:
+    """The next float in a direction, if there is a radius; the end of all where nothing is known."""
+    if isinstance(end, np.ndarray):
+        return np.where(r == 0, end, np.nextafter(np.where(np.isnan(end), towards, end), towards))
+    return end if r == 0 else nextafter(end, towards) if end == end else towards
