@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -22,15 +22,20 @@ from oracle_opt._journal_file import RecordFile
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.checks import check_cut
 from oracle_opt.cuts import Cut, Kind, Query, is_infinite
-from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
+from oracle_opt.errors import Exhausted, InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.listener import Listener
 from oracle_opt.oracle import Oracle
 from oracle_opt.words import literal
+
+if TYPE_CHECKING:
+    from oracle_opt.result import Result
+    from oracle_opt.run import Run
 
 __all__ = ["Entry", "Journal", "run_identity"]
 
 
-class Journal:
+class Journal(Listener):
     """Reads what a file holds, then appends to it; no other run can open it meanwhile.
 
     Parameters
@@ -76,17 +81,23 @@ class Journal:
             raise
 
     @classmethod
-    def of(
-        cls,
-        path: str | os.PathLike[str],
-        oracle: Oracle,
-        generator: QueryPointGenerator,
-        start: Vector,
-        cuts: Sequence[Cut],
-    ) -> Self:
+    def of(cls, path: str | os.PathLike[str], run: Run) -> Self:
         """Open the journal of a run."""
+        oracle, generator = run.oracle, run.generator
         kinds = oracle.gives | generator.takes | generator.needs
-        return cls(path, run_identity(oracle, generator, start, cuts), kinds)
+        return cls(path, run_identity(oracle, generator, run.start, run.options.cuts), kinds)
+
+    def begin(self, run: Run) -> None:
+        """Hold the oracle's answer to the last recorded query against the recorded ones, unless told not to."""
+        if not (run.options.journal_check and self.entries):
+            return
+        oracle, query = run.oracle, self.last_query(run.oracle.domain.dimension)
+        try:
+            fresh = check_cut(oracle.query(query), query.point, oracle)
+        except Exhausted as problem:
+            raise self.refusal(f"it proves now that there is no point at all, {problem}") from problem
+        self.compare(fresh, oracle.convex)
+        oracle.reset()  # it forgets that query
 
     def _decoded(self, number: int, payload: bytes) -> Entry:
         try:
@@ -130,7 +141,7 @@ class Journal:
             "another file or remove this one"
         )
 
-    def next_answer(self, query: Query, oracle: Oracle) -> Entry | None:
+    def recall(self, query: Query, oracle: Oracle) -> Entry | None:
         """Return the recorded answer to this query, for the oracle to resume; `None` once all are replayed."""
         if self._replayed == len(self.entries):
             return None
@@ -153,7 +164,7 @@ class Journal:
         self._replayed = number
         return entry
 
-    def append(self, entry: Entry) -> None:
+    def answered(self, entry: Entry) -> None:
         """Write one answer durably.
 
         Raises
@@ -162,6 +173,10 @@ class Journal:
             The disk is full, say; the file holds all answers before this one.
         """
         self._file.append(encode(entry))
+
+    def end(self, result: Result) -> None:
+        """Close the file."""
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
