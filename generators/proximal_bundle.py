@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 import numpy as np
 
 from oracle_opt import (
@@ -30,6 +32,15 @@ BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may 
 OFTEN = 0.05  # that is tried whenever the cuts have become more by this share
 RESOLUTION = 1e-14  # gap relative to the value that is rounding
 RUNG, RUNGS = 0.1, 4  # factor from one weight to the next then, and most of them
+
+
+class ProximalPhase(Enum):
+    """What the pending point is."""
+
+    SEARCH = auto()  # near all feasibility cuts, as there is no center yet
+    MASTER = auto()  # the minimizer of the proximal master
+    CENTER = auto()  # the center again, which the master cannot better
+    MODEL = auto()  # the minimizer of the model of all cuts, far from the center, where the weight means nothing
 
 
 class ProximalBundle(QueryPointGenerator):
@@ -100,7 +111,7 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers = RowMultipliers(np.zeros(0), np.zeros(0), np.zeros(len(self._rhs)))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
-        self._resorted = False  # whether the pending point is that of the model's minimum
+        self._phase = ProximalPhase.SEARCH
         self._since = 0  # calls since the model was last asked for a proof alone
         self._end: Exhausted | None = None
 
@@ -125,8 +136,7 @@ class ProximalBundle(QueryPointGenerator):
             if self._decrease < BEHIND * self._gap() < np.inf and self._since > OFTEN * len(self._pool.objective):
                 self._catch_up(self._center)
             self._control.catch_up(self._decrease, self._gap())
-            if not self._decrease > 0:
-                self._resort(self._center)
+            self._phase = ProximalPhase.MASTER if self._decrease > 0 else self._resort(self._center)
             self._shrink()
         return step
 
@@ -151,9 +161,9 @@ class ProximalBundle(QueryPointGenerator):
                 self._center = cut
                 return Step.SERIOUS
             return Step.NULL
-        if not self._decrease > 0:  # the center was asked again
+        if self._phase is ProximalPhase.CENTER:
             return Step.NULL
-        if self._resorted:  # far from the center, where the weight means nothing
+        if self._phase is ProximalPhase.MODEL:
             if cut.upper >= center.upper:
                 return Step.NULL
             self._center = cut
@@ -226,20 +236,19 @@ class ProximalBundle(QueryPointGenerator):
                 return
             start = done.multipliers
 
-    def _resort(self, center: ObjectiveCut) -> None:
+    def _resort(self, center: ObjectiveCut) -> ProximalPhase:
         """Where the center would be asked again and the gap is more than rounding: the step of Kelley's method.
 
         In badly scaled variables the quadratic master ends at its tolerance while the cuts prove more.
         """
-        self._resorted = False
-        if self._gap() <= RESOLUTION * abs(self._pool.upper):
-            return
-        least = model_minimum(self._domain, self._pool)
-        if least is None:
-            return
-        self._take(self._pool.minorant(least.objective, least.feasibility, least.summands))
-        if self._gap() > RESOLUTION * abs(self._pool.upper) and least.value < center.upper:
-            self._point, self._decrease, self._resorted = least.point, center.upper - least.value, True
+        rounding = RESOLUTION * abs(self._pool.upper)
+        least = model_minimum(self._domain, self._pool) if self._gap() > rounding else None
+        if least is not None:
+            self._take(self._pool.minorant(least.objective, least.feasibility, least.summands))
+            if self._gap() > rounding and least.value < center.upper:
+                self._point, self._decrease = least.point, center.upper - least.value
+                return ProximalPhase.MODEL
+        return ProximalPhase.CENTER
 
     def _shrink(self) -> None:
         """Fewer cuts where they are too many."""
