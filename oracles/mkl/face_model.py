@@ -17,7 +17,7 @@ from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
 from oracle_opt.oracles.mkl.face_oracle import FaceOracle
 from oracle_opt.oracles.mkl.face_primal import primal_value
 from oracle_opt.oracles.mkl.minorant import minorant_at, proven
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 # Bytes that the chosen kernels on the free points may take; a larger face is left alone.
 MOST_BYTES = 1 << 28
@@ -35,7 +35,7 @@ class FaceData:
     ----------
     bank : KernelBank
         p kernels on n points.
-    dual : BoxDual
+    dual : Separable
         The machine's dual without its kernel.
     b : ndarray of shape (n,)
         The signed dual variables of the cut.
@@ -46,7 +46,7 @@ class FaceData:
     """
 
     bank: KernelBank
-    dual: BoxDual
+    dual: Separable
     b: Vector
     forms: Vector
     forms_error: tuple[float, float]
@@ -218,8 +218,8 @@ class FaceModel(LocalFunction):
     @cached_property
     def box(self) -> tuple[Vector, Vector]:
         """Bounds of the variables of T, cut at the kink."""
-        dual, T = self.data.dual, self.points
-        lower, upper = dual.lower[T], dual.upper[T]
+        T = self.points
+        lower, upper = (side[T] for side in self.data.dual.box)
         return np.where(self.signs > 0, np.maximum(lower, 0.0), lower), np.where(
             self.signs < 0, np.minimum(upper, 0.0), upper
         )
@@ -227,7 +227,8 @@ class FaceModel(LocalFunction):
     @property
     def linear(self) -> Vector:
         """Slope of L without the ridge on T, on these sides of the kink."""
-        slope: Vector = self.data.dual.linear[self.points] - self.data.dual.epsilon * self.signs
+        dual, T = self.data.dual, self.points
+        slope: Vector = dual.linear[T] if dual.kink is None else dual.linear[T] - dual.kink[T] * self.signs
         return slope
 
     @property
@@ -249,7 +250,7 @@ class FaceModel(LocalFunction):
 
 def _signs(data: FaceData, points: Indices, at: Vector) -> Vector:
     """Sides of the kink, if there is one: where the variables are, or, for those at 0, where others are."""
-    if data.dual.epsilon == 0:
+    if data.dual.kink is None:
         return np.zeros(points.size)
     own = data.b[points]
-    return np.sign(np.where(own != 0, own, at))
+    return np.where(data.dual.kink[points] > 0, np.sign(np.where(own != 0, own, at)), 0.0)

@@ -11,7 +11,7 @@ from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 if TYPE_CHECKING:  # which makes these
     from oracle_opt.oracles.mkl.face_model import FaceModel
@@ -44,7 +44,7 @@ class FaceOracle(Oracle):
         # about b = 0 on T, the rest as it is: linear - (K b)_T without T's own part
         linear = face.linear - U @ w + K @ old
         lower, upper = face.box
-        dual = BoxDual(linear, lower, upper, total=fsum([data.dual.total, *(-data.b).tolist(), *old.tolist()]))
+        dual = Separable(linear, lower, upper, total=fsum([data.dual.total, *(-data.b).tolist(), *old.tolist()]))
         solved = dual.solve(K + np.diag(face.ridge), start=old, accuracy=ACCURACY)
         b = face.whole(solved.signed_dual)
         d = b[T] - old

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 HALVINGS = 60  # bisections of the bias
 
 
-def primal_value(dual: BoxDual, b: Vector, values: Vector) -> tuple[float, Vector, Vector]:
+def primal_value(dual: Separable, b: Vector, values: Vector) -> tuple[float, Vector, Vector]:
     """What ``K @ b`` tells of the optimum on K from above, as computed: no bound in exact arithmetic.
 
     As ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b``, for any bias
 
         max over x of L(x) - 1/2 x @ K @ x  <=  1/2 b @ K @ b + bias * total + sum_i max over x_i of
-                                                (linear_i - (K b)_i - bias) x_i - epsilon |x_i| - 1/2 ridge_i x_i**2,
+                                                (linear_i - (K b)_i - bias) x_i - kink_i |x_i| - 1/2 ridge_i x_i**2,
 
     x in the box and of the right sum on the left, in the box alone on the right; the best bias is taken.
 
     Parameters
     ----------
-    dual : BoxDual
+    dual : Separable
         L, the box and the sum.
     b : ndarray of shape (n,)
         In the box and of the right sum.
@@ -39,29 +37,19 @@ def primal_value(dual: BoxDual, b: Vector, values: Vector) -> tuple[float, Vecto
     """
     slope = dual.linear - values
     bias = _best_bias(dual, slope)
-    best, ends = _separate(dual, slope - bias)
-    own = (slope - bias) * b - dual.epsilon * np.abs(b)
-    if dual.ridge is not None:
-        own -= 0.5 * dual.ridge * b * b
+    ends = dual.response(slope - bias)
+    best, own = dual.charged(slope - bias, ends), dual.charged(slope - bias, b)
     return 0.5 * float(b @ values) + bias * dual.total + float(best.sum()), best - own, ends
 
 
-def _separate(dual: BoxDual, slope: Vector) -> tuple[Vector, Vector]:
-    """Largest value of ``slope_i x - epsilon |x| - ridge_i x**2 / 2`` in the box for each i, and where."""
-    past = np.sign(slope) * np.maximum(np.abs(slope) - dual.epsilon, 0.0)
-    end = np.where(past > 0, dual.upper, np.where(past < 0, dual.lower, 0.0))
-    if dual.ridge is None:
-        return past * end, end
-    at = np.clip(past / dual.ridge, dual.lower, dual.upper)
-    return past * at - 0.5 * dual.ridge * at * at, at
-
-
-def _best_bias(dual: BoxDual, slope: Vector) -> float:
+def _best_bias(dual: Separable, slope: Vector) -> float:
     """The bias for which the value is least: where the maximizers add up to `total`."""
-    low, high = float(slope.min()) - dual.epsilon, float(slope.max()) + dual.epsilon
+    wide = 0.0 if dual.kink is None else float(dual.kink.max())
+    wide += 0.0 if dual.ridge is None else float(dual.ridge.max()) * abs(dual.total)
+    low, high = float(slope.min()) - wide, float(slope.max()) + wide
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if float(_separate(dual, slope - middle)[1].sum()) > dual.total:
+        if float(dual.response(slope - middle).sum()) > dual.total:
             low = middle
         else:
             high = middle

@@ -30,7 +30,7 @@ from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.excess_proof import excess_on_simplices
 from oracle_opt.oracles.mkl.form_proof import forms_above
 from oracle_opt.oracles.mkl.svm_proof import NONE, Proven, claimed, machine_above, stretched
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 FLOOR = Fraction(1, 10**30)
@@ -70,7 +70,7 @@ def excess_of_groups(
 
 def value_of_groups(
     bank: KernelBank,
-    dual: BoxDual,
+    dual: Separable,
     b: Vector,
     bias: float,
     weights: Vector,

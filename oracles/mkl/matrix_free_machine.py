@@ -16,8 +16,9 @@ from oracle_opt.oracles.mkl.minorant import error_of_forms, minorant_at, proof_o
 from oracle_opt.oracles.mkl.set_ascent import ALONE, SetAscent
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.box_dual import BoxDual, SVMStatus
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.svm_solution import SVMStatus
 
 # Entries of the products that are computed at a time.
 ENTRIES_AT_ONCE = 1 << 21
@@ -50,7 +51,7 @@ class MatrixFreeMachine(SVMMachine):
     ----------
     bank : KernelBank
         p kernels on n points.
-    dual : BoxDual
+    dual : Separable
         The dual without its kernel.
     accuracy : float
         Relative gap where none is asked for.
@@ -70,7 +71,7 @@ class MatrixFreeMachine(SVMMachine):
     frugal = True
 
     def __init__(
-        self, bank: KernelBank, dual: BoxDual, accuracy: float, max_steps: int, memory_budget: int, beside: int = 0
+        self, bank: KernelBank, dual: Separable, accuracy: float, max_steps: int, memory_budget: int, beside: int = 0
     ) -> None:
         n, p = bank.n_points, bank.n_kernels
         self.bank, self.dual = bank, dual

@@ -8,12 +8,12 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.kernels.base import KernelBank
-from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.pieces import Pieces
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 
 def proven(
-    bank: KernelBank, dual: BoxDual, b: Vector, imbalance: float, S: Vector, error: tuple[float, float]
+    bank: KernelBank, dual: Separable, b: Vector, imbalance: float, S: Vector, error: tuple[float, float]
 ) -> tuple[float, Vector]:
     """A constant and forms F with ``constant - 1/2 w @ F <= f(w)`` for all weights w >= 0.
 
@@ -25,7 +25,7 @@ def proven(
     ----------
     bank : KernelBank
         p kernels on n points.
-    dual : BoxDual
+    dual : Separable
         L, the box and the sum.
     b : ndarray of shape (n,)
         In the box.

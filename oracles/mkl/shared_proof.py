@@ -35,10 +35,10 @@ from oracle_opt.oracles.mkl.svm_proof import (
     vector_of,
     weights_of,
 )
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
-Machines = Sequence[tuple[KernelBank, BoxDual]]
+Machines = Sequence[tuple[KernelBank, Separable]]
 
 
 def excess_of_shared(

@@ -32,8 +32,9 @@ from oracle_opt.oracles.mkl.shared_proof import excess_of_shared, value_of_share
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.svm_oracle import checked_query_point, checked_start_of
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.box_dual import BoxDual, decision_values
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.svm_solution import decision_values
 from oracle_opt.proof.claim import CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 
@@ -293,7 +294,7 @@ class SharedWeightsOracle(Oracle):
         return value_of_shared(claim, self._kernel_machines, self.regularizer, self.domain.radius, exact)
 
     @property
-    def _kernel_machines(self) -> list[tuple[KernelBank, BoxDual]]:
+    def _kernel_machines(self) -> list[tuple[KernelBank, Separable]]:
         """Kernels and dual of each machine: the data of the problem."""
         return [(one.bank, one.dual) for one in self.machines]
 

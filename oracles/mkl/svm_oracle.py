@@ -23,9 +23,10 @@ from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
-from oracle_opt.oracles.svm.box_dual import BoxDual, decision_values
 from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.loss import checked_dual
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.svm_solution import decision_values
 from oracle_opt.proof.claim import CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 from oracle_opt.words import shown
@@ -205,12 +206,13 @@ class SVMOracle(Oracle):
 
     def _svm_identity(self) -> str:
         dual = self._dual
-        numbers = dual.total, dual.epsilon, dual.unit, dual.offset
-        content = digest(self.y, dual.linear, dual.lower, dual.upper, dual.ridge, *numbers)
+        kink = 0.0 if dual.kink is None else float(dual.kink[0]) if np.ptp(dual.kink) == 0 else dual.kink
+        numbers = dual.total, kink, dual.unit, dual.offset
+        content = digest(self.y, dual.linear, *dual.box, dual.ridge, *numbers)
         return f"{super().identity()}, kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
 
     @property
-    def dual(self) -> BoxDual:
+    def dual(self) -> Separable:
         """The dual of the machine without its kernel: what the loss makes of the labels or targets."""
         return self._dual
 

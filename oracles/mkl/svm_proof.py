@@ -44,8 +44,8 @@ from oracle_opt.arrays import Vector
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import COARSE, KernelBank
 from oracle_opt.oracles.mkl.form_proof import forms_above, products_between
-from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.dual_proof import feasible, is_norm, worst_case
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 NONE = Fraction(0)
@@ -91,7 +91,7 @@ class Proven:
         return self.linear - self.quadratic
 
 
-def proven_by(bank: KernelBank, dual: BoxDual, b: Vector, exact: bool) -> Proven:
+def proven_by(bank: KernelBank, dual: Separable, b: Vector, exact: bool) -> Proven:
     """What dual variables b of a machine prove."""
     x = feasible(dual, b)
     return Proven(x.linear, x.quadratic, forms_above(bank, x.points, x.x, exact), x.longest, x.scalable)
@@ -144,7 +144,7 @@ def claimed(claim: CutClaim, dimension: int, n_summands: int = 1) -> tuple[Fract
 
 def machine_above(
     bank: KernelBank,
-    dual: BoxDual,
+    dual: Separable,
     b: Vector,
     bias: float,
     m: Vector,

@@ -1,9 +1,10 @@
 """What dual variables of a support vector machine prove of it, and decision values: the part that knows no kernel.
 
-Everything here is counted in fractions, from a `BoxDual` alone: from the loss and the labels or targets. The machine is
+Everything here is counted in fractions, from a `Separable` alone: from the loss and the labels or targets. The machine
+is
 
     max over x of  L(x) - 1/2 x @ K @ x,   lower <= x <= upper,  sum(x) = total,
-    L(x) = linear @ x - epsilon * sum(abs(x)) - 1/2 ridge @ x**2.
+    L(x) = linear @ x - kink @ abs(x) - 1/2 ridge @ x**2.
 
 *From below*, any x in the box and of the right sum will do. Given dual variables are such an x but for rounding, so
 they are first made one (`feasible`), and L is taken at what came of it.
@@ -11,15 +12,16 @@ they are first made one (`feasible`), and L is taken at what came of it.
 *From above*, K being positive semidefinite, ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b`` for every b. With
 ``v = K @ b`` and any bias, as ``bias * (total - sum(x))`` is 0,
 
-    max  <=  1/2 b @ v + bias * total + sum_i max over x_i of (linear_i - v_i - bias) x_i - epsilon |x_i| - 1/2 ridge_i
+    max  <=  1/2 b @ v + bias * total + sum_i max over x_i of (linear_i - v_i - bias) x_i - kink_i |x_i| - 1/2 ridge_i
              x_i**2,
 
 each x_i in its own interval: `worst_case` is all of it but the first term, and what errors of v may change of both.
 This is the primal objective of the hyperplane of b and of the bias; it bounds the machine from above whatever these two
 are.
 
-Two numbers of a `BoxDual` are rounded themselves: a ridge is ``1 / (2 C)``, and where targets were shifted by `offset`
-the linear term is theirs less the offset. Either may be wrong by half a unit in the last place, which is charged.
+Two numbers of a `Separable` are rounded themselves: a ridge is ``1 / (2 C)``, and where targets were shifted by
+`offset` the linear term is theirs less the offset. Either may be wrong by half a unit in the last place, which is
+charged.
 """
 
 from __future__ import annotations
@@ -27,12 +29,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 HALF = Fraction(EPS) / 2  # relative error of a rounded number
 ANY = Fraction(10**100)  # the longest feasible multiple of 0
@@ -64,7 +67,7 @@ class FeasibleDual:
     scalable: bool
 
 
-def feasible(dual: BoxDual, b: Vector) -> FeasibleDual:
+def feasible(dual: Separable, b: Vector) -> FeasibleDual:
     """Return the dual variables b, cut off at the box and moved by what their sum is wrong.
 
     Raises
@@ -82,8 +85,10 @@ def feasible(dual: BoxDual, b: Vector) -> FeasibleDual:
         # the roomiest of those that are not 0, then the others
         for i in np.lexsort((-room, values == 0.0)).tolist():
             start = x.get(i, Fraction(0))
-            end = Fraction(float(ends[i]))
-            x[i] = max(start - excess, end) if excess > 0 else min(start - excess, end)
+            x[i] = start - excess
+            if isfinite(ends[i]):
+                end = Fraction(float(ends[i]))
+                x[i] = max(x[i], end) if excess > 0 else min(x[i], end)
             excess -= start - x[i]
             if not excess:
                 break
@@ -94,12 +99,13 @@ def feasible(dual: BoxDual, b: Vector) -> FeasibleDual:
     return FeasibleDual(points, moved, *_parts(dual, points, moved), dual.total == 0.0)
 
 
-def _parts(dual: BoxDual, points: np.ndarray, x: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
+def _parts(dual: Separable, points: np.ndarray, x: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
     """Linear part of L, quadratic part, and the longest feasible multiple."""
     sizes = [abs(value) for value in x]
     slopes = [Fraction(value) for value in dual.linear[points].tolist()]
     linear = sum((a * b for a, b in zip(slopes, x, strict=True)), Fraction(0))
-    linear -= Fraction(dual.epsilon) * sum(sizes, Fraction(0))
+    if dual.kink is not None:
+        linear -= sum((Fraction(a) * b for a, b in zip(dual.kink[points].tolist(), sizes, strict=True)), Fraction(0))
     if dual.offset:
         linear -= HALF * sum((abs(a) * b for a, b in zip(slopes, sizes, strict=True)), Fraction(0))
     quadratic = Fraction(0)
@@ -108,13 +114,14 @@ def _parts(dual: BoxDual, points: np.ndarray, x: list[Fraction]) -> tuple[Fracti
         quadratic = (1 + 2 * HALF) / 2 * sum((r * b * b for r, b in zip(ridge, x, strict=True)), Fraction(0))
     if dual.total != 0.0:
         return linear, quadratic, Fraction(1)
-    ends = np.where(np.array([value > 0 for value in x], dtype=bool), dual.upper[points], dual.lower[points])
+    lower, upper = dual.box
+    ends = np.where(np.array([value > 0 for value in x], dtype=bool), upper[points], lower[points])
     room = [Fraction(end) / b for end, b in zip(ends.tolist(), x, strict=True) if b]
     return linear, quadratic, min(room, default=ANY)
 
 
 def worst_case(
-    dual: BoxDual,
+    dual: Separable,
     v: Sequence[Fraction],
     wrong: Sequence[Fraction],
     bias: Fraction,
@@ -128,7 +135,7 @@ def worst_case(
 
     Parameters
     ----------
-    dual : BoxDual
+    dual : Separable
         Of the machine.
     v : sequence of n Fraction
         Decision values without bias.
@@ -142,13 +149,15 @@ def worst_case(
         What is forgiven of the loss at each point: ``forgiven * abs(x_i)`` is subtracted from each of the terms.
     """
     bias -= Fraction(dual.offset)
-    epsilon, shifted = Fraction(dual.epsilon) + forgiven, HALF if dual.offset else Fraction(0)
-    ridge = [None] * dual.linear.size if dual.ridge is None else dual.ridge.tolist()
+    shifted = HALF if dual.offset else Fraction(0)
+    none = [0.0] * dual.linear.size
+    kink, ridge = (none if array is None else array.tolist() for array in (dual.kink, dual.ridge))
     total = bias * Fraction(dual.total)
-    rows = zip(dual.linear.tolist(), dual.lower.tolist(), dual.upper.tolist(), ridge, v, wrong, about, strict=True)
-    for a, low, high, r, value, error, middle in rows:
+    box = dual.lower.tolist(), dual.upper.tolist()
+    rows = zip(dual.linear.tolist(), kink, *box, ridge, v, wrong, about, strict=True)
+    for a, k, low, high, r, value, error, middle in rows:
         linear = Fraction(a)
-        slope, less = linear - value - bias, epsilon - shifted * abs(linear)
+        slope, less = linear - value - bias, Fraction(k) + forgiven - shifted * abs(linear)
         total += max(
             abs(middle) * error,
             _largest(slope - less, high, r, error, middle),
@@ -157,23 +166,27 @@ def worst_case(
     return total
 
 
-def _largest(slope: Fraction, end: float, ridge: float | None, error: Fraction, middle: Fraction) -> Fraction:
+def _largest(slope: Fraction, end: float, ridge: float, error: Fraction, middle: Fraction) -> Fraction:
     """``max of slope * z - 1/2 ridge * z**2 + error * abs(z - middle)`` at the end of ``0 <= z <= end``, or within.
 
-    Without ridge the function is convex. With one it is the larger of two parabolas, and all z >= 0 are allowed, unless
-    end is 0.
+    Without ridge the function is convex. With one it is the larger of two parabolas.
     """
     if end <= 0:
         return Fraction(0)
-    if ridge is None:
+    if ridge == 0:
         z = Fraction(end)
         return slope * z + error * abs(z - middle)
-    bend, steep, flat = 2 * (1 - 2 * HALF) * Fraction(ridge), slope + error, slope - error
-    rising = max(steep, Fraction(0)) ** 2 / bend - error * middle
-    return max(rising, max(flat, Fraction(0)) ** 2 / bend + error * middle)
+    bend, found = (1 - 2 * HALF) * Fraction(ridge), []
+    for sign in (1, -1):
+        steep = slope + sign * error
+        z = max(steep, Fraction(0)) / bend
+        z = min(z, Fraction(end)) if isfinite(end) else z
+        found.append(steep * z - bend * z * z / 2 - sign * error * middle)
+    return max(found)
 
 
-def is_norm(dual: BoxDual) -> bool:
+def is_norm(dual: Separable) -> bool:
     """Whether L is the sum of the sizes of its variables but for a ridge, and x @ 1 = 0, as of both hinge losses."""
     zero = np.where(dual.linear > 0, dual.lower, dual.upper)
-    return dual.total == dual.epsilon == dual.offset == 0.0 and not zero.any() and bool((abs(dual.linear) == 1).all())
+    plain = dual.kink is None and dual.total == dual.offset == 0.0
+    return plain and not zero.any() and bool((abs(dual.linear) == 1).all())
