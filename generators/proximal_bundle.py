@@ -20,8 +20,10 @@ from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.first_step import first_step
-from oracle_opt.generators.masters.model_minimum import model_minimum
-from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
+from oracle_opt.generators.masters.highs import LPFailure
+from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum
+from oracle_opt.generators.masters.multicut import MulticutLP
+from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
 from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
 from oracle_opt.generators.masters.proximity_control import ProximityControl
 
@@ -32,6 +34,7 @@ BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may 
 OFTEN = 0.05  # that is tried whenever the cuts have become more by this share
 RESOLUTION = 1e-14  # gap relative to the value that is rounding
 RUNG, RUNGS = 0.1, 4  # factor from one weight to the next then, and most of them
+LARGEST = 1000  # variables: of more the linear program takes long to set up
 
 
 class ProximalPhase(Enum):
@@ -242,7 +245,7 @@ class ProximalBundle(QueryPointGenerator):
         In badly scaled variables the quadratic master ends at its tolerance while the cuts prove more.
         """
         rounding = RESOLUTION * abs(self._pool.upper)
-        least = model_minimum(self._domain, self._pool) if self._gap() > rounding else None
+        least = _model_minimum(self._domain, self._pool) if self._gap() > rounding else None
         if least is not None:
             self._take(self._pool.minorant(least.objective, least.feasibility, least.summands))
             if self._gap() > rounding and least.value < center.upper:
@@ -302,3 +305,28 @@ def _scale(domain: Domain) -> Vector:
     mean = float(np.sqrt((width**2).mean()))
     scale: Vector = (mean / width) ** 2
     return scale
+
+
+def _model_minimum(domain: Domain, pool: CutPool) -> ModelMinimum | None:
+    """Minimize the model of a pool over the domain, with the cuts of the summands where there are some.
+
+    Parameters
+    ----------
+    domain : Domain
+        That of the oracle.
+    pool : CutPool
+        With at least one objective cut.
+
+    Returns
+    -------
+    ModelMinimum or None
+        `None` if the domain has no end or more than 1000 variables, the feasibility cuts leave nothing, or HiGHS fails.
+    """
+    if domain.dimension > LARGEST or polyhedral_refusal(domain) is not None:
+        return None
+    polyhedron = working_polyhedron(domain)
+    program: CutLP = MulticutLP(polyhedron, pool.n_summands) if pool.n_summands else ModelLP(polyhedron)
+    try:
+        return program.solve(pool)
+    except LPFailure:
+        return None

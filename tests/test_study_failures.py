@@ -20,8 +20,8 @@ from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, LevelSet, SpectralBundle
 from oracle_opt.study import Results, Study
 from oracle_opt.study.progress_bar import ProgressBar
+from oracle_opt.study.recipes import SeedPlace
 from oracle_opt.study.records import FinishedRun, failure
-from oracle_opt.study.seed_place import SeedPlace
 
 BOX = Box(-np.ones(2), np.ones(2))
 HOW: dict[str, dict[str, Any]] = {"here": {"jobs": 1}, "processes": {"jobs": 2}, "threads": {}}
