@@ -27,9 +27,9 @@ from oracle_opt import Box, FunctionOracle, Query, minimize, problems
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates import verify as program
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.generators import Kelley, LevelSet, NewtonBundle, ProximalBundle
 from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 RUNS = {
     "lp/stocfor1": Kelley,

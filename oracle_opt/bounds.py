@@ -8,11 +8,11 @@ from math import inf, isfinite
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.certificates.parts import Parts, below
-from oracle_opt.certificates.provenance import Averaged, alone, claim_of_bound, claim_of_cut, parts_of_minorant
 from oracle_opt.consistency import NOTHING, OBJECTIVE, AnswerMemory
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
+from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
+from oracle_opt.proof.parts import Averaged, Parts, alone, parts_of_minorant
 
 ROUGH = 1e-9  # share of the spread of the values: rounding above that is no reason to take an optimum for 0
 LANDED = 2.0**-31  # of the way from the first point, in the unit of f: so near to a minimizer is at one
@@ -146,8 +146,6 @@ class BoundTracker:
         By how much that bound may exceed the value at a point that the oracle calls feasible within its tolerance.
     proofs : dict
         Each of the four bounds, best so far, in the order above.
-    parts : tuple of Parts
-        What the best bound is made of.
     """
 
     def __init__(self, domain: Domain, convex: bool = True, witness: tuple[str, ...] = ()) -> None:
@@ -167,7 +165,7 @@ class BoundTracker:
         self._first: tuple[Vector, float] | None = None  # point and value of the first answer
         self._highest = -inf
         self._averaged = Averaged()
-        self.parts: tuple[Parts, ...] = ()
+        self._basis: tuple[ObjectiveCut | Minorant | tuple[Parts, ...], float] = ((), 0.0)  # of the best bound
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
 
     def __repr__(self) -> str:
@@ -177,6 +175,16 @@ class BoundTracker:
     def gap(self) -> float:
         """Upper minus lower bound."""
         return self.upper - self.lower
+
+    @property
+    def parts(self) -> tuple[Parts, ...]:
+        """What the best bound is made of: claims of the cut or minorant that gave it, made when they are asked for."""
+        basis, error = self._basis
+        if isinstance(basis, Minorant):
+            return parts_of_minorant(basis)
+        if isinstance(basis, ObjectiveCut):
+            return alone(claim_of_bound(basis) if self.source is BoundSource.ORACLE else claim_of_cut(basis, error))
+        return basis
 
     @property
     def relative_gap(self) -> float:
@@ -259,23 +267,23 @@ class BoundTracker:
                 self.upper, self.incumbent = upper, cut
             if self._convex:
                 if self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0):
-                    self.parts = alone(claim_of_bound(cut))
+                    self._basis = cut, 0.0
                 slope = cut.subgradient
                 constant = cut.constant
                 error, size = cut_rounding(cut.point, cut.value, slope)
                 if self._prove(BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope)):
-                    self.parts = alone(claim_of_cut(cut, error))
+                    self._basis = cut, error
                 if weight > 0:
                     self._prove_average(cut, error, size + self._domain.extent(slope), weight)
         if self._convex and minorant is not None:
             constant, slope = minorant.constant, minorant.slope
             error = minorant.error + self._domain.minimum_rounding(slope)
             if self._prove(BoundSource.MODEL, constant, slope, error, minorant.tolerance):
-                self.parts = parts_of_minorant(minorant)
+                self._basis = minorant, minorant.error
         if self.lower > self.upper and self.contradiction() and not self.conflict and self._outside():
             self.refuted = True
             self.lower, self.source, self.rounding, self.tolerance = -inf, BoundSource.NONE, 0.0, 0.0
-            self.proofs, self.parts = dict.fromkeys(self.proofs, -inf), ()
+            self.proofs, self._basis = dict.fromkeys(self.proofs, -inf), ((), 0.0)
 
     def _outside(self) -> bool:
         """Whether the best point lies outside the set over which the bounds are taken, by a plane between both."""
@@ -293,7 +301,7 @@ class BoundTracker:
         self._averaged.add(weight, claim_of_cut(bearing(cut, self._witness), error), average.lowered)
         of_minimum = EPS * (0.5 * len(slope) + 3) * average.size  # at least `minimum_rounding`, without its sums
         if self._prove(BoundSource.AVERAGE, average.constant, average.slope, average.error + of_minimum):
-            self.parts = self._averaged.parts()
+            self._basis = self._averaged.parts(), average.error
 
     def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> bool:
         """Minimize an affine function that may lie above f by an error; whether this raised the best bound."""

@@ -10,13 +10,13 @@ import numpy as np
 from oracle_opt._deadline import Deadline
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
-from oracle_opt.certificates.claim import OF_VALUES, UNDERFLOW, ValueClaim
 from oracle_opt.checks import check_cut
 from oracle_opt.consistency import contradiction
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, is_infinite
 from oracle_opt.domains import Domain
 from oracle_opt.errors import OutOfTime, Refuted
 from oracle_opt.oracle import Oracle
+from oracle_opt.proof.claim import OF_VALUES, UNDERFLOW, ValueClaim
 from oracle_opt.result import Status
 
 HELD, MOST_HELD = 2**18, 64  # numbers and cuts of a run that are held for probes

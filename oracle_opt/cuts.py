@@ -15,8 +15,8 @@ from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
-    from oracle_opt.certificates.parts import Parts
     from oracle_opt.domains import Domain
+    from oracle_opt.proof.parts import Parts
 
 A = TypeVar("A", bound=Answer)
 

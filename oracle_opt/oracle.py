@@ -13,10 +13,10 @@ import numpy as np
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import callback, flag, instance, instances, text
 from oracle_opt.arrays import Vector, real_array
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, InvalidCut
+from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from oracle_opt.answers.eigenpairs import AffineMatrix
 from oracle_opt.arrays import EPS, Matrix, Vector, real_array
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.exact_sums import SMALLEST, exact, slope_excess
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 AT_ONCE = 1 << 16  # entries of W computed at a time
 BITS = 200  # in fractions the witness is rounded to multiples of 2**-200, which makes it another one

@@ -13,7 +13,6 @@ from scipy import linalg, sparse
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.arguments import floats, real, sparse_matrix, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
@@ -22,6 +21,7 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.eigenvalue_cut_proof import WITNESS, MaxEigenvalueProgram, cut_excess
 from oracle_opt.oracles.eigenvalue_value_proof import value_bound
 from oracle_opt.oracles.leading_eigenpairs import absolute_norm, euclidean_norm, leading
+from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 

@@ -9,13 +9,13 @@ from itertools import combinations, product
 import numpy as np
 
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.oracles import (
     FacilityLocationOracle,
     GeneralizedAssignmentOracle,
     HeldKarpOracle,
     MulticommodityFlowOracle,
 )
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 KINDS = ("trees", "assignments", "profits", "facilities", "flows")
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from oracle_opt import Cut, FeasibilityCut, ObjectiveCut, Oracle, Query, Refuted
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.exact_sums import exact, exact_dot
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.testing.known_runs import Watched
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from oracle_opt import Box, FreeSpace, ProductOfSimplices, Simplex
 from oracle_opt.certificates.affine_excess import affine_excess
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.enclosure import Enclosure
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 N = 4
 

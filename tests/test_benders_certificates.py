@@ -13,11 +13,11 @@ from test_benders_random import scenario
 
 from oracle_opt import FeasibilityCut, Query, minimize
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders import scenario_duals, serving
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 
 def claims_of(cut, n_summands):

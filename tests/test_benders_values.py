@@ -15,12 +15,12 @@ from test_benders_random import extensive, random_program
 
 from oracle_opt import FeasibilityCut, Query, minimize, problems
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders.exact_point import exact_point
 from oracle_opt.oracles.benders.scenario_points import Programs, inner_points
+from oracle_opt.proof.claim import ValueClaim
 
 BOTH = pytest.mark.parametrize("exact", [False, True], ids=["floats", "fractions"])
 

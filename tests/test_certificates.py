@@ -10,7 +10,7 @@ import pytest
 from oracle_opt import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 N = 5
 DOMAINS = {

@@ -26,9 +26,9 @@ from oracle_opt import (
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.certificate_file import hexadecimal
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.cli import main
 from oracle_opt.generators import SPG, Kelley
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 ORACLE = problem(0, Simplex(4))
 MADE = minimize(ORACLE, Kelley(), rtol=1e-9).certificate()

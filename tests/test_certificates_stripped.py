@@ -14,8 +14,6 @@ from test_certificates_tampered import closed
 from typer.testing import CliRunner
 
 from oracle_opt import Box, Certificate, FunctionOracle, ObjectiveCut, Oracle, Refuted, minimize, problems
-from oracle_opt.certificates.claim import ClaimKind
-from oracle_opt.certificates.provenance import BARE
 from oracle_opt.certificates.standing import Standing, standing_of
 from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, LevelSet
@@ -34,6 +32,8 @@ from oracle_opt.oracles import (
     SharedWeightsOracle,
     TwoStageProblem,
 )
+from oracle_opt.proof.claim import ClaimKind
+from oracle_opt.proof.run_proof import BARE
 
 
 def bank(rng: np.random.Generator) -> tuple[GramBank, np.ndarray]:

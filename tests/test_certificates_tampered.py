@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 from oracle_opt import Box, FreeSpace, FunctionOracle, InvalidCertificate, Refuted, Simplex, minimize
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.generators import Kelley, LevelSet
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 N = 4
 WORD = re.compile(r"-?0x[0-9a-f.]+p[+-][0-9]+")

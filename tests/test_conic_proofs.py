@@ -13,7 +13,6 @@ import pytest
 from oracle_opt import Box, FeasibilityCut, Status, minimize
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.certificates.rational_bounds import exp_ends, log_ends, sqrt_ends
 from oracle_opt.errors import Refuted
@@ -28,6 +27,7 @@ from oracle_opt.oracles import (
     Zero,
 )
 from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 INSIDE = {Exponential: [-0.5, 0.7, 1.0], Power: [1.0, 1.0, 0.2]}
 MIXTURES = {

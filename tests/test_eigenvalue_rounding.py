@@ -9,8 +9,8 @@ import pytest
 from test_eigenvalue_witness import definite, exact
 
 from oracle_opt import FreeSpace
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.oracles import MaxEigenvalueOracle, eigenvalue_value_proof
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 
 @pytest.mark.parametrize("columns", [1, 40, 300])

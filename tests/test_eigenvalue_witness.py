@@ -11,9 +11,9 @@ from scipy import linalg, sparse
 
 from oracle_opt import Box, FreeSpace, Query, Simplex
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles import MaxEigenvalueOracle, eigenvalue_value_proof
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 exact = np.vectorize(Fraction, otypes=[object])
 

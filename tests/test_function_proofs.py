@@ -11,12 +11,12 @@ import pytest
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, Query, Simplex, minimize, problems
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.enclosed_products import scattered, transposed_times
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.errors import InvalidArgument, Refuted
 from oracle_opt.generators import AnalyticCenter, Kelley
 from oracle_opt.oracles import SemiInfiniteOracle
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 SMALL = [
     *(f"nonsmooth/{name}" for name in ("CB2", "CB3", "DEM", "QL", "LQ", "Mifflin1", "Wolfe", "Rosen-Suzuki", "Shor")),

@@ -24,9 +24,9 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ClaimKind, ValueClaim
 from oracle_opt.generators import ActiveSet, Ellipsoid, ForeignSolver, Kelley, LevelSet, NewtonBundle, ProximalBundle
 from oracle_opt.generators import active_set as module
+from oracle_opt.proof.claim import ClaimKind, ValueClaim
 
 
 def problem(name: str) -> Oracle:

@@ -54,6 +54,24 @@ def test_arrows_point_to_the_core(path: Path) -> None:
             assert not (name + ".").startswith(f"oracle_opt.{other}."), f"{path} imports {name}"
 
 
+def test_the_core_writes_certificates_by_one_hook() -> None:
+    """It knows what is claimed and what bounds are made of; a result asks for the file on first use, in one place."""
+    core = [
+        path
+        for path in _sources("oracle_opt")
+        if path.relative_to(ROOT / "oracle_opt").parts[0] not in OUTER | {"certificates", "testing", "__init__.py"}
+    ]
+    arithmetic = tuple(f"oracle_opt.certificates.{name}" for name in ("exact_sums", "rational_bounds"))
+    knowing = {
+        path.name
+        for path in core
+        for name in _imports(path)
+        if name.startswith("oracle_opt.certificates") and not name.startswith(arithmetic)
+    }
+    assert len(core) > 60
+    assert knowing == {"run_proof.py"}
+
+
 def test_no_name_stands_twice() -> None:
     """Neither of a module nor of a public class: who reads a name knows which is meant."""
     paths = [path for folder in FOLDERS for path in _sources(folder) if path.name != "__init__.py"]

@@ -10,9 +10,9 @@ import pytest
 from relaxed_instances import claims_of
 
 from oracle_opt import InvalidArgument, InvalidCut, Query, Refuted
-from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import rounded_up
+from oracle_opt.proof.claim import ValueClaim
 
 
 def knapsack(examine=True, several=False):

@@ -13,11 +13,11 @@ import pytest
 from table_problems import PROBLEMS
 
 from oracle_opt import Box, FunctionOracle, ObjectiveCut, minimize
-from oracle_opt.certificates import parts as parts_module
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
-from oracle_opt.certificates.parts import Combination, numbers_of
 from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
 from oracle_opt.generators.masters import CutPool
+from oracle_opt.proof import parts as parts_module
+from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.parts import Combination, numbers_of
 
 
 def claim(k: int, n: int = 3, **witness: object) -> CutClaim:

@@ -10,13 +10,13 @@ from scipy import sparse
 from scipy.optimize import linprog
 from test_benders_pool import VARY, distinct, truth
 
-from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders import scenario_values
 from oracle_opt.oracles.benders.exact_vertex import exact_vertex
 from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_points import Programs
 from oracle_opt.oracles.benders.vertices import BASIC
+from oracle_opt.proof.claim import ValueClaim
 
 
 def sides_of(oracle, x):

@@ -28,9 +28,6 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates import parts as parts_module
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
-from oracle_opt.certificates.parts import Combination, Weighted
 from oracle_opt.certificates.standing import Standing, standing_of
 from oracle_opt.cuts import bearing
 from oracle_opt.generators import (
@@ -43,6 +40,10 @@ from oracle_opt.generators import (
     Subgradient,
 )
 from oracle_opt.generators.masters import CutPool
+from oracle_opt.proof import parts as parts_module
+from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.parts import Combination, Weighted
+from oracle_opt.proof.run_proof import RunProof
 
 
 class Pieces(Oracle):
@@ -169,7 +170,7 @@ def test_an_average_is_made_of_its_cuts(generator: QueryPointGenerator) -> None:
 
 
 def test_an_average_of_too_many_cuts_is_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oracle_opt.certificates.provenance.MOST", 40)
+    monkeypatch.setattr("oracle_opt.proof.parts.MOST", 40)
     oracle = Pieces(5, Simplex(6))
     result = minimize(oracle, MirrorDescent(), max_calls=300)
     terms = terms_of(result)
@@ -267,6 +268,18 @@ def test_a_proof_is_pickled_without_the_oracle() -> None:
     again = pickle.loads(pickle.dumps(result.proof))
     assert again.problem == oracle.identity()
     assert [w for w, _ in again.terms] == [w for w, _ in terms_of(result)]
+
+
+def test_results_that_earlier_versions_pickled_are_read() -> None:
+    """They name the classes of claims by the modules in which these were before."""
+    result = minimize(Pieces(2, Simplex(4)), Kelley(), rtol=1e-6)
+    old = pickle.dumps(result.proof, protocol=0)  # which writes names as lines
+    for now, before in {"claim": "claim", "parts": "parts", "run_proof": "provenance"}.items():
+        assert f"coracle_opt.proof.{now}\n".encode() in old
+        old = old.replace(f"coracle_opt.proof.{now}\n".encode(), f"coracle_opt.certificates.{before}\n".encode())
+    again = pickle.loads(old)
+    assert type(again) is RunProof
+    assert [(w, claim.constant) for w, claim in again.terms] == [(w, c.constant) for w, c in terms_of(result)]
 
 
 def test_equal_claims_count_once() -> None:

@@ -22,10 +22,10 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.certificates.standing import Standing, standing_of
 from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, Subgradient
+from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.study import Results, Study, summary_table
 from oracle_opt.study.display import certificates
 

@@ -14,7 +14,6 @@ from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 
 from oracle_opt import InvalidCertificate, Refuted, minimize
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import (
     FacilityLocationOracle,
@@ -22,6 +21,7 @@ from oracle_opt.oracles import (
     HeldKarpOracle,
     MulticommodityFlowOracle,
 )
+from oracle_opt.proof.claim import ValueClaim
 
 FOLDER = os.environ.get("ORACLE_OPT_PROBLEMS")
 

@@ -11,7 +11,6 @@ import pytest
 from relaxed_instances import KINDS, case, claims_of, instance, larger, size_of, true_after
 
 from oracle_opt import Query, Refuted, minimize
-from oracle_opt.certificates.claim import ClaimKind, ValueClaim
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.oracles import (
     FacilityLocationOracle,
@@ -20,6 +19,7 @@ from oracle_opt.oracles import (
     LightCuts,
     MulticommodityFlowOracle,
 )
+from oracle_opt.proof.claim import ClaimKind, ValueClaim
 
 
 @pytest.mark.parametrize("multicut", [False, True])

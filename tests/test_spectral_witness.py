@@ -13,12 +13,12 @@ from scipy import sparse
 
 from oracle_opt import FreeSpace, minimize
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, SpectralBundle, Subgradient
 from oracle_opt.generators.masters.primal_matrix import PrimalMatrix, PrimalParts
 from oracle_opt.generators.masters.spectral_models import ChosenRows, Span
 from oracle_opt.oracles import MaxEigenvalueOracle
+from oracle_opt.proof.claim import ValueClaim
 
 
 def proven(oracle, run, exactly=False):

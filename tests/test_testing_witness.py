@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from oracle_opt import Box, FeasibilityCut, ObjectiveCut, Oracle, Query, Refuted, Simplex
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.exact_sums import exact
-from oracle_opt.certificates.parts import Combination, combined
 from oracle_opt.generators import Kelley
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.proof.parts import Combination, combined
 from oracle_opt.testing import ConformanceError, check_generator, check_oracle, small_problems
 from oracle_opt.testing.generator_protocol import check_protocol
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from oracle_opt import Certificate, Refuted, minimize
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.oracles import (
     ElasticNet,
     EntropyRegularizer,
@@ -27,6 +26,7 @@ from oracle_opt.oracles import (
 from oracle_opt.oracles.mkl.formula import Proven, least
 from oracle_opt.oracles.mkl.weights import Regularized
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.number import Floats, Fractions
 
 PENALTIES = {

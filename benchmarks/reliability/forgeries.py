@@ -16,10 +16,10 @@ from _families import FAMILIES
 from liars import serves
 
 from oracle_opt import Certificate, FeasibilityCut, InvalidArgument, InvalidCertificate, Refuted, minimize
-from oracle_opt.certificates.claim import ClaimKind
-from oracle_opt.certificates.parts import combined
-from oracle_opt.certificates.provenance import BARE
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, Subgradient
+from oracle_opt.proof.claim import ClaimKind
+from oracle_opt.proof.parts import combined
+from oracle_opt.proof.run_proof import BARE
 
 UNIT = "forged certificates"
 FULL, SMALL = 4_000, 60

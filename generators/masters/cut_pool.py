@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCut
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.certificates.claim import ClaimKind
-from oracle_opt.certificates.parts import Combination, merged
 from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.row_share import RowShare
 from oracle_opt.generators.masters.steep_cuts import flatten
+from oracle_opt.proof.claim import ClaimKind
+from oracle_opt.proof.parts import Combination, merged
 
 TANGENTS = 20  # limit on the pieces of the summands' model that one call adds
 

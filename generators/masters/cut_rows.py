@@ -12,9 +12,9 @@ import scipy.linalg.blas
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
-from oracle_opt.certificates.parts import Combination, below, numbers_in
 from oracle_opt.generators.masters.sparse_rows import SparseRows
+from oracle_opt.proof.claim import ClaimKind, CutClaim, below
+from oracle_opt.proof.parts import Combination, numbers_in
 
 if TYPE_CHECKING:
     from oracle_opt.generators.masters.row_share import RowShare

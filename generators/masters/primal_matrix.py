@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
-from oracle_opt.certificates.parts import Parts, Weighted, below
 from oracle_opt.generators.masters.spectral_models import ChosenRows, Span
+from oracle_opt.proof.claim import ClaimKind, CutClaim, below
+from oracle_opt.proof.parts import Parts, Weighted
 
 NOTHING = 1e-24  # share of W that no bound can tell from zero
 Piece = tuple[float, Span | ChosenRows, Matrix]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.parts import Combination, Parts, Weighted
+from oracle_opt.proof.parts import Combination, Parts, Weighted
 
 if TYPE_CHECKING:
     from oracle_opt.generators.masters.cut_rows import Rows

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from oracle_opt import Domain, ObjectiveCut
 from oracle_opt.arrays import EPS
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.certificates.parts import Combination
-from oracle_opt.certificates.provenance import claim_of_cut
 from oracle_opt.generators.masters.cut_rows import Rows
+from oracle_opt.proof.claim import claim_of_cut
+from oracle_opt.proof.parts import Combination
 
 STEEP = 1e6  # so many times the slope of the best cut is too steep
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import CutClaim
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.certificates.exact_sums import slope_excess
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
+from oracle_opt.proof.claim import CutClaim
 
 ROUNDING = 1e-13  # an excess of this share of its terms needs no second look
 

@@ -17,12 +17,12 @@ import numpy as np
 from oracle_opt.arguments import instance, instances
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.certificates import certificate_file, verify
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.examined import ROUNDING, prove, size_of
 from oracle_opt.certificates.verdict import CertificateVerdict
 from oracle_opt.certificates.verify import Checked, DamagedFile, FalseLine, Record
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, InvalidCertificate, Refuted
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:

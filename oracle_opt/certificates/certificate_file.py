@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.verify import DamagedFile, Record
 from oracle_opt.errors import InvalidCertificate
 from oracle_opt.files import atomic_file
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 

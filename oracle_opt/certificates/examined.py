@@ -11,11 +11,11 @@ import numpy as np
 
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import set_words
-from oracle_opt.certificates.claim import OF_VALUES, UNDERFLOW, CutClaim, ValueClaim
 from oracle_opt.certificates.verdict import CertificateVerdict
 from oracle_opt.certificates.verify import Checked, FalseLine, Record
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCertificate, Refuted
+from oracle_opt.proof.claim import OF_VALUES, UNDERFLOW, CutClaim, ValueClaim
 
 if TYPE_CHECKING:
     from oracle_opt.certificates.certificate import Certificate

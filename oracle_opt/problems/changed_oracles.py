@@ -10,12 +10,12 @@ import numpy as np
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arrays import digest
 from oracle_opt.certificates.affine_excess import affine_excess, numbers
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import FreeSpace, NonnegativeOrthant
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems.changes import ChangeOfVariables
+from oracle_opt.proof.claim import CutClaim, ValueClaim
 
 
 class ChangedOracle(Oracle):

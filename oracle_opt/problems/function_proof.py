@@ -15,13 +15,13 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.cuts import Cut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracle import FunctionOracle
 from oracle_opt.problems.tangent import Tangent, variables
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
 
 
 class ProvenTangent(NamedTuple):

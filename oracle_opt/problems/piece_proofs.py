@@ -10,12 +10,12 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import numbers, place
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.enclosed_products import transposed_times
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, largest
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 if TYPE_CHECKING:
     from oracle_opt.problems.least_absolute import AbsoluteDeviations

@@ -13,7 +13,6 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import numbers, place
-from oracle_opt.certificates.claim import CutClaim
 from oracle_opt.certificates.enclosed_products import transposed_times
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
@@ -21,6 +20,7 @@ from oracle_opt.errors import Refuted
 from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, largest, whole_numbers
 from oracle_opt.problems.piece_proofs import halved
 from oracle_opt.problems.scalable_functions import hilbert
+from oracle_opt.proof.claim import CutClaim
 
 
 def _unit(n: int, i: int, size: float) -> Vector:

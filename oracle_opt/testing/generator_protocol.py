@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.parts import combined
 from oracle_opt.checks import as_query
 from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, Query
 from oracle_opt.errors import Exhausted
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
+from oracle_opt.proof.parts import combined
 from oracle_opt.testing.conformance import ConformanceError, changed, copied, ruled
 from oracle_opt.testing.known_problems import KnownProblem
 from oracle_opt.testing.known_runs import leave_alone, named

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.driver import minimize
@@ -16,6 +15,7 @@ from oracle_opt.errors import CapabilityMismatch, InvalidCertificate
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.history import History
 from oracle_opt.oracle import Oracle
+from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.result import Result, Status
 from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.known_problems import KnownProblem

@@ -12,10 +12,9 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
-from oracle_opt.certificates.provenance import claim_of_bound, claim_of_cut, claim_of_half_space
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, bearing
 from oracle_opt.errors import Refuted
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, claim_of_bound, claim_of_cut, claim_of_half_space
 from oracle_opt.testing.conformance import ruled
 from oracle_opt.testing.oracle_exam import Answered, OracleExam
 

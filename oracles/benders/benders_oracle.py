@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
@@ -33,6 +32,7 @@ from oracle_opt.oracles.benders.serving import MOST_CUTS, Bunched
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.oracles.benders.unservable import depends_on_x
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 
 _PARTS = 8  # tasks of a query by an executor

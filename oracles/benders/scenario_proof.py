@@ -21,13 +21,13 @@ import numpy as np
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.exact_sums import slope_excess
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.benders.dual_bound import INFEASIBLE, ExactDual, check_signs, least_costs
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 _TOGETHER = 1 << 19  # entries of the dual vectors looked at together
 

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.benders.exact_point import exact_point
@@ -31,6 +30,7 @@ from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_points import Bases, Programs, Unsolved, inner_points, inside_of_both
 from oracle_opt.oracles.benders.scenario_proof import exact_sides
+from oracle_opt.proof.claim import ValueClaim
 
 _STEPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)  # toward the point inside
 _TOGETHER = 1 << 20  # entries of the sides and points looked at together

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import callback, flag, instance
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
@@ -25,6 +24,7 @@ from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.oracles.conic.recession import recession_of
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
 
 if TYPE_CHECKING:
     import cvxpy as cp

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
@@ -19,6 +18,7 @@ from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
 from oracle_opt.oracles.conic.half_space_proof import half_space_excess, infeasibility_margin
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 
 class ConicProof:

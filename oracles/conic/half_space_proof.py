@@ -14,7 +14,6 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers, place
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.certificates.enclosed_products import transposed_times
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
@@ -24,6 +23,7 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.row_matrix import consecutive
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 
 def half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, exact: bool) -> float | Fraction | None:

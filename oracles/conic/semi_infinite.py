@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import callback, floats, instance, real, text, whole
 from oracle_opt.arrays import Matrix, Vector, digest, real_array
-from oracle_opt.certificates.claim import CutClaim, ValueClaim
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.domain import checked_domain
@@ -22,6 +21,7 @@ from oracle_opt.oracles.conic.cones import deepest
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.linear_rows import LOOKED_AT, ViolatedRows, too_far
 from oracle_opt.oracles.conic.semi_infinite_proof import row_excess, row_value
+from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 ANSWER = "rows of shape (k, n) and their right-hand sides of shape (k,), k = 0 where none is violated"

@@ -15,11 +15,11 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.certificates.affine_excess import affine_excess, numbers
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.enclosure import Enclosure
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.conic.linear_rows import size_of
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 TRIED = 3  # rows that are compared with a half-space: those whose directions are nearest
 ROUNDING = 16 * EPS

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import callback, flag, floats, real, text, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.certificates.claim import CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.domains.domain import checked_domain
@@ -35,6 +34,7 @@ from oracle_opt.oracles.lagrangian.relaxed_proof import (
 from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.oracles.lagrangian.user_examination import Examine, by_user, checked_examine, joined
+from oracle_opt.proof.claim import CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 from oracle_opt.words import shown
 

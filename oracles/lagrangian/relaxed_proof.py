@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.certificates.exact_sums import exact, exact_dot, slope_excess
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.words import one_line
 
 _EXACT = 2.0**52  # whole numbers up to this size, their sums and differences are floats

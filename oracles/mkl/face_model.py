@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import fsum, inf
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from oracle_opt.answers.local_model import LocalFunction, LocalMinimum
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.domains import Simplex
+from oracle_opt.oracle import FunctionOracle
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.computed_forms import forms_near
 from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
-from oracle_opt.oracles.mkl.face_oracle import FaceOracle
-from oracle_opt.oracles.mkl.face_primal import primal_value
 from oracle_opt.oracles.mkl.formula import proven, value_at
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.number import Floats
@@ -26,6 +26,8 @@ MOST_BYTES = 1 << 28
 LEAST_VIOLATORS = 10
 NO_VIOLATOR = 1e-9  # an excess so small, as a share of the mean, is none
 NEGLECTED = 0.1  # weights of the minimizer that matter less than this times the accuracy are 0
+ACCURACY = 1e-10  # relative gap of the machines on T alone
+HALVINGS = 60  # bisections of the bias
 FEW_POINTS, ROWS = 4000, 1000  # up to so many the combined kernel may be made; of more so many rows at a time
 
 
@@ -109,9 +111,23 @@ class FaceModel(LocalFunction):
         new = np.setdiff1d(other.points, self.points)
         return self._with(new, _signs(self.data, new, other.data.b[new]))
 
-    def on(self, coordinates: NDArray[np.intp]) -> FaceOracle:
-        """Return f_T as an oracle in the weights of some kernels."""
-        return FaceOracle(self, coordinates)
+    def on(self, coordinates: NDArray[np.intp]) -> FunctionOracle:
+        """Return f_T as an oracle in the weights of some kernels: a support vector machine on T."""
+        return FunctionOracle(partial(self._machine_cut, coordinates), Simplex(coordinates.size), name="face model")
+
+    def _machine_cut(self, coordinates: Indices, w: Vector) -> ObjectiveCut:
+        """Solve the machine on T: value and slope of f_T in the weights of some kernels."""
+        data, old = self.data, self.data.b[self.points]
+        kernels, U = self.kernels(coordinates), self.products[:, coordinates]
+        K = np.tensordot(w, kernels, 1)
+        # about b = 0 on T, the rest as it is: linear - (K b)_T without T's own part
+        linear = self.linear - U @ w + K @ old
+        dual = Separable(linear, *self.box, total=fsum([data.dual.total, *(-data.b).tolist(), *old.tolist()]))
+        solved = dual.solve(K + np.diag(self.ridge), start=old, accuracy=ACCURACY)
+        b = self.whole(solved.signed_dual)
+        d = b[self.points] - old
+        S = data.forms[coordinates] + d @ (2.0 * U + (kernels @ d).T)
+        return ObjectiveCut(w, data.dual.value(b) - 0.5 * float(w @ S), -0.5 * S, error=max(solved.gap, 0.0))
 
     def minimize(self, coordinates: NDArray[np.intp], point: Vector, accuracy: float) -> _FaceMinimum | None:
         """Minimize f_T in the weights of some kernels; see `LocalFunction.minimize`."""
@@ -150,7 +166,7 @@ class FaceModel(LocalFunction):
         """
         assert isinstance(minimum, _FaceMinimum)  # of this model
         b = minimum.b
-        value, excess, ends = primal_value(self.data.dual, b, self.data.decision_values(minimum.point, b))
+        value, excess, ends = _primal_value(self.data.dual, b, self.data.decision_values(minimum.point, b))
         excess[self.points] = 0.0
         worst = np.argsort(-excess)[: max(LEAST_VIOLATORS, self.points.size)]
         worst = np.sort(worst[excess[worst] > NO_VIOLATOR * abs(value) / b.size])
@@ -258,3 +274,51 @@ def _signs(data: FaceData, points: Indices, at: Vector) -> Vector:
         return np.zeros(points.size)
     own = data.b[points]
     return np.where(data.dual.kink[points] > 0, np.sign(np.where(own != 0, own, at)), 0.0)
+
+
+def _primal_value(dual: Separable, b: Vector, values: Vector) -> tuple[float, Vector, Vector]:
+    """What ``K @ b`` tells of the optimum on K from above, as computed: no bound in exact arithmetic.
+
+    As ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b``, for any bias
+
+        max over x of L(x) - 1/2 x @ K @ x  <=  1/2 b @ K @ b + bias * total + sum_i max over x_i of
+                                                (linear_i - (K b)_i - bias) x_i - kink_i |x_i| - 1/2 ridge_i x_i**2,
+
+    x in the box and of the right sum on the left, in the box alone on the right; the best bias is taken.
+
+    Parameters
+    ----------
+    dual : Separable
+        L, the box and the sum.
+    b : ndarray of shape (n,)
+        In the box and of the right sum.
+    values : ndarray of shape (n,)
+        ``K @ b``.
+
+    Returns
+    -------
+    value : float
+    excess : ndarray of shape (n,)
+        What each point adds to the difference of this value and the dual one at b; not negative up to rounding.
+    ends : ndarray of shape (n,)
+        The maximizers x_i.
+    """
+    slope = dual.linear - values
+    bias = _best_bias(dual, slope)
+    ends = dual.response(slope - bias)
+    best, own = dual.charged(slope - bias, ends), dual.charged(slope - bias, b)
+    return 0.5 * float(b @ values) + bias * dual.total + float(best.sum()), best - own, ends
+
+
+def _best_bias(dual: Separable, slope: Vector) -> float:
+    """The bias for which the value is least: where the maximizers add up to `total`."""
+    wide = 0.0 if dual.kink is None else float(dual.kink.max())
+    wide += 0.0 if dual.ridge is None else float(dual.ridge.max()) * abs(dual.total)
+    low, high = float(slope.min()) - wide, float(slope.max()) + wide
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if float(dual.response(slope - middle).sum()) > dual.total:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -18,7 +18,6 @@ from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import floats, instance, instances, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
@@ -44,6 +43,7 @@ from oracle_opt.oracles.mkl.witness import (
 )
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proof.number import Floats, Fractions
 from oracle_opt.words import shown
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from oracle_opt.certificates.claim import ValueClaim
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
 from oracle_opt.oracles.mkl.kernel_weights_oracle import checked_query_point, error_above
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.regularizer import ROUNDING, regularize
+from oracle_opt.proof.claim import ValueClaim
 from oracle_opt.proof.number import Floats
 
 

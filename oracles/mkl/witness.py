@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 MOST_EXACT = 1 << 23  # entries, a few seconds
 NEGLIGIBLE = 1e-11

@@ -2,105 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import fsum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim, ValueClaim
-from oracle_opt.certificates.parts import MOST, Combination, Parts, Weighted, below, numbers_of
+from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.proof.parts import MOST, Combination, Parts, Weighted
 
 if TYPE_CHECKING:
     from oracle_opt.certificates.certificate import Certificate
-    from oracle_opt.cuts import FeasibilityCut, Minorant, ObjectiveCut
     from oracle_opt.oracle import Oracle
     from oracle_opt.result import Result
 
 
 C = TypeVar("C", CutClaim, ValueClaim)
 BARE = "it came without a witness"  # cuts told by the user or by a program that knew of none, and those too large
-
-
-def parts_of_minorant(minorant: Minorant) -> tuple[Parts, ...]:
-    """What a minorant is made of; itself, where that is not known."""
-    if minorant.parts:
-        return minorant.parts
-    note = "" if minorant.extras else "a minorant that the generator's model gave"
-    constant = below(minorant.constant, minorant.error)
-    whole = CutClaim(
-        ClaimKind.MINORANT,
-        constant,
-        minorant.slope,
-        tolerance=minorant.tolerance,
-        witness=minorant.extras,
-        note=note,
-    )
-    return alone(whole)
-
-
-def claim_of_cut(cut: ObjectiveCut, error: float) -> CutClaim:
-    """The cut itself, with its constant lowered by the error."""
-    return CutClaim(ClaimKind.MINORANT, below(cut.constant, error), cut.subgradient, witness=cut.extras)
-
-
-def claim_of_half_space(cut: FeasibilityCut, error: float) -> CutClaim:
-    """The half-space of a feasibility cut, with its constant lowered by the error."""
-    constant, kind = below(cut.constant, error), ClaimKind.HALF_SPACE
-    return CutClaim(kind, constant, cut.normal, tolerance=cut.error, witness=cut.extras)
-
-
-def claim_of_bound(cut: ObjectiveCut) -> CutClaim:
-    """The bound that the oracle proved by itself."""
-    return CutClaim(ClaimKind.BOUND, cut.lower_bound, np.zeros(cut.subgradient.size), witness=cut.extras)
-
-
-def alone(claim: CutClaim) -> tuple[Parts, ...]:
-    """One claim and no other."""
-    return (Combination([(1.0, claim)]),)
-
-
-class Averaged:
-    """The cuts of a running average, kept as long as they are not too many."""
-
-    def __init__(self) -> None:
-        self._terms: list[Weighted] = []
-        self._size = 0
-
-    def add(self, weight: float, claim: CutClaim, average: Callable[[], tuple[float, Vector]]) -> None:
-        """Take up a cut; `average` tells constant, rounded down, and slope of all so far, if they are too many."""
-        self._terms.append((weight, claim))
-        self._size += numbers_of(claim)
-        if self._size > MOST:
-            constant, slope = average()
-            note = "an average of cuts that were too many to be kept"
-            whole = CutClaim(ClaimKind.MINORANT, constant, slope, note=note)
-            self._terms = [(fsum(weight for weight, _ in self._terms), whole)]
-            self._size = numbers_of(whole)
-
-    def parts(self) -> tuple[Parts, ...]:
-        """The average so far."""
-        return (_First(self._terms, len(self._terms)),)
-
-
-class _First(Parts):
-    """The first terms of a list that grows."""
-
-    def __init__(self, terms: list[Weighted], count: int) -> None:
-        self._terms, self._count = terms, count
-
-    def weighted(self) -> Sequence[Weighted]:
-        return self._terms[: self._count]
-
-    @property
-    def size(self) -> int:
-        return sum(numbers_of(claim) for _, claim in self.weighted())
-
-    @property
-    def n_copied(self) -> int:
-        return 0
 
 
 class RunProof:
@@ -146,10 +64,9 @@ class RunProof:
     def certificate(self, result: Result) -> Certificate:
         """Make the certificate of the run that this is the proof of."""
         from oracle_opt.certificates.certificate import Certificate  # only here: few runs need it
-        from oracle_opt.certificates.fewer import fewer
-        from oracle_opt.certificates.leaned import leaned
+        from oracle_opt.certificates.claim_weights import fewest_claims, level_weights
 
-        terms, cut = leaned(self._domain, fewer(self._domain, self.terms)), result.cut
+        terms, cut = level_weights(self._domain, fewest_claims(self._domain, self.terms)), result.cut
         return Certificate.of(
             self._domain,
             [claim for _, claim in terms],

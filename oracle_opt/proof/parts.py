@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from math import fsum, inf, nextafter
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import fsum, inf
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.claim import ClaimKind, CutClaim
+from oracle_opt.proof.claim import ClaimKind, CutClaim, below
+
+if TYPE_CHECKING:
+    from oracle_opt.cuts import Minorant
 
 Weighted = tuple[float, CutClaim]
 MOST = 1 << 23  # numbers of claims that one aggregate may hold on to: 64 MiB
@@ -182,6 +185,64 @@ def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
     return constant, slope
 
 
-def below(number: float, error: float) -> float:
-    """``number - error``, rounded down."""
-    return nextafter(number - error, -inf) if error else number
+def parts_of_minorant(minorant: Minorant) -> tuple[Parts, ...]:
+    """What a minorant is made of; itself, where that is not known."""
+    if minorant.parts:
+        return minorant.parts
+    note = "" if minorant.extras else "a minorant that the generator's model gave"
+    constant = below(minorant.constant, minorant.error)
+    whole = CutClaim(
+        ClaimKind.MINORANT,
+        constant,
+        minorant.slope,
+        tolerance=minorant.tolerance,
+        witness=minorant.extras,
+        note=note,
+    )
+    return alone(whole)
+
+
+def alone(claim: CutClaim) -> tuple[Parts, ...]:
+    """One claim and no other."""
+    return (Combination([(1.0, claim)]),)
+
+
+class Averaged:
+    """The cuts of a running average, kept as long as they are not too many."""
+
+    def __init__(self) -> None:
+        self._terms: list[Weighted] = []
+        self._size = 0
+
+    def add(self, weight: float, claim: CutClaim, average: Callable[[], tuple[float, Vector]]) -> None:
+        """Take up a cut; `average` tells constant, rounded down, and slope of all so far, if they are too many."""
+        self._terms.append((weight, claim))
+        self._size += numbers_of(claim)
+        if self._size > MOST:
+            constant, slope = average()
+            note = "an average of cuts that were too many to be kept"
+            whole = CutClaim(ClaimKind.MINORANT, constant, slope, note=note)
+            self._terms = [(fsum(weight for weight, _ in self._terms), whole)]
+            self._size = numbers_of(whole)
+
+    def parts(self) -> tuple[Parts, ...]:
+        """The average so far."""
+        return (_First(self._terms, len(self._terms)),)
+
+
+class _First(Parts):
+    """The first terms of a list that grows."""
+
+    def __init__(self, terms: list[Weighted], count: int) -> None:
+        self._terms, self._count = terms, count
+
+    def weighted(self) -> Sequence[Weighted]:
+        return self._terms[: self._count]
+
+    @property
+    def size(self) -> int:
+        return sum(numbers_of(claim) for _, claim in self.weighted())
+
+    @property
+    def n_copied(self) -> int:
+        return 0

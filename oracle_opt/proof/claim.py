@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
+
+if TYPE_CHECKING:
+    from oracle_opt.cuts import FeasibilityCut, ObjectiveCut
 
 OF_VALUES = 1e-8  # of the sizes involved, by so much a value may exceed its claim: bounds on the rounding of a
 # factorization grow with the square of a matrix' order
@@ -90,3 +96,24 @@ class ValueClaim:
 def missing(claim: CutClaim | ValueClaim, *names: str) -> tuple[str, ...]:
     """Those of the names that are not in the witness of a claim."""
     return tuple(name for name in names if name not in claim.witness)
+
+
+def claim_of_cut(cut: ObjectiveCut, error: float) -> CutClaim:
+    """The cut itself, with its constant lowered by the error."""
+    return CutClaim(ClaimKind.MINORANT, below(cut.constant, error), cut.subgradient, witness=cut.extras)
+
+
+def claim_of_half_space(cut: FeasibilityCut, error: float) -> CutClaim:
+    """The half-space of a feasibility cut, with its constant lowered by the error."""
+    constant, kind = below(cut.constant, error), ClaimKind.HALF_SPACE
+    return CutClaim(kind, constant, cut.normal, tolerance=cut.error, witness=cut.extras)
+
+
+def claim_of_bound(cut: ObjectiveCut) -> CutClaim:
+    """The bound that the oracle proved by itself."""
+    return CutClaim(ClaimKind.BOUND, cut.lower_bound, np.zeros(cut.subgradient.size), witness=cut.extras)
+
+
+def below(number: float, error: float) -> float:
+    """``number - error``, rounded down."""
+    return nextafter(number - error, -inf) if error else number
