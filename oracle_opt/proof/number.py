@@ -712,5 +712,5 @@ def _dot(values: Any, radii: Any) -> float:
 def _outward(end: Any, r: Any, towards: float) -> Any:
     """The next float in a direction, if there is a radius; the end of all where nothing is known."""
     if isinstance(end, np.ndarray):
-        return np.where(r == 0, end, np.nextafter(np.where(np.isnan(end), towards, end), towards))
+        return (np.fmax if towards < 0 else np.fmin)(np.nextafter(end, towards), towards)
     return end if r == 0 else nextafter(end, towards) if end == end else towards

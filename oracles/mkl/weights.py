@@ -191,9 +191,9 @@ class Groups(WeightSet):
 
     def best_multiple(self, proof: Proven) -> float | Fraction:
         """``linear / (2 quadratic + largest)``."""
-        numbers = type(proof.linear)
-        bent = proof.quadratic * 2.0 + self.cost_of_multiples(numbers.of(proof.forms))(1.0) * 2.0
-        linear, most = proof.linear.x, bent.x
+        F = proof.forms if not self.several else np.maximum.reduceat(proof.forms, self.starts)
+        most = sum(float(one) ** 0.5 for one in F.tolist() if one > 0) ** 2 if self.several else F.max()
+        linear, most = proof.linear.x, 2 * proof.quadratic.x + type(proof.linear).of(most).x
         return max(linear / most, 0.0) if most > 0 else proof.longest() if linear > 0 else 0.0
 
     def update(self, w: Vector, S: Vector) -> Vector:
