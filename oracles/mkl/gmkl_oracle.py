@@ -98,12 +98,6 @@ class GMKLOracle(SVMOracle):
     witness = ("signed_dual", "bias", "bound_dual")
     of_products = False
 
-    def __new__(cls, bank: object = None, *others: object, **named: object) -> GMKLOracle:
-        """Make the oracle of a product of kernels where the bank is one."""
-        from oracle_opt.oracles.mkl.product_oracle import ProductOracle  # which is a GMKLOracle itself
-
-        return object.__new__(ProductOracle if cls is GMKLOracle and isinstance(bank, ProductBank) else cls)
-
     def __init__(
         self,
         bank: KernelBank | ProductBank,
@@ -117,6 +111,10 @@ class GMKLOracle(SVMOracle):
         max_steps: int = 10_000_000,
         memory_budget: int = MEMORY_BUDGET,
     ) -> None:
+        if isinstance(bank, ProductBank) and type(self) is GMKLOracle:
+            from oracle_opt.oracles.mkl.product_oracle import ProductOracle  # which is a GMKLOracle itself
+
+            self.__class__ = ProductOracle
         regularizer = LpRegularizer(2.0) if regularizer is None else regularizer
         if not isinstance(regularizer, Regularizer):
             raise InvalidArgument(

@@ -61,7 +61,7 @@ class KernelMachine:
     >>> import numpy as np
     >>> from oracle_opt.oracles import GramBank, KernelMachine
     >>> KernelMachine(GramBank([np.eye(2), 2 * np.eye(2)]), [1, -1], C=10.0)
-    KernelMachine(GramBank(n_kernels=2, n_points=2), Hinge(C=10.0))
+    KernelMachine(GramBank(n_kernels=2, n_points=2, dtype=float64), Hinge(C=10, class_weight=None))
     """
 
     def __init__(
@@ -97,6 +97,11 @@ class KernelMachine:
         ----------
         bank : KernelBank or ProductBank, optional
             Some of the kernels, or the same ones with other errors. Default: all.
+
+        Returns
+        -------
+        SVMMachine
+            One that forms the combined kernel where the memory budget allows it.
         """
         bank = self.bank if bank is None else bank
         given = isinstance(bank, ProductBank) and not bank.on_the_fly

@@ -10,7 +10,7 @@ from oracle_opt.domains import ProductOfSimplices
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, checked_bank
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
-from oracle_opt.oracles.mkl.weights import Groups
+from oracle_opt.oracles.mkl.weights import Groups, checked_groups
 from oracle_opt.oracles.svm import Loss
 
 
@@ -89,7 +89,7 @@ class MixedNormOracle(SVMOracle):
         max_steps: int = 10_000_000,
         memory_budget: int = MEMORY_BUDGET,
     ) -> None:
-        weights = Groups(checked_bank(bank).n_kernels, groups)
+        weights = Groups(checked_bank(bank).n_kernels, checked_groups(groups, bank.n_kernels))
         machine = KernelMachine(
             bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget, most_updates=0
         )

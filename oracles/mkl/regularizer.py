@@ -63,14 +63,14 @@ class Regularizer(ABC):
         return float("inf")
 
     def value_of(self, d: Numbers) -> Numbers:
-        """Value at d on numbers of a proof, at least. Default: `value` is taken at its word, up to `ROUNDING`."""
+        """Value at `d` on numbers of a proof, at least. Default: `value` is taken at its word, up to `ROUNDING`."""
         value = float(self.value(np.array(d.x, dtype=float)))
         if not isfinite(value):
             raise Refuted(f"the regularizer is {value}")
         return type(d).near(value, ROUNDING * abs(value))
 
     def conjugate_of(self, s: Numbers) -> Numbers | None:
-        """`conjugate` on numbers of a proof, at least; None if it is infinite or not known."""
+        """The `conjugate` at `s` on numbers of a proof, at least; None if it is infinite or not known."""
         above = np.nextafter(np.array(s.above(), dtype=float), inf)
         value = float(self.conjugate(np.maximum(above, 0.0)))
         return type(s).near(value, ROUNDING * abs(value)) if value < inf else None

@@ -113,7 +113,7 @@ class WeightSet(ABC):
 
 
 class Groups(WeightSet):
-    """w in a simplex for each group of kernels, and r is 0. One group is l1, several are the mixed norm.
+    """Weights in a simplex for each group of kernels, and r is 0. One group is l1, several are the mixed norm.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class Groups(WeightSet):
         return d
 
     def shares(self, W: Vector) -> Vector:
-        """The best weights of the groups for ``W_j = sum of w_k S_k`` over the group: as their roots, kept positive."""
+        """The best weights of the groups, as the roots of `W`, sums of ``w_k S_k`` over each group; kept positive."""
         roots = np.sqrt(np.maximum(W, 0.0))
         total = float(roots.sum())
         c = np.maximum(roots / total, FLOOR) if total > 0 else np.ones_like(W)
@@ -168,7 +168,7 @@ class Groups(WeightSet):
         return F * (share.sum() / share)[self.group_of]
 
     def check_positive(self, c: Vector) -> None:
-        """Raise `Refuted` unless all weights of the groups are positive."""
+        """Raise `Refuted` unless all weights `c` of the groups are positive."""
         if not (c > 0).all():
             raise Refuted(f"the weights of the groups must be positive, the least is {c.min()}")
 
@@ -230,7 +230,7 @@ def checked_groups(groups: Sequence[Sequence[int]], n_kernels: int) -> tuple[tup
 
 
 class Regularized(WeightSet):
-    """w any vector that is not negative, and r its regularizer.
+    """Weights that are any vector that is not negative, and r their regularizer.
 
     Parameters
     ----------
