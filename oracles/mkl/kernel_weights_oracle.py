@@ -415,7 +415,7 @@ class KernelWeightsOracle(Oracle):
                 return None if bound is None else max(Fraction(constant) - bound, Fraction(0))
             if part is not None:
                 half = Fractions.of(proof.forms) * 0.5
-                return max((weights.support(half + slope) - proof.constant + constant).x, Fraction(0))
+                return Fraction(max((weights.support(half + slope) - proof.constant + constant).x, Fraction(0)))
             over = excess(constant, slope, proof, weights, c)
             return None if over is None else Fraction(max(over.x, Fraction(0)))
 

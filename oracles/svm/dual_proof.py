@@ -71,5 +71,5 @@ def feasible(dual: Separable, b: Vector) -> FeasibleDual:
         return FeasibleDual(points, moved, Fraction(1))
     lower, upper = dual.box
     sides = np.where(np.array([value > 0 for value in moved], dtype=bool), upper[points], lower[points])
-    room = [Fraction(end) / value for end, value in zip(sides.tolist(), moved, strict=True) if value]
-    return FeasibleDual(points, moved, min(room, default=ANY))
+    limits = [Fraction(end) / value for end, value in zip(sides.tolist(), moved, strict=True) if value]
+    return FeasibleDual(points, moved, min(limits, default=ANY))
