@@ -7,8 +7,8 @@ from make_curves import DPI, WIDTH, save
 from make_task_pages import DOCS, names_of
 from threadpoolctl import threadpool_limits
 
+from oracle_opt.study.analyses.mean_ranks import draw_ranks
 from oracle_opt.study.plots import draw_curves
-from oracle_opt.study.rank_diagram import draw_ranks
 
 
 def main() -> None:

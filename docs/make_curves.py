@@ -74,7 +74,7 @@ METHODS: dict[str, QueryPointGenerator] = {
     "MirrorDescent()": MirrorDescent(),
 }
 # Seconds of the pictures are of processor time, so that it does not matter what else the machine does.
-processor_clock = patch("oracle_opt.driver.perf_counter", process_time)
+processor_clock = patch("oracle_opt.run.perf_counter", process_time)
 CURVES = (
     "NewtonBundle()",
     "LevelSet()",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 import numpy as np
 
 from oracle_opt import (
@@ -42,6 +44,15 @@ WORTH = 0.03  # share of the largest promise that a new variable has to make
 SLACK = 10.0  # variables at 0 stay active if their slope is within so many gaps of the best one's
 ROOM = 1 << 27  # bytes that the model of all variables may take, and as many the cuts that a new start is told ...
 FEWEST, MOST = 10, 100  # ... which are so many at least and at most
+
+
+class ActiveSetPhase(Enum):
+    """Who asks, and for which slopes."""
+
+    BEFORE = auto()  # nobody has asked yet
+    FACE = auto()  # the inner method, on the active variables
+    LOOK = auto()  # the outer one, for all slopes at the best point
+    EXACT = auto()  # the inner method, for all slopes with each question, as it got stuck without: to the end
 
 
 class ActiveSet(QueryPointGenerator):
@@ -111,7 +122,7 @@ class ActiveSet(QueryPointGenerator):
 
     needs_convexity = True
     reads_extras = False
-    _begun = False
+    _phase = ActiveSetPhase.BEFORE
 
     def __init__(self, generator: QueryPointGenerator, start: int = 200, most: int = 200) -> None:
         self.generator = instance("generator", generator, QueryPointGenerator, "a generator such as NewtonBundle()")
@@ -157,7 +168,7 @@ class ActiveSet(QueryPointGenerator):
         self._minorant: Minorant | None = None
         self._weight = 0.0
         self._query: Query | None = None
-        self._begun = self._looking = self._asks_all = False
+        self._phase = ActiveSetPhase.BEFORE
 
     def ask(self) -> Query:
         """Return the inner method's question, or the one for all slopes at the best point."""
@@ -170,11 +181,12 @@ class ActiveSet(QueryPointGenerator):
         assert isinstance(cut, ObjectiveCut)  # the method takes no feasibility cuts
         best, self._query, self._minorant, self._weight = self._best, None, None, 0.0
         better = best is None or cut.upper < best.upper
-        if best is None or better or (self._looking and np.array_equal(cut.point, best.point)):
+        looked = self._phase is ActiveSetPhase.LOOK
+        if best is None or better or (looked and np.array_equal(cut.point, best.point)):
             self._best = best = without_extras(cut)
         self._lower = max(self._lower, cut.lower_bound)
         exact = cut.answer(ExactSlopes) is None
-        if exact or not self._begun:
+        if exact or self._phase is ActiveSetPhase.BEFORE:
             self._exact = [*self._exact, cut][-max(FEWEST, min(MOST, ROOM // (16 * cut.point.size))) :]
             room = ROOM // (1 + 8 * numbers_in_extras(cut))  # so many of the latest keep what proves them
             if len(self._exact) > room:
@@ -184,14 +196,15 @@ class ActiveSet(QueryPointGenerator):
             if self._model is not None:
                 self._model.add(cut)
                 self._minorant, self._lower = self._model.minorant, max(self._lower, self._model.lower)
-        if self._begun and not self._looking:
+        if looked:
+            self._phase = ActiveSetPhase.FACE
+        elif self._phase is not ActiveSetPhase.BEFORE:
             self._calls += 1
             self._tell_inner(cut if self._is_whole() else on_face(cut, self._active))
             self._opening = min(self._opening, best.upper - self._face_lower) if self._calls == 1 else self._opening
             self._weight = self._inner.weight()
             if self._is_whole():
                 self._minorant = self._inner.minorant()
-        self._looking = False
         return Step.SERIOUS if better else Step.NULL
 
     def minorant(self) -> Minorant | None:
@@ -204,7 +217,7 @@ class ActiveSet(QueryPointGenerator):
 
     def finish(self) -> None:
         """Let the inner method let go."""
-        if self._begun:
+        if self._phase is not ActiveSetPhase.BEFORE:
             self._inner.finish()
 
     def _is_whole(self) -> bool:
@@ -218,7 +231,9 @@ class ActiveSet(QueryPointGenerator):
         face = self._domain.face(self._active)
         assert face is not None  # `refusal` refuses domains without faces
         self.finish()
-        self._face, self._begun = face, True
+        self._face = face
+        if self._phase is ActiveSetPhase.BEFORE:
+            self._phase = ActiveSetPhase.FACE
         self._ended: Exhausted | None = None
         self._last: Query | None = None
         self._calls, self._share, self._due = 0, SOLVED, PATIENCE
@@ -258,7 +273,7 @@ class ActiveSet(QueryPointGenerator):
 
     def _next(self) -> Query:
         """Decide what to ask: go on, look at all variables, or start anew on others."""
-        if not self._begun:
+        if self._phase is ActiveSetPhase.BEFORE:
             self._begin()
         query, best = self._asked(), self._best
         if best is not None and not self._is_whole():
@@ -267,13 +282,13 @@ class ActiveSet(QueryPointGenerator):
             solved = gap < np.inf and gap <= self._share * min(best.upper - self._lower, self._opening)
             if stuck or solved or self._calls >= self._due:
                 if best.answer(ExactSlopes) is not None:
-                    self._looking = True
+                    self._phase = ActiveSetPhase.LOOK
                     return Query(best.point)
                 if self._exchange(best, stuck):
                     self._begin()
                     query = self._asked()
-                elif stuck and not self._asks_all:  # start again, with exact slopes alone
-                    self._asks_all = True
+                elif stuck and self._phase is not ActiveSetPhase.EXACT:
+                    self._phase = ActiveSetPhase.EXACT
                     self._begin()
                     query = self._asked()
                 else:
@@ -284,7 +299,7 @@ class ActiveSet(QueryPointGenerator):
         self._last = query
         point = np.zeros(self._domain.dimension)
         point[self._active] = query.point
-        if self._asks_all or self._is_whole():
+        if self._phase is ActiveSetPhase.EXACT or self._is_whole():
             return Query(point, query.accuracy, query.wishes)
         return PartialQuery(point, query.accuracy, query.wishes, coordinates=self._active)
 
@@ -302,7 +317,7 @@ class ActiveSet(QueryPointGenerator):
             weights[self._active] = 0.0
             wanted = peaks(weights, 0.0, self.most)
         # where nothing was gained since variables were dropped these may help
-        if wanted.size and best.upper < self._entry and not self._asks_all:
+        if wanted.size and best.upper < self._entry and self._phase is not ActiveSetPhase.EXACT:
             self._active = self._active[(best.point[self._active] > 0.0) | (of_active > -SLACK * gap)]
         self._active = np.union1d(self._active, wanted)
         return bool(wanted.size)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextvars import copy_context
 from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread, current_thread
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,7 @@ from oracle_opt import (
     SequentialGenerator,
     Step,
 )
-from oracle_opt._conversation import Conversation
+from oracle_opt._deadline import seconds_left
 from oracle_opt.arguments import callback, flag
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, is_infinite
@@ -30,6 +33,7 @@ from oracle_opt.words import shown
 OUTSIDE = 1e-9  # distance to the domain, relative to the point's norm, that counts as rounding
 Solve = Callable[[Callable[[ArrayLike], Any], Vector, Domain], object]
 REPEATS = 1000  # questions at one and the same point after which a solver counts as stuck
+PATIENCE = 1.0  # seconds to wait for a thread that was told to end; it may be busy with work of its own
 
 
 class ForeignSolver(SequentialGenerator):
@@ -121,11 +125,12 @@ class ForeignSolver(SequentialGenerator):
     def queries(self, domain: Domain, point: Vector) -> Generator[Vector | Step, Cut, str | None]:
         """Ask what the solver asks."""
         # the thread holds no reference to this object, so that an abandoned one is collected, and its thread ends
-        ours: Conversation[Vector, Cut] = Conversation(partial(_start, self.solve, domain, point, self.cuts))
+        questions = _conversation(partial(_start, self.solve, domain, point, self.cuts))
         n_values = 0
         try:
             yield Step.NULL  # the solver starts when the first question is asked for
-            while (asked := ours.question()) is not None:
+            asked = next(questions)
+            while True:
                 cut = yield asked
                 self._weight, step = 0.0, Step.FEASIBILITY
                 if isinstance(cut, ObjectiveCut) and not is_infinite(cut):
@@ -136,10 +141,62 @@ class ForeignSolver(SequentialGenerator):
                 if self._model is not None and not is_infinite(cut):
                     self._model.add(cut)
                 yield step
-                ours.answer(cut)
-            return ours.outcome if isinstance(ours.outcome, str) else "the solver has returned"
+                asked = questions.send(cut)
+        except StopIteration as end:
+            return end.value if isinstance(end.value, str) else "the solver has returned"
         finally:
-            ours.end()
+            questions.close()
+
+
+class _SolverEnded(BaseException):
+    """Raised in the solver where it calls its function after the end; no `except Exception` stops it."""
+
+
+def _conversation(program: Callable[[Callable[[Vector], Cut]], object]) -> Generator[Vector, Cut, object]:
+    """Turn a program around that calls a function: its calls are yielded, and what it returns is returned.
+
+    It runs in a thread of its own, and only one of the two threads runs at a time. The thread is a daemon, which does
+    not keep the interpreter from ending, and takes over the context variables of the one that starts it, such as
+    numpy's error state. When this is closed the program goes no further than to its next question.
+    """
+    said: SimpleQueue[tuple[str, Any]] = SimpleQueue()  # ("asks", question), ("raises", error), ("returns", x)
+    answers: SimpleQueue[Cut | None] = SimpleQueue()  # None: there are no more
+    one_at_a_time, ended = Lock(), False
+
+    def ask(question: Vector) -> Cut:
+        with one_at_a_time:
+            if not ended:
+                said.put(("asks", question))
+                if (answer := answers.get()) is not None:
+                    return answer
+            raise _SolverEnded
+
+    def run() -> None:
+        try:
+            said.put(("returns", program(ask)))
+        except _SolverEnded:
+            pass  # nobody listens any more
+        except BaseException as problem:  # also SystemExit: it is raised again where the question was expected
+            said.put(("raises", problem))
+
+    thread = Thread(target=copy_context().run, args=(run,), daemon=True, name="foreign solver")
+    thread.start()
+    try:
+        while True:
+            try:
+                kind, what = said.get(timeout=min(seconds_left(), 3600.0))
+            except Empty:
+                continue
+            if kind == "raises":
+                raise what
+            if kind == "returns":
+                return what
+            answers.put((yield what))
+    finally:
+        ended = True
+        answers.put(None)
+        if thread is not current_thread():
+            thread.join(PATIENCE)
 
 
 def _start(solve: Solve, domain: Domain, point: Vector, cuts: bool, ask: Callable[[Vector], Cut]) -> object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 import numpy as np
 
 from oracle_opt import (
@@ -32,6 +34,14 @@ PATIENCE = 2
 GIVE = 0.05
 # The first program of a Newton step holds at most so many variables, those that are largest at the best point.
 FIRST = 50
+
+
+class NewtonPhase(Enum):
+    """Which steps are made."""
+
+    LEVEL = auto()  # level steps, until the second-order model predicts a value well
+    NEWTON = auto()  # Newton steps
+    PAUSE = auto()  # one level step, after slow Newton steps and before more of them
 
 
 class NewtonBundle(QueryPointGenerator):
@@ -115,7 +125,8 @@ class NewtonBundle(QueryPointGenerator):
         self._point = point
         self._curved: list[ObjectiveCut] = []  # the latest cuts with curvature, newest first
         self._predicted: float | None = None
-        self._phase = self._is_newton = self._is_alone = self._is_pause = False
+        self._phase = NewtonPhase.LEVEL
+        self._is_newton = self._is_alone = False  # the pending point: a Newton point, of the best point's Hessian alone
         self._slow, self._length, self._trusted = 0, self.memory, TRUSTED
 
     def ask(self) -> Query:
@@ -148,8 +159,8 @@ class NewtonBundle(QueryPointGenerator):
         """Decide whether Newton steps follow and of how many Hessians; `before` is the gap before the cut."""
         gap = self._model.gap
         if not self._is_newton:
-            self._slow, self._phase = 0, self._is_pause or error <= self.switch * gap
-            self._is_pause = False
+            follow = self._phase is NewtonPhase.PAUSE or error <= self.switch * gap
+            self._slow, self._phase = 0, NewtonPhase.NEWTON if follow else NewtonPhase.LEVEL
             return
         if self._is_alone:
             self._trusted = self._trusted / 4 if error > MISLED * gap else min(TRUSTED, 2 * self._trusted)
@@ -158,8 +169,7 @@ class NewtonBundle(QueryPointGenerator):
         else:
             self._length = max(self._length - 1, self.memory)
         self._slow = self._slow + 1 if gap > SLOW * before else 0
-        self._phase = self._slow < PATIENCE
-        self._is_pause = not self._phase
+        self._phase = NewtonPhase.NEWTON if self._slow < PATIENCE else NewtonPhase.PAUSE
 
     def _step(self, cut: ObjectiveCut, error: float, levels: LevelProjection) -> None:
         """Find the next query point, and what the second-order model says there."""
@@ -169,7 +179,7 @@ class NewtonBundle(QueryPointGenerator):
         self._is_alone = self._is_newton and error <= self._trusted * gap
         root = self._root(best, alone=self._is_alone)
         newton = None
-        if self._phase and root is not None and gap > 0:
+        if self._phase is NewtonPhase.NEWTON and root is not None and gap > 0:
             for _ in range(TANGENTS):
                 newton = self._newton_point(best, root, gap)
                 if newton is None or not model.pool.add_tangent(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 import numpy as np
 
 from oracle_opt import (
@@ -18,8 +20,10 @@ from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.first_step import first_step
-from oracle_opt.generators.masters.model_minimum import model_minimum
-from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, simple_part
+from oracle_opt.generators.masters.highs import LPFailure
+from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum
+from oracle_opt.generators.masters.multicut import MulticutLP
+from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
 from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
 from oracle_opt.generators.masters.proximity_control import ProximityControl
 
@@ -30,6 +34,16 @@ BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may 
 OFTEN = 0.05  # that is tried whenever the cuts have become more by this share
 RESOLUTION = 1e-14  # gap relative to the value that is rounding
 RUNG, RUNGS = 0.1, 4  # factor from one weight to the next then, and most of them
+LARGEST = 1000  # variables: of more the linear program takes long to set up
+
+
+class ProximalPhase(Enum):
+    """What the pending point is."""
+
+    SEARCH = auto()  # near all feasibility cuts, as there is no center yet
+    MASTER = auto()  # the minimizer of the proximal master
+    CENTER = auto()  # the center again, which the master cannot better
+    MODEL = auto()  # the minimizer of the model of all cuts, far from the center, where the weight means nothing
 
 
 class ProximalBundle(QueryPointGenerator):
@@ -100,7 +114,7 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers = RowMultipliers(np.zeros(0), np.zeros(0), np.zeros(len(self._rhs)))
         self._minorant: Minorant | None = None
         self._lower = -np.inf
-        self._resorted = False  # whether the pending point is that of the model's minimum
+        self._phase = ProximalPhase.SEARCH
         self._since = 0  # calls since the model was last asked for a proof alone
         self._end: Exhausted | None = None
 
@@ -125,8 +139,7 @@ class ProximalBundle(QueryPointGenerator):
             if self._decrease < BEHIND * self._gap() < np.inf and self._since > OFTEN * len(self._pool.objective):
                 self._catch_up(self._center)
             self._control.catch_up(self._decrease, self._gap())
-            if not self._decrease > 0:
-                self._resort(self._center)
+            self._phase = ProximalPhase.MASTER if self._decrease > 0 else self._resort(self._center)
             self._shrink()
         return step
 
@@ -151,9 +164,9 @@ class ProximalBundle(QueryPointGenerator):
                 self._center = cut
                 return Step.SERIOUS
             return Step.NULL
-        if not self._decrease > 0:  # the center was asked again
+        if self._phase is ProximalPhase.CENTER:
             return Step.NULL
-        if self._resorted:  # far from the center, where the weight means nothing
+        if self._phase is ProximalPhase.MODEL:
             if cut.upper >= center.upper:
                 return Step.NULL
             self._center = cut
@@ -226,20 +239,19 @@ class ProximalBundle(QueryPointGenerator):
                 return
             start = done.multipliers
 
-    def _resort(self, center: ObjectiveCut) -> None:
+    def _resort(self, center: ObjectiveCut) -> ProximalPhase:
         """Where the center would be asked again and the gap is more than rounding: the step of Kelley's method.
 
         In badly scaled variables the quadratic master ends at its tolerance while the cuts prove more.
         """
-        self._resorted = False
-        if self._gap() <= RESOLUTION * abs(self._pool.upper):
-            return
-        least = model_minimum(self._domain, self._pool)
-        if least is None:
-            return
-        self._take(self._pool.minorant(least.objective, least.feasibility, least.summands))
-        if self._gap() > RESOLUTION * abs(self._pool.upper) and least.value < center.upper:
-            self._point, self._decrease, self._resorted = least.point, center.upper - least.value, True
+        rounding = RESOLUTION * abs(self._pool.upper)
+        least = _model_minimum(self._domain, self._pool) if self._gap() > rounding else None
+        if least is not None:
+            self._take(self._pool.minorant(least.objective, least.feasibility, least.summands))
+            if self._gap() > rounding and least.value < center.upper:
+                self._point, self._decrease = least.point, center.upper - least.value
+                return ProximalPhase.MODEL
+        return ProximalPhase.CENTER
 
     def _shrink(self) -> None:
         """Fewer cuts where they are too many."""
@@ -293,3 +305,28 @@ def _scale(domain: Domain) -> Vector:
     mean = float(np.sqrt((width**2).mean()))
     scale: Vector = (mean / width) ** 2
     return scale
+
+
+def _model_minimum(domain: Domain, pool: CutPool) -> ModelMinimum | None:
+    """Minimize the model of a pool over the domain, with the cuts of the summands where there are some.
+
+    Parameters
+    ----------
+    domain : Domain
+        That of the oracle.
+    pool : CutPool
+        With at least one objective cut.
+
+    Returns
+    -------
+    ModelMinimum or None
+        `None` if the domain has no end or more than 1000 variables, the feasibility cuts leave nothing, or HiGHS fails.
+    """
+    if domain.dimension > LARGEST or polyhedral_refusal(domain) is not None:
+        return None
+    polyhedron = working_polyhedron(domain)
+    program: CutLP = MulticutLP(polyhedron, pool.n_summands) if pool.n_summands else ModelLP(polyhedron)
+    try:
+        return program.solve(pool)
+    except LPFailure:
+        return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -42,6 +44,15 @@ NEW = 10  # eigenvectors that a call adds to the active ones
 WHOLE = 1e-4  # factor of the weight after a good step where the model is the matrix whole
 FLOOR = 1e-12  # accuracy of the master, relative to the value
 RAISE = 30.0  # and after a bad one
+
+
+class SpectralPhase(Enum):
+    """Where the next point comes from."""
+
+    FIRST = auto()  # it is where the run starts
+    FACTOR = auto()  # stationarity of a factor of X
+    SUBSPACE = auto()  # the model on the span of P
+    WHOLE = auto()  # the model of all larger blocks
 
 
 class SpectralBundle(QueryPointGenerator):
@@ -170,7 +181,7 @@ class SpectralBundle(QueryPointGenerator):
         self._group = NEW  # leading eigenvectors at the center that P holds
         self._basis = np.zeros((0, 0))  # P
         self._primal = np.zeros((0, 0))  # X with W = X X', the active part of the last master
-        self._begun = False  # the bundle, after its start
+        self._phase = SpectralPhase.FIRST
         self._whole: ChosenRows | None = None  # rows of the larger blocks, where the model holds all of them
         self._weight = 0.0
         self._multiplier = 0.0  # of the ball, in the model whole
@@ -197,9 +208,10 @@ class SpectralBundle(QueryPointGenerator):
         if step is not None:
             return step
         serious = self._judge(cut)
-        if not self._begun:
-            self._begun, self._whole = True, whole_rows(told, self.min_order)
-        if self._whole is not None:
+        if self._phase in (SpectralPhase.FIRST, SpectralPhase.FACTOR):
+            self._whole = whole_rows(told, self.min_order)
+            self._phase = SpectralPhase.SUBSPACE if self._whole is None else SpectralPhase.WHOLE
+        if self._phase is SpectralPhase.WHOLE:
             if serious:
                 self._center = cut
             self._solve()
@@ -240,13 +252,14 @@ class SpectralBundle(QueryPointGenerator):
     def _begin(self, cut: ObjectiveCut, told: Eigenpairs, pairs: tuple[Vector, Matrix]) -> Step | None:
         """The step of the low-rank start; None where there is no start, or it is over and the bundle goes on."""
         center, low_rank = self._center, self._low_rank
-        if center is None and self.low_rank and told.matrix.order > self.min_order:
+        if self._phase is SpectralPhase.FIRST and self.low_rank and told.matrix.order > self.min_order:
             rows = FactorRows.of(told)
             if self.factor is not None and len(self.factor) != told.matrix.order:
                 raise InvalidArgument(f"`factor` must have {told.matrix.order} rows, got {len(self.factor)}")
             if rows is not None:
                 self._judge(cut)  # the first weight
                 low_rank = self._low_rank = LowRankStart(told, rows, self._domain, self.factor)
+                self._phase = SpectralPhase.FACTOR
         if low_rank is None:
             return None
         serious = center is None or computed(cut) < computed(center)
@@ -284,7 +297,7 @@ class SpectralBundle(QueryPointGenerator):
         if predicted <= rounding:  # the slope of the model may still fall
             self._weight *= 0.1
             return gain >= -rounding
-        whole, enough = self._whole is not None, gain > 0 and gain >= self.descent * predicted
+        whole, enough = self._phase is SpectralPhase.WHOLE, gain > 0 and gain >= self.descent * predicted
         if gain > 0.5 * predicted:
             self._weight *= WHOLE if whole else 0.3
         elif whole and not enough:  # the model is right, and its minimizer was not

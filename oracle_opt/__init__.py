@@ -44,6 +44,7 @@ from oracle_opt.errors import (
 )
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.history import History, Record
+from oracle_opt.listener import Listener
 from oracle_opt.oracle import FunctionOracle, Oracle
 from oracle_opt.partial_query import PartialQuery
 from oracle_opt.result import Result, Status
@@ -78,6 +79,7 @@ __all__ = [
     "JournalMismatch",
     "JournalWarning",
     "LinearConstraints",
+    "Listener",
     "LocalFunction",
     "LocalMinimum",
     "LocalModel",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isfinite, isnan
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.answer import Answer
-from oracle_opt.arguments import flag, floats, instances, real, whole
+from oracle_opt.arguments import floats
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
 from oracle_opt.domains import Domain
@@ -30,26 +29,13 @@ def check_oracle(oracle: object) -> None:
         raise InvalidArgument(f"`oracle` must be an Oracle, got {shown(oracle)}; wrap a function in FunctionOracle")
 
 
-def check_arguments(
-    oracle: Oracle,
-    generator: QueryPointGenerator,
-    point: ArrayLike | None,
-    rtol: float,
-    atol: float,
-    gtol: float | None,
-    max_calls: int,
-    max_seconds: float | None,
-) -> Vector:
+def check_arguments(oracle: Oracle, generator: QueryPointGenerator, point: ArrayLike | None) -> Vector:
     """Refuse misuse before the first call; give the starting point."""
     check_oracle(oracle)
     if not isinstance(generator, QueryPointGenerator):
         raise InvalidArgument(
             f"`generator` must be a QueryPointGenerator object such as LevelSet(), got {shown(generator)}"
         )
-    for name, limit in (("rtol", rtol), ("atol", atol), ("gtol", gtol), ("max_seconds", max_seconds)):
-        if limit is not None or name in ("rtol", "atol"):
-            real(name, limit, least=0.0, infinite=True)
-    whole("max_calls", max_calls, 0)
     pair = f"{type(generator).__name__} cannot serve {type(oracle).__name__} on {oracle.domain!r}"
     if generator.needs_convexity and not oracle.convex:
         raise CapabilityMismatch(f"{pair}: it needs a convex function, and this oracle's is not")
@@ -91,35 +77,6 @@ def _check_kinds(oracle: Oracle, generator: QueryPointGenerator, pair: str) -> N
 
 def _is_kind(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Answer | FeasibilityCut)
-
-
-def check_options(
-    cuts: Sequence[Cut],
-    keep_cuts: bool,
-    journal: str | os.PathLike[str] | None,
-    journal_check: bool,
-    callback: Callable[..., object] | None,
-    progress: bool,
-    check: bool,
-    probes: int | str,
-) -> tuple[Cut, ...]:
-    """Refuse options of the wrong kind; give the cuts of an earlier run."""
-    for name, value in (
-        *(("keep_cuts", keep_cuts), ("journal_check", journal_check)),
-        *(("progress", progress), ("check", check)),
-    ):
-        flag(name, value)
-    if probes != "auto":
-        whole("probes", probes, 0)
-    if journal is not None and not isinstance(journal, str | os.PathLike):
-        raise InvalidArgument(f"`journal` must be the path of a file or None, got {shown(journal)}")
-    if callback is not None and not callable(callback):
-        raise InvalidArgument(f"`callback` must be a function of a Record or None, got {shown(callback)}")
-    known = instances("cuts", cuts, object, "a cut: pass result.history.cuts of a run with keep_cuts=True")
-    for i, cut in enumerate(known):
-        if not isinstance(cut, ObjectiveCut | FeasibilityCut):
-            raise InvalidArgument(f"`cuts[{i}]` must be an ObjectiveCut or a FeasibilityCut, got {shown(cut)}")
-    return cast("tuple[Cut, ...]", known)
 
 
 def as_query(asked: Vector | Query, dimension: int, generator: QueryPointGenerator) -> Query:

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
-from math import inf
-from time import perf_counter
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt._choice import chosen
-from oracle_opt._deadline import Deadline
-from oracle_opt._in_use import in_use
-from oracle_opt._questions import Questions
 from oracle_opt.bounds import BoundTracker, closed
-from oracle_opt.checks import check_arguments, check_cut, check_known, check_options
-from oracle_opt.confirmation import Confirmation
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query, bearing, is_infinite
-from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
-from oracle_opt.generator import QueryPointGenerator, Step
-from oracle_opt.history import HistoryRecorder, Record
-from oracle_opt.journal import Entry, Journal
+from oracle_opt.cuts import Cut, ObjectiveCut, is_infinite
+from oracle_opt.domains import Domain
+from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.history import Record
+from oracle_opt.listener import Listener
 from oracle_opt.oracle import Oracle
-from oracle_opt.progress import progress_display
-from oracle_opt.result import Ended, Result, Status, make_result
-from oracle_opt.run_log import RunLog
+from oracle_opt.result import Result, Status
+from oracle_opt.run import Run
+from oracle_opt.run_options import RunOptions
 
 
 def minimize(
@@ -44,7 +35,7 @@ def minimize(
     keep_cuts: bool = False,
     journal: str | os.PathLike[str] | None = None,
     journal_check: bool = True,
-    callback: Callable[[Record], object] | None = None,
+    callback: Callable[[Record], object] | Listener | None = None,
     progress: bool = False,
     log: bool | Callable[[str], object] = False,
     check: bool = True,
@@ -87,8 +78,9 @@ def minimize(
     journal_check : bool
         Whether the oracle is first asked the last recorded query again, one call that is not counted, and its answer
         compared with the recorded one. `False` is for oracles too expensive for that.
-    callback : callable, optional
-        Called with a `Record` after each call; stops the run by returning `True`.
+    callback : callable or Listener, optional
+        Called with a `Record` after each call; stops the run by returning `True`. A `Listener` also learns how the run
+        begins and ends, and may answer queries as a journal does.
     progress : bool
         Show a progress display on the terminal; nothing where there is none.
     log : bool or callable
@@ -131,158 +123,44 @@ def minimize(
     >>> minimize(oracle, Kelley(), atol=1e-9).point.round(6).tolist()
     [0.2, 0.3, 0.5]
     """
-    recorder = HistoryRecorder(keep_cuts)
-    generator, choice = (generator, "") if generator is not None else chosen(oracle)
-    start = check_arguments(oracle, generator, point, rtol, atol, gtol, max_calls, max_seconds)
-    cuts = check_options(cuts, keep_cuts, journal, journal_check, callback, progress, check, probes)
-    bounds, lines = BoundTracker(oracle.domain, oracle.convex, oracle.witness), RunLog(log, recorder)
-    questions, confirmation = Questions(generator, oracle.domain), Confirmation(oracle, check, probes)
-    ends = inf if max_seconds is None else perf_counter() + max_seconds
-    query = None
-
-    def result(status: Status, reason: str = "") -> Result:
-        made = make_result(status, oracle, bounds, recorder, generator, choice, rtol, atol, reason, confirmation)
-        lines.end(made)
-        return made
-
-    with in_use(oracle, generator):
-        try:
-            lines.begin(oracle, generator, rtol, atol, max_calls)
-            oracle.reset()
-            oracle.domain.reset()
-            generator.reset(oracle.domain, start.copy())
-            for cut in cuts:
-                cut = check_known(cut, oracle)
-                _, minorant, weight, _ = _told(generator, cut, oracle.witness, ends, bounds)
-                bounds.update(cut, minorant, weight)
-            file = nullcontext() if journal is None else Journal.of(journal, oracle, generator, start, cuts)
-            with file as kept, progress_display(progress, type(generator).__name__, max_calls) as show:
-                if kept is not None and journal_check and kept.entries:
-                    _ask_again(kept, oracle)
-                oracle.domain.reset()  # the check may have used the domain, and a run meets it as new, resumed or not
-                while True:
-                    if recorder.n_calls >= max_calls:
-                        return result(Status.MAX_CALLS)
-                    if perf_counter() >= ends:
-                        return result(Status.MAX_SECONDS)
-                    clock = perf_counter()
-                    asked = _asked(questions, ends)
-                    generator_seconds = perf_counter() - clock
-
-                    if not questions.repeated:
-                        query, entry = asked, None if kept is None else kept.next_answer(asked, oracle)
-                        if entry is None:
-                            clock = perf_counter()
-                            answer = _answer(oracle, query, ends)
-                            oracle_seconds = perf_counter() - clock
-                            cut = check_cut(answer, query.point, oracle)
-                            if kept is not None:
-                                kept.append(Entry(query, cut, oracle_seconds))
-                        else:
-                            cut, oracle_seconds = entry.cut, entry.seconds
-                            recorder.n_replayed += 1
-
-                    step, status, finite = Step.NULL, None, not is_infinite(cut)
-                    if questions.repeated or questions.answered(cut, bounds.incumbent):
-                        clock = perf_counter()
-                        step, minorant, weight, status = _told(generator, cut, oracle.witness, ends, bounds)
-                        generator_seconds += perf_counter() - clock
-                        if finite:
-                            bounds.update(cut, minorant, weight, questions.repeated)
-                    if not questions.repeated:
-                        confirmation.hold(cut)
-                        inner = generator.inner_steps()
-                        record = recorder.append(cut, step, bounds, oracle_seconds, generator_seconds, inner)
-                        show(record)
-                        lines.show(record)
-                        if callback is not None and callback(record) is True:
-                            status = Status.STOPPED
-                    if finite:
-                        status = _verdict(bounds, cut, oracle, rtol, atol, gtol) or status
-                    if status is not None:
-                        return result(*confirmation.of(status, bounds, max_calls, recorder.n_calls, ends))
-        except Ended as end:
-            return result(end.status, end.reason)
-        except KeyboardInterrupt:
-            return result(Status.INTERRUPTED)
-        except BaseException as problem:  # also SystemExit: nothing that was computed is lost
-            with suppress(AttributeError, TypeError):  # some classes of exceptions let no attribute be set
-                problem.result = result(Status.FAILED)  # type: ignore[attr-defined]
-            where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
-            problem.add_note(f"during oracle call {recorder.n_calls + 1}, {where}; `error.result` holds the run so far")
-            raise
-        finally:
-            generator.finish()
+    options = RunOptions(
+        rtol=rtol,
+        atol=atol,
+        gtol=gtol,
+        max_calls=max_calls,
+        max_seconds=max_seconds,
+        cuts=cuts,
+        keep_cuts=keep_cuts,
+        journal=journal,
+        journal_check=journal_check,
+        callback=callback,
+        progress=progress,
+        log=log,
+        check=check,
+        probes=probes,
+    )
+    with Run(oracle, generator, point, options) as run:
+        run.begin()
+        while True:
+            query = run.ask()
+            cut = run.answer(query)
+            run.tell(cut)
+            run.check(_verdict(cut, run.bounds, oracle.domain, options))
+    return run.result
 
 
-def _ask_again(kept: Journal, oracle: Oracle) -> None:
-    """Hold the oracle's answer to the last recorded query against the recorded ones, and let it forget that query."""
-    query = kept.last_query(oracle.domain.dimension)
-    try:
-        fresh = check_cut(oracle.query(query), query.point, oracle)
-    except Exhausted as problem:
-        raise kept.refusal(f"it proves now that there is no point at all, {problem}") from problem
-    kept.compare(fresh, oracle.convex)
-    oracle.reset()
-
-
-def _asked(questions: Questions, ends: float) -> Query:
-    """The next question."""
-    try:
-        with Deadline(ends):
-            return questions.next()
-    except OutOfTime:
-        raise Ended(Status.MAX_SECONDS) from None
-    except Exhausted as end:
-        empty = isinstance(end, EmptyLocalizationSet)
-        raise Ended(Status.EMPTY if empty else Status.EXHAUSTED, str(end)) from end
-
-
-def _answer(oracle: Oracle, query: Query, ends: float) -> Cut:
-    """The oracle's answer, unless no point is feasible, or no time is left in a long one that asks."""
-    try:
-        with Deadline(ends):
-            return oracle.query(query.copy())
-    except OutOfTime:
-        raise Ended(Status.MAX_SECONDS) from None
-    except EmptyLocalizationSet as proof:
-        if FeasibilityCut not in oracle.gives:
-            raise
-        raise Ended(Status.EMPTY, str(proof)) from proof
-
-
-def _told(
-    generator: QueryPointGenerator, cut: Cut, witness: tuple[str, ...], ends: float, bounds: BoundTracker
-) -> tuple[Step, Minorant | None, float, Status | None]:
-    """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time or gives up."""
-    end = None
-    try:
-        with Deadline(ends):
-            told = cut if generator.reads_extras else bearing(cut, witness)
-            return generator.tell(told), generator.minorant(), generator.weight(), None
-    except OutOfTime:
-        pass  # the loop looks at the clock next, and ends
-    except EmptyLocalizationSet:
-        end = Status.EMPTY
-    except Exhausted:
-        end = Status.EXHAUSTED
-    if isinstance(cut, FeasibilityCut):
-        return Step.FEASIBILITY, None, 0.0, end
-    return Step.SERIOUS if cut.upper < bounds.upper else Step.NULL, None, 0.0, end
-
-
-def _verdict(
-    bounds: BoundTracker, cut: Cut, oracle: Oracle, rtol: float, atol: float, gtol: float | None
-) -> Status | None:
+def _verdict(cut: Cut, bounds: BoundTracker, domain: Domain, options: RunOptions) -> Status | None:
     """Whether the run is over."""
+    if is_infinite(cut):
+        return None
     if bounds.refuted:
         return Status.OUTSIDE
     if bounds.contradiction():
         return Status.CONTRADICTION
-    if closed(bounds.upper, bounds.lower, rtol, atol, bounds.resolution):
+    if closed(bounds.upper, bounds.lower, options.rtol, options.atol, bounds.resolution):
         return Status.CONVERGED
-    if gtol is not None and isinstance(cut, ObjectiveCut):
-        moved = oracle.domain.project(cut.point - cut.subgradient) - cut.point
-        if float(np.linalg.norm(moved)) <= gtol:
+    if options.gtol is not None and isinstance(cut, ObjectiveCut):
+        moved = domain.project(cut.point - cut.subgradient) - cut.point
+        if float(np.linalg.norm(moved)) <= options.gtol:
             return Status.GRADIENT
     return None

@@ -1,6 +1,7 @@
 """A log of answered cuts: written durably call by call, replayed when the same run is started again.
 
-Record 0 of the file names the run, record n is its n-th answered query.
+Record 0 of the file names the run, record n is its n-th answered query. Before a run goes on, the oracle is asked the
+last one again: an answer given anew has to be one to the problem whose answers the journal holds.
 """
 
 from __future__ import annotations
@@ -12,25 +13,31 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from oracle_opt._journal_check import disagreement
 from oracle_opt._journal_entries import Entry, cut_fields, decode, encode
 from oracle_opt._journal_file import RecordFile
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.checks import check_cut
-from oracle_opt.cuts import Cut, Kind, Query, is_infinite
-from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
+from oracle_opt.consistency import contradiction
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
+from oracle_opt.errors import Exhausted, InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.listener import Listener
 from oracle_opt.oracle import Oracle
 from oracle_opt.words import literal
 
+if TYPE_CHECKING:
+    from oracle_opt.result import Result
+    from oracle_opt.run import Run
+
 __all__ = ["Entry", "Journal", "run_identity"]
+ROUNDING = 1e-8  # relative to the value and to the terms of the cut: by so much exact answers may differ
 
 
-class Journal:
+class Journal(Listener):
     """Reads what a file holds, then appends to it; no other run can open it meanwhile.
 
     Parameters
@@ -76,17 +83,23 @@ class Journal:
             raise
 
     @classmethod
-    def of(
-        cls,
-        path: str | os.PathLike[str],
-        oracle: Oracle,
-        generator: QueryPointGenerator,
-        start: Vector,
-        cuts: Sequence[Cut],
-    ) -> Self:
+    def of(cls, path: str | os.PathLike[str], run: Run) -> Self:
         """Open the journal of a run."""
+        oracle, generator = run.oracle, run.generator
         kinds = oracle.gives | generator.takes | generator.needs
-        return cls(path, run_identity(oracle, generator, start, cuts), kinds)
+        return cls(path, run_identity(oracle, generator, run.start, run.options.cuts), kinds)
+
+    def begin(self, run: Run) -> None:
+        """Hold the oracle's answer to the last recorded query against the recorded ones, unless told not to."""
+        if not (run.options.journal_check and self.entries):
+            return
+        oracle, query = run.oracle, self.last_query(run.oracle.domain.dimension)
+        try:
+            fresh = check_cut(oracle.query(query), query.point, oracle)
+        except Exhausted as problem:
+            raise self.refusal(f"it proves now that there is no point at all, {problem}") from problem
+        self.compare(fresh, oracle.convex)
+        oracle.reset()  # it forgets that query
 
     def _decoded(self, number: int, payload: bytes) -> Entry:
         try:
@@ -130,7 +143,7 @@ class Journal:
             "another file or remove this one"
         )
 
-    def next_answer(self, query: Query, oracle: Oracle) -> Entry | None:
+    def recall(self, query: Query, oracle: Oracle) -> Entry | None:
         """Return the recorded answer to this query, for the oracle to resume; `None` once all are replayed."""
         if self._replayed == len(self.entries):
             return None
@@ -153,7 +166,7 @@ class Journal:
         self._replayed = number
         return entry
 
-    def append(self, entry: Entry) -> None:
+    def answered(self, entry: Entry) -> None:
         """Write one answer durably.
 
         Raises
@@ -162,6 +175,10 @@ class Journal:
             The disk is full, say; the file holds all answers before this one.
         """
         self._file.append(encode(entry))
+
+    def end(self, result: Result) -> None:
+        """Close the file."""
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -209,3 +226,39 @@ def _differing(words: str, others: str) -> str:
     """The parts of an identity that another one does not have."""
     known = others.split(", ")
     return ", ".join(part for part in words.split(", ") if part not in known) or words
+
+
+def disagreement(entries: Sequence[Entry], fresh: Cut, convex: bool) -> str:
+    """Say how an answer to the last recorded query, given anew, contradicts the recorded ones; no words if it does not.
+
+    At one point f lies in ``[value, value + error]`` of both answers, so these intervals meet, and either both answers
+    call the point feasible or none does. If f is convex, the new answer may contradict no earlier one, either: unless
+    the recorded answer did so already.
+    """
+    last = entries[-1].cut
+    if type(fresh) is not type(last):
+        feasible = isinstance(fresh, ObjectiveCut)
+        return f"{_stated(fresh)} now, {_stated(last)} then: the point is {'' if feasible else 'in'}feasible now"
+    if isinstance(fresh, ObjectiveCut) and isinstance(last, ObjectiveCut):
+        if is_infinite(fresh) or is_infinite(last):
+            return "" if is_infinite(fresh) and is_infinite(last) else f"{_stated(fresh)} now, {_stated(last)} then"
+        apart = max(fresh.value - last.upper, last.value - fresh.upper)
+        if apart > ROUNDING * max(_size(fresh), _size(last)):
+            return f"{_stated(fresh)} now, {_stated(last)} then"
+    if convex:
+        finite = [(k, entry) for k, entry in enumerate(entries[:-1], 1) if not is_infinite(entry.cut)]
+        for number, entry in finite:
+            words = contradiction(entry.cut, fresh, number, len(entries))
+            if words and not contradiction(entry.cut, last, 0, 0):
+                return f"the answer given now contradicts answer {number}. {words}"
+    return ""
+
+
+def _size(cut: ObjectiveCut) -> float:
+    return max(abs(cut.value), float(np.abs(cut.subgradient) @ np.abs(cut.point)))
+
+
+def _stated(cut: Cut) -> str:
+    if isinstance(cut, FeasibilityCut):
+        return f"violation {cut.violation:.10g}"
+    return f"value {cut.value:.10g}" + (f" to {cut.upper:.10g}" if cut.error else "")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from oracle_opt.history import Record
+from oracle_opt.listener import Listener
 from oracle_opt.optional import require
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from oracle_opt.history import Record
+    from oracle_opt.result import Result
+    from oracle_opt.run import Run
 
 
 def on_terminal() -> bool:
@@ -18,28 +24,38 @@ def on_terminal() -> bool:
         return False
 
 
-@contextmanager
-def progress_display(wanted: bool, description: str, max_calls: int) -> Iterator[Callable[[Record], None]]:
-    """Give a function to be called with every record."""
-    if not (wanted and on_terminal()):
-        yield lambda record: None
-        return
-    require("rich", "cli", "the line that progress=True shows")
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+class ProgressDisplay(Listener):
+    """The line of one run."""
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("upper {task.fields[upper]:.8g}  lower {task.fields[lower]:.8g}  gap {task.fields[gap]:.1e}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task(description, total=max_calls, upper=float("inf"), lower=-float("inf"), gap=float("inf"))
+    _display: Progress | None = None
 
-        def show(record: Record) -> None:
+    def begin(self, run: Run) -> None:
+        """Open the line, if there is a terminal."""
+        if not on_terminal():
+            return
+        require("rich", "cli", "the line that progress=True shows")
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("upper {task.fields[upper]:.8g}  lower {task.fields[lower]:.8g}  gap {task.fields[gap]:.1e}"),
+            TimeElapsedColumn(),
+        )
+        self._display = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._display.start()
+        name, inf = type(run.generator).__name__, float("inf")
+        self._task = self._display.add_task(name, total=run.options.max_calls, upper=inf, lower=-inf, gap=inf)
+
+    def show(self, record: Record) -> None:
+        """Show what is proven after a call."""
+        if self._display is not None:
             bounds = {"upper": record.upper_bound, "lower": record.lower_bound, "gap": record.relative_gap}
-            display.update(task, completed=record.call, **bounds)  # type: ignore[arg-type]
+            self._display.update(self._task, completed=record.call, **bounds)  # type: ignore[arg-type]
 
-        yield show
+    def end(self, result: Result) -> None:
+        """Take the line away."""
+        if self._display is not None:
+            self._display.stop()

@@ -19,14 +19,13 @@ from oracle_opt.errors import InvalidCertificate
 from oracle_opt.gap_plot import plot_gap
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
-from oracle_opt.oracle import Oracle
 from oracle_opt.proof.run_proof import RunProof
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from oracle_opt import Certificate
-    from oracle_opt.confirmation import Confirmation
+    from oracle_opt.run import Run
 
 
 LARGEST = 5  # entries of the point that are printed
@@ -291,32 +290,19 @@ def _point_in_words(point: Vector) -> str:
     return f"{size}; the largest: {entries}" if n_nonzero > LARGEST else f"{size}: {entries}"
 
 
-def make_result(
-    status: Status,
-    oracle: Oracle,
-    bounds: BoundTracker,
-    recorder: HistoryRecorder,
-    generator: QueryPointGenerator,
-    choice: str,
-    rtol: float,
-    atol: float,
-    reason: str,
-    confirmation: Confirmation,
-) -> Result:
-    """Freeze the state of a run.
-
-    The choice says why this generator was chosen, if it was; its gap was held against the tolerances; the reason is
-    why the run ended, if there is more to say of that.
-    """
+def make_result(status: Status, run: Run, reason: str) -> Result:
+    """Freeze the state of a run; the reason is why it ended, if there is more to say of that."""
+    bounds, recorder, choice = run.bounds, run.recorder, run.choice
     warnings = bounds.warnings()
     whose = "Its" if status is Status.EXHAUSTED else "The"
     said = [f"{whose} reason: {reason}."] if reason else []
-    if status is Status.EMPTY and (promise := oracle.domain.promise()):
+    if status is Status.EMPTY and (promise := run.oracle.domain.promise()):
         said.append(
             f"This holds within what is promised of a minimizer, {promise}; if it may lie farther out, state more."
         )
     memory, memory_growth = recorder.memory()
-    sentences = [status.value, *said, *_sentences(status, bounds, recorder, bounds.wanted(rtol, atol)), *warnings]
+    wanted = bounds.wanted(run.options.rtol, run.options.atol)
+    sentences = [status.value, *said, *_sentences(status, bounds, recorder, wanted), *warnings]
     if choice:
         sentences.append(choice)
     return Result(
@@ -335,15 +321,15 @@ def make_result(
         generator_seconds=recorder.generator_seconds,
         history=recorder.freeze(),
         warnings=warnings,
-        generator=named(generator),
+        generator=named(run.generator),
         choice=choice,
         seconds=recorder.seconds,
         n_replayed=recorder.n_replayed,
         memory=memory,
         memory_growth=memory_growth,
-        proof=RunProof(oracle, bounds.parts, bounds.source.value),
-        checks=tuple(confirmation.checks),
-        n_probes=confirmation.n_probes,
+        proof=RunProof(run.oracle, bounds.parts, bounds.source.value),
+        checks=tuple(run.confirmation.checks),
+        n_probes=run.confirmation.n_probes,
     )
 
 

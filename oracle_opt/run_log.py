@@ -6,13 +6,16 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.history import HistoryRecorder, Record
-from oracle_opt.oracle import Oracle
+from oracle_opt.history import Record
+from oracle_opt.listener import Listener
 from oracle_opt.result import Result, named
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from oracle_opt.run import Run
 
 Line = Callable[[str], object]
 FIRST = 10  # calls with a line each
@@ -49,7 +52,7 @@ def to_standard_error(line: str) -> None:
             sys.stderr.flush()
 
 
-class RunLog:
+class RunLog(Listener):
     """The lines of one run: two above it, one for each of the first ten calls and then at most one a second, the last
     call, and how the run ended.
 
@@ -57,27 +60,23 @@ class RunLog:
     ----------
     log : bool or callable
         As for `minimize`.
-    recorder : HistoryRecorder
-        That of the run; it has the clock.
     """
 
-    def __init__(self, log: bool | Line, recorder: HistoryRecorder) -> None:
+    def __init__(self, log: bool | Line) -> None:
         self._write = line_writer(log)
-        self._recorder = recorder
         self._due = 0.0  # when the next line may be written
         self._held: str | None = None  # the last call's, if it was not
 
-    def begin(self, oracle: Oracle, generator: QueryPointGenerator, rtol: float, atol: float, max_calls: int) -> None:
+    def begin(self, run: Run) -> None:
         """Write what runs on what."""
-        if self._write is not None:
-            problem = f"{type(oracle).__name__} in {oracle.domain.dimension} variables"
-            self._say(f"{named(generator)} on {problem}: rtol {rtol:g}, atol {atol:g}, at most {max_calls} calls")
-            self._say(TITLES)
+        self._recorder = run.recorder  # which has the clock
+        problem = f"{type(run.oracle).__name__} in {run.oracle.domain.dimension} variables"
+        limits = f"rtol {run.options.rtol:g}, atol {run.options.atol:g}, at most {run.options.max_calls} calls"
+        self._say(f"{named(run.generator)} on {problem}: {limits}")
+        self._say(TITLES)
 
     def show(self, record: Record) -> None:
         """Write the line of a call, unless one was written a moment ago."""
-        if self._write is None:
-            return
         now = perf_counter()
         self._held = (
             f"{record.call:>8}  {record.step.value:<11} {record.upper_bound:>17.10g} {record.lower_bound:>17.10g} "
@@ -89,11 +88,9 @@ class RunLog:
 
     def end(self, result: Result) -> None:
         """Write the last call, if it has no line yet, and how the run ended; nothing comes after it."""
-        if self._write is not None:
-            self._say_held()
-            calls = f"{result.n_calls} oracle calls and {result.seconds:.3g} seconds"
-            self._say(f"{result.status.name} after {calls}: {result.message}")
-            self._write = None
+        self._say_held()
+        calls = f"{result.n_calls} oracle calls and {result.seconds:.3g} seconds"
+        self._say(f"{result.status.name} after {calls}: {result.message}")
 
     def _say_held(self) -> None:
         line, self._held = self._held, None

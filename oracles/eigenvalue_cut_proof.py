@@ -17,7 +17,7 @@ from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.number import Floats, Fractions, Numbers
-from oracle_opt.proof.witness import numbers
+from oracle_opt.proof.witness_numbers import numbers
 
 AT_ONCE = 1 << 16  # entries of W computed at a time
 BITS = 200  # in fractions the witness is rounded to multiples of 2**-200, which makes it another one

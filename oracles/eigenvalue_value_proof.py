@@ -15,7 +15,7 @@ from oracle_opt.proof.claim import Bound
 from oracle_opt.proof.elimination import semidefinite
 from oracle_opt.proof.exact_sums import SMALLEST, exact
 from oracle_opt.proof.number import Floats, Fractions
-from oracle_opt.proof.witness import numbers
+from oracle_opt.proof.witness_numbers import numbers
 
 LARGEST = 8000  # order: a matrix of it takes 512 MB
 LARGEST_EXACT = 100  # order: minors have so many times the digits of an entry; seconds

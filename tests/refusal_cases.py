@@ -330,6 +330,18 @@ CASES = {
         {"machines": [O.MKLOracle(BANK, LABELS)]},
         {"regularizer": "none", "radius": NUMBER},
     ),
+    "KernelMachine": Case(
+        O.KernelMachine,
+        {"bank": BANK, "y": LABELS},
+        {"accuracy": NUMBER, "loss": "none number", "C": "none number"},
+    ),
+    "KernelWeightsOracle": Case(
+        O.KernelWeightsOracle,
+        {"machines": [O.KernelMachine(BANK, LABELS)], "weights": O.Groups(BANK.n_kernels)},
+        {"accuracy": "none number", "max_solves": "none"},
+    ),
+    "Groups": Case(O.Groups, {"n_kernels": 3}, {"groups": "none"}),
+    "Regularized": Case(O.Regularized, {"n_kernels": 3, "regularizer": O.LpRegularizer(2.0)}, {"radius": NUMBER}),
     "MixedNormOracle": Case(
         O.MixedNormOracle,
         {"bank": BANK, "y": LABELS, "groups": [[0, 1], [2]]},

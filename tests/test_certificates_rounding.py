@@ -25,7 +25,7 @@ from oracle_opt import (
 )
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import hexadecimal, set_words
-from oracle_opt.certificates.leaned import leaned
+from oracle_opt.certificates.claim_weights import level_weights
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.parts import Combination, combined
@@ -123,7 +123,7 @@ def test_weights_of_summands_lean_together() -> None:
         share = b / (a + b)
         claims = [CutClaim(ClaimKind.SUMMAND, 0.0, np.array([s]), j, 2) for j, s in ((0, a), (0, -b), (1, 0.0))]
         terms = [(share, claims[0]), (1.0 - share, claims[1]), (1.0, claims[2])]
-        new = leaned(NonnegativeOrthant(1), terms)
+        new = level_weights(NonnegativeOrthant(1), terms)
         weights = [Fraction(weight) for weight, _ in new]
         assert weights[0] * Fraction(a) >= weights[1] * Fraction(b)
         assert abs(weights[0] + weights[1] - weights[2]) < Fraction(1, 10**15)
@@ -134,7 +134,7 @@ def test_weights_of_summands_lean_together() -> None:
 def test_weights_are_left_alone_where_nothing_helps_or_nothing_is_to_be_done(domain: Domain) -> None:
     falling, rising = (CutClaim(ClaimKind.MINORANT, 0.0, np.array([slope])) for slope in (-1.0, 1.0))
     for terms in ([(1.0, falling)], [(0.5, falling), (0.25, rising)], [(0.25, falling), (0.5, rising)], []):
-        assert leaned(domain, terms) is terms
+        assert level_weights(domain, terms) is terms
 
 
 def test_a_variable_without_any_bound_is_said_to_have_no_certificate() -> None:

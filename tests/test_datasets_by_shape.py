@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from oracle_opt import DataUnavailable, InvalidData
 from oracle_opt.cli import main
 from oracle_opt.datasets import available, load
-from oracle_opt.datasets.by_shape import BY_SHAPE
-from oracle_opt.datasets.catalog import CATALOG
+from oracle_opt.datasets.catalog import BY_SHAPE, CATALOG
 
 PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 SHAPES = {

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from oracle_opt import FunctionOracle, Simplex
 from oracle_opt.cli import main
-from oracle_opt.doctor import Diagnosis, Finding, examine, installed, self_test, surroundings
+from oracle_opt.doctor import Diagnosis, Finding, diagnosis, examine, self_test
 from oracle_opt.doctor.findings import found
 from oracle_opt.generators import Kelley
 
@@ -104,7 +104,7 @@ def test_an_exception_is_a_finding_and_ends_nothing(well, monkeypatch):
 
 def test_missing_and_old_packages(monkeypatch):
     monkeypatch.setattr(metadata, "requires", lambda name: REQUIRES)
-    findings = by_name(installed.packages())
+    findings = by_name(diagnosis.packages())
     assert list(findings) == ["numpy", "scipy", "no-such-package", "also-missing", "pytest"]
     assert findings["numpy"] == Finding("numpy", metadata.version("numpy"))
     missing = "missing, and required: pip install 'no-such-package>=3.1'"
@@ -117,7 +117,7 @@ def test_missing_and_old_packages(monkeypatch):
 def test_a_package_that_cannot_be_imported(monkeypatch):
     monkeypatch.setattr(metadata, "requires", lambda name: ["highspy>=1.10"])
     monkeypatch.setitem(sys.modules, "highspy", None)
-    (finding,) = installed.packages()
+    (finding,) = diagnosis.packages()
     assert finding.broken
     assert "which cannot be imported: ModuleNotFoundError: " in finding.words
 
@@ -133,14 +133,14 @@ def test_a_package_that_cannot_be_imported(monkeypatch):
     ],
 )
 def test_versions_are_compared_by_their_numbers(version, versions, recent):
-    assert installed._is_recent(version, versions) is recent
+    assert diagnosis._is_recent(version, versions) is recent
 
 
 def test_a_data_folder_that_is_not_there(monkeypatch, tmp_path):
     (tmp_path / "sets").mkdir()
     monkeypatch.setenv("ORACLE_OPT_DATA", str(tmp_path / "gone"))
     monkeypatch.setenv("ORACLE_OPT_PROBLEMS", str(tmp_path / "sets"))
-    findings = by_name(surroundings.data_folders())
+    findings = by_name(diagnosis.data_folders())
     assert findings["ORACLE_OPT_DATA"].broken
     assert "there is no such folder" in findings["ORACLE_OPT_DATA"].words
     assert not findings["ORACLE_OPT_PROBLEMS"].broken
@@ -151,7 +151,7 @@ def test_what_is_pasted_does_not_name_the_home_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ORACLE_OPT_DATA", str(tmp_path / "uci"))
     (tmp_path / "uci").mkdir()
-    assert by_name(surroundings.data_folders())["ORACLE_OPT_DATA"].words == "~/uci"
+    assert by_name(diagnosis.data_folders())["ORACLE_OPT_DATA"].words == "~/uci"
 
 
 def test_a_diagnosis_prints_its_sections():

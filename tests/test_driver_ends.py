@@ -24,7 +24,6 @@ from oracle_opt import (
     Simplex,
     Status,
     Step,
-    driver,
     minimize,
 )
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProjectedGradient, Subgradient
@@ -62,7 +61,7 @@ def test_max_seconds_are_seconds(monkeypatch, limit, calls):
         clock.now += 1.0
         return float(z @ z + z[0]), 2 * z + np.eye(3)[0]
 
-    monkeypatch.setattr(driver, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr("oracle_opt.run.perf_counter", lambda: clock.now)
     result = minimize(FunctionOracle(function, Simplex(3)), Asks(), rtol=0.0, max_seconds=limit)
     assert result.status is Status.MAX_SECONDS
     assert result.n_calls == calls

@@ -140,7 +140,9 @@ def test_its_cuts_hold_in_exact_arithmetic(name, scales, dtype) -> None:
         assert ((dual.lower <= minimum.b) & (minimum.b <= dual.upper)).all()
         assert abs(b.sum() - dual.total) <= 1e-14 * np.abs(b).sum()
         forms = np.array([b @ K @ b for K in stored])
-        linear = dual.linear.astype(np.longdouble) @ b - dual.epsilon * np.abs(b).sum()
+        linear = dual.linear.astype(np.longdouble) @ b - (
+            0 if dual.kink is None else dual.kink.astype(np.longdouble) @ np.abs(b)
+        )
         if dual.ridge is not None:
             linear -= 0.5 * (dual.ridge.astype(np.longdouble) @ (b * b))
         assert (-2 * minimum.cut.subgradient >= forms).all()

@@ -10,11 +10,18 @@ import pytest
 from oracle_opt import Curvature, ExactSlopes, PartialQuery, Query
 from oracle_opt.oracles import GramBank, MKLOracle, RBFBank
 from oracle_opt.oracles.mkl.few_kernels import FewKernels, stored
-from oracle_opt.oracles.mkl.minorant import least_over_simplex
+from oracle_opt.oracles.mkl.formula import Proven, least
+from oracle_opt.oracles.mkl.weights import Groups
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
+from oracle_opt.proof.number import Floats
 from oracle_opt.testing import check_oracle
 
 N = 30
+
+
+def bound_of(linear, largest, scalable):
+    proof = Proven(Floats.of(linear), Floats.of(0.0), np.array([largest]), lambda: 1.0, scalable)
+    return least(proof, Groups(1))
 
 
 def gram(rng, p=40, scale=True):
@@ -143,9 +150,9 @@ def test_the_best_multiple_is_the_best_and_is_rounded_down():
         exact, top = Fraction(float(constant)), Fraction(float(largest))
         m = min(Fraction(1), exact / top)
         best = m * exact - m * m * top / 2
-        found = least_over_simplex(float(constant), float(largest), True)
+        found = bound_of(float(constant), float(largest), True)
         assert Fraction(found) <= best
         assert found >= float(best) - 1e-14 * (constant + largest * float(m) ** 2)
-        assert Fraction(least_over_simplex(float(constant), float(largest), False)) <= exact - top / 2
-    assert least_over_simplex(-1.0, 2.0, True) == 0.0
-    assert least_over_simplex(-1.0, 2.0, False) <= -2.0
+        assert Fraction(bound_of(float(constant), float(largest), False)) <= exact - top / 2
+    assert bound_of(-1.0, 2.0, True) == 0.0
+    assert bound_of(-1.0, 2.0, False) <= -2.0

@@ -8,8 +8,8 @@ from signed_cuts import Signed
 from table_problems import PROBLEMS
 
 from oracle_opt import Box, CapabilityMismatch, Domain, NonnegativeOrthant, QueryPointGenerator, Simplex, minimize
-from oracle_opt.certificates import fewer as module
-from oracle_opt.certificates.fewer import fewer
+from oracle_opt.certificates import claim_weights as module
+from oracle_opt.certificates.claim_weights import fewest_claims
 from oracle_opt.generators import Ellipsoid, MirrorDescent, ProximalBundle, Subgradient
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.parts import Weighted, combined
@@ -42,7 +42,7 @@ def many(seed: int, n_summands: int = 0, n_half_spaces: int = 0, n: int = 5, sca
 def test_few_claims_prove_no_less(domain: Domain, shape: tuple[int, int], scale: float) -> None:
     for seed in range(4):
         terms = many(seed, *shape, scale=scale)
-        few = fewer(domain, terms)
+        few = fewest_claims(domain, terms)
         assert len(few) <= 5 + 1 + shape[0]
         assert all(weight > 0 and any(one is claim for _, claim in terms) for weight, one in few)
         (before, slope), (after, other) = combined(terms), combined(few)
@@ -57,26 +57,26 @@ def test_few_claims_prove_no_less(domain: Domain, shape: tuple[int, int], scale:
 
 def test_claims_are_left_alone_where_they_are_few_many_numbers_or_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     terms = many(0)
-    assert fewer(BOX, terms[:90]) is not None
-    assert len(fewer(BOX, terms[:90])) == 90
-    assert fewer(NonnegativeOrthant(5), terms) is terms
+    assert fewest_claims(BOX, terms[:90]) is not None
+    assert len(fewest_claims(BOX, terms[:90])) == 90
+    assert fewest_claims(NonnegativeOrthant(5), terms) is terms
     unfinite = [*terms, (0.5, CutClaim(ClaimKind.MINORANT, -np.inf, np.zeros(5)))]
-    assert fewer(BOX, unfinite) is unfinite
+    assert fewest_claims(BOX, unfinite) is unfinite
     many_variables = Box(np.zeros(80), np.ones(80))
-    assert len(fewer(many_variables, many(0, n=80))) == 150
+    assert len(fewest_claims(many_variables, many(0, n=80))) == 150
     monkeypatch.setattr(module, "LARGE", 700)
-    assert fewer(BOX, terms) is terms
+    assert fewest_claims(BOX, terms) is terms
 
 
 def test_claims_are_left_alone_where_rounding_would_cost_something(monkeypatch: pytest.MonkeyPatch) -> None:
     terms = many(1)
     monkeypatch.setattr(module, "LOST", 0.0)
-    slack = [(weight, claim) for weight, claim in fewer(BOX, terms)]
+    slack = [(weight, claim) for weight, claim in fewest_claims(BOX, terms)]
     assert len(slack) in (150, 6)  # rounding may have been on our side
     monkeypatch.setattr(module, "_vertex", lambda matrix, constants, sides: np.eye(150)[0])
-    assert fewer(BOX, terms) is terms
+    assert fewest_claims(BOX, terms) is terms
     monkeypatch.setattr(module, "_vertex", lambda matrix, constants, sides: None)
-    assert fewer(BOX, terms) is terms
+    assert fewest_claims(BOX, terms) is terms
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_points_are_compared_on_replay(tmp_path) -> None:
         ),
     ):
         with Journal(tmp_path / "j", run) as journal, pytest.raises(JournalMismatch, match=words):
-            journal.next_answer(query, liar)
+            journal.recall(query, liar)
     assert liar.identity() == absolute().identity()
 
 

@@ -18,13 +18,12 @@ from oracle_opt import (
     Simplex,
     minimize,
 )
-from oracle_opt._journal_check import disagreement
 from oracle_opt.generators import (
     SPG,
     Kelley,
     LevelSet,
 )
-from oracle_opt.journal import Entry
+from oracle_opt.journal import Entry, disagreement
 
 pytestmark = pytest.mark.usefixtures("unflushed")
 

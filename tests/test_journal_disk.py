@@ -48,7 +48,7 @@ def test_every_record_and_the_new_file_are_flushed_to_the_disk(tmp_path, monkeyp
         assert [name for name, _ in flushed] == [path, os.path.dirname(path)]
         for _ in range(3):
             z = np.array([0.5])
-            journal.append(Entry(Query(z), ObjectiveCut(z, 1.0, z), 0.0))
+            journal.answered(Entry(Query(z), ObjectiveCut(z, 1.0, z), 0.0))
             sizes.append(os.path.getsize(path))
     assert [size for name, size in flushed if name == path] == sizes
     assert len(set(sizes)) == 4

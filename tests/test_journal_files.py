@@ -116,14 +116,14 @@ def test_what_is_written_over_a_longer_torn_record_is_the_end_of_the_file(tmp_pa
     long = Entry(Query(z), ObjectiveCut(z, 1.0, z, extras={"long": np.arange(5000.0)}), 0.0)
     short = Entry(Query(z), ObjectiveCut(z, 2.0, z), 0.0)
     with Journal(tmp_path / "j", RUN) as journal:
-        journal.append(short)
-        journal.append(long)
+        journal.answered(short)
+        journal.answered(long)
     os.truncate(tmp_path / "j", os.path.getsize(tmp_path / "j") - 3)
     with pytest.warns(JournalWarning, match="dropped a torn last record of .* bytes; 1 answers are kept"):
         journal = Journal(tmp_path / "j", RUN)
     with journal:
-        journal.append(short)
-        journal.append(short)
+        journal.answered(short)
+        journal.answered(short)
     with Journal(tmp_path / "j", RUN) as journal:
         assert [entry.cut.value for entry in journal.entries] == [2.0, 2.0, 2.0]
 
@@ -255,7 +255,7 @@ def test_replayed_answers_pass_the_checks_of_fresh_ones(tmp_path, cut) -> None:
     minimize(absolute(), Kelley(), [0.5, 0.5], max_calls=0, journal=tmp_path / "j")
     run = json.loads(records_of(tmp_path / "j")[0])
     with Journal(tmp_path / "j", run) as journal:
-        journal.append(Entry(Query(np.array([0.5, 0.5])), cut, 0.0))
+        journal.answered(Entry(Query(np.array([0.5, 0.5])), cut, 0.0))
     with pytest.raises(JournalMismatch, match="answer 1 is none of this oracle: "):
         minimize(absolute(), Kelley(), [0.5, 0.5], journal=tmp_path / "j", journal_check=False)
 
@@ -286,7 +286,7 @@ def test_every_field_of_every_cut_survives(tmp_path) -> None:
     queries = [Query(z, 1e-3, kinds), Query(z)]
     with Journal(tmp_path / "j", RUN) as journal:
         for query, cut in zip(queries, cuts, strict=True):
-            journal.append(Entry(query, cut, 0.5))
+            journal.answered(Entry(query, cut, 0.5))
     with Journal(tmp_path / "j", RUN, kinds) as journal:
         for query, cut, entry in zip(queries, cuts, journal.entries, strict=True):
             assert_same_cut(cut, entry.cut)

@@ -28,7 +28,7 @@ from oracle_opt.oracles import (
 from oracle_opt.oracles.kernels.before_rounding import BeforeRounding
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite
 from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
-from oracle_opt.oracles.mkl import svm_oracle
+from oracle_opt.oracles.mkl import kernel_machine
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 METHODS = {"default": lambda: None, "spg": SPG, "level set": LevelSet, "center": AnalyticCenter}
@@ -135,7 +135,7 @@ ORACLES = {
 @pytest.mark.parametrize("kept", [0, 1 << 26])
 def test_certificates_of_coarse_sums_are_verified(name, kind, kept, monkeypatch) -> None:
     """Values were bounded for the optimum, and the hyperplane that was named is worse where C is large."""
-    monkeypatch.setattr(svm_oracle, "KEPT_BYTES", kept)
+    monkeypatch.setattr(kernel_machine, "KEPT_BYTES", kept)
     for seed, C in enumerate((1e2, 1e4, 1e7)):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(16, 3)) + np.array([0.0, 1e3, 1e6])

@@ -32,7 +32,7 @@ from oracle_opt.oracles import (
     Regularizer,
     svm,
 )
-from oracle_opt.oracles.svm import BoxDual, EpsilonInsensitive, Hinge, Loss, OneClass, SquaredHinge, solve_svm
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, Loss, OneClass, Separable, SquaredHinge, solve_svm
 from oracle_opt.testing import check_oracle
 
 N = 11
@@ -56,7 +56,7 @@ class Pinball(Loss):
 
     def dual(self, y, n_points):
         ones = np.ones(n_points)
-        return BoxDual(np.array(y, dtype=float), (self.share - 1) * self.C * ones, self.share * self.C * ones)
+        return Separable(np.array(y, dtype=float), (self.share - 1) * self.C * ones, self.share * self.C * ones)
 
     def predict(self, values):
         return values
@@ -69,7 +69,7 @@ class Censored(Loss):
         targets, exceeded = np.array(y, dtype=float).T
         middle = targets.mean()
         lower = np.where(exceeded > 0, 0.0, -WEIGHTS_OF_POINTS)
-        return BoxDual(targets - middle, lower, WEIGHTS_OF_POINTS.copy(), unit=0.5, offset=middle)
+        return Separable(targets - middle, lower, WEIGHTS_OF_POINTS.copy(), unit=0.5, offset=middle)
 
     def predict(self, values):
         return values
@@ -330,24 +330,34 @@ BOX = {"linear": np.zeros(3), "lower": -np.ones(3), "upper": np.ones(3)}
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"linear": np.zeros(2)}, "`linear` of a BoxDual must be a float64 array of shape"),
-        ({"linear": [0.0, 0.0, 0.0]}, "`linear` of a BoxDual must be a float64 array"),
-        ({"upper": np.array([1, 1, 1])}, "`upper` of a BoxDual must be a float64 array"),
-        ({"lower": np.full(3, -np.inf)}, "`lower` of a BoxDual must be finite"),
+        ({"linear": np.zeros(2)}, "`linear` of a Separable must be a float64 array of shape"),
+        ({"linear": [0.0, 0.0, 0.0]}, "`linear` of a Separable must be a float64 array"),
+        ({"upper": np.array([1, 1, 1])}, "`upper` of a Separable must be a float64 array"),
+        ({"lower": np.full(3, -np.inf)}, "`lower` of a Separable must be finite where `ridge` is 0"),
+        ({"upper": np.full(3, np.inf)}, "`upper` of a Separable must be finite where `ridge` is 0"),
+        ({"upper": np.full(3, np.nan)}, "`upper` of a Separable must be finite"),
+        ({"linear": np.full(3, np.nan)}, "`linear` of a Separable must be finite"),
         ({"lower": np.array([-1.0, 0.5, 0.0])}, "must leave room around 0"),
         ({"lower": np.zeros(3), "upper": np.array([1.0, 0.0, 1.0])}, "must leave room around 0"),
-        ({"total": 4.0}, "`total` of a BoxDual must be a sum that its box allows"),
-        ({"total": 1.0, "offset": 1.0}, "`offset` of a BoxDual must be 0"),
-        ({"epsilon": 0.1, "lower": np.zeros(3)}, "`epsilon` of a BoxDual needs `lower == -upper`"),
-        ({"epsilon": -0.1}, "epsilon and unit not negative"),
-        ({"ridge": np.ones(3)}, "needs a box with one side at 0"),
-        ({"ridge": -np.ones(3), "lower": np.zeros(3)}, "`ridge` of a BoxDual must be positive"),
+        ({"total": 4.0}, "`total` of a Separable must be a sum that its box allows"),
+        ({"total": 1.0, "offset": 1.0}, "`offset` of a Separable must be 0"),
+        ({"total": np.inf}, "`total` of a Separable must be finite"),
+        ({"unit": -1.0}, "`unit` of a Separable must not be negative"),
+        ({"kink": np.array([0.1, -0.1, 0.0])}, "`kink` of a Separable must not be negative"),
+        ({"kink": np.full(3, np.inf)}, "`kink` of a Separable must be finite"),
+        ({"ridge": -np.ones(3), "lower": np.zeros(3)}, "`ridge` of a Separable must not be negative"),
+        ({"ridge": np.full(3, np.nan)}, "`ridge` of a Separable must be finite"),
+        ({"ridge": np.ones(3), "reach": np.zeros(3)}, "`reach` of a Separable must be positive"),
+        (
+            {"ridge": np.ones(3), "lower": np.full(3, -np.inf), "upper": np.full(3, np.inf), "total": 1.0},
+            "`total` of a Separable must be 0 where `lower` and `upper` are both infinite",
+        ),
     ],
 )
 def test_a_dual_that_cannot_be_solved_is_refused(changed, words):
     class Wrong(Loss):
         def dual(self, y, n_points):
-            return BoxDual(**(BOX | changed))
+            return Separable(**(BOX | changed))
 
         def predict(self, values):
             return values
@@ -364,3 +374,14 @@ def test_the_longest_multiple_is_the_last_in_the_box():
     assert dual.longest_multiple(np.array([1.0, -1.5, 0.5])) == 1.0
     assert dual.longest_multiple(np.zeros(3)) == np.inf
     assert OneClass(0.5).dual(None, 2).longest_multiple(np.array([0.25, 0.75])) == 1.0
+
+
+def test_the_former_name_of_a_dual_gives_the_same():
+    y, C = np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    squared, tube = SquaredHinge(C).dual(y, 3), EpsilonInsensitive(C, 0.25).dual(y, 3)
+    former = svm.BoxDual(squared.linear, *squared.box, ridge=squared.ridge)
+    for name in ("linear", "lower", "upper", "ridge", "reach"):
+        np.testing.assert_array_equal(getattr(former, name), getattr(squared, name))
+    former = svm.BoxDual(tube.linear, -C, C, epsilon=0.25)
+    assert former.kink.tolist() == tube.kink.tolist()
+    assert former.ridge is None

@@ -23,7 +23,7 @@ from oracle_opt.oracles import (
 )
 from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
-from oracle_opt.oracles.svm import BoxDual, EpsilonInsensitive, Hinge, Loss, OneClass, SquaredHinge
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, Loss, OneClass, Separable, SquaredHinge
 
 N = 360
 RNG = np.random.default_rng(0)
@@ -36,8 +36,8 @@ BUDGET = 8 * N * N - 1
 class Quantile(Loss):
     """A loss of the user's own: 0.7 for a unit too little and 0.3 for one too much."""
 
-    def dual(self, y, n_points) -> BoxDual:
-        return BoxDual(np.array(y, dtype=float), np.full(n_points, -30.0), np.full(n_points, 70.0))
+    def dual(self, y, n_points) -> Separable:
+        return Separable(np.array(y, dtype=float), np.full(n_points, -30.0), np.full(n_points, 70.0))
 
     def predict(self, values):
         return values
@@ -109,7 +109,7 @@ def exact_minorant(oracle, cut):
     b, dual = cut.extras["signed_dual"].astype(np.longdouble), oracle._dual
     used = np.flatnonzero(b)
     forms = np.einsum("i,ijk,j->k", b[used], EXACT[np.ix_(used, used)], b[used])
-    value = dual.linear @ b - dual.epsilon * np.abs(b).sum()
+    value = dual.linear @ b - (0 if dual.kink is None else dual.kink @ np.abs(b))
     return value - (0 if dual.ridge is None else dual.ridge @ (b * b) / 2), forms
 
 
@@ -128,8 +128,12 @@ def test_cuts_are_proven_in_exact_arithmetic(name, accuracy) -> None:
         assert cut.error <= max(accuracy, 1e-9) * abs(cut.upper) * 1.01
         value, forms = exact_minorant(oracle, cut)
         # of those multiples of the dual point that are feasible the best one
-        m = max(min(value / forms.max(), 1), 0) if oracle._dual.total == 0 else 1
-        assert cut.lower_bound <= m * value - m**2 * forms.max() / 2
+        ridge, b = oracle._dual.ridge, cut.extras["signed_dual"].astype(np.longdouble)
+        bent = forms.max() / 2 + (0 if ridge is None else ridge @ (b * b) / 2)
+        linear = value + (bent - forms.max() / 2)
+        longest = oracle._dual.longest_multiple(b.astype(float))
+        m = max(min(linear / (2 * bent), longest), 0) if oracle._dual.total == 0 else 1
+        assert cut.lower_bound <= m * linear - m**2 * bent
         for z in (w, *rng.dirichlet(np.ones(w.size), 3)):
             assert cut.constant + cut.subgradient @ z <= value - z @ forms / 2
         oracle.reset()

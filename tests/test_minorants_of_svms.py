@@ -8,8 +8,10 @@ from scipy.optimize import minimize as scipy_minimize
 
 from oracle_opt import Query
 from oracle_opt.oracles import GramBank, MKLOracle, RandomBlock
-from oracle_opt.oracles.mkl.minorant import proven
+from oracle_opt.oracles.mkl.computed_forms import forms_near
+from oracle_opt.oracles.mkl.formula import proven
 from oracle_opt.oracles.svm import Hinge, solve_csvc
+from oracle_opt.proof.number import Floats
 
 
 def problem(seed, n=9):
@@ -38,7 +40,9 @@ def test_a_point_that_is_out_of_balance_proves_what_a_balanced_one_near_it_does(
     b = np.clip(balanced.signed_dual + share * (free - balanced.signed_dual), lower, upper)
     imbalance = abs(float(b.sum())) + 1e-14
     S = np.array([b @ bank.combine(row) @ b for row in np.eye(3)])
-    constant, F = proven(bank, dual, b, imbalance, S, bank.form_error(b, b))
+    forms = forms_near(bank, b, imbalance, S, bank.form_error(b, b))
+    proof = proven(dual, b, imbalance, forms, lambda: 1.0, Floats)
+    constant, F = proof.constant.below(), proof.forms
     for other in (w, *rng.uniform(0.0, 2.0, (6, 3)), np.eye(3)[0]):
         known = solve_csvc(bank.combine(other), y, C, accuracy=1e-12).dual_objective
         assert constant - 0.5 * other @ F <= known * (1 + 1e-12)

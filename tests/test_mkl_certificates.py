@@ -142,7 +142,10 @@ def test_mixed_norm(loss, seed):
         others = [point, *(np.concatenate([rng.dirichlet(np.ones(3)) for _ in groups]) for _ in range(4))]
         assert_cut(cut, others, dual(b, 1), S / np.repeat(c, 3), lambda z: 0, LONG(cut.value))
         roots = np.sqrt(np.array([part.max() for part in np.split(S, 2)]))
-        assert cut.lower_bound <= dual(b, 1) - roots.sum() ** 2 / 2 + LONG(1e-17) * (abs(dual(b, 1)) + S.max())
+        rounding = LONG(1e-17) * (abs(dual(b, 1)) + S.max())
+        # of the multiples of the dual point the best one, ``t linear - t**2 bent``
+        linear, bent = 2 * dual(b, 1) - dual(b, 2) / 2, dual(b, 1) - dual(b, 2) / 2 + roots.sum() ** 2 / 2
+        assert cut.lower_bound <= linear**2 / (4 * bent) + rounding
         f = combined(kernels, cut.extras["kernel_weights"], b)
         # group norms of the hyperplane: (1 / c_j)^2 W_j with the c of the SVM, which its kernel weights tell
         inverse = cut.extras["kernel_weights"][order].astype(LONG) / point

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from oracle_opt.arrays import EPS
-from oracle_opt.proof.number import Floats, Fractions, Numbers
+from oracle_opt.proof.number import Floats, Fractions, Numbers, Plain
 
 SCALES = (1.0, 1e150, 1e-150, 1e-160, 1e-310, 3e307)
 Formula = Callable[..., Any]
@@ -196,3 +196,22 @@ def test_ends_are_directed() -> None:
         assert Fraction(one.below()) <= Fraction(x) - Fraction(r)
         assert Fraction(one.above()) >= Fraction(x) + Fraction(r)
         assert Fractions.of(x).below() == Fractions.of(x).above() == Fraction(x)
+
+
+@pytest.mark.parametrize("radius", [0.0, 1e-9])
+def test_powers_exponentials_and_divergences_hold(radius: float) -> None:
+    """Fractions are rounded up in the 50th digit, which is far inside a radius; plain floats are close."""
+    rng = np.random.default_rng(5)
+    signed = np.concatenate([rng.normal(size=40) * 10.0 ** rng.uniform(-12, 0.5, 40), [0.0, 1.0]])
+    for values, formula in (
+        (np.abs(signed), lambda v: v.power(Fraction(4, 3))),
+        (np.abs(signed), lambda v: v.power(Fraction(7))),
+        (signed, lambda v: v.expm1()),
+        (np.maximum(signed, -1.0), lambda v: v.divergence()),
+    ):
+        exact = formula(Fractions.of(values))
+        near = formula(Floats(values, radius * np.abs(values)) if radius else Floats.of(values))
+        for low, high, true in zip(near.below().tolist(), near.above().tolist(), exact.x.tolist(), strict=True):
+            assert Fraction(low) <= true * (1 + Fraction(1, 10**40)) if true > 0 else Fraction(low) <= true
+            assert Fraction(high) >= true - abs(true) * Fraction(1, 10**25)
+        np.testing.assert_allclose(formula(Plain.of(values)).x, exact.x.astype(float), rtol=1e-13)

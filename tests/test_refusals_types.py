@@ -84,7 +84,7 @@ EXEMPT |= {
     "RoundedSolution",
     "SVMSolution",
     "SVMStatus",
-    "BoxDual",
+    "Separable",
     "read_smps",
     "SecondStageSolutions",
 }

@@ -16,12 +16,11 @@ from oracle_opt.generators import LBFGS, SPG, FixedPoint, Kelley, ProjectedGradi
 from oracle_opt.study import Results
 from oracle_opt.study.records import BLANK
 from oracle_opt.study.reproduce import EXPERIMENTS, Options, Row, paper_mixnorm, reproduce
-from oracle_opt.study.reproduce.against_paper import against_paper
 from oracle_opt.study.reproduce.common import fold, growth, rbf_bank, sets_of, standardized
 from oracle_opt.study.reproduce.experiment_runs import Recipe, add_runs
 from oracle_opt.study.reproduce.paper import NOT_CONVERGED, Printed, all_figures, printed_figures
 from oracle_opt.study.reproduce.repetitions import Tally
-from oracle_opt.study.reproduce.report import ours, tables_of
+from oracle_opt.study.reproduce.report import against_paper, ours, tables_of
 from oracle_opt.study.reproduce.stopping_rules import REACHED, UntilPlateau, UntilStationary
 
 NAMES = (

@@ -28,7 +28,6 @@ from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass
 from oracle_opt.study.reproduce import (
     Options,
-    made_beforehand,
     paper_smo,
     paper_smo_extensions,
     paper_smo_figure,
@@ -196,16 +195,16 @@ def test_points_of_smos_figure_are_the_first_of_a_permutation():
 def test_kernels_made_beforehand_are_those_computed_on_the_fly(monkeypatch, free, stores):
     (Z,) = standardized(QUICK.X[:30])
     bank = RBFBank.from_quantiles(Z, 50)
-    monkeypatch.setattr(made_beforehand, "BESIDES", 10**9 - 4 * 8 * 30 * 50 - 2 * 50 * 30 * 31)  # once, to the byte
-    monkeypatch.setattr(made_beforehand, "free_memory", lambda: free)
-    made = made_beforehand.made_beforehand(bank)
+    monkeypatch.setattr(paper_smo_figure, "BESIDES", 10**9 - 4 * 8 * 30 * 50 - 2 * 50 * 30 * 31)  # once, to the byte
+    monkeypatch.setattr(paper_smo_figure, "free_memory", lambda: free)
+    made = paper_smo_figure.made_beforehand(bank)
     every = np.arange(30)
     np.testing.assert_array_equal(made.entries(every, every), bank.entries(every, every).astype(np.float32))
     assert made.nbytes == stores * 50 * 4 * 30 * 31 // 2
     if free == 10**9:
-        monkeypatch.setattr(made_beforehand, "free_memory", lambda: free - 1)
+        monkeypatch.setattr(paper_smo_figure, "free_memory", lambda: free - 1)
         with pytest.raises(MemoryError, match=r"^needs 0.9 GiB, and 0.9 GiB are free$"):
-            made_beforehand.made_beforehand(bank)
+            paper_smo_figure.made_beforehand(bank)
 
 
 # Sections 5.2 and 5.3

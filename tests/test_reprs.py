@@ -131,7 +131,7 @@ INSTANCES = {
     "RelaxedSolution": lambda: O.RelaxedSolution(1.0, POINT, POINT),
     "ShardedBank": lambda: O.ShardedBank(O.RBFBank(RNG.normal(size=(12, 3)), [[0, 1, 2]] * 9, [[1.0, 2.0]] * 9)),
     "TwoStageProblem": lambda: PROBLEM,
-    "BoxDual": lambda: S.Hinge(np.ones(12)).dual(LABELS, 12),
+    "Separable": lambda: S.Hinge(np.ones(12)).dual(LABELS, 12),
     "SVMSolution": lambda: S.solve_csvc(KERNELS[0], LABELS),
     "Hinge": lambda: S.Hinge(np.ones(N)),
     "SquaredHinge": lambda: S.SquaredHinge(np.ones(N)),

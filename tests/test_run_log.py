@@ -180,7 +180,7 @@ def test_seconds_are_those_of_the_whole_run(monkeypatch):
         nonlocal now
         now += seconds
 
-    for module in ("driver", "history", "run_log"):
+    for module in ("run", "history", "run_log"):
         monkeypatch.setattr(f"oracle_opt.{module}.perf_counter", lambda: now)
 
     class Slow(FixedPoint):

@@ -22,7 +22,7 @@ from oracle_opt.files import TEMPORARY, atomic_file, folder_name, remove_left_ov
 from oracle_opt.generators import FixedPoint
 from oracle_opt.study import Results, compare
 from oracle_opt.study.display import table_of_results
-from oracle_opt.study.records import BLANK, Run, Settings
+from oracle_opt.study.records import BLANK, FinishedRun, Settings
 from oracle_opt.study.store import RunStore
 
 
@@ -37,7 +37,7 @@ def some_run(instance="moons", generator="kelley", seed=0, numbers=0):
     history = pd.DataFrame({"call": np.arange(1, 6), "value": rng.normal(size=5), "step": list("abcde")})
     history.loc[2, "value"] = np.nan
     row = BLANK | {"instance": instance, "generator": generator, "seed": seed, "accuracy": 0.5, "method": "Kelley()"}
-    return Run(row | {"status": "CONVERGED", "n_calls": 5}, history)
+    return FinishedRun(row | {"status": "CONVERGED", "n_calls": 5}, history)
 
 
 ODD = [

@@ -20,8 +20,8 @@ from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, LevelSet, SpectralBundle
 from oracle_opt.study import Results, Study
 from oracle_opt.study.progress_bar import ProgressBar
-from oracle_opt.study.records import Run, failure
-from oracle_opt.study.seed_place import SeedPlace
+from oracle_opt.study.recipes import SeedPlace
+from oracle_opt.study.records import FinishedRun, failure
 
 BOX = Box(-np.ones(2), np.ones(2))
 HOW: dict[str, dict[str, Any]] = {"here": {"jobs": 1}, "processes": {"jobs": 2}, "threads": {}}
@@ -103,7 +103,7 @@ def test_the_command_tells_and_ends_with_1(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_bar_counts_failures() -> None:
     bar, row = ProgressBar(False, 0, 3), {"instance": "a", "generator": "b", "seed": 0}
-    for k, one in enumerate((failure(row, ValueError("no")), Run({**row, "status": "CONVERGED"}, None))):  # type: ignore[arg-type]
+    for k, one in enumerate((failure(row, ValueError("no")), FinishedRun({**row, "status": "CONVERGED"}, None))):  # type: ignore[arg-type]
         bar.advance(one)
         assert bar.n_failed == 1, k
     told: list[str] = []

@@ -23,12 +23,11 @@ from oracle_opt.oracles import (
     MKLOracle,
     SharedWeightsOracle,
 )
-from oracle_opt.oracles.mkl.excess_proof import bound_on_orthant
-from oracle_opt.oracles.mkl.regularized import least_of_multiples
-from oracle_opt.oracles.mkl.regularizer_proof import conjugate_above, conjugate_of_claim, value_above
-from oracle_opt.oracles.mkl.svm_proof import Proven
+from oracle_opt.oracles.mkl.formula import Proven, least
+from oracle_opt.oracles.mkl.weights import Regularized
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
 from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.number import Floats, Fractions
 
 PENALTIES = {
     "entropy": EntropyRegularizer(1e-12),
@@ -94,24 +93,24 @@ def test_forged_certificates_of_tiny_optima() -> None:
 @pytest.mark.parametrize("name", PENALTIES)
 def test_nothing_is_added_where_a_regularizer_or_its_conjugate_is_0(name) -> None:
     regularizer = PENALTIES[name]
-    assert conjugate_above(regularizer, [Fraction(0)] * 3) == 0
+    assert regularizer.conjugate_of(Fractions.of(np.zeros(3))).x == 0
     if name == "entropy":
-        assert value_above(regularizer, np.ones(3)) == 0
+        assert regularizer.value_of(Fractions.of(np.ones(3))).x == 0
         for x in (1e-20, 1e-13, 1e-11, 1e-3, 1.0, -1e-14, -1e-9, -30.0):  # against numbers of the library
-            found = conjugate_above(EntropyRegularizer(1.0), [Fraction(x)])
+            found = EntropyRegularizer(1.0).conjugate_of(Fractions.of([x]))
             assert found is not None
-            assert float(found) == pytest.approx(float(np.expm1(np.longdouble(x))), rel=1e-15)
+            assert float(found.x) == pytest.approx(float(np.expm1(np.longdouble(x))), rel=1e-15)
     else:
-        assert value_above(regularizer, np.zeros(3)) == 0
+        assert regularizer.value_of(Fractions.of(np.zeros(3))).x == 0
 
 
 def test_a_conjugate_beyond_all_numbers_is_refused_at_once() -> None:
     """Its exact value took for ever, and a slope without a finite one was taken as given."""
     regularizer = EntropyRegularizer(1e-12)
-    assert conjugate_above(regularizer, [Fraction(5)]) is None
-    assert conjugate_above(LpRegularizer(2.0, power=1.0 + 1e-9), [Fraction(9)]) is None
+    assert regularizer.conjugate_of(Fractions.of([5.0])) is None
+    assert LpRegularizer(2.0, power=1.0 + 1e-9).conjugate_of(Fractions.of([9.0])) is None
     with pytest.raises(Refuted, match="its slope is steeper than"):
-        conjugate_of_claim(regularizer, [Fraction(5)])
+        Regularized(1, regularizer).overshoot(Fractions.of([5.0]))
     bank, y, loss = problem(0)
     oracle = GMKLOracle(bank, y, regularizer, loss=loss)
     claim = CutClaim(ClaimKind.MINORANT, 0.0, np.full(3, 5.0), witness={"signed_dual": np.zeros(y.size)})
@@ -122,21 +121,16 @@ def test_a_conjugate_beyond_all_numbers_is_refused_at_once() -> None:
 def test_forms_below_0_prove_what_0_proves() -> None:
     """A kernel that was rounded may have some; a conjugate is made for slopes that are not negative."""
     for regularizer in (LpRegularizer(1.1, weight=51.0), LpRegularizer(2.0), ElasticNet(), EntropyRegularizer()):
-        for longest in (None, 3.0):
-            F = np.array([3.0, 2.0, -5e4])
-            found = least_of_multiples(regularizer, 1.0, F, 0.5, longest)
-            assert found == least_of_multiples(regularizer, 1.0, np.maximum(F, 0.0), 0.5, longest)
-        proven = [
-            Proven(Fraction(2), Fraction(1, 2), [Fraction(3), Fraction(2), Fraction(last)], Fraction(6), True)
-            for last in (-50_000, 0)
-        ]
-        one, other = (bound_on_orthant(proof, regularizer) for proof in proven)
-        assert one is not None
-        assert other is not None
-        if isinstance(regularizer, EntropyRegularizer):  # whose conjugate is less below 0
-            assert one >= other
-        else:
-            assert float(one) == pytest.approx(float(other), rel=1e-12)
+        weights = Regularized(3, regularizer)
+        for numbers in (Floats, Fractions):
+            for scalable in (False, True):
+                forms = (numbers.of([3.0, 2.0, last]).above() for last in (-5e4, 0.0))
+                linear, quadratic = numbers.of(2.0), numbers.of(0.5)
+                one, other = (
+                    least(Proven(linear, quadratic, F, lambda: Fraction(6), scalable), weights) for F in forms
+                )
+                assert one is not None
+                assert one == other
 
 
 def test_a_machine_that_nobody_needs_limits_no_multiple() -> None:
@@ -159,5 +153,5 @@ def test_the_entropy_near_its_reference_is_exact_in_all_digits() -> None:
         for u in (0.0, 1e-15, -1e-12, 3e-9, -1e-5, 0.05, 0.0999, -0.0999, 0.1001, -0.1001, 0.7, -0.9, -1.0, 40.0):
             d = np.array([reference * (1.0 + u)])
             found = EntropyRegularizer(2.0, reference=reference).value(d)
-            exact = value_above(EntropyRegularizer(2.0, reference=reference), d)
+            exact = EntropyRegularizer(2.0, reference=reference).value_of(Fractions.of(d)).x
             assert abs(Fraction(found) - exact) <= Fraction(2.0**-45) * exact

@@ -32,7 +32,7 @@ import sys
 
 sys.meta_path = [finder for finder in sys.meta_path if type(finder).__name__ != "MesonpyMetaFinder"]
 sys.path.insert(0, sys.argv[1])
-import oracle_opt.oracles.svm.box_dual as box
+import oracle_opt.oracles.svm.separable_dual as box
 import pytest
 
 assert box.__file__.startswith(sys.argv[1]), box.__file__

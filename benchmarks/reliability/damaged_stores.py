@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from oracle_opt import StoreMismatch
-from oracle_opt.study.records import BLANK, Run, Settings
+from oracle_opt.study.records import BLANK, FinishedRun, Settings
 from oracle_opt.study.store import RunStore
 
 UNIT = "damaged or killed stores"
@@ -40,7 +40,7 @@ def _some_run(rng, instance, generator, seed):
     )
     words = {"instance": instance, "generator": generator, "seed": seed, "status": "CONVERGED", "method": "Kelley()"}
     numbers = dict(zip(("seconds", "upper_bound", "relative_gap", "accuracy"), rng.random(4).tolist(), strict=True))
-    return Run(BLANK | words | {"n_calls": n} | numbers, history)
+    return FinishedRun(BLANK | words | {"n_calls": n} | numbers, history)
 
 
 def _same(one, two):

@@ -16,7 +16,7 @@ from oracle_opt.problems.changes import ChangeOfVariables
 from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import numbers
+from oracle_opt.proof.witness_numbers import numbers
 
 
 class ChangedOracle(Oracle):

@@ -21,7 +21,7 @@ from oracle_opt.problems.tangent import Tangent, variables
 from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import numbers
+from oracle_opt.proof.witness_numbers import numbers
 
 
 class ProvenTangent(NamedTuple):

@@ -12,7 +12,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.datasets import Availability, Dataset, available, load, split_points
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles import GMKLOracle, MKLOracle, Regularizer, uci_bank
-from oracle_opt.oracles.mkl.svm_oracle import chosen_loss
+from oracle_opt.oracles.mkl.kernel_machine import chosen_loss
 from oracle_opt.oracles.svm import Loss, OneClass
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.kernel_instance import KernelOracle, kernel_instance

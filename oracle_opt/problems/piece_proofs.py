@@ -15,7 +15,7 @@ from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, lar
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import numbers, place
+from oracle_opt.proof.witness_numbers import numbers, place
 
 if TYPE_CHECKING:
     from oracle_opt.problems.least_absolute import AbsoluteDeviations

@@ -20,7 +20,7 @@ from oracle_opt.problems.scalable_functions import hilbert
 from oracle_opt.proof.claim import CutClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import numbers, place, whole_numbers
+from oracle_opt.proof.witness_numbers import numbers, place, whole_numbers
 
 
 def _unit(n: int, i: int, size: float) -> Vector:

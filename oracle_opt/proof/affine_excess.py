@@ -14,7 +14,7 @@ from oracle_opt.errors import Refuted
 from oracle_opt.proof.claim import Bound, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import slope_excess
-from oracle_opt.proof.witness import number, numbers
+from oracle_opt.proof.witness_numbers import number, numbers
 
 ROUNDING = 1e-13  # an excess of this share of its terms needs no second look
 

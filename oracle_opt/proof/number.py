@@ -14,7 +14,7 @@ leaves room for the higher orders and for the rounding of the charge itself. The
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import fsum, inf, isfinite, lcm, nextafter
@@ -24,12 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS
+from oracle_opt.proof.decimals import exp_less_one_above, log_above, power_above
 from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.rational_bounds import sqrt_ends
 
 EXACT = 0.0  # the radius of numbers that are as they stand; known by identity, which saves the work for it
 ON = 1.0 + 4.0 * EPS
 WHOLE = 2**53  # up to which whole numbers are floats
+LIBRARY = 8 * EPS  # relative error that a power, an exponential or a logarithm of a library may make
+# Of the divergence: up to where its series is taken, whose coefficients are 1 / (k (k - 1)), highest first.
+NEAR, SERIES = 0.1, [1.0 / (k * (k - 1)) for k in range(18, 1, -1)]
 
 
 class Numbers(ABC):
@@ -131,6 +135,23 @@ class Numbers(ABC):
         """At least the roots, 0 of negative numbers: a formula may use them where more is no stronger claim."""
 
     @abstractmethod
+    def power(self, exponent: Fraction) -> Self:
+        """At least the positive powers of numbers that are not negative, as `sqrt`."""
+
+    @abstractmethod
+    def expm1(self) -> Self:
+        """At least ``exp(x) - 1``, as `sqrt`."""
+
+    @abstractmethod
+    def divergence(self) -> Self:
+        """At least ``(1 + x) log(1 + x) - x``, as `sqrt`, for x >= -1: convex, and 0 at 0."""
+
+    @classmethod
+    @abstractmethod
+    def near(cls, x: float, r: float) -> Self:
+        """A number that a user has computed, wrong by r at most; a fraction that is at least it."""
+
+    @abstractmethod
     def group_sums(self, starts: NDArray[np.intp]) -> Self:
         """Sums of the groups of an array that begin at some places; none is empty."""
 
@@ -138,9 +159,9 @@ class Numbers(ABC):
     def group_max(self, starts: NDArray[np.intp]) -> Self:
         """Largest numbers of the groups of an array that begin at some places; none is empty."""
 
-    @abstractmethod
     def sums(self, ends: Sequence[int]) -> Self:
         """Sums of the numbers between successive ends, which may be none; in floats each is rounded once."""
+        return self.joined([self[first:last].sum() for first, last in pairwise(ends)])
 
     @abstractmethod
     def below(self) -> Any:
@@ -206,8 +227,11 @@ class Floats(Numbers):
     def between(cls, low: Any, high: Any) -> Self:
         """Numbers between two ends, each of which may be rounded by a unit: the middle, and a radius for both."""
         with np.errstate(all="ignore"):
-            x = 0.5 * low + 0.5 * high
-            return cls(x, (0.5 * (high - low) + 4 * EPS * (np.abs(low) + np.abs(high)) + 4 * SMALLEST) * ON)
+            known = np.isfinite(low) & np.isfinite(high)
+            x = np.where(known, 0.5 * low + 0.5 * high, high)
+            r = (0.5 * (high - low) + 4 * EPS * (np.abs(low) + np.abs(high)) + 4 * SMALLEST) * ON
+            r = np.where(known, r, inf)
+            return cls(x, r) if x.ndim else cls(float(x), float(r))
 
     def __add__(self, other: Any) -> Self:
         """Sum."""
@@ -222,8 +246,11 @@ class Floats(Numbers):
         return type(self)(-self.x, self.r)
 
     def __mul__(self, other: Any) -> Self:
-        """Product."""
+        """Product; that with 0 is 0."""
         other = self.of(other)
+        for one, two in ((self, other), (other, self)):
+            if one.r is EXACT and type(one.x) is float and one.x == 0.0:
+                return type(self)(np.zeros(two.x.shape) if np.ndim(two.x) else 0.0)
         x = self.x * other.x
         r = EPS * abs(x) + 4 * SMALLEST
         if other.r is EXACT and self.r is EXACT:
@@ -308,6 +335,50 @@ class Floats(Numbers):
                 return type(self)(x, r) if np.ndim(x) else type(self)(float(x), float(r))
             return self.between(*(np.sqrt(np.maximum(end, 0.0)) for end in (self.below(), self.above())))
 
+    def power(self, exponent: Fraction) -> Self:
+        """Powers: the exponent is rounded, which makes ``x**e`` wrong by ``e abs(log(x))`` roundings."""
+        e = float(exponent)
+
+        def powers(x: Any) -> tuple[Any, Any]:
+            x = np.maximum(x, 0.0)
+            value, logs = x**e, np.log(np.where(x > 0, x, 1.0))
+            return value, value * (LIBRARY + EPS * e * np.abs(logs)) + np.where(x > 0, SMALLEST, 0.0)
+
+        return self._risen(powers)
+
+    def expm1(self) -> Self:
+        """``exp(x) - 1``."""
+        return self._risen(lambda x: (np.expm1(x), LIBRARY * np.abs(np.expm1(x)) + np.where(x != 0, SMALLEST, 0.0)))
+
+    def divergence(self) -> Self:
+        """``(1 + x) log(1 + x) - x``."""
+
+        def values(x: Any) -> tuple[Any, Any]:
+            value = divergence(x)
+            return value, 64 * EPS * np.abs(value) + np.where(x != 0, 4 * SMALLEST, 0.0)
+
+        if self.r is EXACT:
+            return self._risen(values)
+        low, high = self.below(), self.above()
+        (at_low, of_low), (at_high, of_high) = values(low), values(high)
+        least = np.minimum(at_low - of_low * ON, at_high - of_high * ON)
+        least = np.where((low <= 0) & (high >= 0), 0.0, np.maximum(least, 0.0))
+        return self.between(least, np.maximum(at_low + of_low * ON, at_high + of_high * ON))
+
+    def _risen(self, function: Callable[[Any], tuple[Any, Any]]) -> Self:
+        """A rising function, with the error of its values."""
+        with np.errstate(all="ignore"):
+            if self.r is EXACT:
+                x, r = function(self.x)
+                return type(self)(x, r * ON) if np.ndim(x) else type(self)(float(x), float(r) * ON)
+            (low, of_low), (high, of_high) = function(self.below()), function(self.above())
+            return self.between(low - of_low * ON, high + of_high * ON)
+
+    @classmethod
+    def near(cls, x: float, r: float) -> Self:
+        """The number with this radius."""
+        return cls(x, r)
+
     def group_sums(self, starts: NDArray[np.intp]) -> Self:
         """Sums of groups, in any order."""
         sizes = np.diff(np.append(starts, self.x.size))
@@ -346,6 +417,119 @@ class Floats(Numbers):
     def above(self) -> Any:
         """Rounded up; infinity where nothing is known."""
         return self.x if self.r is EXACT else _outward(self.x + self.r, self.r, inf)
+
+
+class Plain(Numbers):
+    """Floats as they come out, of which nothing is known: for searches, and where rounding is bounded as a whole.
+
+    Parameters
+    ----------
+    x : float or ndarray
+        The numbers.
+    """
+
+    __slots__ = ()
+    exact = False
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __repr__(self) -> str:
+        return f"Plain({self.x!r})"
+
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """Numbers as they are, or rounded."""
+        if type(x) is cls:
+            return x
+        return cls(x if type(x) is float or type(x) is np.ndarray else np.asarray(x, dtype=float)[()])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Self:
+        """One array of several."""
+        return cls(np.concatenate([np.atleast_1d(cls.of(one).x) for one in parts]))
+
+    def __add__(self, other: Any) -> Self:
+        """Sum."""
+        return type(self)(self.x + self.of(other).x)
+
+    def __neg__(self) -> Self:
+        """Negative."""
+        return type(self)(-self.x)
+
+    def __mul__(self, other: Any) -> Self:
+        """Product."""
+        return type(self)(self.x * self.of(other).x)
+
+    def __truediv__(self, other: Any) -> Self:
+        """Quotient."""
+        return type(self)(self.x / self.of(other).x)
+
+    def __abs__(self) -> Self:
+        """Sizes."""
+        return type(self)(abs(self.x))
+
+    def __getitem__(self, where: Any) -> Self:
+        """Some of them."""
+        return type(self)(self.x[where])
+
+    def dot(self, other: Any) -> Self:
+        """Sum of products."""
+        return type(self)(self.x.dot(self.of(other).x))
+
+    def mapped(self, matrix: Any) -> Self:
+        """``matrix @ x``."""
+        return type(self)(matrix @ self.x)
+
+    def sum(self, axis: int | None = None) -> Self:
+        """Sum."""
+        return type(self)(self.x.sum(axis=axis))
+
+    def maximum(self, other: Any) -> Self:
+        """The larger of two."""
+        return type(self)(np.maximum(self.x, self.of(other).x))
+
+    def max(self) -> Self:
+        """The largest."""
+        return type(self)(self.x.max())
+
+    def sqrt(self) -> Self:
+        """Roots."""
+        return type(self)(np.sqrt(np.maximum(self.x, 0.0)))
+
+    def power(self, exponent: Fraction) -> Self:
+        """Powers."""
+        return type(self)(self.x ** float(exponent))
+
+    def expm1(self) -> Self:
+        """``exp(x) - 1``."""
+        with np.errstate(over="ignore"):
+            return type(self)(np.expm1(self.x))
+
+    def divergence(self) -> Self:
+        """``(1 + x) log(1 + x) - x``."""
+        return type(self)(divergence(self.x))
+
+    @classmethod
+    def near(cls, x: float, r: float) -> Self:
+        """The number."""
+        return cls(x)
+
+    def group_sums(self, starts: NDArray[np.intp]) -> Self:
+        """Sums of groups."""
+        return type(self)(np.add.reduceat(self.x, starts))
+
+    def group_max(self, starts: NDArray[np.intp]) -> Self:
+        """Largest of groups."""
+        return type(self)(np.maximum.reduceat(self.x, starts))
+
+    def below(self) -> Any:
+        """They."""
+        return self.x
+
+    def above(self) -> Any:
+        """They."""
+        return self.x
 
 
 class Fractions(Numbers):
@@ -464,10 +648,30 @@ class Fractions(Numbers):
 
     def sqrt(self) -> Self:
         """Roots, rounded up to 160 binary digits; those of squares are exact."""
+        return self._each(lambda x: sqrt_ends(max(x, Fraction(0)))[1])
+
+    def power(self, exponent: Fraction) -> Self:
+        """Powers, rounded up to 50 digits; small whole ones are exact."""
+        return self._each(lambda x: power_above(max(x, Fraction(0)), exponent))
+
+    def expm1(self) -> Self:
+        """``exp(x) - 1``, rounded up to 50 digits."""
+        return self._each(exp_less_one_above)
+
+    def divergence(self) -> Self:
+        """``(1 + x) log(1 + x) - x``, rounded up to 50 digits."""
+        return self._each(lambda x: (1 + x) * log_above(1 + x) - x if x > -1 else Fraction(1))
+
+    def _each(self, function: Callable[[Fraction], Fraction]) -> Self:
+        """A function of each number."""
         if isinstance(self.x, Fraction):
-            return type(self)(sqrt_ends(max(self.x, Fraction(0)))[1])
-        roots = [sqrt_ends(max(one, Fraction(0)))[1] for one in self.x.ravel().tolist()]
-        return type(self)(_objects(roots, self.x.shape))
+            return type(self)(function(self.x))
+        return type(self)(_objects([function(one) for one in self.x.ravel().tolist()], self.x.shape))
+
+    @classmethod
+    def near(cls, x: float, r: float) -> Self:
+        """The upper end."""
+        return cls(_fraction(x) + _fraction(r))
 
     def group_sums(self, starts: NDArray[np.intp]) -> Self:
         """Sums of groups."""
@@ -478,11 +682,6 @@ class Fractions(Numbers):
         """Largest of groups."""
         largest = [max(one.tolist()) for one in np.split(self.x, starts[1:])]
         return type(self)(_objects(largest, (len(largest),)))
-
-    def sums(self, ends: Sequence[int]) -> Self:
-        """Sums between ends."""
-        sums = [type(self)(self.x[first:last]).sum().x for first, last in pairwise(ends)]
-        return type(self)(_objects(sums, (len(sums),)))
 
     def below(self) -> Any:
         """They."""
@@ -499,6 +698,14 @@ def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
     whole = (mantissas * 2.0**53).astype(np.int64).astype(object)
     low = int(exponents.min(initial=0))
     return whole << (exponents - low).astype(object), low - 53
+
+
+def divergence(x: Any) -> Any:
+    """``(1 + x) log(1 + x) - x`` of floats; near 0, where terms cancel, ``x**2 / 2 - .. + (-x)**k / (k (k - 1))``."""
+    small = np.abs(x) < NEAR
+    away, v = np.where(small, 1.0, np.maximum(x, -1.0)), np.where(small, x, 0.0)
+    terms = np.where(away > -1.0, (1.0 + away) * np.log1p(np.maximum(away, EPS - 1.0)) - away, 1.0)
+    return np.where(small, v * v * np.polyval(SERIES, -v), terms)
 
 
 def _whole(values: Sequence[Fraction]) -> tuple[list[int], int]:
@@ -531,5 +738,5 @@ def _dot(values: Any, radii: Any) -> float:
 def _outward(end: Any, r: Any, towards: float) -> Any:
     """The next float in a direction, if there is a radius; the end of all where nothing is known."""
     if isinstance(end, np.ndarray):
-        return np.where(r == 0, end, np.nextafter(np.where(np.isnan(end), towards, end), towards))
+        return (np.fmax if towards < 0 else np.fmin)(np.nextafter(end, towards), towards)
     return end if r == 0 else nextafter(end, towards) if end == end else towards

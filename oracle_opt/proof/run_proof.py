@@ -64,10 +64,9 @@ class RunProof:
     def certificate(self, result: Result) -> Certificate:
         """Make the certificate of the run that this is the proof of."""
         from oracle_opt.certificates.certificate import Certificate  # only here: few runs need it
-        from oracle_opt.certificates.fewer import fewer
-        from oracle_opt.certificates.leaned import leaned
+        from oracle_opt.certificates.claim_weights import fewest_claims, level_weights
 
-        terms, cut = leaned(self._domain, fewer(self._domain, self.terms)), result.cut
+        terms, cut = level_weights(self._domain, fewest_claims(self._domain, self.terms)), result.cut
         return Certificate.of(
             self._domain,
             [claim for _, claim in terms],

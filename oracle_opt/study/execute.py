@@ -22,7 +22,7 @@ from oracle_opt.problems.memory import processes
 from oracle_opt.result import Result, Status
 from oracle_opt.study.machine import machine_words, own_version
 from oracle_opt.study.recipes import Named, identity_of
-from oracle_opt.study.records import BLANK, DOUBTFUL, REFUSED, UNPROVEN, Run, Settings, failure
+from oracle_opt.study.records import BLANK, DOUBTFUL, REFUSED, UNPROVEN, FinishedRun, Settings, failure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,12 +74,12 @@ class _Last(threading.local):
 _last = _Last()
 
 
-def execute(task: Task) -> Run:
+def execute(task: Task) -> FinishedRun:
     """Do a run, with one thread of linear algebra.
 
     Returns
     -------
-    Run
+    FinishedRun
         Also where an exception ended it, or where the generator cannot serve the instance.
 
     Raises
@@ -168,7 +168,7 @@ class _Watch:
         )
 
 
-def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator, settings: Settings) -> Run:
+def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator, settings: Settings) -> FinishedRun:
     watch, limits = _Watch(instance, settings), settings.limits
     single = "single-cut" in settings.until
     try:
@@ -187,7 +187,7 @@ def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator
         pd = require("pandas", "study", "the tables of a study")
 
         blank = pd.DataFrame({"call": pd.Series(dtype="int64")})
-        return Run(BLANK | row | {"status": REFUSED, "message": str(problem)}, blank)
+        return FinishedRun(BLANK | row | {"status": REFUSED, "message": str(problem)}, blank)
     except Exception as problem:
         partial: Result | None = getattr(problem, "result", None)
         if partial is None or watch.converged_at is None:
@@ -202,10 +202,10 @@ def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator
             numbers["certificate"] = standing_of(result, instance.oracle).value
         except (InvalidCertificate, Refuted) as problem:
             return _refuted(row, problem, frame)
-    return Run(BLANK | row | numbers, frame)
+    return FinishedRun(BLANK | row | numbers, frame)
 
 
-def _refuted(row: dict[str, Any], problem: Exception, frame: pd.DataFrame) -> Run:
+def _refuted(row: dict[str, Any], problem: Exception, frame: pd.DataFrame) -> FinishedRun:
     """A run whose bounds are not proven: none of its numbers stands in the row."""
     refusal = Refuted(f"the certificate of this run is refused, so that its bounds prove nothing: {problem}")
     refusal.__cause__ = problem

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Sequence
 
 from oracle_opt.errors import StudyFailed, StudyWarning
-from oracle_opt.study.records import REFUSED, Run
+from oracle_opt.study.records import REFUSED, FinishedRun
 from oracle_opt.study.results import Results
 
 WHERE = "the columns `message` and `traceback` of `results.runs` have each"
 
 
-def warn_of_first(run: Run) -> None:
+def warn_of_first(run: FinishedRun) -> None:
     """Say that a run has failed, while the others go on: a mistake that ends all of them is seen at once."""
     instance, generator, seed = run.key
     _warn(
@@ -21,7 +21,7 @@ def warn_of_first(run: Run) -> None:
     )
 
 
-def judge(runs: Sequence[Run], results: Results) -> None:
+def judge(runs: Sequence[FinishedRun], results: Results) -> None:
     """Say at the end what failed: which instances and generators altogether.
 
     Raises
@@ -44,9 +44,9 @@ def judge(runs: Sequence[Run], results: Results) -> None:
         _warn(f"{len(failed)} of {len(runs)} runs failed{words}; {WHERE}")
 
 
-def _altogether(runs: Sequence[Run], column: str, word: str) -> list[str]:
+def _altogether(runs: Sequence[FinishedRun], column: str, word: str) -> list[str]:
     """Instances or generators of which every run failed, in words."""
-    groups: dict[str, list[Run]] = {}
+    groups: dict[str, list[FinishedRun]] = {}
     for run in runs:
         groups.setdefault(run.row[column], []).append(run)
     return [
@@ -56,7 +56,7 @@ def _altogether(runs: Sequence[Run], column: str, word: str) -> list[str]:
     ]
 
 
-def _message(run: Run) -> str:
+def _message(run: FinishedRun) -> str:
     """Its first line."""
     return str(run.row["message"]).partition("\n")[0]
 

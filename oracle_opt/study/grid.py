@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from oracle_opt.executors import sendable
 from oracle_opt.study.execute import InstanceGone, Task, execute, forget
 from oracle_opt.study.lanes import ForeignLane, Group, Lane, Ledger, OwnProcess, new_generator
-from oracle_opt.study.records import Run, Settings
+from oracle_opt.study.records import FinishedRun, Settings
 
 INSTEAD = (
     "Give a function of a seed that makes the oracle in its place, or pass `jobs=1`, and everything is done in this "
@@ -85,7 +85,7 @@ def _run_here(groups: Sequence[Group], settings: Settings, ledger: Ledger) -> No
 
 
 def _run_in_lanes(waiting: deque[Group], lanes: Sequence[Lane], ledger: Ledger) -> None:
-    busy: dict[Future[Run], Lane] = {}
+    busy: dict[Future[FinishedRun], Lane] = {}
 
     def go_on(lane: Lane) -> None:
         future = lane.next(waiting, ledger)

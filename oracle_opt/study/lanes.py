@@ -18,7 +18,7 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.optional import require
 from oracle_opt.study.execute import Task, execute
 from oracle_opt.study.recipes import Named
-from oracle_opt.study.records import Run, Settings, failure
+from oracle_opt.study.records import FinishedRun, Settings, failure
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Ledger:
     """
 
     found: Callable[[dict[str, Any]], bool]
-    done: Callable[[Run], object]
+    done: Callable[[FinishedRun], object]
 
 
 class Lane(ABC):
@@ -73,7 +73,7 @@ class Lane(ABC):
         self._last: Task | None = None
         self.row: dict[str, Any] = {}
 
-    def next(self, waiting: deque[Group], ledger: Ledger) -> Future[Run] | None:
+    def next(self, waiting: deque[Group], ledger: Ledger) -> Future[FinishedRun] | None:
         """Begin the next run of this group, or of the next one; None if nothing is left."""
         while True:
             while self._left and self._group is not None:
@@ -90,16 +90,16 @@ class Lane(ABC):
             self._left = deque(self._group.rows)
             self._blob = _dumps(self._group.instance)
 
-    def again(self) -> Future[Run]:
+    def again(self) -> Future[FinishedRun]:
         """Begin the last run again, with its instance: the process that had it was replaced by another one."""
         assert self._last is not None
         return self.submit(self._last)
 
     @abstractmethod
-    def submit(self, task: Task) -> Future[Run]:
+    def submit(self, task: Task) -> Future[FinishedRun]:
         """Begin a run."""
 
-    def failed(self, problem: Exception) -> Run:
+    def failed(self, problem: Exception) -> FinishedRun:
         """Make the row of a run whose worker gave nothing back."""
         return failure(self.row, problem)
 
@@ -124,25 +124,25 @@ class OwnProcess(Lane):
         with _deaf_to_interrupts():
             self._executor.submit(os.getpid).exception()  # waits for the process; a failure shows at the next submit
 
-    def submit(self, task: Task) -> Future[Run]:
+    def submit(self, task: Task) -> Future[FinishedRun]:
         """Send the run; the instance only if the process does not have it."""
         if self._holds is task.recipe:
             task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes)
         else:
             self._holds = self._blob
         try:
-            future: Future[Run] = self._executor.submit(execute, task)
+            future: Future[FinishedRun] = self._executor.submit(execute, task)
         except BrokenExecutor as problem:  # it died as it started, or between two runs
             future = Future()
             future.set_exception(problem)
         return future
 
-    def again(self) -> Future[Run]:
+    def again(self) -> Future[FinishedRun]:
         """Begin the last run again, with its instance."""
         self._holds = None
         return super().again()
 
-    def failed(self, problem: Exception) -> Run:
+    def failed(self, problem: Exception) -> FinishedRun:
         """Say how the process died, and start another."""
         if isinstance(problem, BrokenExecutor):
             how = str(problem).partition("The exit codes of the workers are ")[2].partition("\n")[0] or "unknown"
@@ -163,14 +163,14 @@ class ForeignLane(Lane):
     def __init__(self, settings: Settings, processes: int, executor: Executor) -> None:
         super().__init__(settings, processes)
         self._executor = executor
-        self._future: Future[Run] | None = None
+        self._future: Future[FinishedRun] | None = None
 
-    def submit(self, task: Task) -> Future[Run]:
+    def submit(self, task: Task) -> Future[FinishedRun]:
         """Send the run with its instance, as nobody knows where it will be done."""
         self._future = self._executor.submit(execute, task)
         return self._future
 
-    def failed(self, problem: Exception) -> Run:
+    def failed(self, problem: Exception) -> FinishedRun:
         """Make the row, unless no run can be done any more."""
         if isinstance(problem, BrokenExecutor):
             problem.add_note("the executor broke down; the finished runs are kept: repeat the call with another one")

@@ -9,7 +9,7 @@ from oracle_opt.errors import MissingPackage
 from oracle_opt.optional import require
 from oracle_opt.progress import on_terminal
 from oracle_opt.run_log import Line, line_writer, to_standard_error
-from oracle_opt.study.records import Run
+from oracle_opt.study.records import FinishedRun
 
 
 class ProgressBar:
@@ -69,7 +69,7 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def advance(self, run: Run) -> None:
+    def advance(self, run: FinishedRun) -> None:
         """Count a run."""
         instance, generator, seed = run.key
         self.n_failed += run.failed

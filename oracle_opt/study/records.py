@@ -144,7 +144,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class FinishedRun:
     """Outcome of one generator on one instance with one seed.
 
     Attributes
@@ -171,12 +171,12 @@ class Run:
         return bool(self.row["status"] == FAILED)
 
 
-def failure(row: dict[str, Any], problem: BaseException, history: pd.DataFrame | None = None) -> Run:
+def failure(row: dict[str, Any], problem: BaseException, history: pd.DataFrame | None = None) -> FinishedRun:
     """Make the row of a run that an exception ended, with what had been computed."""
     pd = require("pandas", "study", "the tables of a study")
 
     text = "".join(traceback.format_exception(problem))
-    return Run(
+    return FinishedRun(
         BLANK | row | {"status": FAILED, "message": f"{type(problem).__name__}: {problem}", "traceback": text},
         pd.DataFrame({"call": pd.Series(dtype="int64")}) if history is None else history,
     )

@@ -22,7 +22,7 @@ from oracle_opt.study.analyses import (
     weight_paths,
 )
 from oracle_opt.study.methods import GENERATORS
-from oracle_opt.study.records import KEY, RUN_COLUMNS, Run
+from oracle_opt.study.records import KEY, RUN_COLUMNS, FinishedRun
 from oracle_opt.study.store import RunStore
 from oracle_opt.words import shown
 
@@ -260,7 +260,7 @@ class Results:
         return part
 
 
-def results_of(runs: Sequence[Run], tau: Iterable[float], *, interrupted: bool = False) -> Results:
+def results_of(runs: Sequence[FinishedRun], tau: Iterable[float], *, interrupted: bool = False) -> Results:
     """Put runs into frames, in their order."""
     pd = require("pandas", "study", "the tables of a study")
 

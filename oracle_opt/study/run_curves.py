@@ -1,4 +1,4 @@
-"""Gaps of results of `minimize`, with their spread, against calls and against seconds."""
+"""Gaps of results of `minimize`, with their spread, against calls and seconds, side by side."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import numpy as np
 
 from oracle_opt.arguments import instances, real
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.line_styles import literal
 from oracle_opt.result import Result
 from oracle_opt.study.analyses.convergence import COSTS, TICK, RunPath
 from oracle_opt.study.analyses.curves import Curves, together
 from oracle_opt.study.analyses.gap_curves import curve_of
+from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, new_figure
+from oracle_opt.study.plots import columns_of_legend, draw_panel, legend_below, threshold_label, wrapped
 from oracle_opt.study.results import Results
-from oracle_opt.study.side_by_side import draw_side_by_side
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from oracle_opt.study.analyses.curves import Curves
+
 BOTH = ("calls", "total seconds")
 GAP, EXCESS = "proven relative gap", "value above the minimum, relative"
+SCREEN_WIDTH = 8.4  # inches
+ROW = 0.62  # height of a panel over its width
 
 
 def plot_runs(
@@ -147,3 +153,39 @@ def _path(name: str, seed: int, result: Result, cost: str, minimum: float | None
     n = 0.0 if result.point is None else float(result.point.size)
     total = float(spent[-1]) if len(spent) else 0.0
     return RunPath("", name, seed, n, result.status.name, spent, gap, total)
+
+
+def draw_side_by_side(columns: Sequence[Curves], width: float | None = None) -> Figure:
+    """Draw a row for each panel, and in it a column for each of these, which share the vertical axis.
+
+    Parameters
+    ----------
+    columns : sequence of Curves
+        Of the same panels and names, against different costs.
+    width : float, optional
+        Inches of a figure for print; default is one for the screen, with larger letters.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    first = columns[0]
+    letter, line = (0.055, 0.17) if width is not None else (0.078, 0.26)  # of texts, in inches
+    inches = SCREEN_WIDTH if width is None else width
+    labels = [literal(name) for name in first.names]
+    if first.threshold:
+        labels.append(threshold_label(first.threshold))
+    per_row = min(5, columns_of_legend(labels, inches, letter, 0.65))
+    titled = first.panels != ("",)
+    panel = ROW * inches / len(columns)
+    height = (panel + line * (1 + titled)) * len(first.panels) + line * -(-len(labels) // per_row)
+    with fonts(PRINT if width is not None else SCREEN):
+        figure = new_figure((inches, height))
+        grid = figure.subplots(len(first.panels), len(columns), squeeze=False, sharey="row")
+        for row, name in zip(grid, first.panels, strict=True):
+            for axes, curves in zip(row, columns, strict=True):
+                draw_panel(axes, curves, name)
+                axes.set_xlabel(wrapped(curves.x, 0.9 * panel / ROW / letter))
+            row[0].set_ylabel(wrapped(first.y, 0.75 * panel / letter))
+        legend_below(figure, labels, per_row)
+        return figure

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oracle_opt.errors import StoreMismatch
 from oracle_opt.files import atomic_file, atomic_text, folder_name, is_temporary, remove_left_overs
 from oracle_opt.optional import require
-from oracle_opt.study.records import BLANK, KEY, Limits, Run, Settings
+from oracle_opt.study.records import BLANK, KEY, FinishedRun, Limits, Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,7 @@ _METADATA, _CHECKSUM = b"oracle_opt.run", b"oracle_opt.checksum"
 class RunStore:
     """Finished runs under ``folder/runs/<instance>/<generator>/<seed>.parquet``.
 
-    A file holds the history as its table and the row of the `Run` in the table's metadata.
+    A file holds the history as its table and the row of the `FinishedRun` in the table's metadata.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class RunStore:
     def __repr__(self) -> str:
         return f"RunStore({str(self.folder)!r}, {self.settings!r})"
 
-    def save(self, run: Run) -> None:
+    def save(self, run: FinishedRun) -> None:
         """Write a run; a run of the same key is replaced.
 
         Raises
@@ -107,7 +107,7 @@ class RunStore:
             kept = f"{reason}; the runs finished before are kept in {self.folder}: mend that, and repeat the call"
             raise OSError(problem.errno, kept) from problem
 
-    def load(self) -> list[Run]:
+    def load(self) -> list[FinishedRun]:
         """Read all runs, sorted by instance, generator and seed.
 
         Raises
@@ -118,7 +118,7 @@ class RunStore:
         paths = [path for path in self.folder.glob("runs/*/*/*.parquet") if not is_temporary(path)]
         return [self._read(path) for path in sorted(paths, key=_order)]
 
-    def find(self, key: tuple[str, str, int]) -> Run | None:
+    def find(self, key: tuple[str, str, int]) -> FinishedRun | None:
         """Read a run if it is there."""
         path = self.path(key)
         return self._read(path) if path.exists() else None
@@ -128,7 +128,7 @@ class RunStore:
         instance, generator, seed = key
         return self.folder / "runs" / folder_name(instance) / folder_name(generator) / f"{seed}.parquet"
 
-    def _read(self, path: Path) -> Run:
+    def _read(self, path: Path) -> FinishedRun:
         run = _read(path)
         if self.path(run.key) != path:
             raise StoreMismatch(
@@ -206,7 +206,7 @@ def _order(path: Path) -> tuple[str, str, int]:
     return path.parts[-3], path.parts[-2], number
 
 
-def _read(path: Path) -> Run:
+def _read(path: Path) -> FinishedRun:
     parquet = require("pyarrow.parquet", *WHY)
     try:
         with parquet.ParquetFile(path) as file:  # `read_table` makes columns of folders that are called a=b
@@ -216,7 +216,7 @@ def _read(path: Path) -> Run:
         stated = metadata.get(_CHECKSUM)
         found = _checksum(row, table)
         # without pandas' own metadata, which the checksum does not cover; columns that came later are blank
-        run = Run(BLANK | row, table.replace_schema_metadata(None).to_pandas())
+        run = FinishedRun(BLANK | row, table.replace_schema_metadata(None).to_pandas())
         missing = [name for name in (*KEY, "digest", "status") if name not in row]
     except Exception as problem:  # damaged files make pyarrow raise errors of many kinds
         raise StoreMismatch(f"{path} is no run ({problem!r}); remove it, and it is run again") from problem

@@ -19,7 +19,7 @@ from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
 from oracle_opt.study.progress_bar import ProgressBar
 from oracle_opt.study.recipes import Named, method_of, named_generators, named_instances
-from oracle_opt.study.records import Limits, Run, Settings
+from oracle_opt.study.records import FinishedRun, Limits, Settings
 from oracle_opt.study.results import Results, results_of
 from oracle_opt.study.store import RunStore
 from oracle_opt.words import shown
@@ -166,7 +166,7 @@ class Study:
         store = RunStore(folder, self.settings)
         rows = self._rows()
         stored = {run.key: run for run in store.load()}
-        runs: dict[tuple[str, str, int], Run] = {}
+        runs: dict[tuple[str, str, int], FinishedRun] = {}
         for key, row in rows.items():
             if key in stored and not stored[key].failed:
                 runs[key] = _same(stored[key], row, store)
@@ -181,7 +181,7 @@ class Study:
                 done(_same(run, row, store), saved=True)
                 return True
 
-            def done(run: Run, saved: bool = False) -> None:
+            def done(run: FinishedRun, saved: bool = False) -> None:
                 if not saved:
                     store.save(run)
                 runs[run.key] = run
@@ -229,8 +229,8 @@ class Study:
     def _groups(
         self,
         rows: Mapping[tuple[str, str, int], dict[str, Any]],
-        runs: Mapping[tuple[str, str, int], Run],
-        stored: Mapping[tuple[str, str, int], Run],
+        runs: Mapping[tuple[str, str, int], FinishedRun],
+        stored: Mapping[tuple[str, str, int], FinishedRun],
     ) -> list[Group]:
         """What is missing, gathered by instance and seed."""
         identities = {(i, seed): run.row["oracle"] for (i, _, seed), run in stored.items() if run.row["oracle"]}
@@ -249,7 +249,7 @@ class Study:
         return groups
 
 
-def _same(run: Run, row: Mapping[str, Any], store: RunStore) -> Run:
+def _same(run: FinishedRun, row: Mapping[str, Any], store: RunStore) -> FinishedRun:
     """Refuse a stored run that is of the same name, and of another problem or method."""
     if run.row["digest"] == row["digest"]:
         return run

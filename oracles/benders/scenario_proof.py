@@ -28,7 +28,7 @@ from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VE
 from oracle_opt.proof.affine_excess import excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import number, numbers, whole_numbers
+from oracle_opt.proof.witness_numbers import number, numbers, whole_numbers
 
 _TOGETHER = 1 << 19  # entries of the dual vectors looked at together
 

@@ -29,7 +29,7 @@ from oracle_opt.proof.affine_excess import affine_excess, excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import numbers, place
+from oracle_opt.proof.witness_numbers import numbers, place
 
 
 @contextmanager

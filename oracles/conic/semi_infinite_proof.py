@@ -19,7 +19,7 @@ from oracle_opt.oracles.conic.linear_rows import size_of
 from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.witness import numbers
+from oracle_opt.proof.witness_numbers import numbers
 
 TRIED = 3  # rows that are compared with a half-space: those whose directions are nearest
 ROUNDING = 16 * EPS

@@ -20,7 +20,7 @@ from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import exact, exact_dot, rounded_up
-from oracle_opt.proof.witness import numbers, whole_numbers
+from oracle_opt.proof.witness_numbers import numbers, whole_numbers
 from oracle_opt.words import one_line
 
 Examine = Callable[[Any], tuple[Any, Any]]

@@ -8,8 +8,8 @@ import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.pieces import Pieces
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 # Share of the points, and at least how many, on which a machine is solved first; seed of their choice.
 SHARE, LEAST_SAMPLE, SEED = 0.1, 1_000, 0
@@ -20,7 +20,7 @@ BOUNDED = 0.5
 
 
 def cold_start(
-    dual: BoxDual,
+    dual: Separable,
     pieces: Pieces,
     block: Callable[[Indices], Matrix],
     products: Callable[[Vector], Vector],
@@ -37,7 +37,7 @@ def cold_start(
 
     Parameters
     ----------
-    dual : BoxDual
+    dual : Separable
         The dual of all points.
     pieces : Pieces
         Those of the dual.
@@ -57,7 +57,7 @@ def cold_start(
     chosen = np.sort(np.random.default_rng(SEED).permutation(n)[:m])
     K, b = block(chosen), np.zeros(n)
     if dual.ridge is None:
-        part = _part(dual, chosen, n / m)
+        part = dual.part(chosen, n / m)
         found = part.solve(K, start=Pieces(part).start(), accuracy=ROUGH, max_steps=max_steps).signed_dual
         free = part.free(found)
         if np.abs(found[free]).sum() <= (1.0 - BOUNDED) * np.abs(found).sum():
@@ -65,15 +65,6 @@ def cold_start(
             return pieces.best_response(products(b))
     if dual.total != 0.0:
         return pieces.start()
-    part = _part(dual, chosen, 1.0)
+    part = dual.part(chosen)
     b[chosen] = part.solve(part.add_ridge(K), accuracy=ROUGH, max_steps=max_steps).signed_dual
     return b
-
-
-def _part(dual: BoxDual, points: Indices, factor: float) -> BoxDual:
-    """The dual of some points, their bounds times a factor."""
-    ridge = None if dual.ridge is None else dual.ridge[points]
-    lower, upper = factor * dual.lower[points], factor * dual.upper[points]
-    return BoxDual(
-        dual.linear[points], lower, upper, dual.total, dual.epsilon, ridge, dual.unit, dual.offset, checked=True
-    )

@@ -14,7 +14,7 @@ from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
 from oracle_opt.oracles.mkl.rounded_kernel import for_exact_kernel, is_classification
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 # Quadratic forms are updated from the last ones where that reads at most this share of the pairs of points.
 UPDATE_SHARE = 0.75
@@ -31,7 +31,7 @@ class DenseMachine(SVMMachine):
     ----------
     bank : KernelBank or ProductBank
         p kernels on n points.
-    dual : BoxDual
+    dual : Separable
         The dual without its kernel.
     accuracy : float
         Relative gap where none is asked for.
@@ -51,7 +51,7 @@ class DenseMachine(SVMMachine):
     def __init__(
         self,
         bank: KernelBank | ProductBank,
-        dual: BoxDual,
+        dual: Separable,
         accuracy: float,
         max_steps: int,
         most_updates: int = 0,

@@ -15,7 +15,8 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.mkl.lpmkl_build import Elastic, Entropy, LpNorm, Penalty, SquaredNorm
 
 if TYPE_CHECKING:
-    from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer, Regularizer
+    from oracle_opt.oracles.mkl.regularizer import Regularizer
+    from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer
 
 
 # Exponent of a kernel weight under the entropy; larger ones could overflow in sums.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import fsum, inf
 
 import numpy as np
@@ -12,18 +12,22 @@ from numpy.typing import NDArray
 from oracle_opt.answers.local_model import LocalFunction, LocalMinimum
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.domains import Simplex
+from oracle_opt.oracle import FunctionOracle
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
+from oracle_opt.oracles.mkl.computed_forms import forms_near
 from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
-from oracle_opt.oracles.mkl.face_oracle import FaceOracle
-from oracle_opt.oracles.mkl.face_primal import primal_value
-from oracle_opt.oracles.mkl.minorant import minorant_at, proven
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.mkl.formula import proven, value_at
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.proof.number import Floats
 
 # Bytes that the chosen kernels on the free points may take; a larger face is left alone.
 MOST_BYTES = 1 << 28
 LEAST_VIOLATORS = 10
 NO_VIOLATOR = 1e-9  # an excess so small, as a share of the mean, is none
 NEGLECTED = 0.1  # weights of the minimizer that matter less than this times the accuracy are 0
+ACCURACY = 1e-10  # relative gap of the machines on T alone
+HALVINGS = 60  # bisections of the bias
 FEW_POINTS, ROWS = 4000, 1000  # up to so many the combined kernel may be made; of more so many rows at a time
 
 
@@ -35,7 +39,7 @@ class FaceData:
     ----------
     bank : KernelBank
         p kernels on n points.
-    dual : BoxDual
+    dual : Separable
         The machine's dual without its kernel.
     b : ndarray of shape (n,)
         The signed dual variables of the cut.
@@ -46,7 +50,7 @@ class FaceData:
     """
 
     bank: KernelBank
-    dual: BoxDual
+    dual: Separable
     b: Vector
     forms: Vector
     forms_error: tuple[float, float]
@@ -107,9 +111,23 @@ class FaceModel(LocalFunction):
         new = np.setdiff1d(other.points, self.points)
         return self._with(new, _signs(self.data, new, other.data.b[new]))
 
-    def on(self, coordinates: NDArray[np.intp]) -> FaceOracle:
-        """Return f_T as an oracle in the weights of some kernels."""
-        return FaceOracle(self, coordinates)
+    def on(self, coordinates: NDArray[np.intp]) -> FunctionOracle:
+        """Return f_T as an oracle in the weights of some kernels: a support vector machine on T."""
+        return FunctionOracle(partial(self._machine_cut, coordinates), Simplex(coordinates.size), name="face model")
+
+    def _machine_cut(self, coordinates: Indices, w: Vector) -> ObjectiveCut:
+        """Solve the machine on T: value and slope of f_T in the weights of some kernels."""
+        data, old = self.data, self.data.b[self.points]
+        kernels, U = self.kernels(coordinates), self.products[:, coordinates]
+        K = np.tensordot(w, kernels, 1)
+        # about b = 0 on T, the rest as it is: linear - (K b)_T without T's own part
+        linear = self.linear - U @ w + K @ old
+        dual = Separable(linear, *self.box, total=fsum([data.dual.total, *(-data.b).tolist(), *old.tolist()]))
+        solved = dual.solve(K + np.diag(self.ridge), start=old, accuracy=ACCURACY)
+        b = self.whole(solved.signed_dual)
+        d = b[self.points] - old
+        S = data.forms[coordinates] + d @ (2.0 * U + (kernels @ d).T)
+        return ObjectiveCut(w, data.dual.value(b) - 0.5 * float(w @ S), -0.5 * S, error=max(solved.gap, 0.0))
 
     def minimize(self, coordinates: NDArray[np.intp], point: Vector, accuracy: float) -> _FaceMinimum | None:
         """Minimize f_T in the weights of some kernels; see `LocalFunction.minimize`."""
@@ -148,7 +166,7 @@ class FaceModel(LocalFunction):
         """
         assert isinstance(minimum, _FaceMinimum)  # of this model
         b = minimum.b
-        value, excess, ends = primal_value(self.data.dual, b, self.data.decision_values(minimum.point, b))
+        value, excess, ends = _primal_value(self.data.dual, b, self.data.decision_values(minimum.point, b))
         excess[self.points] = 0.0
         worst = np.argsort(-excess)[: max(LEAST_VIOLATORS, self.points.size)]
         worst = np.sort(worst[excess[worst] > NO_VIOLATOR * abs(value) / b.size])
@@ -164,13 +182,15 @@ class FaceModel(LocalFunction):
         added = np.array([bank.form_error(data.b, data.b), *errors[1:]]) / 64
         of_largest, of_trace = errors.T @ [1.0, 2.0, 1.0] + added.T @ [1.0, 2.0, 1.0]
         imbalance = (1.0 + 2.0 * EPS) * abs(fsum([*b.tolist(), -data.dual.total]))
-        constant, F = proven(bank, data.dual, b, imbalance, S, (float(of_largest), float(of_trace)))
+        forms = forms_near(bank, b, imbalance, S, (float(of_largest), float(of_trace)))
+        proof = proven(data.dual, b, imbalance, forms, lambda: 1.0, Floats)
+        F = proof.forms
         return ObjectiveCut(
             point=w,
-            value=minorant_at(w, constant, F),
+            value=float(value_at(proof, w).below()),
             subgradient=-0.5 * F,
             error=inf,
-            lower_bound=minorant_at(np.ones(1), constant, np.atleast_1d(F.max())),
+            lower_bound=float((proof.constant - 0.5 * float(F.max())).below()),
             extras={"signed_dual": b},
         )
 
@@ -218,8 +238,8 @@ class FaceModel(LocalFunction):
     @cached_property
     def box(self) -> tuple[Vector, Vector]:
         """Bounds of the variables of T, cut at the kink."""
-        dual, T = self.data.dual, self.points
-        lower, upper = dual.lower[T], dual.upper[T]
+        T = self.points
+        lower, upper = (side[T] for side in self.data.dual.box)
         return np.where(self.signs > 0, np.maximum(lower, 0.0), lower), np.where(
             self.signs < 0, np.minimum(upper, 0.0), upper
         )
@@ -227,7 +247,8 @@ class FaceModel(LocalFunction):
     @property
     def linear(self) -> Vector:
         """Slope of L without the ridge on T, on these sides of the kink."""
-        slope: Vector = self.data.dual.linear[self.points] - self.data.dual.epsilon * self.signs
+        dual, T = self.data.dual, self.points
+        slope: Vector = dual.linear[T] if dual.kink is None else dual.linear[T] - dual.kink[T] * self.signs
         return slope
 
     @property
@@ -249,7 +270,55 @@ class FaceModel(LocalFunction):
 
 def _signs(data: FaceData, points: Indices, at: Vector) -> Vector:
     """Sides of the kink, if there is one: where the variables are, or, for those at 0, where others are."""
-    if data.dual.epsilon == 0:
+    if data.dual.kink is None:
         return np.zeros(points.size)
     own = data.b[points]
-    return np.sign(np.where(own != 0, own, at))
+    return np.where(data.dual.kink[points] > 0, np.sign(np.where(own != 0, own, at)), 0.0)
+
+
+def _primal_value(dual: Separable, b: Vector, values: Vector) -> tuple[float, Vector, Vector]:
+    """What ``K @ b`` tells of the optimum on K from above, as computed: no bound in exact arithmetic.
+
+    As ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b``, for any bias
+
+        max over x of L(x) - 1/2 x @ K @ x  <=  1/2 b @ K @ b + bias * total + sum_i max over x_i of
+                                                (linear_i - (K b)_i - bias) x_i - kink_i |x_i| - 1/2 ridge_i x_i**2,
+
+    x in the box and of the right sum on the left, in the box alone on the right; the best bias is taken.
+
+    Parameters
+    ----------
+    dual : Separable
+        L, the box and the sum.
+    b : ndarray of shape (n,)
+        In the box and of the right sum.
+    values : ndarray of shape (n,)
+        ``K @ b``.
+
+    Returns
+    -------
+    value : float
+    excess : ndarray of shape (n,)
+        What each point adds to the difference of this value and the dual one at b; not negative up to rounding.
+    ends : ndarray of shape (n,)
+        The maximizers x_i.
+    """
+    slope = dual.linear - values
+    bias = _best_bias(dual, slope)
+    ends = dual.response(slope - bias)
+    best, own = dual.charged(slope - bias, ends), dual.charged(slope - bias, b)
+    return 0.5 * float(b @ values) + bias * dual.total + float(best.sum()), best - own, ends
+
+
+def _best_bias(dual: Separable, slope: Vector) -> float:
+    """The bias for which the value is least: where the maximizers add up to `total`."""
+    wide = 0.0 if dual.kink is None else float(dual.kink.max())
+    wide += 0.0 if dual.ridge is None else float(dual.ridge.max()) * abs(dual.total)
+    low, high = float(slope.min()) - wide, float(slope.max()) + wide
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if float(dual.response(slope - middle).sum()) > dual.total:
+            low = middle
+        else:
+            high = middle
+    return high

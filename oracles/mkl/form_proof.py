@@ -1,4 +1,4 @@
-"""Quadratic forms and products of the kernels of a bank, from above: exact, or in floats with a bound on all rounding.
+"""What witnesses prove with the kernels of a bank: forms and products, exact or in floats with a bound on all rounding.
 
 Nothing of the bank is used but its `entries`, a block at a time: they are the data. Where they are computed from points
 they may differ from the kernels, by at most `entry_error` times the root of the product of the two diagonal entries,
@@ -24,9 +24,13 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.kernels.base import Indices, KernelBank
+from oracle_opt.oracles.kernels.base import COARSE, Indices, KernelBank
+from oracle_opt.oracles.mkl.formula import Proven, proven, upper_at
+from oracle_opt.oracles.mkl.rounded_kernel import is_classification
+from oracle_opt.oracles.svm.dual_proof import feasible
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.exact_sums import SMALLEST
-from oracle_opt.proof.number import integers
+from oracle_opt.proof.number import Fractions, integers
 
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time
 EXACT_AT_ONCE = 1 << 15  # of integers, each an object
@@ -102,6 +106,83 @@ def products_between(
     terms = used.size + support.size
     wrong = EPS * (terms + 16) * A + 4 * terms * (1.0 + np.abs(x).sum() + w.sum()) * SMALLEST
     return _fractions(v), _fractions(wrong * (1.0 + 2 * EPS)), charge
+
+
+def proven_by(bank: KernelBank, loss: Separable, b: Vector, exact: bool) -> Proven:
+    """What dual variables b of a machine prove, made exactly feasible: in fractions."""
+    x = feasible(loss, b)
+    whole = Fractions.of(np.zeros(loss.linear.size))
+    whole.x[x.points] = x.x
+    forms = Fractions.of(forms_above(bank, x.points, x.x, exact))
+    return proven(loss, whole, 0.0, forms, lambda: x.longest, Fractions)
+
+
+def hyperplane_above(
+    bank: KernelBank,
+    loss: Separable,
+    b: Vector,
+    bias: float,
+    m: Vector,
+    exact: bool,
+    norms: Fraction | None = None,
+    factor: Fraction = Fraction(1),
+    alone: bool = True,
+) -> Fraction:
+    """The primal objective of a hyperplane of dual variables b, a bias and weights m, not negative: from above.
+
+    Where entries are known up to an error e times the roots of their diagonal entries, decision values are wrong by ``e
+    s(b)`` times the root of the diagonal entry, ``s(b) = sum_i abs(b_i) sqrt(K(m)_ii)``. All points together may lose
+    more than f can: of a hinge, plain or squared, the best x has ``norm(x, 1) <= 2 f``, as ``x @ K @ x <= norm(x, 1)``
+    by the optimality of the multiple 1 of x. With any t, decision values v, each wrong by c_i, and norms N,
+
+        f <= N + sum_i max over x_i of (slope_i x_i + c_i abs(x_i)) <= N + (the same less t abs(x_i)) + 2 t f,
+
+    of which f is bounded, too: by ``t = max c``, and by a t that is as large as what sums of the bank may be wrong by.
+    A machine was solved on such sums, and its hyperplane is good for these; in the entries it loses a little at each of
+    many points, which the subtracted term forgives.
+
+    Parameters
+    ----------
+    bank, loss
+        Of the machine.
+    b : ndarray of shape (n,)
+        Any.
+    bias : float
+        Any.
+    m : ndarray of shape (p,)
+        Weights of the kernels.
+    exact : bool
+        Whether to count in fractions.
+    norms : Fraction, optional
+        What the norms cost; default: ``1/2 factor * b @ K(m) @ b``.
+    factor : Fraction
+        See there.
+    alone : bool
+        Whether these norms are those of this machine; norms that several share are bounded point by point alone.
+    """
+    values, rounding, charge = products_between(bank, m, b, exact)
+    v, by_rounding, by_entries = (Fractions.of(one) for one in (values, rounding, charge))
+    x, found = Fractions.of(b), []
+    known = None if norms is None else Fractions.of(norms)
+    found.append(upper_at(loss, x, bias, v, by_rounding + by_entries, Fractions, norms=known, factor=factor).x)
+    if bank.exactness and is_classification(loss) and (alone or norms is None):
+        if known is None:
+            half = x * factor / 2
+            known = half.dot(v) + abs(half).dot(by_rounding + by_entries)
+        for more in (Fraction(0), _of_sums(bank, m, b)) if bank.exactness > COARSE else (Fraction(0),):
+            t = max(charge) + more
+            rest = upper_at(loss, x, bias, v, by_rounding, Fractions, norms=known, forgiven=more).x
+            if 2 * t < 1 and rest >= 0:
+                found.append(rest / (1 - 2 * t))
+    above: Fraction = min(found)
+    return above
+
+
+def _of_sums(bank: KernelBank, m: Vector, b: Vector) -> Fraction:
+    """How far decision values made of the bank's sums may be from those made of its entries, at most."""
+    roots = np.sqrt(np.maximum(bank.diagonal() @ m, 0.0))
+    error = bank.noise(int(np.count_nonzero(m))) + bank.entry_error
+    return Fraction(error * float(roots.max(initial=0.0)) * float(np.abs(b) @ roots))
 
 
 def _fractions(values: Vector) -> list[Fraction]:

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.answers.analytic_update import AnalyticUpdate
-from oracle_opt.arrays import Vector, fingerprint
+from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
-from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.computed_forms import proof_of_products
 from oracle_opt.oracles.mkl.dual_query import DualQuery
-from oracle_opt.oracles.mkl.excess_proof import excess_of
-from oracle_opt.oracles.mkl.minorant import error_above, minorant_at, proof_of_products, proven
+from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine
+from oracle_opt.oracles.mkl.kernel_weights_oracle import checked_query_point, part_of
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
-from oracle_opt.oracles.mkl.product_machine import ProductMachine
-from oracle_opt.oracles.mkl.regularized import ROUNDING, least_of_multiples, lowered, regularize
-from oracle_opt.oracles.mkl.regularizer_proof import value_above
-from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
-from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
-from oracle_opt.oracles.mkl.svm_proof import (
-    judged,
-    least_value,
-    machine_above,
-    n_entries_of,
-    number_of,
-    proven_by,
-    vector_of,
-    weights_of,
-)
-from oracle_opt.oracles.svm import Loss
+from oracle_opt.oracles.mkl.regularizer import Regularizer
+from oracle_opt.oracles.mkl.regularizers import LpRegularizer
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.mkl.weights import Regularized
+from oracle_opt.oracles.svm import Loss, SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
+from oracle_opt.oracles.svm.svm_solution import SVMStatus
 from oracle_opt.words import shown
 
 
@@ -110,6 +96,7 @@ class GMKLOracle(SVMOracle):
     """
 
     witness = ("signed_dual", "bias", "bound_dual")
+    of_products = False
 
     def __init__(
         self,
@@ -124,25 +111,22 @@ class GMKLOracle(SVMOracle):
         max_steps: int = 10_000_000,
         memory_budget: int = MEMORY_BUDGET,
     ) -> None:
+        if isinstance(bank, ProductBank) and type(self) is GMKLOracle:
+            from oracle_opt.oracles.mkl.product_oracle import ProductOracle  # which is a GMKLOracle itself
+
+            self.__class__ = ProductOracle
         regularizer = LpRegularizer(2.0) if regularizer is None else regularizer
         if not isinstance(regularizer, Regularizer):
             raise InvalidArgument(
                 f"`regularizer` must be a Regularizer such as LpRegularizer(2), got {shown(regularizer)}; for one of "
                 "your own subclass it: `value`, `gradient`, `convex`. The weight of the loss goes by its name, C=..."
             )
-        self.bank = bank if isinstance(bank, ProductBank) else checked_bank(bank)
+        machine = KernelMachine(
+            bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget, most_updates=0
+        )
+        super().__init__(machine, Regularized(bank.n_kernels, regularizer, radius))
         self.regularizer = regularizer
-        super().__init__(bank, y, loss, C, accuracy, max_steps, memory_budget)
-        if regularizer.homogeneous and self._dual.total != 0 and not self._dual.linear.any():
-            raise InvalidArgument(
-                f"`regularizer` must grow faster than linearly with the loss {self.loss!r}, got {regularizer!r}: then "
-                "T(c d) = c T(d) is least at d = 0 or not bounded below; take LpRegularizer(p, power=2)"
-            )
         self.domain: KernelWeights = KernelWeights(bank.n_kernels, radius, regularizer, self._problem())
-        self.convex = bool(regularizer.convex) and not isinstance(bank, ProductBank)
-        regularize(self.regularizer, self.domain.interior_point())
-        if not isinstance(bank, ProductBank) and regularizer.block_update(np.ones(bank.n_kernels)) is not None:
-            self.gives = frozenset({AnalyticUpdate})
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the support vector machine on the kernel at the point.
@@ -166,139 +150,35 @@ class GMKLOracle(SVMOracle):
         InvalidArgument
             The point is not in the orthant, or the regularizer is not finite there.
         """
-        d = np.maximum(self._checked_point(query.point), 0.0)
-        if isinstance(self.bank, ProductBank):
-            return self._of_product(query, d)
-        if isinstance(query, DualQuery):
-            cut = self._of_dual(query, d)
-            self._machine.signed = query.signed_dual
-            return self._polished(query, d, cut) if query.polish else cut
-        return self._of_machine(query, d)
-
-    def _of_machine(self, query: Query, d: Vector) -> ObjectiveCut:
-        """Cut by the solution of the support vector machine at the weights d."""
-        svm = self._machine.solve(d, query.accuracy)
-        S, error = self._machine.forms(svm.signed_dual)
-        S = np.maximum(S, 0.0)  # below 0 by rounding alone
-        extras = {**self._extras(svm), "quadratic_forms": S, **self._machine.extras()}
-        return self._cut(query, d, svm.imbalance, error, svm.primal_objective, extras)
-
-    def _of_dual(self, query: DualQuery, d: Vector) -> ObjectiveCut:
-        """Cut by the dual variables b of a query: with the best bias, their primal objective is an upper bound."""
-        assert isinstance(self.bank, KernelBank)
-        b, S = query.signed_dual, query.quadratic_forms
-        proof = proof_of_products(self.bank, self._pieces, b, S, query.decision, d, query.slack)
-        extras = {
-            "signed_dual": b,
-            "alpha": np.abs(b),
-            "bias": proof.bias,
-            "n_steps": query.n_steps,
-            "quadratic_forms": S,
-        }
-        return self._cut(query, d, imbalance(b, self._dual.total), proof.error, proof.upper, extras)
-
-    def _polished(self, query: DualQuery, d: Vector, cut: ObjectiveCut) -> ObjectiveCut:
-        """The better of that cut and the one of the machine solved from there, with the better lower bound."""
-        solved = self._of_machine(query, d)
+        if not isinstance(query, DualQuery):
+            return super().query(query)
+        cut = self._of_dual(query, checked_query_point(query.point, self.domain))
+        self._machine.signed = query.signed_dual
+        if not query.polish:
+            return cut
+        # the better of that cut and the one of the machine solved from there, with the better lower bound
+        solved = super().query(query)
         better, other = (solved, cut) if solved.upper <= cut.upper else (cut, solved)
         extras = {**better.extras, "n_steps": query.n_steps}
         if other.lower_bound > better.lower_bound:
             extras["bound_dual"] = other.extras["signed_dual"]
         return replace(better, lower_bound=max(cut.lower_bound, solved.lower_bound), extras=extras)
 
-    def _of_product(self, query: Query, d: Vector) -> ObjectiveCut:
-        """Value and gradient of a product of kernels, which prove nothing."""
-        assert isinstance(self.bank, ProductBank)
-        machine = self._machine
-        regularized, slope = regularize(self.regularizer, d)
-        svm = machine.solve(d, query.accuracy)
-        if isinstance(machine, ProductMachine):
-            forms = machine.distance_forms(svm.signed_dual)
-        else:
-            assert isinstance(machine, DenseMachine)
-            kernel = machine.take_kernel()
-            kernel.flat[:: kernel.shape[0] + 1] = 1.0  # without the ridge
-            forms = self.bank.distance_forms(svm.signed_dual, kernel)
-        value = svm.dual_objective + regularized - ROUNDING * abs(regularized)
-        return ObjectiveCut(
-            point=np.array(query.point, dtype=float),
-            value=value,
-            subgradient=slope + 0.5 * forms,
-            error=error_above(value, regularized + ROUNDING * abs(regularized) + svm.primal_objective),
-            extras={**self._extras(svm), **machine.extras()},
-        )
-
-    def _cut(
-        self, query: Query, d: Vector, moved: float, error: tuple[float, float], upper: float, extras: dict[str, Any]
-    ) -> ObjectiveCut:
-        """Cut by dual variables, in the extras, whose sum is wrong by `moved`, their forms by `error`."""
-        assert isinstance(self.bank, KernelBank)
-        b, S = extras["signed_dual"], extras["quadratic_forms"]
-        regularized, slope = regularize(self.regularizer, d)
-        constant, F = proven(self.bank, self._dual, b, moved, S, error)
-        value = minorant_at(d, constant, F) + regularized - ROUNDING * abs(regularized)
-        value, subgradient = lowered(d, value, slope - 0.5 * F, np.abs(slope) + 0.5 * F)
-        answers: tuple[AnalyticUpdate, ...] = ()
-        # The hyperplane has squared norms d**2 * S; its primal objective in d is 1/2 sum(norms / d) + r(d).
-        if AnalyticUpdate in query.wishes and (update := self.regularizer.block_update(d * d * S)) is not None:
-            answers = (AnalyticUpdate(np.asarray(update, dtype=float)),)
-        return ObjectiveCut(
-            point=np.array(query.point, dtype=float),
-            value=value,
-            subgradient=subgradient,
-            error=error_above(value, regularized + ROUNDING * abs(regularized) + upper),
-            lower_bound=self._lower_bound(constant, F, b) if self.convex else -np.inf,
-            answers=answers,
-            extras=extras,
-        )
-
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
-        """Count what the dual variables of a cut prove of a sum of kernels; see `Oracle.prove_cut`."""
-        bank, b = self.bank, vector_of(claim.witness, "signed_dual", self.bank.n_points)
-        if claim.kind is ClaimKind.BOUND and "bound_dual" in claim.witness:
-            b = vector_of(claim.witness, "bound_dual", bank.n_points)
-        if b is None or isinstance(bank, ProductBank) or not self.convex:
-            return None
-
-        def excess() -> Fraction | None:
-            return excess_of(claim, proven_by(bank, self._dual, b, exact), self.regularizer, self.domain.radius)
-
-        return judged(excess, exact)
-
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
-        """Count the primal objective of the hyperplane of a cut at its point; see `Oracle.prove_value`."""
-        bank, d = self.bank, weights_of(claim.point, self.bank.n_kernels)
-        b = vector_of(claim.witness, "signed_dual", bank.n_points)
-        if b is None or isinstance(bank, ProductBank):
-            return None
-        bias = number_of(claim.witness, "bias")
-
-        def upper(exact: bool) -> Fraction:
-            return value_above(self.regularizer, d) + machine_above(bank, self._dual, b, bias, d, exact)
-
-        return judged(lambda: least_value(upper, claim.upper, n_entries_of(bank, b, d), exact), exact)
-
-    def identity(self) -> str:
-        """Kernels, loss, labels or targets, accuracy and regularizer."""
-        return f"{super().identity()}, regularizer {fingerprint(self.regularizer)}"
-
-    def problem_identity(self) -> str:
-        """Kernels, loss, labels or targets, and regularizer."""
-        return f"{super().problem_identity()}, regularizer {fingerprint(self.regularizer)}"
+    def _of_dual(self, query: DualQuery, point: Vector) -> ObjectiveCut:
+        """Cut by the dual variables b of a query: with the best bias, their primal objective is an upper bound."""
+        b, S, d, dual = query.signed_dual, query.quadratic_forms, self.weights_set.clean(point), self.dual
+        proof = proof_of_products(self.bank, self._pieces, b, S, query.decision, d, query.slack)
+        moved, gradient = imbalance(b, dual.total), dual.linear - query.decision
+        status, n = SVMStatus.CONVERGED, query.n_steps
+        svm = SVMSolution(b, -np.inf, proof.upper, proof.gap, proof.bias, np.inf, n, 0, status, gradient, moved)
+        part = part_of(self.machine, self.bank, svm, S, proof.error, {})
+        return self._cut(query, point, self._round(d, None, [part]))
 
     def _problem(self) -> MKLProblem | None:
         """What the methods made for a smooth conjugate work on; None where there is none."""
-        if isinstance(self.bank, ProductBank):
-            return None
         dual = self.regularizer.smooth_dual(self.bank.n_kernels)
         return None if dual is None else MKLProblem(self.bank, self._dual, dual, self._machine)
 
     @cached_property
     def _pieces(self) -> Pieces:
         return Pieces(self._dual)
-
-    def _lower_bound(self, constant: float, F: Vector, b: Vector) -> float:
-        """What L(b) and forms of b that are proven say of the minimum."""
-        dual = self._dual
-        longest = dual.longest_multiple(b) if dual.total == 0 else None
-        return least_of_multiples(self.regularizer, constant, F, dual.quadratic(b), longest)

@@ -14,7 +14,7 @@ from oracle_opt.oracles.kernels import KeptKernels
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices
 from oracle_opt.oracles.kernels.recipes.points_table import is_frame
 from oracle_opt.oracles.svm import Loss
-from oracle_opt.oracles.svm.box_dual import decision_values
+from oracle_opt.oracles.svm.svm_solution import decision_values
 
 
 class KernelModel:

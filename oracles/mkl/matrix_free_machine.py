@@ -12,12 +12,15 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.cold_start import cold_start
-from oracle_opt.oracles.mkl.minorant import error_of_forms, minorant_at, proof_of_products, proven
+from oracle_opt.oracles.mkl.computed_forms import error_of_forms, forms_near, proof_of_products
+from oracle_opt.oracles.mkl.formula import proven, value_at
 from oracle_opt.oracles.mkl.set_ascent import ALONE, SetAscent
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.box_dual import BoxDual, SVMStatus
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.svm_solution import SVMStatus
+from oracle_opt.proof.number import Floats
 
 # Entries of the products that are computed at a time.
 ENTRIES_AT_ONCE = 1 << 21
@@ -50,7 +53,7 @@ class MatrixFreeMachine(SVMMachine):
     ----------
     bank : KernelBank
         p kernels on n points.
-    dual : BoxDual
+    dual : Separable
         The dual without its kernel.
     accuracy : float
         Relative gap where none is asked for.
@@ -70,7 +73,7 @@ class MatrixFreeMachine(SVMMachine):
     frugal = True
 
     def __init__(
-        self, bank: KernelBank, dual: BoxDual, accuracy: float, max_steps: int, memory_budget: int, beside: int = 0
+        self, bank: KernelBank, dual: Separable, accuracy: float, max_steps: int, memory_budget: int, beside: int = 0
     ) -> None:
         n, p = bank.n_points, bank.n_kernels
         self.bank, self.dual = bank, dual
@@ -221,7 +224,7 @@ class MatrixFreeMachine(SVMMachine):
         decision = M @ weights
         proof = proof_of_products(bank, self._pieces, b, S, decision, weights, *self._error)
         moved = imbalance(b, dual.total)
-        constant, F = proven(bank, dual, b, moved, S, error)
+        minorant = proven(dual, b, moved, forms_near(bank, b, moved, S, error), lambda: 1.0, Floats)
         x = self._pieces.split(b)
         gradient = dual.linear - decision + dual.offset
         if dual.ridge is not None:
@@ -230,7 +233,7 @@ class MatrixFreeMachine(SVMMachine):
         signed.flags.writeable = gradient.flags.writeable = False
         return SVMSolution(
             signed,
-            minorant_at(weights, constant, F),
+            float(value_at(minorant, weights).below()),
             proof.upper,
             proof.gap,
             proof.bias,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalModel
@@ -18,30 +15,23 @@ from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl.excess_proof import excess_of
 from oracle_opt.oracles.mkl.face_model import FaceData, FaceModel
 from oracle_opt.oracles.mkl.few_kernels import FewKernels
-from oracle_opt.oracles.mkl.minorant import error_above, least_over_simplex, minorant_at, proven
-from oracle_opt.oracles.mkl.svm_machine import SVMMachine
-from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, SVMOracle, checked_bank
-from oracle_opt.oracles.mkl.svm_proof import (
-    judged,
-    least_value,
-    machine_above,
-    n_entries_of,
-    number_of,
-    proven_by,
-    stretched,
-    vector_of,
-    weights_of,
+from oracle_opt.oracles.mkl.formula import least, value_at
+from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, checked_bank
+from oracle_opt.oracles.mkl.kernel_weights_oracle import (
+    Round,
+    checked_query_point,
+    error_above,
+    factor_of,
+    part_of,
+    solved,
 )
+from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.mkl.weights import Groups
 from oracle_opt.oracles.svm import Loss
-from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.partial_query import PartialQuery
-from oracle_opt.proof.claim import CutClaim, ValueClaim
 
-# Quadratic forms are updated so many times in a row at most; see the class.
-MOST_UPDATES = 16
 # Answers that are made by the machine on all kernels.
 WHOLE = frozenset({Curvature, LocalModel})
 
@@ -146,7 +136,6 @@ class MKLOracle(SVMOracle):
     -1.0 [-1. -2.] -2.0
     """
 
-    gives = frozenset({Curvature, ExactSlopes, LocalModel})
     witness = ("signed_dual", "bias")
     domain: Simplex
     bank: KernelBank
@@ -162,9 +151,10 @@ class MKLOracle(SVMOracle):
         max_steps: int = 10_000_000,
         memory_budget: int = MEMORY_BUDGET,
     ) -> None:
-        self.bank = checked_bank(bank)
-        super().__init__(bank, y, loss, C, accuracy, max_steps, memory_budget, MOST_UPDATES)
-        self.domain = Simplex(bank.n_kernels)
+        checked_bank(bank)
+        machine = KernelMachine(bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget)
+        super().__init__(machine, Groups(bank.n_kernels))
+        self.gives = frozenset({Curvature, ExactSlopes, LocalModel})
         self._few = FewKernels(bank, self.memory_budget)
 
     def reset(self) -> None:
@@ -178,7 +168,7 @@ class MKLOracle(SVMOracle):
         few, b = self._few, np.array(cut.extras["signed_dual"], dtype=float)
         told = cut.answer(ExactSlopes)
         if told is not None:
-            few.use(told.coordinates, self._machine_on, None)[0].resume(cut.extras)
+            few.use(told.coordinates, self.machine.solver, None)[0].resume(cut.extras)
             return
         if few.machine is not None and few.are_all_of(cut.point) and not any(type(one) in WHOLE for one in cut.answers):
             few.machine.signed = b
@@ -210,39 +200,25 @@ class MKLOracle(SVMOracle):
         InvalidArgument
             The point is not in the simplex.
         """
-        point = self._checked_point(query.point)
+        point = checked_query_point(query.point, self.domain)
         if isinstance(query, PartialQuery) and query.coordinates.size < self.bank.n_kernels:
             return self._of_few(query, point)
         few = self._few.machine if self._few.are_all_of(point) and not query.wishes & WHOLE else None
-        told: dict[str, Any] = {}
+        wanted = self.accuracy if query.accuracy is None else query.accuracy
         if few is None:
-            svm = self._machine.solve(point, query.accuracy)
-            b = svm.signed_dual
-            S, error = self._machine.forms(b)
-            told = self._machine.extras()
+            part = self._parts(point, wanted)[0]
         else:  # no kernel has a weight but those in use, whose machine is at hand
-            svm = few.solve(point[self._few.kernels], query.accuracy)
+            svm = few.solve(point[self._few.kernels], wanted)
             b = svm.signed_dual
-            S, error = self.bank.quadratic_forms(b), self.bank.form_error(b, b)
-        constant, F = proven(self.bank, self._dual, b, svm.imbalance, S, error)
-        self._few.remember(b, F)
-        value = minorant_at(point, constant, F)
-        answers: tuple[Answer, ...] = ()
-        extras = {**self._extras(svm), "quadratic_forms": S, **told}
-        if Curvature in query.wishes:
-            answers += self._curvature(self._machine, point, b)
-        if LocalModel in query.wishes:
-            answers += (self._local_model(b, S, error),)
-            extras["forms_error"] = np.array(error)
-        return ObjectiveCut(
-            point=point,
-            value=value,
-            subgradient=-0.5 * F,
-            error=error_above(value, svm.primal_objective),
-            lower_bound=self._least(constant, F),
-            answers=answers,
-            extras=extras,
-        )
+            part = part_of(self.machine, self.bank, svm, self.bank.quadratic_forms(b), self.bank.form_error(b, b), {})
+        best = self._round(point, None, [part])
+        b = part.svm.signed_dual
+        self._few.remember(b, part.proof.forms)
+        if LocalModel not in query.wishes:
+            return self._cut(query, point, best)
+        cut = self._cut(query, point, best)
+        model, told = self._local_model(b, part.S, part.error), {"forms_error": np.array(part.error)}
+        return replace(cut, answers=(*cut.answers, model), extras={**cut.extras, **told})
 
     def revived(self, cut: Cut) -> Cut:
         """Make the local model of a recorded cut anew, of its dual variables and quadratic forms."""
@@ -252,66 +228,30 @@ class MKLOracle(SVMOracle):
         others = tuple(one for one in cut.answers if type(one) is not LocalModel)
         return replace(cut, answers=(*others, self._local_model(b, S, (float(error[0]), float(error[1])))))
 
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
-        """Count what the dual variables of a cut prove, of the entries of the kernels; see `Oracle.prove_cut`."""
-        b = vector_of(claim.witness, "signed_dual", self.bank.n_points)
-        if b is None:
-            return None
-
-        def excess() -> Fraction | None:
-            return excess_of(claim, proven_by(self.bank, self._dual, b, exact), None, self.domain.radius)
-
-        return judged(excess, exact)
-
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
-        """Count the primal objective of the hyperplane of a cut at its point; see `Oracle.prove_value`."""
-        weights = weights_of(claim.point, self.bank.n_kernels)
-        b = vector_of(claim.witness, "signed_dual", self.bank.n_points)
-        if b is None:
-            return None
-        bias = number_of(claim.witness, "bias")
-
-        def upper(exact: bool) -> Fraction:
-            return machine_above(self.bank, self._dual, b, bias, weights, exact, factor=stretched(weights))
-
-        n_entries = n_entries_of(self.bank, b, weights)
-        return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)
-
     def _of_few(self, query: PartialQuery, point: Vector) -> ObjectiveCut:
         """Solve on the kernels of a partial query alone; forms of the others are at most so large."""
         kernels = query.coordinates
         if np.count_nonzero(point[kernels]) < np.count_nonzero(point):
             raise InvalidArgument("`coordinates` of a PartialQuery must hold all nonzero coordinates of its point")
-        machine, bank = self._few.use(kernels, self._machine_on, self._machine.signed)
+        solver, bank = self._few.use(kernels, self.machine.solver, self._machine.signed)
         weights = point[kernels]
-        svm = machine.solve(weights, query.accuracy)
-        b = svm.signed_dual
-        S, error = machine.forms(b)
-        constant, of_few = proven(bank, self._dual, b, svm.imbalance, S, error)
-        F = self._few.bounds(b, svm.imbalance)
-        F[kernels] = of_few
-        value = minorant_at(weights, constant, of_few)
-        wished = self._curvature(machine, weights, b) if Curvature in query.wishes else ()
+        part = solved(self.machine, solver, bank, weights, self.accuracy if query.accuracy is None else query.accuracy)
+        svm = part.svm
+        F = self._few.bounds(svm.signed_dual, svm.imbalance)
+        F[kernels] = part.proof.forms
+        value = float(value_at(part.proof, weights).below())
+        factor = factor_of(self.machine, solver, weights, svm.signed_dual) if Curvature in query.wishes else None
+        bound = least(part.proof.with_forms(F), self.weights_set)
+        wished = () if factor is None or not factor.size else (Curvature(factor, kernels),)
         return ObjectiveCut(
             point=point,
             value=value,
             subgradient=-0.5 * F,
             error=error_above(value, svm.primal_objective),
-            lower_bound=self._least(constant, F),
-            answers=(ExactSlopes(kernels), *(Curvature(one.factor, kernels) for one in wished)),
-            extras={**self._extras(svm), "quadratic_forms": S, **machine.extras()},
+            lower_bound=float(bound),
+            answers=(ExactSlopes(kernels), *wished),
+            extras=self._extras(Round([part], part.proof, weights, None, None, value, svm.primal_objective)),
         )
-
-    def _least(self, constant: float, F: Vector) -> float:
-        """The least value that dual variables of this constant and these forms prove."""
-        return least_over_simplex(constant, float(F.max()), self._dual.total == 0.0)
-
-    def _curvature(self, machine: SVMMachine, weights: Vector, b: Vector) -> tuple[Curvature, ...]:
-        """Second derivatives at the weights at which the machine has the solution b, if f has them there."""
-        free = self._dual.free(b)
-        block = machine.block(weights, free)
-        factor = None if block is None else curvature_factor(block, machine.rows(free, b))
-        return () if factor is None else (Curvature(factor),)
 
     def _local_model(self, b: Vector, S: Vector, error: tuple[float, float]) -> LocalModel:
         """The face model about dual variables with these quadratic forms."""

@@ -9,10 +9,10 @@ from oracle_opt.arrays import Vector, fingerprint
 from oracle_opt.domains import NonnegativeOrthant
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.duals import SmoothDual
-from oracle_opt.oracles.mkl.regularizers import Regularizer
+from oracle_opt.oracles.mkl.regularizer import Regularizer
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
-from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.pieces import Pieces
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 
 @dataclass(eq=False)
@@ -25,7 +25,7 @@ class MKLProblem:
     ----------
     bank : KernelBank
         p kernels on n points.
-    svm : BoxDual
+    svm : Separable
         L, the box and the sum.
     dual : SmoothDual
         The regularizer r through its conjugate.
@@ -34,7 +34,7 @@ class MKLProblem:
     """
 
     bank: KernelBank
-    svm: BoxDual
+    svm: Separable
     dual: SmoothDual
     machine: SVMMachine
 

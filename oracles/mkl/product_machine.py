@@ -8,7 +8,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.oracles.kernels import ProductBank
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 # Arrays of the shape of the points that are held at a time, at most.
 COPIES = 6
@@ -35,7 +35,7 @@ class ProductMachine(MatrixFreeMachine):
     """
 
     def __init__(
-        self, product: ProductBank, dual: BoxDual, accuracy: float, max_steps: int, memory_budget: int
+        self, product: ProductBank, dual: Separable, accuracy: float, max_steps: int, memory_budget: int
     ) -> None:
         self.product = product
         self._at: Vector | None = np.zeros(product.n_kernels)

@@ -1,131 +1,21 @@
-"""Regularizers r(d) of kernel weights d >= 0, with their conjugates where these are known."""
+"""The regularizers that are shipped, with their conjugates: one function each, on floats and on fractions."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from math import sqrt
+from decimal import Overflow
+from fractions import Fraction
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import floats, real
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.mkl.duals import GeneralizedKL, SmoothDual, SquaredLpNorm, Thresholded
-from oracle_opt.words import by_attributes, shown
-
-GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
-# Of the entropy: up to where its series is taken, whose coefficients are 1 / (k (k - 1)), highest first.
-NEAR, TINY = 0.1, 1e-16
-SERIES = [1.0 / (k * (k - 1)) for k in range(18, 1, -1)]
-
-
-class Regularizer(ABC):
-    """A differentiable function of the kernel weights; subclass it for one of your own.
-
-    `value`, `gradient` and the attribute `convex` are enough. A `conjugate` adds global lower bounds to a sum of
-    kernels, `block_update` the analytic update of `FixedPoint`, and `smooth_dual` lets `solve_mkl` work with it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracle_opt.oracles import Regularizer
-    >>> class HalfSquare(Regularizer):
-    ...     convex = True
-    ...     def value(self, d):
-    ...         return 0.5 * float(d @ d)
-    ...     def gradient(self, d):
-    ...         return d
-    >>> HalfSquare().value(np.array([3.0, 4.0]))
-    12.5
-    """
-
-    __repr__ = by_attributes
-
-    @property
-    @abstractmethod
-    def convex(self) -> bool:
-        """Whether r is convex on the orthant: declare it, ``convex = True`` or ``convex = False``, in the class."""
-
-    @property
-    def homogeneous(self) -> bool:
-        """Whether ``r(c d) = c r(d)`` for c >= 0, as of a norm. Default: no."""
-        return False
-
-    @abstractmethod
-    def value(self, d: Vector) -> float:
-        """Value at d, ndarray of shape (p,), nonnegative."""
-
-    @abstractmethod
-    def gradient(self, d: Vector) -> Vector:
-        """Gradient at d, finite, ndarray of shape (p,)."""
-
-    def conjugate(self, s: Vector) -> float:
-        """``sup over d >= 0 of s @ d - r(d)`` for s >= 0; infinite, which proves nothing, where it is not known."""
-        return float("inf")
-
-    def dual_bound(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
-        """``max over 0 <= t <= longest of t * linear - t**2 * quadratic - conjugate(t**2 * s)``: GMKL's dual on a ray.
-
-        Concave in t as the conjugate is convex and increasing. The default searches by golden section; whatever t it
-        ends at gives a valid bound.
-
-        Parameters
-        ----------
-        linear : float
-            What of the machine's dual objective at its dual variables b goes with a multiple of b: of the hinge loss
-            ``sum(abs(b))``.
-        s : ndarray of shape (p,)
-            Half the quadratic forms ``S(b)``.
-        longest : float
-            Largest t for which ``t * b`` is in the box; at least 1, perhaps infinite.
-        quadratic : float
-            What is subtracted and goes with its square: of the squared hinge, half the form of the ridge.
-
-        Returns
-        -------
-        float
-            The maximum, or less.
-        """
-
-        def bound(t: float) -> float:
-            return t * linear - t * t * quadratic - self.conjugate(t * t * s)
-
-        low, high = 0.0, min(longest, 2.0)
-        inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        at_inner, at_outer = bound(inner), bound(outer)
-        best = max(bound(0.0), bound(1.0), at_inner, at_outer)
-        for _ in range(40):  # down to 4e-9 of the first bracket
-            if high - low <= 1e-4 * high:
-                break
-            if at_inner >= at_outer:
-                high, outer, at_outer = outer, inner, at_inner
-                inner = high - GOLDEN * (high - low)
-                at_inner = bound(inner)
-            else:
-                low, inner, at_inner = inner, outer, at_outer
-                outer = low + GOLDEN * (high - low)
-                at_outer = bound(outer)
-            best = max(best, at_inner, at_outer)
-        return best
-
-    def metric(self, d: Vector) -> Vector | None:
-        """Diagonal of the Hessian at d up to a factor, positive and bounded; None where all ones do as well."""
-        return None
-
-    def block_update(self, w: Vector) -> Vector | None:
-        """``argmin over d >= 0 of 1/2 sum(w / d) + r(d)`` for w >= 0; None where there is no closed form."""
-        return None
-
-    def smooth_dual(self, n_kernels: int) -> SmoothDual | None:
-        """Return the view of r through its conjugate that `solve_mkl` needs; None where that is not smooth or known.
-
-        Raises
-        ------
-        InvalidArgument
-            r does not go with `n_kernels` kernels.
-        """
-        return None
+from oracle_opt.oracles.mkl.regularizer import Regularizer
+from oracle_opt.proof.number import Numbers, Plain
+from oracle_opt.words import shown
 
 
 class LpRegularizer(Regularizer):
@@ -178,7 +68,12 @@ class LpRegularizer(Regularizer):
 
     def value(self, d: Vector) -> float:
         """``weight / power * norm(d, p)**power``."""
-        return float(self.weight / self.power * _norm(d, self.p) ** self.power)
+        return float(self.value_of(Plain.of(d)).x)
+
+    def value_of(self, d: Numbers) -> Numbers:
+        """The same on numbers of a proof."""
+        norm = lp_norm(d, Fraction(self.p)).power(Fraction(self.power))
+        return norm * (type(d).of(self.weight) / self.power)
 
     def gradient(self, d: Vector) -> Vector:
         """``weight * norm**(power - p) * d**(p - 1)``, as ``weight * norm**(power - 1) * (d / norm)**(p - 1)``."""
@@ -190,33 +85,48 @@ class LpRegularizer(Regularizer):
 
     def conjugate(self, s: Vector) -> float:
         """With ``m = power / (power - 1)``: ``weight / m * (norm(s, q) / weight)**m``; at power 1 an indicator."""
-        ratio = _norm(s, self._q) / self.weight
         if self.power == 1.0:
-            return 0.0 if ratio <= 1.0 else float("inf")
-        m = self.power / (self.power - 1.0)
-        return float(self.weight / m * ratio**m)
+            return 0.0 if _norm(s, self._q) <= self.weight else inf
+        cost = self.conjugate_of(Plain.of(s))
+        return inf if cost is None else float(cost.x)
+
+    def conjugate_of(self, s: Numbers) -> Numbers | None:
+        """The same on numbers of a proof."""
+        norm, weight, power = lp_norm(s, self.conjugate_exponent), type(s).of(self.weight), Fraction(self.power)
+        if power == 1:
+            return type(s).of(0.0) if norm.above() <= weight.x else None
+        m = power / (power - 1)
+        try:
+            return (norm / weight).power(m) * weight / m
+        except Overflow:
+            return None
+
+    @property
+    def conjugate_exponent(self) -> Fraction | None:
+        """The q of ``1/p + 1/q = 1``; None for infinity."""
+        p = Fraction(self.p)
+        return None if p == 1 else p / (p - 1)
 
     @property
     def homogeneous(self) -> bool:
         """Whether the power is 1."""
         return self.power == 1.0
 
-    def dual_bound(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
+    def best_multiple(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
         """In closed form without `quadratic`: the conjugate is homogeneous of degree m, R of s.
 
         Then ``linear = 2 m R t**(2 m - 1)``. The derivative ``linear - 2 quadratic t - 2 m R t**(2 m - 1)`` is concave:
-        Newton's method from the right of its root, the smaller of those with either term alone, descends to it.
+        Newton's method from the right of its root, the smaller of those with either term alone, descends to it. At
+        power 1, where the conjugate has an end, t stays before it by what rounding may make of a norm.
         """
         if linear <= 0.0:
             return 0.0
         ratio = _norm(s, self._q) / self.weight
         t = min(longest, 0.5 * linear / quadratic) if quadratic > 0.0 else longest
         if ratio == 0.0:
-            t = t if quadratic > 0.0 else min(longest, 1.0)
-            return t * (linear - t * quadratic)
+            return t if quadratic > 0.0 else min(longest, 1.0)
         if self.power == 1.0:
-            t = min(t, 1.0 / sqrt(ratio))
-            return t * (linear - t * quadratic)
+            return min(t, (1.0 - EPS * (s.size + 64)) / sqrt(ratio))
         m = self.power / (self.power - 1.0)
         at_one = self.weight / m * ratio**m
         t = min(t, (linear / (2.0 * m * at_one)) ** (1.0 / (2.0 * m - 1.0)))
@@ -226,7 +136,7 @@ class LpRegularizer(Regularizer):
             if excess <= 1e-12 * linear:
                 break
             t -= excess / (2.0 * quadratic + (2.0 * m - 1.0) * power)
-        return float(t * linear - t * t * quadratic - t ** (2.0 * m) * at_one)
+        return float(t)
 
     def metric(self, d: Vector) -> Vector | None:
         """``d**(p - 2)`` for p < 2: the rank-one part of the Hessian and that of the SVM are left out."""
@@ -281,13 +191,12 @@ class EntropyRegularizer(Regularizer):
 
     def value(self, d: Vector) -> float:
         """``weight * sum(d * (log(d / reference) - 1) + reference)``, as exact near the reference, where it is 0."""
-        of = np.asarray(self.reference)
-        u = (d - of) / of
-        # (1 + u) log(1 + u) - u, or its series u**2 / 2 - u**3 / 6 + .. + (-u)**k / (k (k - 1))
-        small = np.abs(u) < NEAR
-        away, v = np.where(small, 1.0, u), np.where(small, u, 0.0)
-        terms = np.where(away > -1.0, (1.0 + away) * np.log1p(np.maximum(away, TINY - 1.0)) - away, 1.0)
-        return self.weight * float((of * np.where(small, v * v * np.polyval(SERIES, -v), terms)).sum())
+        return float(self.value_of(Plain.of(d)).x)
+
+    def value_of(self, d: Numbers) -> Numbers:
+        """The same on numbers of a proof: with ``u = d / reference - 1`` each term is ``(1 + u) log(1 + u) - u``."""
+        of = np.broadcast_to(self.reference, d.x.shape)
+        return ((d - of) / of).divergence().dot(of) * self.weight
 
     def gradient(self, d: Vector) -> Vector:
         """``weight * log(d / reference)``."""
@@ -296,8 +205,15 @@ class EntropyRegularizer(Regularizer):
 
     def conjugate(self, s: Vector) -> float:
         """``weight * sum(reference * (exp(s / weight) - 1))``."""
-        with np.errstate(over="ignore"):
-            return self.weight * float((self.reference * np.expm1(s / self.weight)).sum())
+        cost = self.conjugate_of(Plain.of(s))
+        return inf if cost is None else float(cost.x)
+
+    def conjugate_of(self, s: Numbers) -> Numbers | None:
+        """The same on numbers of a proof."""
+        try:
+            return (s / self.weight).expm1().dot(np.broadcast_to(self.reference, s.x.shape)) * self.weight
+        except Overflow:
+            return None
 
     def metric(self, d: Vector) -> Vector:
         """``1 / d``."""
@@ -325,7 +241,11 @@ class ElasticNet(Regularizer):
 
     def value(self, d: Vector) -> float:
         """Value at d."""
-        return self.linear * float(d.sum()) + 0.5 * self.quadratic * float(d @ d)
+        return float(self.value_of(Plain.of(d)).x)
+
+    def value_of(self, d: Numbers) -> Numbers:
+        """The same on numbers of a proof."""
+        return d.sum() * self.linear + d.dot(d) * self.quadratic * 0.5
 
     def gradient(self, d: Vector) -> Vector:
         """``linear + quadratic * d``."""
@@ -334,12 +254,29 @@ class ElasticNet(Regularizer):
 
     def conjugate(self, s: Vector) -> float:
         """``sum(max(0, s - linear)**2) / (2 quadratic)``, coordinate by coordinate."""
-        beyond = np.maximum(s - self.linear, 0.0)
-        return 0.5 / self.quadratic * float(beyond @ beyond)
+        return float(self.conjugate_of(Plain.of(s)).x)
+
+    def conjugate_of(self, s: Numbers) -> Numbers:
+        """The same on numbers of a proof."""
+        beyond = (s - self.linear).maximum(0.0)
+        return beyond.dot(beyond) * 0.5 / self.quadratic
 
     def smooth_dual(self, n_kernels: int) -> SmoothDual:
         """As the conjugate is differentiable, though only once."""
         return Thresholded(self, n_kernels)
+
+
+def lp_norm(values: Numbers, p: Fraction | None) -> Numbers:
+    """At least the lp norm of what is positive in some numbers, p None being infinity; scaled, as powers overflow."""
+    positive = values.maximum(0.0)
+    if p == 1:
+        return positive.sum()
+    largest = positive.max()
+    scale = largest.above()
+    if p is None or not 0 < scale < inf:
+        return largest
+    norm: Numbers = (positive / scale).power(p).sum().power(1 / p) * scale
+    return norm
 
 
 def _bounded(d: Vector) -> Vector:
@@ -350,13 +287,8 @@ def _bounded(d: Vector) -> Vector:
 
 
 def _norm(d: Vector, p: float) -> float:
-    """Lp norm of a nonnegative vector, scaled so that no power overflows or underflows."""
-    largest = float(d.max())
-    if largest == 0.0 or p == np.inf:
-        return largest
-    if p == 1.0:
-        return float(d.sum())
-    return float(largest * float(((d / largest) ** p).sum()) ** (1.0 / p))
+    """Lp norm of a vector that is not negative."""
+    return float(lp_norm(Plain.of(d), None if p == inf else Fraction(p)).x)
 
 
 def _checked_weight(weight: float, name: str) -> float:

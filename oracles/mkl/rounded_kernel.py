@@ -9,16 +9,17 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 
-def is_classification(dual: BoxDual) -> bool:
+def is_classification(dual: Separable) -> bool:
     """Whether the linear part of the objective is ``norm(b, 1)`` on the box, as of both hinge losses."""
     one_side = np.where(dual.linear > 0, dual.lower, dual.upper) == 0
-    return bool(dual.total == dual.epsilon == dual.offset == 0 and (np.abs(dual.linear) == 1).all() and one_side.all())
+    plain = dual.kink is None and dual.total == dual.offset == 0
+    return plain and bool((np.abs(dual.linear) == 1).all() and one_side.all())
 
 
-def for_exact_kernel(svm: SVMSolution, dual: BoxDual, error: float) -> SVMSolution:
+def for_exact_kernel(svm: SVMSolution, dual: Separable, error: float) -> SVMSolution:
     """The solution with objectives and gap that hold for every kernel near the one that it was certified for.
 
     The solver knows of a hyperplane what it loses at each point if all entries are as wrong as they can be, together
@@ -36,7 +37,7 @@ def for_exact_kernel(svm: SVMSolution, dual: BoxDual, error: float) -> SVMSoluti
     ----------
     svm : SVMSolution
         A solution on K'.
-    dual : BoxDual
+    dual : Separable
         Its dual, of which `is_classification` is true.
     error : float
         By how much entries of K and K' differ at most.
@@ -65,7 +66,7 @@ def for_exact_kernel(svm: SVMSolution, dual: BoxDual, error: float) -> SVMSoluti
     )
 
 
-def _loss_added(dual: BoxDual, primal: float, off: float) -> float:
+def _loss_added(dual: Separable, primal: float, off: float) -> float:
     """By how much the loss of a hyperplane grows at most if all decision values are off by so much."""
     if dual.ridge is None:
         weights: Vector = np.maximum(dual.upper, -dual.lower)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.svm.box_dual import BoxDual, SVMStatus, unit_of
 from oracle_opt.oracles.svm.pieces import Pieces
+from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
+from oracle_opt.oracles.svm.svm_solution import SVMStatus
 
 # Points of a working set at first.
 SET_POINTS = 1_500
@@ -40,7 +42,7 @@ class SetAscent:
 
     Parameters
     ----------
-    dual : BoxDual
+    dual : Separable
         L, the box and the sum.
     pieces : Pieces
         Those of the dual.
@@ -65,7 +67,7 @@ class SetAscent:
 
     def __init__(
         self,
-        dual: BoxDual,
+        dual: Separable,
         pieces: Pieces,
         block: Callable[[Indices], Matrix],
         move: Callable[[Vector, Vector], Vector],
@@ -120,11 +122,8 @@ class SetAscent:
         rest[chosen] = False
         held = float(np.add.reduce(b[rest], dtype=np.longdouble) - np.longdouble(dual.total))
         linear = dual.linear[chosen] - self.decision[chosen] + K @ before
-        ridge = None if dual.ridge is None else dual.ridge[chosen]
         unit = dual.unit if dual.unit > 0 else unit_of(float(np.abs(self.decision).max()))
-        part = BoxDual(
-            linear, dual.lower[chosen], dual.upper[chosen], -held, dual.epsilon, ridge, unit, 0.0, checked=True
-        )
+        part = replace(dual.part(chosen), linear=linear, total=-held, offset=0.0, unit=unit)
         svm = part.solve(
             part.add_ridge(K),
             start=before,
@@ -152,10 +151,10 @@ class SetAscent:
         gradients.
         """
         dual, b = self.dual, self.b
-        lower, upper = dual.lower, dual.upper
+        lower, upper = dual.box
         slope = dual.linear - self.decision
-        if dual.epsilon > 0:
-            slope = slope - dual.epsilon * np.sign(b)
+        if dual.kink is not None:
+            slope = slope - dual.kink * np.sign(b)
             lower, upper = np.where(b > 0, 0.0, lower), np.where(b < 0, 0.0, upper)
         if dual.ridge is not None:
             slope = slope - dual.ridge * b
@@ -179,8 +178,8 @@ class SetAscent:
         """By how much L is larger at b + delta than at b."""
         dual, b = self.dual, self.b
         gain = float(dual.linear @ delta)
-        if dual.epsilon > 0:
-            gain -= dual.epsilon * float((np.abs(b + delta) - np.abs(b)).sum())
+        if dual.kink is not None:
+            gain -= float(dual.kink @ (np.abs(b + delta) - np.abs(b)))
         if dual.ridge is not None:
             gain -= 0.5 * float(dual.ridge @ (delta * (2.0 * b + delta)))
         return gain

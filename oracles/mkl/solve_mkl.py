@@ -14,10 +14,11 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import Record
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
+from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, checked_bank
 from oracle_opt.oracles.mkl.mkl_solver import MKLSolver
 from oracle_opt.oracles.mkl.newton_mkl import NewtonMKL
-from oracle_opt.oracles.mkl.regularizers import LpRegularizer, Regularizer
-from oracle_opt.oracles.mkl.svm_oracle import MEMORY_BUDGET, checked_bank
+from oracle_opt.oracles.mkl.regularizer import Regularizer
+from oracle_opt.oracles.mkl.regularizers import LpRegularizer
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.result import Result

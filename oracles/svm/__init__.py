@@ -1,22 +1,23 @@
 """Support vector machines solved in Cython, each answer with its duality gap: one solver, and a loss per file."""
 
-from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, SVMStatus
 from oracle_opt.oracles.svm.csvc import solve_csvc
 from oracle_opt.oracles.svm.epsilon_insensitive import EpsilonInsensitive
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.oracles.svm.one_class import OneClass
+from oracle_opt.oracles.svm.separable_dual import Separable, former_box_dual
 from oracle_opt.oracles.svm.solve_svm import solve_svm
 from oracle_opt.oracles.svm.squared_hinge import SquaredHinge
+from oracle_opt.oracles.svm.svm_solution import SVMSolution, SVMStatus
 
 __all__ = [
-    "BoxDual",
     "EpsilonInsensitive",
     "Hinge",
     "Loss",
     "OneClass",
     "SVMSolution",
     "SVMStatus",
+    "Separable",
     "SquaredHinge",
     "solve_csvc",
     "solve_svm",
@@ -24,7 +25,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Find `solve_lp_mkl` of `oracle_opt.oracles` here, too; it builds on this package and is loaded when asked for."""
+    """Find `solve_lp_mkl` of `oracle_opt.oracles` here, too; it builds on this package and is loaded when asked for.
+
+    And `BoxDual`, the name that `Separable` had up to version 0.1; it goes with the next.
+    """
+    if name == "BoxDual":
+        return former_box_dual
     if name == "solve_lp_mkl":
         from importlib import import_module
 

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
-from oracle_opt.oracles.svm.box_dual import SVMSolution
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.solve_svm import solve_dual
+from oracle_opt.oracles.svm.svm_solution import SVMSolution
 
 
 def solve_csvc(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.box_dual import BoxDual, unit_of
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_targets, weights_of_points
 from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
 
 class EpsilonInsensitive(Loss):
@@ -48,14 +49,15 @@ class EpsilonInsensitive(Loss):
         self.C = checked_C(C)
         self.epsilon = real("epsilon", epsilon, least=0.0)
 
-    def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
-        """Linear term y less the middle of its range, box between -C and C, sum 0, epsilon; see `Loss.dual`."""
+    def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
+        """Linear term y less the middle of its range, box between -C and C, sum 0, kink epsilon; see `Loss.dual`."""
         targets = checked_targets(y, n_points)
         C = weights_of_points(self.C, targets)
         low, high = float(targets.min()), float(targets.max())
         middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
         unit = unit_of(half)
-        return BoxDual(targets - middle, -C, C, epsilon=self.epsilon, unit=unit, offset=middle, checked=True)
+        kink = np.full(n_points, self.epsilon) if self.epsilon > 0 else None
+        return Separable(targets - middle, -C, C, kink, offset=middle, unit=unit, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """Targets: the values themselves."""

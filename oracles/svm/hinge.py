@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
 from oracle_opt.oracles.svm.loss import Loss, signs
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.oracles.svm.smo_build import signed_box
 
 
@@ -48,11 +48,11 @@ class Hinge(Loss):
         self.C = checked_C(C)
         self.class_weight = checked_class_weight(class_weight)
 
-    def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
+    def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
         """Linear term y, box between 0 and ``y * C``, sum 0; see `Loss.dual`."""
         labels = checked_labels(y, n_points)
         lower, upper = signed_box(labels, weights_of_points(self.C, labels, self.class_weight))
-        return BoxDual(labels, lower, upper, checked=True)
+        return Separable(labels, lower, upper, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """Labels -1 or +1: the signs, 0 counting as +1."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.words import by_attributes
 
 
@@ -26,12 +26,12 @@ class Loss(ABC):
     unit by which it is too large. Its dual is ``max y @ b - 1/2 b @ K @ b`` over a box:
 
     >>> import numpy as np
-    >>> from oracle_opt.oracles.svm import BoxDual, Loss, solve_svm
+    >>> from oracle_opt.oracles.svm import Separable, Loss, solve_svm
     >>> class Quantile(Loss):
     ...     def __init__(self, share):
     ...         self.share = share
     ...     def dual(self, y, n_points):
-    ...         return BoxDual(np.array(y), np.full(n_points, self.share - 1.0), np.full(n_points, self.share))
+    ...         return Separable(np.array(y), np.full(n_points, self.share - 1.0), np.full(n_points, self.share))
     ...     def predict(self, values):
     ...         return values
     >>> solution = solve_svm(np.zeros((4, 4)), [1.0, 2.0, 3.0, 4.0], Quantile(0.7))
@@ -42,7 +42,7 @@ class Loss(ABC):
     __repr__ = by_attributes
 
     @abstractmethod
-    def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
+    def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
         """Dual of the machine without its kernel.
 
         Parameters
@@ -54,7 +54,7 @@ class Loss(ABC):
 
         Returns
         -------
-        BoxDual
+        Separable
             Linear term, box and sum of the signed dual variables, those in ``K @ b + bias``, the decision values.
 
         Raises
@@ -68,10 +68,10 @@ class Loss(ABC):
         """Prediction for new points of given decision values: a label or a target each, ndarray of shape (m,)."""
 
 
-def checked_dual(loss: Loss, y: ArrayLike | None, n_points: int) -> BoxDual:
+def checked_dual(loss: Loss, y: ArrayLike | None, n_points: int) -> Separable:
     """Return the dual of a loss, or raise `InvalidArgument` unless it is one that can be solved."""
     dual = instance("loss", loss, Loss, "a Loss such as Hinge(C=100.0)").dual(y, n_points)
-    instance("loss.dual(...)", dual, BoxDual, "a BoxDual")
+    instance("loss.dual(...)", dual, Separable, "a Separable")
     dual.check(n_points)
     return dual
 

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.checked_data import checked_weights
 from oracle_opt.oracles.svm.loss import Loss, signs
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.words import shown
 
 
@@ -53,7 +53,7 @@ class OneClass(Loss):
         self.nu = real("nu", nu, above=0.0, most=1.0)
         self.weights = None if weights is None else checked_weights(weights)
 
-    def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
+    def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
         """No linear term, box between 0 and the weights, sum nu times their sum; see `Loss.dual`."""
         if y is not None:
             raise InvalidArgument(
@@ -65,7 +65,7 @@ class OneClass(Loss):
             raise InvalidArgument(f"`weights` must be {n_points} numbers, one per point, got shape {upper.shape}")
         # The size of its gradients is that of the kernel: unit 0.
         none, total = np.zeros(n_points), self.nu * float(upper.sum())
-        return BoxDual(none, none.copy(), upper, total=total, unit=0.0, checked=True)
+        return Separable(none, none.copy(), upper, total=total, unit=0.0, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """1 for points like those of the bank, -1 for outliers: the signs, 0 counting as 1."""

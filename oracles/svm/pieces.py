@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.oracles.svm.box_dual import BoxDual
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 # Steps of Newton's method for the bias, each at least halving an interval if it has to.
 BIAS_STEPS = 100
@@ -19,48 +19,52 @@ def imbalance(b: Vector, total: float) -> float:
 
 
 class Pieces:
-    """The variables of a `BoxDual`, each on one side of the kink at 0 that `epsilon` makes.
+    """The variables of a `Separable`, each on one side of the kink at 0, if there is one.
 
-    With ``epsilon > 0`` a signed dual variable b_i is the sum of two variables, one from 0 up and one from 0 down, on
+    With a kink a signed dual variable b_i is the sum of two variables, one from 0 up and one from 0 down, on
     each of which the objective is smooth; x are all of the first kind, followed by all of the second. Without, x is b.
     The dual is then ``max linear @ x - 1/2 ridge @ x**2 - 1/2 b @ K @ b`` over a box and ``sum(x) == total``.
 
     Attributes
     ----------
     linear, lower, upper, ridge : ndarray of shape (n,) or (2 n,)
-        Linear term, box and ridge of x.
+        Linear term, box, that of `Separable.box`, and ridge of x.
     n_points : int
         n.
     total : float
         Sum of x.
-    dual : BoxDual
+    dual : Separable
         Of what they are the pieces.
     """
 
-    def __init__(self, dual: BoxDual) -> None:
+    def __init__(self, dual: Separable) -> None:
         self.dual = dual
         self.n_points = dual.linear.size
         self.total = dual.total
+        lower, upper = dual.box
         ridge = np.zeros(self.n_points) if dual.ridge is None else dual.ridge
-        if dual.epsilon > 0:
+        if dual.kink is not None:
             none = np.zeros(self.n_points)
-            self.linear = np.concatenate([dual.linear - dual.epsilon, dual.linear + dual.epsilon])
-            self.lower = np.concatenate([none, dual.lower])
-            self.upper = np.concatenate([dual.upper, none])
+            self.linear = np.concatenate([dual.linear - dual.kink, dual.linear + dual.kink])
+            self.lower, self.upper = np.concatenate([none, lower]), np.concatenate([upper, none])
+            self._ends = np.concatenate([none, dual.lower]), np.concatenate([dual.upper, none])
             self.ridge = np.concatenate([ridge, ridge])
         else:
-            self.linear, self.lower, self.upper, self.ridge = dual.linear, dual.lower, dual.upper, ridge
+            self.linear, self.lower, self.upper, self.ridge = dual.linear, lower, upper, ridge
+            self._ends = dual.lower, dual.upper
+        self._bent = None if (self.ridge > 0).all() else self.ridge > 0
 
     def start(self) -> Vector:
         """Return feasible signed dual variables, shape (n,): zeros, or bounds until the sum is reached."""
-        side = self.dual.upper if self.total > 0 else self.dual.lower
+        lower, upper = self.dual.box
+        side = upper if self.total > 0 else lower
         before = np.cumsum(side) - side
         b: Vector = np.sign(self.total) * np.clip(abs(self.total) - np.abs(before), 0.0, np.abs(side))
         return b
 
     def split(self, b: Vector) -> Vector:
         """Return the x that belong to signed dual variables b, shape (n,)."""
-        return np.concatenate([np.maximum(b, 0.0), np.minimum(b, 0.0)]) if self.dual.epsilon > 0 else b.copy()
+        return np.concatenate([np.maximum(b, 0.0), np.minimum(b, 0.0)]) if self.dual.kink is not None else b.copy()
 
     def signed_dual(self, x: Vector) -> Vector:
         """Return the b of x, ndarray of shape (n,)."""
@@ -87,7 +91,7 @@ class Pieces:
             sum_i max over lower_i <= z_i <= upper_i of (z_i - x_i) (q_i - bias - ridge_i (z_i + x_i) / 2),
 
         convex in the bias, of slope ``total - sum(z)``. Without ridge z_i is an end of the interval, and the best bias
-        is a weighted order statistic of q. With one only the side of the box at 0 is a constraint.
+        is a weighted order statistic of q.
 
         Parameters
         ----------
@@ -131,14 +135,18 @@ class Pieces:
         return self.signed_dual(x)
 
     def _terms(self, x: Vector, excess: Vector) -> Vector:
-        z = self._held(excess / self.ridge)
+        z = self._response(excess)
         terms: Vector = (z - x) * (excess - 0.5 * self.ridge * (z + x))
         return terms
 
-    def _held(self, z: Vector) -> Vector:
-        """The nearest numbers on the side of 0 where the variables are."""
-        side: Vector = np.where(self.upper > 0, np.maximum(z, 0.0), np.minimum(z, 0.0))
-        return side
+    def _response(self, excess: Vector) -> Vector:
+        """The z of `gap`; infinite sides are so here."""
+        lower, upper = self._ends
+        if self._bent is None:
+            z: Vector = np.clip(excess / self.ridge, lower, upper)
+            return z
+        inside = np.clip(excess / np.where(self._bent, self.ridge, 1.0), lower, upper)
+        return np.where(self._bent, inside, np.where(excess > 0, upper, lower))
 
     def _best_bias(self, q: Vector) -> float:
         """The bias that makes the gap least; any other is as valid."""
@@ -154,12 +162,12 @@ class Pieces:
 
     def _root(self, q: Vector) -> float:
         """Where the z of `gap` add up to the total: Newton's method, held in an interval."""
-        low, high = float(q.min()), float(q.max())
+        wide = float(self.ridge.max()) * abs(self.total)
+        low, high = float(q.min()) - wide, float(q.max()) + wide
         bias = 0.5 * (low + high)
         for _ in range(BIAS_STEPS):
-            z = (q - bias) / self.ridge
-            held = self._held(z)
-            inside, excess = held != 0.0, float(held.sum()) - self.total
+            z = self._response(q - bias)
+            inside, excess = (self._ends[0] < z) & (z < self._ends[1]) & (self.ridge > 0), float(z.sum()) - self.total
             if excess == 0.0:
                 break
             low, high = (bias, high) if excess > 0 else (low, bias)

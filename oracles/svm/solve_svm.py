@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import flag
+from oracle_opt.arguments import flag, floats, real, whole
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
-from oracle_opt.oracles.svm.box_dual import BoxDual, SVMSolution, check_options, checked_start
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss, checked_dual
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.svm_solution import SVMSolution
 
 
 def solve_svm(
@@ -90,7 +93,7 @@ def solve_svm(
 
 def solve_dual(
     kernel: NDArray[np.floating],
-    dual: BoxDual,
+    dual: Separable,
     start: ArrayLike | None,
     accuracy: float,
     tolerance: float | None,
@@ -100,3 +103,25 @@ def solve_dual(
     check_options(accuracy, tolerance, max_steps)
     started = checked_start(start, kernel.shape[0])
     return dual.solve(kernel, start=started, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps)
+
+
+def check_options(accuracy: float, tolerance: float | None, max_steps: int) -> None:
+    """Raise `InvalidArgument` unless the options of a solve can be used."""
+    # On a small problem the checks take a good part of the time, so the usual case is looked for first.
+    usual = type(accuracy) is float and tolerance is None and type(max_steps) is int
+    if usual and 0.0 <= accuracy < np.inf and max_steps >= 0:
+        return
+    for name, value in (("accuracy", accuracy), ("tolerance", tolerance)):
+        if value is not None or name == "accuracy":
+            real(name, value, least=0.0)
+    whole("max_steps", max_steps, 0)
+
+
+def checked_start(start: ArrayLike | None, n: int) -> Vector | None:
+    """Return a start as float64, or raise `InvalidArgument` unless it is n finite numbers."""
+    if start is None:
+        return None
+    signed = start if isinstance(start, np.ndarray) and start.dtype == np.float64 else floats("start", start)
+    if signed.shape != (n,) or np.count_nonzero(np.isfinite(signed)) < signed.size:
+        raise InvalidArgument(f"`start` must be {n} finite signed dual variables, got shape {signed.shape}")
+    return signed

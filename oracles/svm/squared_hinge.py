@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.box_dual import BoxDual
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
 from oracle_opt.oracles.svm.loss import Loss, signs
+from oracle_opt.oracles.svm.separable_dual import Separable
 
 
 class SquaredHinge(Loss):
@@ -44,14 +44,14 @@ class SquaredHinge(Loss):
         self.C = checked_C(C)
         self.class_weight = checked_class_weight(class_weight)
 
-    def dual(self, y: ArrayLike | None, n_points: int) -> BoxDual:
-        """Linear term y, a box that holds every solution, ridge ``1 / (2 * C)``, sum 0; see `Loss.dual`."""
+    def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
+        """Linear term y, one side infinite, ridge ``1 / (2 * C)``, sum 0; see `Loss.dual`."""
         labels = checked_labels(y, n_points)
         C = weights_of_points(self.C, labels, self.class_weight)
         # At the hyperplane 0 the primal objective is sum(C), so C * hinge**2 is at most that, and a = 2 * C * hinge.
         far = 4.0 * np.sqrt(C * C.sum())
-        lower, upper = np.where(labels > 0, 0.0, -far), np.where(labels > 0, far, 0.0)
-        return BoxDual(labels, lower, upper, ridge=0.5 / C, checked=True)
+        lower, upper = np.where(labels > 0, 0.0, -np.inf), np.where(labels > 0, np.inf, 0.0)
+        return Separable(labels, lower, upper, ridge=0.5 / C, reach=far, checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """Labels -1 or +1: the signs, 0 counting as +1."""

@@ -52,9 +52,9 @@ class FlooredNorm(Regularizer):
         """That of the norm, which is at least as large."""
         return self._norm.conjugate(s)
 
-    def dual_bound(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
+    def best_multiple(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
         """That of the norm."""
-        return self._norm.dual_bound(linear, s, longest, quadratic)
+        return self._norm.best_multiple(linear, s, longest, quadratic)
 
     def metric(self, d: Vector) -> Vector | None:
         """That of the norm, which tells apart the weights below the floor, too."""

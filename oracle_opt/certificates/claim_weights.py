@@ -1,0 +1,167 @@
+"""Weights of the claims of a certificate: as few as prove the same, and level where a domain has no end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.domains import Domain
+from oracle_opt.proof.claim import ClaimKind
+from oracle_opt.proof.parts import Weighted
+
+MANY = 100  # no fewer claims are made fewer
+LARGE = 1 << 21  # numbers of all slopes: with more the linear program takes long
+LOST = 1e-14  # share of the sizes of the terms that may be lost to rounding
+NEAR = 1e-9  # slopes of no more than this share of their terms may be level
+MOST = 1e-9  # by this share the weights of level claims change at most
+
+
+def fewest_claims(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighted]:
+    """Choose of many claims a few whose combination is the same minorant, or a higher one.
+
+    A minorant is an average of thousands of cuts only on the face of it. A point of the convex hull of k points in n
+    dimensions is a convex combination of n + 1 of them (Caratheodory). Here the points are the slopes, and of all
+    weights with the same slope and sums those are taken that give the largest constant: a vertex of a linear program
+
+    ::
+
+        maximize sum_i w_i c_i   subject to   sum_i w_i a_i as it was, the sums of the weights as they were,   w >= 0
+
+    with at most n + 1 weights that are not 0, and one more for each summand. They are computed anew from the equations,
+    so that the tolerance of the solver is not in them.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where the minorant is minimized.
+    terms : sequence of tuple of float and CutClaim
+        Weights with claims.
+
+    Returns
+    -------
+    sequence of tuple of float and CutClaim
+        The same ones where they are not many more than there have to be, where something would be lost beyond rounding,
+        or where the domain has no end.
+    """
+    k = len(terms)
+    n_summands = max((claim.n_summands for _, claim in terms), default=0)
+    if k <= max(MANY, 2 * (domain.dimension + 1 + n_summands)) or k * domain.dimension > LARGE:
+        return terms
+    if not np.isfinite(domain.bounding_box()).all():  # where slopes count without end
+        return terms
+    weights = np.array([weight for weight, _ in terms])
+    total = weights.max()
+    weights = weights / total
+    slopes, constants = np.array([claim.slope for _, claim in terms]), np.array([one.constant for _, one in terms])
+    if not (np.isfinite(slopes).all() and np.isfinite(constants).all()):
+        return terms
+    matrix = np.vstack([_sums(terms, n_summands), slopes.T])
+    scale = np.abs(matrix).max(axis=1)
+    matrix = matrix[scale > 0] / scale[scale > 0, None]
+    found = _vertex(matrix, constants, matrix @ weights)
+    if found is None:
+        return terms
+    left = weights @ slopes - found @ slopes
+    sizes = np.abs(weights) @ (np.abs(constants) + np.array([domain.extent(slope) for slope in slopes]))
+    lost = domain.extent(left) + max(0.0, float(weights @ constants - found @ constants))
+    if not lost <= LOST * sizes:
+        return terms
+    chosen = np.flatnonzero(found).tolist()
+    return [(float(total * found[i]), terms[i][1]) for i in chosen]
+
+
+def _sums(terms: Sequence[Weighted], n_summands: int) -> Matrix:
+    """Of the weights of whole cuts, and of those of each summand: one row each."""
+    members = [claim.summand if claim.kind is ClaimKind.SUMMAND else -1 for _, claim in terms]
+    whole = [claim.kind in (ClaimKind.MINORANT, ClaimKind.BOUND) for _, claim in terms]
+    return np.vstack([whole, np.equal.outer(np.arange(n_summands), members)]).astype(float)
+
+
+def _vertex(matrix: Matrix, constants: Vector, sides: Vector) -> Vector | None:
+    """Weights of the linear program, exact up to rounding; None if it has no solution that can be told."""
+    from scipy.optimize import linprog  # only here: the import takes time
+
+    size = float(np.abs(constants).max()) or 1.0
+    solved = linprog(-constants / size, A_eq=matrix, b_eq=sides, bounds=(0.0, None), method="highs-ds")
+    if not solved.success:
+        return None
+    chosen = np.flatnonzero(solved.x > 0)
+    part, weights = matrix[:, chosen], solved.x[chosen]
+    for _ in range(2):  # the second time for what rounding left
+        missing = sides.astype(np.longdouble) - part.astype(np.longdouble) @ weights.astype(np.longdouble)
+        weights = weights + np.linalg.lstsq(part, missing.astype(float), rcond=None)[0]
+    found = np.zeros(matrix.shape[1])
+    found[chosen] = np.maximum(weights, 0.0)
+    return found
+
+
+def level_weights(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighted]:
+    """Change weights by less than rounding where the domain has no end, so that the minorant rises or is level there.
+
+    Where z_j has no upper bound, a minorant of a slope below 0 in j has no minimum. At a minimizer with ``z_j > 0`` the
+    best one is level, and weights are floats: their exact sum is level up to rounding, and may fall. So some d >= 0 are
+    added to the weights, as small as will do: those of the linear program
+
+    ::
+
+        maximize t   subject to   sum_i d_i a_ij >= t |a_j|   for all such j,   0 <= d_i <= 1
+
+    with the slopes a_i of the claims. Any weights that are not negative prove a bound, if those of the claims of each
+    summand add up to the same, as they do for those d as well. A variable without any bound needs a slope of exactly 0,
+    which floats do not give: it is left alone.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where the minorant is minimized.
+    terms : sequence of tuple of float and CutClaim
+        Weights with claims.
+
+    Returns
+    -------
+    sequence of tuple of float and CutClaim
+        The same ones where nothing has to be changed, or nothing can.
+    """
+    lower, upper = domain.bounding_box()
+    sign = np.where(np.isinf(upper), 1.0, -1.0) * (np.isinf(lower) != np.isinf(upper))
+    columns = np.flatnonzero(sign)
+    if not (columns.size and terms):
+        return terms
+    weights = np.array([weight for weight, _ in terms])
+    slopes = np.array([claim.slope[columns] for _, claim in terms]) * sign[columns]
+    sizes, rises = weights @ np.abs(slopes), weights @ slopes
+    level = (rises <= NEAR * sizes) & (sizes > 0)
+    lost = EPS * (len(terms) + 4) * sizes[level] - rises[level]  # at most so much below 0, at least by the same
+    if not level.any() or (lost <= 0).all():
+        return terms
+    added = _direction(terms, slopes[:, level])
+    gained = added @ slopes[:, level]
+    if not (gained > 0).all():
+        return terms
+    share = 2.0 * float((lost / gained).max())
+    if not share * added.max() <= MOST * weights.max():
+        return terms
+    return [(float(w), claim) for w, (_, claim) in zip(weights + share * added, terms, strict=True)]
+
+
+def _direction(terms: Sequence[Weighted], slopes: Matrix) -> Vector:
+    """What is added to the weights; zeros if there is nothing by which all slopes rise."""
+    from scipy.optimize import linprog  # only here: the import takes time
+
+    k, n_level = slopes.shape
+    largest = np.abs(slopes).max(axis=0)
+    rows = np.c_[-(slopes / largest).T, np.ones(n_level)]
+    n_summands = max(claim.n_summands for _, claim in terms)
+    sums = _sums(terms, n_summands)[1:]
+    same = np.c_[sums[1:] - sums[:1], np.zeros(max(n_summands - 1, 0))] if n_summands > 1 else None
+    found = linprog(
+        np.r_[np.zeros(k), -1.0],
+        A_ub=rows,
+        b_ub=np.zeros(n_level),
+        A_eq=same,
+        b_eq=None if same is None else np.zeros(len(same)),
+        bounds=[(0.0, 1.0)] * k + [(0.0, 1.0)],
+    )
+    return np.maximum(found.x[:k], 0.0) if found.success else np.zeros(k)

@@ -1,0 +1,108 @@
+"""Who takes part in a run beside generator and oracle: the journal, the log, the display, and what users add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oracle_opt._journal_entries import Entry
+    from oracle_opt.cuts import Query
+    from oracle_opt.history import Record
+    from oracle_opt.oracle import Oracle
+    from oracle_opt.result import Result
+    from oracle_opt.run import Run
+
+
+class Listener:
+    """Takes part in a run of `minimize`; each method does nothing unless a class of one's own says otherwise.
+
+    Journal, log and progress display are listeners. An object of a class of one's own is passed as the `callback`. An
+    exception that a listener raises ends the run, and carries the partial `Result` as its attribute `result`.
+
+    Examples
+    --------
+    >>> from oracle_opt import Box, FunctionOracle, Listener, minimize
+    >>> class Count(Listener):
+    ...     def show(self, record):
+    ...         return record.call == 2
+    ...     def end(self, result):
+    ...         print(result.status.name, "after", result.n_calls)
+    >>> oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Box([-1.0], [2.0]))
+    >>> minimize(oracle, callback=Count()).n_calls
+    STOPPED after 2
+    2
+    """
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def begin(self, run: Run) -> None:
+        """Learn that a run begins: oracle and generator are reset, and earlier cuts are told.
+
+        Parameters
+        ----------
+        run : Run
+            Its `oracle`, `generator`, `options` and `start` are there to be read.
+        """
+
+    def recall(self, query: Query, oracle: Oracle) -> Entry | None:
+        """Answer in place of the oracle, as a journal does.
+
+        Parameters
+        ----------
+        query : Query
+            What is asked.
+        oracle : Oracle
+            That of the run; told what to resume, if it keeps state.
+
+        Returns
+        -------
+        Entry or None
+            Query, cut and the seconds it took; None leaves the query to the next listener, and then to the oracle.
+        """
+        return None
+
+    def answered(self, entry: Entry) -> None:
+        """Learn what the oracle answered, before the generator does.
+
+        Parameters
+        ----------
+        entry : Entry
+            Query, cut and seconds; recalled ones are not told.
+        """
+
+    def show(self, record: Record) -> object:
+        """Learn what is proven after a call.
+
+        Parameters
+        ----------
+        record : Record
+            That call.
+
+        Returns
+        -------
+        object
+            `True` stops the run; anything else is ignored.
+        """
+        return None
+
+    def end(self, result: Result) -> None:
+        """Learn how the run ended; called once for each `begin`, whatever ended the run.
+
+        Parameters
+        ----------
+        result : Result
+            What the run gives back, or what an exception carries.
+        """
+
+
+class Callback(Listener):
+    """A function that is called with each record."""
+
+    def __init__(self, function: Callable[[Record], object]) -> None:
+        self._function = function
+
+    def show(self, record: Record) -> object:
+        """Call it."""
+        return self._function(record)

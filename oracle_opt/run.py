@@ -1,0 +1,250 @@
+"""One run of `minimize` as a context: what it keeps, who listens, and how it ends."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from math import inf
+from time import perf_counter
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt._choice import chosen
+from oracle_opt._deadline import Deadline
+from oracle_opt._in_use import in_use
+from oracle_opt._questions import Questions
+from oracle_opt.bounds import BoundTracker
+from oracle_opt.checks import check_arguments, check_cut, check_known
+from oracle_opt.confirmation import Confirmation
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, Query, bearing, is_infinite
+from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
+from oracle_opt.generator import QueryPointGenerator, Step
+from oracle_opt.history import HistoryRecorder
+from oracle_opt.journal import Entry, Journal
+from oracle_opt.listener import Callback, Listener
+from oracle_opt.oracle import Oracle
+from oracle_opt.progress import ProgressDisplay
+from oracle_opt.result import Ended, Result, Status, make_result
+from oracle_opt.run_log import RunLog
+from oracle_opt.run_options import RunOptions
+
+
+class Run:
+    """What one run keeps. The loop of `minimize` sees `ask`, `answer`, `tell` and `check` alone.
+
+    As a context it has oracle and generator for itself until the block is left, turns `Ended` and Ctrl-C into a
+    `result`, and gives any other exception the partial one. `Ended` is raised by these four methods, and never while
+    code of a user's runs, which might swallow it.
+
+    Parameters
+    ----------
+    oracle, generator, point
+        As for `minimize`.
+    options : RunOptions
+        Its keyword arguments.
+
+    Attributes
+    ----------
+    generator, choice : QueryPointGenerator, str
+        The generator, and why it was chosen if none was given.
+    start : ndarray of shape (n,)
+        The starting point.
+    bounds, recorder, confirmation : BoundTracker, HistoryRecorder, Confirmation
+        What is proven, what was seen, what is checked before success.
+    result : Result
+        There once the run is over.
+    """
+
+    result: Result
+
+    def __init__(
+        self, oracle: Oracle, generator: QueryPointGenerator | None, point: ArrayLike | None, options: RunOptions
+    ) -> None:
+        self.recorder = HistoryRecorder(options.keep_cuts)
+        self.generator, self.choice = (generator, "") if generator is not None else chosen(oracle)
+        self.start = check_arguments(oracle, self.generator, point)
+        self.oracle, self.options = oracle, options
+        self.bounds = BoundTracker(oracle.domain, oracle.convex, oracle.witness)
+        self.confirmation = Confirmation(oracle, options.check, options.probes)
+        self._questions = Questions(self.generator, oracle.domain)
+        self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds
+        self._deadline = Deadline(self._ends)
+        self._listeners: list[Listener] = []
+        self._query: Query | None = None  # the last that was no repetition, and its answer
+        self._cut: Cut
+        self._oracle_seconds = self._generator_seconds = 0.0
+        self._given_up: Status | None = None  # what the generator says after the last cut
+        self._stopped = False  # by a listener
+
+    def __enter__(self) -> Self:
+        self._stack = ExitStack()
+        self._stack.enter_context(in_use(self.oracle, self.generator))
+        self._stack.callback(self.generator.finish)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        over = isinstance(problem, Ended | KeyboardInterrupt)
+        with self._stack:
+            try:
+                if isinstance(problem, Ended):
+                    self._end(problem.status, problem.reason)
+                elif over:
+                    self._end(Status.INTERRUPTED)
+            except BaseException as other:  # of a log that cannot write its last line, say
+                self._fail(other)
+                raise
+            if problem is not None and not over:  # also SystemExit: nothing that was computed is lost
+                self._fail(problem)
+        return over
+
+    def _end(self, status: Status, reason: str = "") -> None:
+        """Make the result, and tell each listener once."""
+        self.result = make_result(status, self, reason)
+        while self._listeners:
+            self._listeners.pop().end(self.result)
+
+    def _fail(self, problem: BaseException) -> None:
+        """Give an exception what was computed before it."""
+        self._end(Status.FAILED)
+        with suppress(AttributeError, TypeError):  # some classes of exceptions let no attribute be set
+            problem.result = self.result  # type: ignore[attr-defined]
+        query = self._query
+        where = "before the first query" if query is None else f"at {np.array2string(query.point, threshold=10)}"
+        problem.add_note(
+            f"during oracle call {self.recorder.n_calls + 1}, {where}; `error.result` holds the run so far"
+        )
+
+    def begin(self) -> None:
+        """Reset oracle and generator, tell the cuts of an earlier run, and let the listeners begin."""
+        oracle, options = self.oracle, self.options
+        if options.log is not False:
+            self._join(RunLog(options.log))
+        oracle.reset()
+        oracle.domain.reset()
+        self.generator.reset(oracle.domain, self.start.copy())
+        for cut in options.cuts:
+            cut = check_known(cut, oracle)
+            _, minorant, weight = self._told(cut)
+            self.bounds.update(cut, minorant, weight)
+        if options.journal is not None:
+            self._join(Journal.of(options.journal, self))
+        if options.progress:
+            self._join(ProgressDisplay())
+        if options.callback is not None:
+            watcher = options.callback
+            self._join(watcher if isinstance(watcher, Listener) else Callback(watcher))
+        oracle.domain.reset()  # a journal may have used the domain, and a run meets it as new, resumed or not
+
+    def _join(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+        listener.begin(self)
+
+    def ask(self) -> Query:
+        """Ask for the next query.
+
+        Raises
+        ------
+        Ended
+            A limit is reached, or there is nothing left to ask.
+        """
+        if self.recorder.n_calls >= self.options.max_calls:
+            raise Ended(Status.MAX_CALLS)
+        clock = perf_counter()
+        if clock >= self._ends:
+            raise Ended(Status.MAX_SECONDS)
+        try:
+            with self._deadline:
+                query = self._questions.next()
+        except OutOfTime:
+            raise Ended(Status.MAX_SECONDS) from None
+        except Exhausted as end:
+            empty = isinstance(end, EmptyLocalizationSet)
+            raise Ended(Status.EMPTY if empty else Status.EXHAUSTED, str(end)) from end
+        self._generator_seconds = perf_counter() - clock
+        return query
+
+    def answer(self, query: Query) -> Cut:
+        """Answer it: from memory, by a listener that knows, or by a call of the oracle.
+
+        Raises
+        ------
+        Ended
+            No point is feasible, or no time is left in a long call.
+        """
+        if self._questions.repeated:
+            return self._cut
+        self._query, oracle = query, self.oracle
+        for listener in self._listeners:
+            if (known := listener.recall(query, oracle)) is not None:
+                self._oracle_seconds, self.recorder.n_replayed = known.seconds, self.recorder.n_replayed + 1
+                return check_cut(known.cut, query.point, oracle)
+        clock = perf_counter()
+        try:
+            with self._deadline:
+                answer = oracle.query(query.copy())
+        except OutOfTime:
+            raise Ended(Status.MAX_SECONDS) from None
+        except EmptyLocalizationSet as proof:
+            if FeasibilityCut not in oracle.gives:
+                raise
+            raise Ended(Status.EMPTY, str(proof)) from proof
+        self._oracle_seconds = perf_counter() - clock
+        cut = check_cut(answer, query.point, oracle)
+        if self._listeners:
+            entry = Entry(query, cut, self._oracle_seconds)
+            for listener in self._listeners:
+                listener.answered(entry)
+        return cut
+
+    def tell(self, cut: Cut) -> None:
+        """Tell the generator, prove what can be proven, and write the call down; one that repeats is none."""
+        repeated, step, self._given_up = self._questions.repeated, Step.NULL, None
+        if repeated or self._questions.answered(cut, self.bounds.incumbent):
+            clock = perf_counter()
+            step, minorant, weight = self._told(cut)
+            self._generator_seconds += perf_counter() - clock
+            if not is_infinite(cut):
+                self.bounds.update(cut, minorant, weight, repeated)
+        if repeated:
+            return
+        self._cut = cut
+        self.confirmation.hold(cut)
+        inner = self.generator.inner_steps()
+        record = self.recorder.append(cut, step, self.bounds, self._oracle_seconds, self._generator_seconds, inner)
+        for listener in self._listeners:
+            if listener.show(record) is True:
+                self._stopped = True
+
+    def _told(self, cut: Cut) -> tuple[Step, Minorant | None, float]:
+        """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time or gives up."""
+        generator = self.generator
+        try:
+            with self._deadline:
+                told = cut if generator.reads_extras else bearing(cut, self.oracle.witness)
+                return generator.tell(told), generator.minorant(), generator.weight()
+        except OutOfTime:
+            pass  # `ask` looks at the clock next, and ends
+        except EmptyLocalizationSet:
+            self._given_up = Status.EMPTY
+        except Exhausted:
+            self._given_up = Status.EXHAUSTED
+        if isinstance(cut, FeasibilityCut):
+            return Step.FEASIBILITY, None, 0.0
+        return Step.SERIOUS if cut.upper < self.bounds.upper else Step.NULL, None, 0.0
+
+    def check(self, verdict: Status | None) -> None:
+        """End the run where it is over: by the verdict, a listener, or a generator that gave up.
+
+        Raises
+        ------
+        Ended
+            It is over.
+        """
+        status = verdict or (Status.STOPPED if self._stopped else self._given_up)
+        if status is not None:
+            options, n_calls = self.options, self.recorder.n_calls
+            raise Ended(*self.confirmation.of(status, self.bounds, options.max_calls, n_calls, self._ends))

@@ -1,0 +1,248 @@
+"""The one formula of multiple kernel learning, on numbers of either kind: floats for a cut, fractions for its proof.
+
+    f(w) = r(w) + max over c in the simplex of groups, max over b_1 .. b_M of
+           sum_m L_m(b_m) - 1/2 sum_j (1 / c_j) sum of w_k S_k(b) over k in group j,
+    S_k(b) = sum_m b_m @ K_mk @ b_m,
+    L_m(b) = sum_i linear_i b_i - kink_i abs(b_i) - 1/2 ridge_i b_i**2,
+
+b_m in the box and of the sum of machine m. With one group c is 1; r is 0 where the weights are those of simplices.
+
+*Minorants.* For any feasible b and any c the bracket is affine in w and at most f. b proves ``linear - quadratic -
+1/2 w @ (S / c)``, and a multiple ``t b`` that is feasible ``t linear - t**2 quadratic - t**2 / 2 w @ (S / c)``.
+
+*Values.* K being positive semidefinite, ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b`` for all x and b. With decision
+values ``v = K @ b`` and any bias, as ``bias (total - sum(x))`` is 0, the maximum over x is at most
+
+    norms + bias total + sum_i max over x_i of (linear_i - v_i - bias) x_i - kink_i abs(x_i) - 1/2 ridge_i x_i**2,
+
+the primal objective of the hyperplane of b and the bias, with ``norms = 1/2 b @ v``. docs/theory.md has the proofs.
+
+Two numbers of a loss are rounded themselves: a ridge is ``1 / (2 C)``, and where targets were shifted by `offset` the
+linear term is theirs less the offset. Either may be wrong by half a unit in the last place, which is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.proof.number import Numbers
+
+if TYPE_CHECKING:
+    from oracle_opt.oracles.mkl.weights import WeightSet
+
+
+@dataclass(slots=True)
+class Proven:
+    """What dual variables prove: ``f(w) >= linear - quadratic - 1/2 w @ (forms / c) + r(w)`` for all w >= 0 and all c.
+
+    Parameters
+    ----------
+    linear, quadratic : Numbers
+        ``L(t b)`` is at least ``t * linear - t**2 * quadratic``.
+    forms : ndarray of shape (p,)
+        At least S(b): floats or fractions, which mean themselves, as slopes are made of them.
+    longest : callable
+        Returns the largest t of a feasible multiple, at least 1; most bounds need not know it.
+    scalable : bool
+        Whether smaller multiples are feasible, too: they are if b has to add up to 0.
+    """
+
+    linear: Numbers
+    quadratic: Numbers
+    forms: Any
+    longest: Callable[[], float | Fraction]
+    scalable: bool
+
+    @property
+    def constant(self) -> Numbers:
+        """L(b), at least."""
+        return self.linear - self.quadratic
+
+    def __add__(self, other: Proven) -> Proven:
+        """Return what both machines prove of the sum."""
+        forms = (type(self.linear).of(self.forms) + other.forms).above()
+        return Proven(
+            self.linear + other.linear,
+            self.quadratic + other.quadratic,
+            forms,
+            lambda: min(self.longest(), other.longest()),
+            self.scalable and other.scalable,
+        )
+
+    def with_forms(self, forms: Any) -> Proven:
+        """Return the same with other forms: some of them, or in another order."""
+        return Proven(self.linear, self.quadratic, forms, self.longest, self.scalable)
+
+
+def proven(
+    loss: Separable,
+    b: Any,
+    moved: float,
+    forms: Numbers,
+    longest: Callable[[], float | Fraction],
+    numbers: type[Numbers],
+) -> Proven:
+    """What dual variables prove that differ from a feasible point by entries which add up to `moved` e at most.
+
+    L is then less by ``e * slope``; its slope at such a point is at most ``abs(linear) + kink + ridge (abs(b) + e)``.
+
+    Parameters
+    ----------
+    loss : Separable
+        L, the box and the sum.
+    b : ndarray of shape (n,)
+        In the box.
+    moved : float
+        e: 0 for exactly feasible dual variables, as in fractions.
+    forms : Numbers
+        S at the feasible point.
+    longest : callable
+        As of `Proven`.
+    numbers : type
+        Which numbers to count with.
+    """
+    x = numbers.of(b)
+    linear, quadratic = numbers.of(loss.linear).dot(x), numbers.of(0.0)
+    size = abs(x) if loss.kink is not None or loss.offset or moved else x
+    if loss.kink is not None:
+        linear = linear - numbers.of(loss.kink).dot(size)
+    if loss.offset:
+        linear = linear - numbers.of(abs(loss.linear)).dot(size) * (0.5 * EPS)
+    if loss.ridge is not None:
+        quadratic = numbers.of(loss.ridge).dot(x * x) * (0.5 + 0.5 * EPS)
+    if moved:
+        steep = numbers.of(float(np.abs(loss.linear).max()))
+        if loss.kink is not None:
+            steep = steep + float(loss.kink.max())
+        if loss.ridge is not None:
+            steep = steep + (numbers.of(loss.ridge) * (size + moved)).max()
+        linear = linear - steep * moved
+    return Proven(linear, quadratic, forms.above(), longest, loss.total == 0)
+
+
+def value_at(proof: Proven, w: Vector, scale: Any = None) -> Numbers:
+    """The minorant at weights w, without r: ``linear - quadratic - 1/2 w @ (forms * scale)``, the scale being 1 / c."""
+    numbers = type(proof.linear)
+    F = numbers.of(proof.forms)
+    return proof.constant - numbers.of(w).dot(F if scale is None else F * scale) * 0.5
+
+
+def excess(constant: Any, slope: Any, proof: Proven, weights: WeightSet, c: Vector | None = None) -> Numbers | None:
+    """By how much ``constant + slope @ w`` may exceed what is proven, at any weights: None if nobody knows.
+
+    ``constant - (linear - quadratic) + sup over w of (slope + F / (2 c)) @ w - r(w)``.
+    """
+    numbers = type(proof.linear)
+    F = numbers.of(proof.forms)
+    over = weights.overshoot(numbers.of(slope) + (F if c is None else weights.divided(F, c)) * 0.5)
+    return None if over is None else numbers.of(constant) - proof.constant + over
+
+
+def least(proof: Proven, weights: WeightSet) -> Any:
+    """The least value over all weights of what the best multiple of the dual variables proves; None if not known.
+
+    ``t linear - t**2 quadratic - cost(t**2 F / 2)``: the cost is the largest entry, over groups ``(sum_j
+    sqrt(max_k))**2``, or the conjugate of r. t is found in floats: whatever it is, what is counted is proven.
+    """
+    numbers = type(proof.linear)
+    cost = weights.cost_of_multiples(numbers.of(proof.forms))
+
+    def bound(t: float | Fraction) -> Any:
+        of = cost(t)
+        return None if of is None else (numbers.of(t) * (proof.linear - proof.quadratic * t) - of).below()
+
+    if not proof.scalable:
+        return bound(1.0)
+    t: float | Fraction = weights.best_multiple(proof)
+    if t > 1.0:
+        t = min(t, proof.longest())
+    known = [bound(t)]
+    if known[0] is None or known[0] < 0:
+        known.append(bound(0.0))
+    if 0.999 <= t != 1.0:
+        known.append(bound(1.0))
+    return max((one for one in known if one is not None), default=None)
+
+
+def upper_at(
+    loss: Separable,
+    b: Any,
+    bias: Any,
+    decision: Any,
+    wrong: Any,
+    numbers: type[Numbers],
+    *,
+    norms: Numbers | None = None,
+    factor: Any = 1.0,
+    forgiven: Any = None,
+) -> Numbers:
+    """The primal objective of a hyperplane, from above.
+
+    Parameters
+    ----------
+    loss : Separable
+        Of the machine.
+    b : array of shape (n,)
+        Its dual variables, any.
+    bias : number
+        Any; that of shifted targets is `offset` less.
+    decision, wrong : array of shape (n,)
+        Decision values without bias, and by how much each may be wrong.
+    numbers : type
+        Which numbers to count with.
+    norms : Numbers, optional
+        What the norms cost. Default: ``factor / 2 b @ decision``, which is wrong, too: together the errors e count
+        ``abs(factor b_i / 2 - x_i) e_i`` at each point, and ``abs(x_i) e_i`` otherwise.
+    factor : number
+        See there.
+    forgiven : number, optional
+        What is forgiven of the loss at each point: ``forgiven * abs(x_i)`` is subtracted from each of the terms.
+    """
+    shift, v, e = numbers.of(bias) - loss.offset, numbers.of(decision), numbers.of(wrong)
+    about = numbers.of(b) * factor * 0.5 if norms is None else None
+    cost = about.dot(v) if about is not None else norms
+    assert cost is not None
+    slope, less = numbers.of(loss.linear) - v - shift, None
+    if loss.kink is not None:
+        less = numbers.of(loss.kink)
+    if loss.offset:
+        less = numbers.of(abs(loss.linear)) * (-0.5 * EPS) + (0.0 if less is None else less)
+    if forgiven is not None:
+        less = numbers.of(forgiven) + (0.0 if less is None else less)
+    rise, fall = (slope, -slope) if less is None else (slope - less, -slope - less)
+    terms = numbers.of(np.zeros(loss.linear.size)) if about is None else abs(about) * e
+    for side, end, middle in ((rise, loss.upper, about), (fall, -loss.lower, None if about is None else -about)):
+        if middle is None:
+            terms = terms.maximum(largest(side + e, end, loss.ridge))
+            continue
+        charge = e * middle
+        terms = terms.maximum(largest(side + e, end, loss.ridge) - charge)
+        terms = terms.maximum(largest(side - e, end, loss.ridge) + charge)
+    return cost + shift * loss.total + terms.sum()
+
+
+def largest(slope: Numbers, end: Vector, ridge: Vector | None) -> Numbers:
+    """``max over 0 <= z <= end of slope z - 1/2 ridge z**2``, entry by entry, from above.
+
+    With ``t = max(slope, 0)`` and ``z = min(t / ridge, end)`` it is ``z (t + max(t - ridge end, 0)) / 2``; without a
+    ridge z is the end. Where the end is infinite the ridge is positive.
+    """
+    t = slope.maximum(0.0)
+    if ridge is None:
+        return t * end
+    finite, curved = np.isfinite(end), ridge > 0
+    end, numbers = np.where(finite, end, 0.0), type(slope)
+    least_ridge = numbers.of(ridge) * (1.0 - EPS)
+    z = t / (numbers.of(np.where(curved, ridge, 1.0)) * (1.0 - EPS))
+    if finite.any():
+        z = z * (curved & ~finite).astype(float) + z.minimum(end) * (curved & finite).astype(float)
+        z = z + end * (~curved).astype(float)
+        t = t + (t - least_ridge * end).maximum(0.0) * finite.astype(float)
+    return z * t * 0.5

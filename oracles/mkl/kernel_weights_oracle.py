@@ -1,0 +1,575 @@
+"""The oracle of multiple kernel learning: machines that share the weights of their kernels, and where these are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial, reduce
+from itertools import pairwise
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oracle_opt.answers.analytic_update import AnalyticUpdate
+from oracle_opt.answers.answer import Answer
+from oracle_opt.answers.curvature import Curvature
+from oracle_opt.arguments import floats, instance, instances, real, whole
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.domains import Domain
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
+from oracle_opt.oracles.mkl.computed_forms import forms_near
+from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.form_proof import forms_above, hyperplane_above, proven_by
+from oracle_opt.oracles.mkl.formula import Proven, excess, least, proven, value_at
+from oracle_opt.oracles.mkl.group_rounds import GroupRounds
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
+from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, lowered
+from oracle_opt.oracles.mkl.witness import (
+    claimed,
+    judged,
+    least_value,
+    n_entries_of,
+    stretched,
+    vector_of,
+    weights_of,
+)
+from oracle_opt.oracles.svm import SVMSolution
+from oracle_opt.oracles.svm.curvature_factor import curvature_factor
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
+from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
+
+# Weights of kernels up to which machines are solved: beyond them squares overflow.
+LARGEST = 1e140
+
+
+class KernelWeightsOracle(Oracle):
+    """``f(w) = r(w) + max over c, b of sum_m L_m(b_m) - 1/2 sum_j (1 / c_j) sum of w_k S_k(b) over k in group j``.
+
+    ``S_k(b) = sum_m b_m @ K_mk @ b_m``; b_m are the signed dual variables of machine m, whose loss gives the concave
+    L_m, their box and their sum. The set of the weights w is one simplex, a simplex for each of several groups, or an
+    orthant with a regularizer r. c is in the simplex of the groups; with one group it is 1. `MKLOracle`, `GMKLOracle`,
+    `MixedNormOracle` and `SharedWeightsOracle` are this oracle with arguments of their own.
+
+    A query solves all machines at the same weights, each from where it ended. For any feasible dual variables and any c
+    the function of w inside the maximum lies below f: that is the cut, and a loose solve costs only `error`. Its least
+    value over all weights, or that of a better common multiple of the b_m, is the cut's lower bound.
+
+    Parameters
+    ----------
+    machines : sequence of KernelMachine
+        M of them, with the same number p of kernels. Those that stand on the same `KernelBank` object share their
+        combined kernel, too.
+    weights : Groups or Regularized
+        Where w is, and r.
+    accuracy : float, optional
+        Relative gap where a query wishes for none. Default: that of each machine, and with several groups, where it is
+        that of f, the least of these.
+    max_solves : int, optional
+        As for `MixedNormOracle`: at most so many rounds of all machines per query. Default: as many as are needed.
+
+    Attributes
+    ----------
+    machines : tuple of KernelMachine
+    weights_set : Groups or Regularized
+        The second argument.
+    domain : Domain
+        Where w is.
+    gives : frozenset of kinds of answers
+        `Curvature` over one simplex; `AnalyticUpdate` over several, and with a regularizer that has a `block_update`.
+
+    Raises
+    ------
+    InvalidArgument
+        There is no machine, their numbers of kernels are not that of the weights, or the regularizer is homogeneous and
+        a machine has no labels: then T(c w) = c T(w) is least at 0, or not bounded below.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.oracles import GramBank, Groups, KernelMachine, KernelWeightsOracle
+    >>> bank = GramBank([np.eye(4), np.ones((4, 4)), np.diag([1.0, 2.0, 1.0, 2.0])])
+    >>> machines = [KernelMachine(bank, y, C=10.0) for y in ([1, -1, 1, -1], [1, 1, -1, -1])]
+    >>> result = minimize(KernelWeightsOracle(machines, Groups(3, [[0, 1], [2]])))
+    >>> result.success, result.point.round(3).tolist()
+    (True, [1.0, 0.0, 1.0])
+    """
+
+    witness: tuple[str, ...] = ("signed_dual", "bias", "group_weights", "machine_weights")
+    machines: Sequence[KernelMachine | MKLOracle]
+    single = False  # whether cuts are laid out for the one machine there is
+    of_products = False  # whether the machines are on products of kernels, of which nothing is proven
+
+    def __init__(
+        self,
+        machines: Sequence[KernelMachine],
+        weights: WeightSet,
+        *,
+        accuracy: float | None = None,
+        max_solves: int | None = None,
+    ) -> None:
+        self._of = instances(
+            "machines", machines, KernelMachine, "a KernelMachine such as KernelMachine(bank, y, C=1.0)"
+        )
+        self.machines = self._of
+        self.weights_set = instance("weights", weights, WeightSet, "Groups(n_kernels) or Regularized(n_kernels, r)")
+        if not self._of:
+            raise InvalidArgument("`machines` must hold at least one machine, got none")
+        sizes = sorted({one.bank.n_kernels for one in self._of} | {weights.n_kernels})
+        if len(sizes) > 1:
+            raise InvalidArgument(f"`machines` must have the same number of kernels, that of the weights, got {sizes}")
+        self._check_growth()
+        given = min(one.accuracy for one in self._of) if weights.several and accuracy is None else accuracy
+        self.accuracy: Any = None if given is None else real("accuracy", given, least=0.0)
+        self.max_solves = None if max_solves is None else whole("max_solves", max_solves)
+        self.domain: Any = weights.domain
+        self.convex = weights.convex and not self.of_products
+        if not self.of_products:
+            for one in self._of:
+                instance("bank", one.bank, KernelBank, "a KernelBank of a machine; a ProductBank goes to GMKLOracle")
+            one_simplex = isinstance(weights, Groups) and not weights.several
+            self.gives = weights.gives | (frozenset({Curvature}) if one_simplex else frozenset())
+        self._start: Vector | None = None
+        banks: tuple[Any, ...] = tuple(one.bank for one in self._of)
+        # 1 / c multiplies what a store has rounded
+        self._banks = tuple(bank.before_rounding() for bank in banks) if weights.several else banks
+        self._rounds = (
+            GroupRounds(weights, self.max_solves) if isinstance(weights, Groups) and weights.several else None
+        )
+        rooms: dict[int, CombinedKernel] = {}
+        self._solvers = tuple(map(partial(self._solver, rooms), self._of, self._banks))
+
+    def _check_growth(self) -> None:
+        weights = self.weights_set
+        if not isinstance(weights, Regularized) or not weights.regularizer.homogeneous:
+            return
+        for one in self._of:
+            if one.dual.total != 0 and not one.dual.linear.any():
+                raise InvalidArgument(
+                    f"`regularizer` must grow faster than linearly with the loss {one.loss!r}, without labels, got "
+                    f"{weights.regularizer!r}: then T(c d) = c T(d) is least at d = 0 or not bounded below; take "
+                    "LpRegularizer(p, power=2)"
+                )
+
+    @staticmethod
+    def _solver(rooms: dict[int, CombinedKernel], of: KernelMachine, bank: KernelBank) -> SVMMachine:
+        """What solves a machine; if it combines the kernels it does so where others of its bank do."""
+        solver = of.solver(bank)
+        if isinstance(solver, DenseMachine):
+            solver.room = rooms.setdefault(id(of.bank), solver.room)
+        return solver
+
+    def reset(self) -> None:
+        """Forget the last solutions, and the last weights of the groups."""
+        for m, solver in enumerate(self._solvers):
+            solver.reset()
+            if self._start is not None:
+                ends = self._ends()
+                solver.signed = self._start[ends[m] : ends[m + 1]].copy()
+        if self._rounds is not None:
+            self._rounds.reset()
+
+    def start_from(self, signed_dual: ArrayLike | None) -> None:
+        """Let the first machines of every run start here, as at the end of a run with similar losses.
+
+        Parameters
+        ----------
+        signed_dual : array_like of shape (sum of the numbers of points,) or None
+            Signed dual variables of all machines one after the other, which need not be feasible; None: each run starts
+            anew, which is the default.
+        """
+        self._start = checked_start_of(signed_dual, int(self._ends()[-1]))
+        self.reset()
+
+    def resume(self, cut: Cut) -> None:
+        """Take the solutions of a cut, and its weights of the groups, as the next starting points."""
+        for m, solver in enumerate(self._solvers):
+            solver.resume(self.extras_of(cut, m))
+        if self._rounds is not None:
+            self._rounds.c = np.array(cut.extras["group_weights"], dtype=float)
+
+    def query(self, query: Query) -> ObjectiveCut:
+        """Solve all machines at the weights asked about.
+
+        Parameters
+        ----------
+        query : Query
+            A point of the domain; its `accuracy`, if any, is the relative gap asked of each machine, with several
+            groups that of f; its `wishes`, whether answers of the kinds in `gives` are wanted.
+
+        Returns
+        -------
+        ObjectiveCut
+            With one group its `summands` are the cuts of the machines, each with its own `signed_dual` in its `extras`,
+            and last that of the regularizer if there is one. Its `extras`: `signed_dual`, the dual variables of all
+            machines one after the other, shape (sum of the numbers of points,); `alpha`, their absolute values; `bias`,
+            shape (M,); `quadratic_forms`, S, shape (M, p), with several groups in the order of the point; `n_steps`,
+            all steps together; and what a machine remembers, under its name with the number of the machine. With
+            several groups also `kernel_weights`, those of the kernels in the machines; `group_weights`, c, of the cut;
+            `machine_weights`, those by which the point was divided; `n_solves`, rounds of machines. `extras_of` tells
+            the machines apart.
+
+        Raises
+        ------
+        InvalidArgument
+            The point is not in the domain, or the regularizer is not finite there.
+        """
+        point = checked_query_point(query.point, self.domain)
+        w = self.weights_set.clean(point)
+        wanted = self.accuracy if query.accuracy is None else query.accuracy
+        if self._rounds is None:
+            return self._cut(query, point, self._round(w, None, self._parts(w, wanted)))
+        best, last = self._rounds.best(lambda c: self._at(w, c, 0.5 * wanted), wanted)
+        if best is not last:
+            for solver, one in zip(self._solvers, best.parts, strict=True):
+                solver.resume({"signed_dual": one.svm.signed_dual, "quadratic_forms": one.S})
+        return self._cut(query, point, best)
+
+    def _at(self, w: Vector, c: Vector, wanted: float) -> Round:
+        """All machines at the weights c of the groups."""
+        return self._round(w, c, self._parts(self.weights_set.lifted(w, c), wanted))
+
+    def _parts(self, d: Vector, wanted: float | None) -> list[Part]:
+        """Solve all machines at weights d of the kernels."""
+        each = zip(self._of, self._solvers, self._banks, strict=True)
+        return [solved(of, solver, bank, d, wanted) for of, solver, bank in each]
+
+    def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
+        """What the machines prove together at the best weights of the groups for their forms, and an upper bound."""
+        weights, proof = self.weights_set, reduce(add, (one.proof for one in parts))
+        upper = reduce(add, (Floats(one.svm.primal_objective) for one in parts))
+        solved_at, scale = c, None
+        if c is not None:
+            assert isinstance(weights, Groups)
+            proof, S = (
+                proof.with_forms(proof.forms[weights.order]),
+                np.sum([one.S for one in parts], axis=0)[weights.order],
+            )
+            W = (Floats.of(w) * proof.forms).group_sums(weights.starts)
+            # The hyperplane has group norms W / c**2; its primal objective takes the largest, and P the sum of W / c.
+            # W is known up to the error of the forms. Where a group tells nothing, all of it is that error.
+            low = (Floats.of(w) * (2.0 * S - proof.forms)).group_sums(weights.starts)
+            more = ((W / (Floats.of(c) * c)).max() - (low / c).sum()) * 0.5
+            upper = upper + more.maximum(0.0) * max(one.svm.stretch for one in parts)
+            c = weights.shares(W.above())
+            scale = (1.0 / Floats.of(c))[weights.group_of]
+        value, fixed = value_at(proof, w, scale), weights.regularized(w, Floats)
+        if fixed is not None:
+            value, upper = value + fixed, upper + fixed
+        return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()))
+
+    def _cut(self, query: Query, point: Vector, best: Round, answers: tuple[Answer, ...] = ()) -> ObjectiveCut:
+        """The cut of a round, with the answers that are wished for."""
+        weights, F = self.weights_set, best.proof.forms
+        slope, value, upper = -0.5 * F, best.value, best.upper
+        summands: tuple[ObjectiveCut, ...] = ()
+        if best.c is not None:
+            assert isinstance(weights, Groups)
+            slope = slope / best.c[weights.group_of]
+        elif not self.single:
+            summands = self._summands(point, best)
+            value = sum_below([one.value for one in summands])
+            slope = np.sum([one.subgradient for one in summands], axis=0)
+            upper = -sum_below([-one.upper for one in summands])
+        elif (gradient := weights.slope(best.w)) is not None:
+            value, slope = lowered(best.w, value, gradient + slope, np.abs(gradient) + 0.5 * np.abs(F))
+        if Curvature in query.wishes and Curvature in self.gives and not answers:
+            answers = self._curvature(best)
+        if AnalyticUpdate in query.wishes and AnalyticUpdate in self.gives:
+            S = np.sum([np.maximum(one.S, 0.0) for one in best.parts], axis=0)[weights.order]
+            update = weights.update(best.w, S)
+            answers += () if update is None else (AnalyticUpdate(update),)
+        bound = least(best.proof, weights) if self.convex else None
+        return ObjectiveCut(
+            point=point,
+            value=value,
+            subgradient=slope,
+            error=error_above(value, upper),
+            lower_bound=-np.inf if bound is None else float(bound),
+            summands=summands,
+            answers=answers,
+            extras=self._extras(best),
+        )
+
+    def _summands(self, point: Vector, best: Round) -> tuple[ObjectiveCut, ...]:
+        """The cuts of the machines, and that of the regularizer."""
+        made = []
+        for one in best.parts:
+            value = float(value_at(one.proof, best.w).below())
+            error, own = error_above(value, one.svm.primal_objective), {"signed_dual": one.svm.signed_dual}
+            made.append(ObjectiveCut(point, value, -0.5 * one.proof.forms, error, extras=own))
+        slope, fixed = self.weights_set.slope(best.w), self.weights_set.regularized(best.w, Floats)
+        if slope is not None and fixed is not None:
+            # a sum of slopes rounds as its largest terms do
+            sizes = np.abs(slope) + 0.5 * np.abs(best.proof.forms)
+            below, flatter = lowered(best.w, float(fixed.below()), slope, sizes)
+            made.append(ObjectiveCut(point, below, flatter, error_above(below, float(fixed.above()))))
+        return tuple(made)
+
+    def _curvature(self, best: Round) -> tuple[Curvature, ...]:
+        """Second derivatives, those of a machine below those of the other; none if one is not known or all are 0."""
+        each = zip(self._of, self._solvers, best.parts, strict=True)
+        factors = [factor_of(of, solver, best.w, one.svm.signed_dual) for of, solver, one in each]
+        known = [one for one in factors if one is not None]
+        if len(known) < len(factors) or not any(one.size for one in known):
+            return ()
+        return (Curvature(known[0] if len(known) == 1 else np.ascontiguousarray(np.concatenate(known))),)
+
+    def _extras(self, best: Round) -> dict[str, Any]:
+        """What a cut tells of all machines."""
+        parts, order = best.parts, self.weights_set.order if best.c is not None else slice(None)
+        b = np.concatenate([one.svm.signed_dual for one in parts])
+        extras = {
+            "signed_dual": b,
+            "alpha": np.abs(b),
+            "bias": np.array([one.svm.bias for one in parts]),
+            "quadratic_forms": np.array([one.S[order] for one in parts]),
+            "n_steps": sum(one.svm.n_steps for one in parts),
+        }
+        for m, one in enumerate(parts):
+            extras |= {f"{name} of machine {m}": value for name, value in one.told.items()}
+        return extras | self._of_groups(best)
+
+    def _of_groups(self, best: Round) -> dict[str, Any]:
+        """What a cut tells of several groups."""
+        if self._rounds is None or best.c is None or best.solved is None:
+            return {}
+        return {
+            "n_steps": self._rounds.n_steps,
+            "kernel_weights": self.weights_set.lifted(best.w, best.solved),
+            "group_weights": best.c.copy(),
+            "machine_weights": best.solved,
+            "n_solves": self._rounds.n_solves,
+        }
+
+    def extras_of(self, cut: Cut, m: int) -> dict[str, Any]:
+        """What a cut tells of one machine, as the extras of an `MKLOracle`.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            One of this oracle, for example ``result.cut``.
+        m : int
+            Number of the machine.
+
+        Returns
+        -------
+        dict
+            `signed_dual`, shape (n_m,), `alpha`, `bias`, `quadratic_forms`, shape (p,), and what the machine remembers.
+        """
+        extras, ends = cut.extras, self._ends()
+        b = np.asarray(extras["signed_dual"], dtype=float)[ends[m] : ends[m + 1]]
+        suffix = f" of machine {m}"
+        own = {name.removesuffix(suffix): extras[name] for name in extras if name.endswith(suffix)}
+        bias, S = float(np.asarray(extras["bias"])[m]), np.asarray(extras["quadratic_forms"])[m]
+        return {"signed_dual": b, "alpha": np.abs(b), "bias": bias, "quadratic_forms": S, **own}
+
+    def _ends(self) -> list[int]:
+        """Where the dual variables of each machine begin, and where the last end."""
+        ends: list[int] = np.cumsum([0, *(one.bank.n_points for one in self._of)]).tolist()
+        return ends
+
+    def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
+        """The dual variables, any bias will do; with several groups their weights, of the cut or of the machines."""
+        if self._rounds is None or (isinstance(claim, CutClaim) and claim.kind is ClaimKind.BOUND):
+            return missing(claim, "signed_dual")
+        return missing(claim, "signed_dual", "machine_weights" if isinstance(claim, ValueClaim) else "group_weights")
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """Count what dual variables prove, of all machines or of one, by the entries; see `Oracle.prove_cut`."""
+        if not self.convex:
+            return None
+        weights, ends = self.weights_set, self._ends()
+        n_parts = 1 if self.single or weights.several else len(self._of) + isinstance(weights, Regularized)
+        part = claim.summand if claim.kind is ClaimKind.SUMMAND and not (self.single or weights.several) else None
+        chosen = range(len(self._of)) if part is None else range(part, min(part + 1, len(self._of)))
+        bounded = claim.kind is ClaimKind.BOUND
+        name = "bound_dual" if bounded and "bound_dual" in claim.witness else "signed_dual"
+        size = sum(self._of[m].bank.n_points for m in chosen)
+        b = vector_of(claim.witness, name, size) if size else np.zeros(0)
+        of_groups = weights.several and not bounded
+        c = vector_of(claim.witness, "group_weights", self._n_groups) if of_groups else None
+        if b is None or (of_groups and c is None):
+            return None
+
+        def computed() -> Fraction | None:
+            constant, slope = claimed(claim, self.domain.dimension, n_parts)
+            if part is not None and part == len(self._of):  # r(w) >= slope @ w - r*(slope) for any slope
+                cost = weights.overshoot(Fractions.of(slope))
+                return None if cost is None else max((cost + constant).x, Fraction(0))
+            proof = self._proven(chosen, b, ends if part is None else [0, size], exact)
+            if bounded:
+                bound = least(proof, weights)
+                return None if bound is None else max(Fraction(constant) - bound, Fraction(0))
+            if part is not None:
+                half = Fractions.of(proof.forms) * 0.5
+                return Fraction(max((weights.support(half + slope) - proof.constant + constant).x, Fraction(0)))
+            over = excess(constant, slope, proof, weights, c)
+            return None if over is None else Fraction(max(over.x, Fraction(0)))
+
+        return judged(computed, exact)
+
+    def _proven(self, chosen: Sequence[int], b: Vector, ends: Sequence[int], exact: bool) -> Proven:
+        """What dual variables of some machines prove, their forms in the order of the weights."""
+        each = zip(chosen, pairwise(ends), strict=True)
+        proofs = [proven_by(self._banks[m], self._of[m].dual, b[start:stop], exact) for m, (start, stop) in each]
+        proof = reduce(add, proofs)
+        return proof.with_forms(proof.forms[self.weights_set.order])
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Count the primal objective of the hyperplanes of a cut at its point; see `Oracle.prove_value`."""
+        weights, ends = self.weights_set, self._ends()
+        w = weights_of(claim.point, self.domain.dimension)
+        b, bias = vector_of(claim.witness, "signed_dual", ends[-1]), vector_of(claim.witness, "bias", len(self._of))
+        c = vector_of(claim.witness, "machine_weights", self._n_groups) if weights.several else np.ones(1)
+        if b is None or c is None:
+            return None
+        bias = np.zeros(len(self._of)) if bias is None else bias
+        if isinstance(weights, Groups):
+            weights.check_positive(c)
+        d = weights.lifted(w, c)
+        each = list(zip(self._banks, self._of, pairwise(ends), bias.tolist(), strict=True))
+        factor = stretched(w) if isinstance(weights, Groups) and not weights.several else Fraction(1)
+
+        def upper(exact: bool) -> Fraction:
+            fixed = weights.regularized(w, Fractions)
+            total = Fraction(0) if fixed is None else fixed.x
+            norms = self._norms(w, d, b, exact) if weights.several else None
+            for bank, of, (start, stop), constant in each:
+                own, alone = b[start:stop], len(each) == 1
+                total += hyperplane_above(bank, of.dual, own, constant, d, exact, norms, factor, alone)
+                norms = norms and Fraction(0)  # which the first machine has counted
+            return total
+
+        n_entries = sum(n_entries_of(bank, b[start:stop], d) for bank, _, (start, stop), _ in each)
+        return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)
+
+    def _norms(self, w: Vector, d: Vector, b: Vector, exact: bool) -> Fraction:
+        """``1/2 max_j sum of d_k**2 S_k(b) / w_k over k in group j``, for weights d that are 0 where w is."""
+        weights, S = self.weights_set, Fractions.of(np.zeros(d.size))
+        assert isinstance(weights, Groups)
+        for bank, (start, stop) in zip(self._banks, pairwise(self._ends()), strict=True):
+            own = b[start:stop]
+            points = np.flatnonzero(own)
+            S = S + Fractions.of(forms_above(bank, points, Fractions.of(own[points]).x.tolist(), exact))
+        m = Fractions.of(d[weights.order])
+        each = m * m * S[weights.order] / np.where(w > 0, w, 1.0) * (w > 0).astype(float)
+        stretches = [stretched(own) for own in np.split(w, weights.starts[1:])]
+        return Fraction((each.group_sums(weights.starts) * Fractions.of(stretches)).max().x / 2)
+
+    @property
+    def _n_groups(self) -> int:
+        return len(self.weights_set.groups) if isinstance(self.weights_set, Groups) else 1
+
+    def identity(self) -> str:
+        """Those of the machines, and the weights."""
+        machines = "; ".join(one.identity() for one in self._of)
+        words = f", accuracy {self.accuracy!r}, solves {self.max_solves}"
+        return f"{super().identity()}{self.weights_set.identity()}{words}, machines: {machines}"
+
+    def problem_identity(self) -> str:
+        """Those of the machines, and the weights."""
+        machines = "; ".join(one.problem_identity() for one in self._of)
+        return f"{super().identity()}{self.weights_set.identity()}, machines: {machines}"
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """The solution of one machine at the weights of a query, and what it proves."""
+
+    svm: SVMSolution
+    S: Vector
+    error: tuple[float, float]
+    proof: Proven
+    told: dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class Round:
+    """All machines at the same weights: what they prove, value and upper, at the best weights c of the groups for it.
+
+    They were solved at the weights `solved` of the groups; both are None where there is one group.
+    """
+
+    parts: list[Part]
+    proof: Proven
+    w: Vector
+    solved: Vector | None
+    c: Vector | None
+    value: float
+    upper: float
+
+
+def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:
+    """Solve a machine at weights d of the kernels of a bank."""
+    svm = solver.solve(d, wanted)
+    S, error = solver.forms(svm.signed_dual)
+    return part_of(of, bank, svm, S, error, solver.extras())
+
+
+def part_of(
+    of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
+) -> Part:
+    """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
+    b, forms = svm.signed_dual, forms_near(bank, svm.signed_dual, svm.imbalance, S, error)
+    proof = proven(of.dual, b, svm.imbalance, forms, partial(of.dual.longest_multiple, b), Floats)
+    return Part(svm, S, error, proof, told)
+
+
+def factor_of(of: KernelMachine, solver: SVMMachine, d: Vector, b: Vector) -> Matrix | None:
+    """Factor of the Hessian at weights at which a machine has the solution b: no rows if it is 0, None if not known."""
+    free = of.dual.free(b)
+    if not free.size:
+        return np.empty((0, d.size))
+    block = solver.block(d, free)
+    return None if block is None else curvature_factor(block, solver.rows(free, b))
+
+
+def error_above(value: float, upper: float) -> float:
+    """The least number, rounded up and not negative, for which value + error is at least upper also when rounded."""
+    return float(max(upper - value + 2.0 * EPS * max(abs(upper), abs(value)), 0.0))
+
+
+def sum_below(numbers: Sequence[float]) -> float:
+    """The sum of some numbers, rounded down."""
+    return float(np.sum(numbers)) - EPS * len(numbers) * float(np.sum(np.abs(numbers)))
+
+
+def checked_query_point(point: Vector, domain: Domain) -> Vector:
+    """Return a copy of a query point, or raise `InvalidArgument` unless it is finite and in the domain."""
+    checked, dimension = np.array(point, dtype=float), domain.dimension
+    if checked.shape != (dimension,) or not np.isfinite(checked).all():
+        raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
+    if np.abs(checked).max() > LARGEST:
+        raise InvalidArgument(
+            f"`query.point` must have weights up to {LARGEST:g}, got {np.abs(checked).max():.3g}: objectives of "
+            "machines overflow; a regularizer of more weight, or a radius, keeps them smaller"
+        )
+    if not domain.contains(checked):
+        raise InvalidArgument(
+            f"`query.point` must be in {domain!r}, got the sum {checked.sum():.12g} and the least entry "
+            f"{checked.min():.3g}; project it first"
+        )
+    return checked
+
+
+def checked_start_of(signed_dual: ArrayLike | None, n_points: int) -> Vector | None:
+    """Return dual variables to start from, or raise `InvalidArgument` unless they are so many finite numbers."""
+    if signed_dual is None:
+        return None
+    start = np.array(floats("signed_dual", signed_dual))
+    if start.shape != (n_points,) or not np.isfinite(start).all():
+        raise InvalidArgument(f"`signed_dual` must be {n_points} finite numbers, got {shown(start)}")
+    return start

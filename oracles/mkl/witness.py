@@ -1,0 +1,129 @@
+"""The witness of a claim of kernel learning: read, checked, and judged."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import inf, isfinite, nextafter
+from typing import Any
+
+import numpy as np
+
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.proof.claim import ClaimKind, CutClaim
+
+MOST_EXACT = 1 << 23  # entries, a few seconds
+NEGLIGIBLE = 1e-11
+
+
+def vector_of(witness: Mapping[str, Any], name: str, size: int) -> Vector | None:
+    """An array of the witness, or None if it is not there.
+
+    Raises
+    ------
+    Refuted
+        It is not so many finite numbers.
+    """
+    if name not in witness:
+        return None
+    try:
+        values = np.array(witness[name], dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise Refuted(f"`{name}` of the witness is no array of numbers: {problem}") from problem
+    if values.size != size or not np.isfinite(values).all():
+        raise Refuted(f"`{name}` of the witness must be {size} finite numbers, got shape {values.shape}")
+    return values.reshape(size)
+
+
+def number_of(witness: Mapping[str, Any], name: str) -> float:
+    """A number of the witness; 0, which serves as well as any, if it is not there."""
+    value = vector_of(witness, name, 1)
+    return 0.0 if value is None else float(value[0])
+
+
+def claimed(claim: CutClaim, dimension: int, n_summands: int = 1) -> tuple[float, Vector]:
+    """Constant and slope of a claim on a function that is a sum of so many.
+
+    Raises
+    ------
+    Refuted
+        They are not finite, of another dimension, or of a kind that these oracles do not know.
+    """
+    slope = np.asarray(claim.slope, dtype=float)
+    if slope.shape != (dimension,) or not (np.isfinite(slope).all() and isfinite(claim.constant)):
+        raise Refuted(f"a cut of this oracle has {dimension} finite slopes, got {slope.shape}")
+    if claim.kind is ClaimKind.HALF_SPACE:
+        raise Refuted("this oracle knows no feasibility cuts: every point of its domain is feasible")
+    if claim.kind is ClaimKind.SUMMAND and not 0 <= claim.summand < claim.n_summands == n_summands:
+        raise Refuted(f"this oracle's function is not a sum of {claim.n_summands} with a part {claim.summand}")
+    if claim.kind is ClaimKind.BOUND and slope.any():
+        raise Refuted("a bound has the slope 0")
+    return claim.constant, slope
+
+
+def weights_of(point: Any, dimension: int) -> Vector:
+    """The weights of a value claim, those below 0 cut off.
+
+    Raises
+    ------
+    Refuted
+        They are not so many finite numbers.
+    """
+    weights = np.asarray(point, dtype=float)
+    if weights.shape != (dimension,) or not np.isfinite(weights).all():
+        raise Refuted(f"a point of this oracle has {dimension} finite weights, got {weights.shape}")
+    kept: Vector = np.maximum(weights, 0.0)
+    return kept
+
+
+def stretched(weights: Vector, radius: float = 1.0) -> Fraction:
+    """The sum of some weights over what it should be, and at least 1."""
+    total = sum((Fraction(value) for value in weights.tolist()), Fraction(0))
+    return max(total / Fraction(radius), Fraction(1))
+
+
+def least_value(compute: Callable[[bool], Fraction], upper: float, n_entries: int, exact: bool) -> Fraction:
+    """What is computed, and in fractions where floats lose by their rounding: kernels of very different size do that.
+
+    Parameters
+    ----------
+    compute : callable
+        From whether to count in fractions to an upper bound.
+    upper : float
+        What is claimed; a bound that is hardly above it is good enough.
+    n_entries : int
+        Entries of kernels that are read; of more than `MOST_EXACT` fractions would take too long, unless asked for.
+    exact : bool
+        Whether they are asked for.
+    """
+    value = compute(exact)
+    if exact or n_entries > MOST_EXACT or not isfinite(upper) or float(value) - upper <= NEGLIGIBLE * abs(upper):
+        return value
+    return min(value, compute(True))
+
+
+def n_entries_of(bank: KernelBank, b: Vector, weights: Vector) -> int:
+    """How many entries of kernels the decision values of all points need."""
+    return bank.n_points * int(np.count_nonzero(b)) * int(np.count_nonzero(weights))
+
+
+def judged(compute: Callable[[], Fraction | None], exact: bool) -> float | Fraction | None:
+    """Return what a proof found, as a fraction or, rounded up, as a float.
+
+    Raises
+    ------
+    Refuted
+        Also where numbers are too large or too small to be counted with.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            value = compute()
+    except ArithmeticError as problem:
+        raise Refuted(f"the numbers of the claim or of its witness cannot be counted with: {problem}") from problem
+    if exact or value is None:
+        return value
+    number = float(min(value, Fraction(sys.float_info.max)))
+    return number if Fraction(number) >= value else nextafter(number, inf)
