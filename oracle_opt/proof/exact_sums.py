@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from math import frexp, inf, nextafter
-from typing import Any
 
 import numpy as np
 
@@ -46,17 +45,6 @@ def rounded_up(number: Fraction) -> float:
     except OverflowError:
         return inf if number > 0 else -np.finfo(float).max
     return near if near >= number else nextafter(near, inf)
-
-
-def safe_dot(left: Any, right: Any) -> tuple[Any, Any]:
-    """``left @ right`` in floats, and a bound on its rounding error, as rigorous as the summation of BLAS is a sum.
-
-    Any order of summation errs by at most ``n EPS / 2`` times ``abs(left) @ abs(right)``, first order; the bound is
-    twice that and more, for the higher orders, its own rounding and products that underflow (Higham 2002, "Accuracy and
-    Stability of Numerical Algorithms", section 3.1).
-    """
-    n = np.shape(right)[0]
-    return left @ right, EPS * (n + 4) * (np.abs(left) @ np.abs(right)) + n * SMALLEST
 
 
 def slope_excess(domain: Domain, claimed: Vector, proven: Vector, error: Vector | float = 0.0) -> float:
