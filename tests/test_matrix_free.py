@@ -27,12 +27,10 @@ from oracle_opt.oracles.svm import (
     EpsilonInsensitive,
     Hinge,
     Huber,
-    LeastSquares,
     Loss,
     OneClass,
     Separable,
     SmoothedHinge,
-    SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 
@@ -61,9 +59,7 @@ LOSSES = {
     "regression": (EpsilonInsensitive(100.0, 0.1), TARGETS),
     "one class": (OneClass(0.3), None),
     "quantile": (Quantile(), TARGETS),
-    "huber": (Huber(100.0, 0.2), TARGETS),
-    "squared tube": (SquaredEpsilonInsensitive(30.0, 0.1), TARGETS),
-    "least squares": (LeastSquares(RNG.uniform(1.0, 30.0, N)), TARGETS),
+    "huber": (Huber(100.0, 0.02), TARGETS),
     "smoothed hinge": (SmoothedHinge(30.0), LABELS),
 }
 BANKS = {"stored": uci_bank(X[:, :2]), "on the fly": RBFBank.from_quantiles(X, 12, [[0, 1, 2], [0, 1], [2]])}

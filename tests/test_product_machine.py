@@ -17,7 +17,7 @@ from oracle_opt.oracles.kernels import point_distances
 from oracle_opt.oracles.mkl import cold_start, set_ascent
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
-from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredEpsilonInsensitive, SquaredHinge
+from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 N, P = 320, 4
 RNG = np.random.default_rng(0)
@@ -34,7 +34,6 @@ LOSSES = {
     "squared hinge": (SquaredHinge(1.0), LABELS),
     "regression": (EpsilonInsensitive(2.0, 0.1), TARGETS),
     "one class": (OneClass(0.3), None),
-    "squared tube": (SquaredEpsilonInsensitive(2.0, 0.1), TARGETS),
 }
 
 
