@@ -313,6 +313,7 @@ CASES = {
     "Hinge": Case(S.Hinge, {}, {"C": NUMBER, "class_weight": "none"}),
     "SquaredHinge": Case(S.SquaredHinge, {}, {"C": NUMBER, "class_weight": "none"}),
     "SmoothedHinge": Case(S.SmoothedHinge, {}, {"C": NUMBER, "width": NUMBER, "class_weight": "none"}),
+    "WeightedLoss": Case(S.WeightedLoss, {"loss": S.Huber(), "weights": [1.0, 2.0]}, {}),
     "EpsilonInsensitive": Case(S.EpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
     "SquaredEpsilonInsensitive": Case(S.SquaredEpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
     "AsymmetricEpsilonInsensitive": Case(

@@ -83,6 +83,7 @@ from oracle_opt.oracles.svm import (
     SmoothedHinge,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    WeightedLoss,
 )
 
 OTHERS = {
@@ -126,6 +127,13 @@ OTHERS = {
         answers_of,
     ),
     SmoothedHinge: Case(SmoothedHinge, {"C": 3.0, "width": 0.5}, CLASSES | {"width": [next_to(0.5)]}, {}, answers_of),
+    WeightedLoss: Case(
+        WeightedLoss,
+        {"loss": Huber(3.0), "weights": np.ones(6)},
+        {"loss": [Huber(next_to(3.0)), LeastSquares(3.0)], "weights": [ulp(np.ones(6), 4)]},
+        {},
+        answers_of,
+    ),
     Huber: Case(Huber, {"C": 3.0, "delta": 1.5}, {"C": CLASSES["C"], "delta": [next_to(1.5)]}, {}, answers_of),
     LeastSquares: Case(LeastSquares, {"C": 3.0}, {"C": CLASSES["C"]}, {}, answers_of),
     SquaredEpsilonInsensitive: Case(

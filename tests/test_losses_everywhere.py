@@ -45,6 +45,7 @@ from oracle_opt.oracles.svm import (
     SmoothedHinge,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    WeightedLoss,
     solve_svm,
 )
 from oracle_opt.testing import check_oracle
@@ -201,6 +202,11 @@ LOSSES |= {
     "huber": Charged(Huber(0.5, 0.3), TARGETS, lambda f, bias: 0.25 * cp.sum(cp.huber(errors(f, bias), 0.3))),
     "weighted huber": Charged(
         Huber(WEIGHTS_OF_POINTS, 0.2),
+        TARGETS,
+        lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
+    ),
+    "points of weights": Charged(
+        WeightedLoss(Huber(0.5, 0.2), 2.0 * WEIGHTS_OF_POINTS),
         TARGETS,
         lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
     ),

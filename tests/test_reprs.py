@@ -136,6 +136,7 @@ INSTANCES = {
     "Hinge": lambda: S.Hinge(np.ones(N)),
     "SquaredHinge": lambda: S.SquaredHinge(np.ones(N)),
     "SmoothedHinge": lambda: S.SmoothedHinge(np.ones(N), 0.25, {1: 2.0}),
+    "WeightedLoss": lambda: S.WeightedLoss(S.Huber(), np.ones(N)),
     "Huber": lambda: S.Huber(np.ones(N), 0.25),
     "LeastSquares": lambda: S.LeastSquares(np.ones(N)),
     "SquaredEpsilonInsensitive": lambda: S.SquaredEpsilonInsensitive(np.ones(N)),

@@ -15,6 +15,7 @@ from oracle_opt.oracles.svm.solve_svm import solve_svm
 from oracle_opt.oracles.svm.squared_epsilon_insensitive import SquaredEpsilonInsensitive
 from oracle_opt.oracles.svm.squared_hinge import SquaredHinge
 from oracle_opt.oracles.svm.svm_solution import SVMSolution, SVMStatus
+from oracle_opt.oracles.svm.weighted_loss import WeightedLoss
 
 __all__ = [
     "AsymmetricEpsilonInsensitive",
@@ -31,6 +32,7 @@ __all__ = [
     "SmoothedHinge",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "WeightedLoss",
     "solve_csvc",
     "solve_svm",
 ]

@@ -187,6 +187,30 @@ class Separable:
             checked=True,
         )
 
+    def weighted(self, weights: Vector) -> Separable:
+        """The dual where the loss of each point counts so many times: sides grow, ridges shrink.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+            Positive.
+
+        Returns
+        -------
+        Separable
+            Not checked.
+
+        Raises
+        ------
+        InvalidArgument
+            `total` is not 0: what it is of weighted points the loss alone knows.
+        """
+        if self.total != 0:
+            raise InvalidArgument(f"`total` of a Separable must be 0 where points are weighted, got {self.total!r}")
+        ridge = None if self.ridge is None else self.ridge / weights
+        lower, upper = self.lower * weights, self.upper * weights
+        return Separable(self.linear, lower, upper, self.kink, ridge, offset=self.offset, unit=self.unit)
+
     def longest_multiple(self, b: Vector) -> float:
         """Return the largest t for which ``t * b`` is in the finite `box` and of the right sum, for a feasible b.
 

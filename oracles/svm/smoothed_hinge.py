@@ -22,10 +22,12 @@ class SmoothedHinge(Loss):
 
     Parameters
     ----------
-    C, class_weight
+    C : float or array_like of shape (n,)
         As for `Hinge`.
     width : float
         From which u the loss grows linearly, positive, in units of the margin.
+    class_weight : mapping, optional
+        As for `Hinge`.
 
     Raises
     ------
