@@ -312,7 +312,16 @@ CASES = {
     # losses, regularizers and the oracles of multiple kernel learning
     "Hinge": Case(S.Hinge, {}, {"C": NUMBER, "class_weight": "none"}),
     "SquaredHinge": Case(S.SquaredHinge, {}, {"C": NUMBER, "class_weight": "none"}),
+    "SmoothedHinge": Case(S.SmoothedHinge, {}, {"C": NUMBER, "width": NUMBER, "class_weight": "none"}),
+    "WeightedLoss": Case(S.WeightedLoss, {"loss": S.Huber(), "weights": [1.0, 2.0]}, {}),
     "EpsilonInsensitive": Case(S.EpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
+    "SquaredEpsilonInsensitive": Case(S.SquaredEpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
+    "AsymmetricEpsilonInsensitive": Case(
+        S.AsymmetricEpsilonInsensitive, {}, {"C": NUMBER, "below": NUMBER, "above": NUMBER, "quantile": NUMBER}
+    ),
+    "Pinball": Case(S.Pinball, {}, {"C": NUMBER, "quantile": NUMBER}),
+    "Huber": Case(S.Huber, {}, {"C": NUMBER, "delta": NUMBER}),
+    "LeastSquares": Case(S.LeastSquares, {}, {"C": NUMBER}),
     "OneClass": Case(S.OneClass, {}, {"weights": "none"}),
     "LpRegularizer": Case(O.LpRegularizer, {"p": 1.5}, {"p": NUMBER, "weight": NUMBER, "power": NUMBER}),
     "ElasticNet": Case(O.ElasticNet, {}, {"linear": NUMBER, "quadratic": NUMBER}),

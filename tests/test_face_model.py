@@ -10,7 +10,15 @@ import pytest
 from oracle_opt import LocalModel, ObjectiveCut, Query, minimize
 from oracle_opt.generators import NewtonBundle
 from oracle_opt.oracles import GramBank, MKLOracle
-from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
+from oracle_opt.oracles.svm import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    OneClass,
+    SmoothedHinge,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 
 LOSSES = {
     "hinge": Hinge(1.0),
@@ -20,7 +28,11 @@ LOSSES = {
     "regression": EpsilonInsensitive(2.0, 0.1),
     "absolute loss": EpsilonInsensitive(0.5, 0.0),
     "one class": OneClass(0.4),
+    "huber": Huber(2.0, 0.3),
+    "squared tube": SquaredEpsilonInsensitive(2.0, 0.1),
+    "smoothed hinge": SmoothedHinge(2.0),
 }
+REGRESSIONS = EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 N, P = 24, 9
 
 
@@ -37,7 +49,8 @@ def kernels(seed: int, scales: np.ndarray | None = None) -> list[np.ndarray]:
 def oracle_of(loss, seed: int = 0, scales: np.ndarray | None = None, dtype=np.float64) -> MKLOracle:
     rng = np.random.default_rng(100 + seed)
     values = rng.normal(size=N)
-    y = {EpsilonInsensitive: values, OneClass: None}.get(type(loss), np.where(values > 0, 1.0, -1.0))
+    labels = np.where(values > 0, 1.0, -1.0)
+    y = values if isinstance(loss, REGRESSIONS) else None if isinstance(loss, OneClass) else labels
     return MKLOracle(GramBank(kernels(seed, scales), dtype=dtype), y, loss)
 
 

@@ -72,7 +72,19 @@ from oracle_opt.oracles import (
     uci_bank,
     uci_bank_on_the_fly,
 )
-from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
+from oracle_opt.oracles.svm import (
+    AsymmetricEpsilonInsensitive,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    LeastSquares,
+    OneClass,
+    Pinball,
+    SmoothedHinge,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    WeightedLoss,
+)
 
 OTHERS = {
     TwoStageProblem: Case(
@@ -113,6 +125,33 @@ OTHERS = {
         {"C": CLASSES["C"], "epsilon": [next_to(0.1)]},
         {},
         answers_of,
+    ),
+    SmoothedHinge: Case(SmoothedHinge, {"C": 3.0, "width": 0.5}, CLASSES | {"width": [next_to(0.5)]}, {}, answers_of),
+    WeightedLoss: Case(
+        WeightedLoss,
+        {"loss": Huber(3.0), "weights": np.ones(6)},
+        {"loss": [Huber(next_to(3.0)), LeastSquares(3.0)], "weights": [ulp(np.ones(6), 4)]},
+        {},
+        answers_of,
+    ),
+    Huber: Case(Huber, {"C": 3.0, "delta": 1.5}, {"C": CLASSES["C"], "delta": [next_to(1.5)]}, {}, answers_of),
+    LeastSquares: Case(LeastSquares, {"C": 3.0}, {"C": CLASSES["C"]}, {}, answers_of),
+    SquaredEpsilonInsensitive: Case(
+        SquaredEpsilonInsensitive,
+        {"C": 3.0, "epsilon": 0.1},
+        {"C": CLASSES["C"], "epsilon": [next_to(0.1)]},
+        {},
+        answers_of,
+    ),
+    AsymmetricEpsilonInsensitive: Case(
+        AsymmetricEpsilonInsensitive,
+        {"C": 3.0, "below": 0.25, "above": 0.25, "quantile": 0.5},
+        {"C": CLASSES["C"], "below": [next_to(0.25)], "above": [next_to(0.25)], "quantile": [next_to(0.5)]},
+        {},
+        answers_of,
+    ),
+    Pinball: Case(
+        Pinball, {"quantile": 0.5, "C": 3.0}, {"quantile": [next_to(0.5)], "C": CLASSES["C"]}, {}, answers_of
     ),
     OneClass: Case(
         OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)], "weights": [np.full(6, next_to(1.0))]}, {}, answers_of

@@ -261,3 +261,14 @@ def test_a_product_with_one_distance_is_a_gaussian_kernel() -> None:
     weighted = clone(model).fit(X, TARGETS, sample_weight=weights)
     repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(TARGETS, weights))
     assert np.array_equal(weighted.weights_, repeated.weights_)
+
+
+def test_a_loss_of_its_own_counts_C_and_weights():
+    from oracle_opt.oracles.svm import Pinball, SmoothedHinge
+
+    plain = MKLRegressor(loss=Pinball(0.9, C=10.0)).fit(X, TARGETS)
+    other = MKLRegressor(loss=Pinball(0.9, C=2.0), C=5.0).fit(X, TARGETS, sample_weight=np.ones(len(TARGETS)))
+    np.testing.assert_allclose(plain.predict(X), other.predict(X), atol=1e-2 * np.ptp(TARGETS))
+    assert np.mean(plain.predict(X) >= TARGETS - 1e-3) >= 0.85
+    labels = np.median(TARGETS) < TARGETS
+    assert MKLClassifier(loss=SmoothedHinge(C=10.0)).fit(X, labels).score(X, labels) > 0.7

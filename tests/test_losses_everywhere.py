@@ -32,7 +32,22 @@ from oracle_opt.oracles import (
     Regularizer,
     svm,
 )
-from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, Loss, OneClass, Separable, SquaredHinge, solve_svm
+from oracle_opt.oracles.svm import (
+    AsymmetricEpsilonInsensitive,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    LeastSquares,
+    Loss,
+    OneClass,
+    Pinball,
+    Separable,
+    SmoothedHinge,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    WeightedLoss,
+    solve_svm,
+)
 from oracle_opt.testing import check_oracle
 
 N = 11
@@ -48,7 +63,7 @@ KERNELS.append(X @ X.T / 3)
 WEIGHTS_OF_POINTS = np.linspace(0.1, 0.8, N)
 
 
-class Pinball(Loss):
+class OwnQuantile(Loss):
     """One of a user's own: quantile regression, a box that is not symmetric."""
 
     def __init__(self, C=1.0, share=0.7):
@@ -70,6 +85,24 @@ class Censored(Loss):
         middle = targets.mean()
         lower = np.where(exceeded > 0, 0.0, -WEIGHTS_OF_POINTS)
         return Separable(targets - middle, lower, WEIGHTS_OF_POINTS.copy(), unit=0.5, offset=middle)
+
+    def predict(self, values):
+        return values
+
+
+class ByPoint(Loss):
+    """Another: kinks, ridges and sides all of their own at each point, some of them 0, infinite or on one side."""
+
+    KINK = np.where(np.arange(N) % 4 == 1, 0.0, np.linspace(0.3, 0.0, N))
+    RIDGE = np.where(np.arange(N) % 3 == 0, 0.0, np.linspace(0.5, 4.0, N))
+    LOWER = np.where(np.arange(N) == 5, 0.0, np.where(RIDGE * (np.arange(N) % 2) > 0, -np.inf, -0.3))
+    UPPER = np.where(RIDGE * (np.arange(N) % 5 == 1) > 0, np.inf, WEIGHTS_OF_POINTS)
+
+    def dual(self, y, n_points):
+        targets = np.array(y, dtype=float)
+        middle = float(np.median(targets))
+        box = self.LOWER.copy(), self.UPPER.copy()
+        return Separable(targets - middle, *box, self.KINK.copy(), self.RIDGE.copy(), offset=middle)
 
     def predict(self, values):
         return values
@@ -125,8 +158,8 @@ LOSSES = {
         lambda f, bias: WEIGHTS_OF_POINTS @ cp.abs(TARGETS - f - bias),
     ),
     "one class": Charged(OneClass(0.4), None, lambda f, bias: cp.sum(cp.pos(-(f + bias))) + 0.4 * N * bias),
-    "pinball": Charged(
-        Pinball(),
+    "own quantile": Charged(
+        OwnQuantile(),
         TARGETS,
         lambda f, bias: cp.sum(cp.maximum(0.7 * (TARGETS - f - bias), 0.3 * (f + bias - TARGETS))),
     ),
@@ -138,6 +171,73 @@ LOSSES = {
             @ cp.maximum(TARGETS - f - bias, cp.multiply(np.where(EXCEEDED, 0.0, -1.0), TARGETS - f - bias))
         ),
     ),
+}
+
+
+def past(error, start):
+    """What of errors lies beyond a start, in cvxpy."""
+    return cp.pos(error - start)
+
+
+def by_point(f, bias):
+    """The largest over b of ``e b - kink |b| - ridge b**2 / 2``, whose conjugate cvxpy knows as that of a sum."""
+    charges = []
+    for i, (k, r, low, high) in enumerate(zip(ByPoint.KINK, ByPoint.RIDGE, ByPoint.LOWER, ByPoint.UPPER, strict=True)):
+        for side, end in ((TARGETS[i] - f[i] - bias, high), (f[i] + bias - TARGETS[i], -low)):
+            u = cp.pos(side - k)
+            if r == 0 or end == 0:
+                charges.append(end * u)
+            elif end == np.inf:
+                charges.append(cp.square(u) / (2 * r))
+            else:
+                charges.append(cp.huber(u, r * end) / (2 * r))
+    return sum(charges)
+
+
+def errors(f, bias):
+    return TARGETS - f - bias
+
+
+LOSSES |= {
+    "huber": Charged(Huber(0.5, 0.3), TARGETS, lambda f, bias: 0.25 * cp.sum(cp.huber(errors(f, bias), 0.3))),
+    "weighted huber": Charged(
+        Huber(WEIGHTS_OF_POINTS, 0.2),
+        TARGETS,
+        lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
+    ),
+    "points of weights": Charged(
+        WeightedLoss(Huber(0.5, 0.2), 2.0 * WEIGHTS_OF_POINTS),
+        TARGETS,
+        lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
+    ),
+    "least squares": Charged(
+        LeastSquares(WEIGHTS_OF_POINTS),
+        TARGETS,
+        lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.square(errors(f, bias)),
+    ),
+    "squared tube": Charged(
+        SquaredEpsilonInsensitive(WEIGHTS_OF_POINTS, 0.1),
+        TARGETS,
+        lambda f, bias: WEIGHTS_OF_POINTS @ cp.square(past(cp.abs(errors(f, bias)), 0.1)),
+    ),
+    "asymmetric tube": Charged(
+        AsymmetricEpsilonInsensitive(WEIGHTS_OF_POINTS, 0.05, 0.3, 0.8),
+        TARGETS,
+        lambda f, bias: 2 * WEIGHTS_OF_POINTS @ (0.8 * past(errors(f, bias), 0.3) + 0.2 * past(-errors(f, bias), 0.05)),
+    ),
+    "pinball": Charged(
+        Pinball(0.9, WEIGHTS_OF_POINTS),
+        TARGETS,
+        lambda f, bias: WEIGHTS_OF_POINTS @ cp.maximum(0.9 * errors(f, bias), -0.1 * errors(f, bias)),
+    ),
+    "smoothed hinge": Charged(
+        SmoothedHinge(WEIGHTS_OF_POINTS, 0.6, CLASSES),
+        LABELS,
+        lambda f, bias: (
+            WEIGHTS_OF_POINTS * np.where(LABELS > 0, 3.0, 0.5) @ cp.huber(hinge(f, bias, 1.0), 0.6) / (2 * 0.6)
+        ),
+    ),
+    "by point": Charged(ByPoint(), TARGETS, by_point),
 }
 
 
@@ -321,7 +421,7 @@ def test_a_homogeneous_regularizer_leaves_one_class_no_minimum(name):
 def test_every_loss_of_the_library_is_in_the_table():
     public = [getattr(svm, name) for name in svm.__all__]
     losses = {thing for thing in public if isinstance(thing, type) and issubclass(thing, Loss) and thing is not Loss}
-    assert losses == {type(charged.loss) for charged in LOSSES.values()} - {Pinball, Censored}
+    assert losses == {type(charged.loss) for charged in LOSSES.values()} - {OwnQuantile, Censored, ByPoint}
 
 
 BOX = {"linear": np.zeros(3), "lower": -np.ones(3), "upper": np.ones(3)}

@@ -23,7 +23,16 @@ from oracle_opt.oracles import (
 )
 from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
-from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, Loss, OneClass, Separable, SquaredHinge
+from oracle_opt.oracles.svm import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Loss,
+    OneClass,
+    Separable,
+    SmoothedHinge,
+    SquaredHinge,
+)
 
 N = 360
 RNG = np.random.default_rng(0)
@@ -50,6 +59,8 @@ LOSSES = {
     "regression": (EpsilonInsensitive(100.0, 0.1), TARGETS),
     "one class": (OneClass(0.3), None),
     "quantile": (Quantile(), TARGETS),
+    "huber": (Huber(100.0, 0.02), TARGETS),
+    "smoothed hinge": (SmoothedHinge(30.0), LABELS),
 }
 BANKS = {"stored": uci_bank(X[:, :2]), "on the fly": RBFBank.from_quantiles(X, 12, [[0, 1, 2], [0, 1], [2]])}
 

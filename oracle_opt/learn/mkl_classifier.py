@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from oracle_opt.arguments import flag
+from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
 from oracle_opt.learn.checked_input import checked_points, checked_weights
@@ -23,10 +24,8 @@ from oracle_opt.learn.class_splits import class_splits, votes
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import MergedPoints, merged
 from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C, rows_of, seed_of
-from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge
+from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge, WeightedLoss
 from oracle_opt.words import shown
-
-LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 
 # Parameters of machines that are fitted on the way; of these, C is their own.
 SHARED = (
@@ -73,7 +72,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         convex, nothing is proven, and `gap_` is infinite.
     C : float
         Weight of the loss, positive. To choose it: `MKLClassifierCV`, or GridSearchCV.
-    loss : {"hinge", "squared_hinge"}
+    loss : {"hinge", "squared_hinge"} or Loss
+        Of `oracle_opt.oracles.svm`, or one of your own of the labels -1 and +1, which C and all weights multiply.
     multiclass : {"ovr", "ovo"}
         Each class against the rest, or each against each.
     shared_weights : bool
@@ -163,7 +163,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         *,
         norm: Any = 1.0,
         C: float = 1.0,
-        loss: str = "hinge",
+        loss: Any = "hinge",
         multiclass: str = "ovr",
         shared_weights: bool = False,
         class_weight: Any = None,
@@ -320,13 +320,13 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
     def _problems(self, data: ClassData, C: float) -> list[MachineProblem]:
         """The machines of all classes at this C; sets which classes each of them tells apart."""
-        loss, multiclass = checked_loss(self.loss), checked_multiclass(self.multiclass)
+        multiclass = checked_multiclass(self.multiclass)
         weights = data.merged.weights
         factors = class_factors(self.class_weight, self.classes_, data.numbers, weights)
         losses = C * weights * factors[data.numbers]
         splits = class_splits(data.numbers, len(self.classes_), multiclass)
         self._pairs = [(one.positive, one.negative) for one in splits]
-        return [MachineProblem(one.points, one.y, loss(losses[one.points]), loss(C)) for one in splits]
+        return [MachineProblem(one.points, one.y, *chosen_losses(self.loss, C, losses[one.points])) for one in splits]
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,19 +345,20 @@ class ClassData:
     numbers: NDArray[np.intp]
 
 
-def checked_loss(loss: Any) -> type[Hinge] | type[SquaredHinge]:
-    """Return the class of a loss by its name; an object is refused, as C and the weights of the points go into it."""
-    if isinstance(loss, str) and loss in LOSSES:
-        return LOSSES[loss]
-    hint = ""
-    if isinstance(loss, Loss) or (isinstance(loss, type) and issubclass(loss, Loss)):
-        hint = (
-            "; C, class_weight and sample_weight make the object of the loss here. With a loss of your own: "
-            "MKLOracle(bank, y, loss=...)"
-        )
-    elif isinstance(loss, str) and (near := get_close_matches(loss, LOSSES, 1)):
+def chosen_losses(loss: Any, C: float, weights: Vector) -> tuple[Loss, Loss]:
+    """The loss by its name or as it was given, with weights, C being part of them, and without."""
+    if isinstance(loss, Loss):
+        return WeightedLoss(loss, weights), loss
+    if isinstance(loss, str) and loss == "hinge":
+        return Hinge(weights), Hinge(C)
+    if isinstance(loss, str) and loss == "squared_hinge":
+        return SquaredHinge(weights), SquaredHinge(C)
+    hint = "; call it: " + loss.__name__ + "()" if isinstance(loss, type) and issubclass(loss, Loss) else ""
+    if isinstance(loss, str) and (near := get_close_matches(loss, ("hinge", "squared_hinge"), 1)):
         hint = f"; did you mean {near[0]!r}?"
-    raise InvalidArgument(f"`loss` must be 'hinge' or 'squared_hinge', got {shown(loss)}{hint}")
+    raise InvalidArgument(
+        f"`loss` must be 'hinge', 'squared_hinge' or a Loss such as SmoothedHinge(), got {shown(loss)}{hint}"
+    )
 
 
 def checked_multiclass(multiclass: Any) -> str:

@@ -97,7 +97,7 @@ class MKLClassifierCV(MKLClassifier):
         scoring: Any = None,
         refit: bool = True,
         norm: Any = 1.0,
-        loss: str = "hinge",
+        loss: Any = "hinge",
         multiclass: str = "ovr",
         shared_weights: bool = False,
         class_weight: Any = None,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from oracle_opt.arguments import real
+from oracle_opt.arguments import instance, real
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
@@ -17,7 +17,7 @@ from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import merged
 from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C
-from oracle_opt.oracles.svm import EpsilonInsensitive
+from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, WeightedLoss
 from oracle_opt.words import shown
 
 
@@ -47,7 +47,10 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
     C : float
         Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
     epsilon : float
-        Half the width of the tube without loss, in units of the targets.
+        Half the width of the tube without loss, in units of the targets, of the default loss.
+    loss : Loss, optional
+        Another loss, which C and the sample weights multiply: ``Pinball(0.9, C=1.0)`` of `oracle_opt.oracles.svm` for
+        a quantile, `Huber`, `LeastSquares`, or one of your own. Default: `EpsilonInsensitive`, as above.
     generator : QueryPointGenerator, optional
         What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
         Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
@@ -110,6 +113,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         norm: Any = 1.0,
         C: float = 1.0,
         epsilon: float = 0.1,
+        loss: Any = None,
         generator: Any = None,
         rtol: float = 1e-4,
         max_calls: int = 1000,
@@ -122,6 +126,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         self.norm = norm
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
         self.generator = generator
         self.rtol = rtol
         self.max_calls = max_calls
@@ -156,7 +161,11 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         points = checked_points(self, X, fit=True)
         targets = checked_targets(y, points.shape[0])
         some = merged(points, targets, checked_weights(sample_weight, points.shape[0]))
-        losses = EpsilonInsensitive(C * some.weights, epsilon), EpsilonInsensitive(C, epsilon)
+        if self.loss is None:
+            losses: tuple[Loss, Loss] = EpsilonInsensitive(C * some.weights, epsilon), EpsilonInsensitive(C, epsilon)
+        else:
+            plain = instance("loss", self.loss, Loss, "a Loss such as Huber(C=10.0), or None")
+            losses = WeightedLoss(plain, C * some.weights), plain
         problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], *losses)
         tasks = FitTasks.of_fit(self, X, y, sample_weight, 1)
         self._fit_machines(training, self._bank(X, some), [problem], tasks)

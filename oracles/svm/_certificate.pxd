@@ -5,7 +5,7 @@ from libc.math cimport fabs
 
 from _numbers cimport EPS, FAR
 from _rounding cimport Certificate, conclude, imbalance, rounding_of_bias
-from _steps cimport fall_mask, other_gradient, rise_mask
+from _steps cimport fall_mask, other_gradient, other_lower, other_upper, rise_mask
 
 
 # Put entries within rounding of a bound exactly on it, then spread the excess sum(b) - total over the entries that can
@@ -96,10 +96,10 @@ cdef inline double weighted_order_statistic(
 
 
 # Dual objective, violation and what else the certificate rests on, at b with gradient g. work[16 n:] says how far each
-# entry of g may be from the exact one.
+# entry of g may be from the exact one; `steepest` is the largest kink.
 cdef inline void measure(
-    Py_ssize_t n, double total, double epsilon, double offset, const double* work, const double* b, const double* g,
-    Certificate* out,
+    Py_ssize_t n, double total, bint kinked, double steepest, double offset, const double* work, const double* b,
+    const double* g, Certificate* out,
 ) noexcept nogil:
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
@@ -119,10 +119,10 @@ cdef inline void measure(
     for i in range(n):
         top = max(top, g[i] if b[i] < upper[i] else -FAR)
         bottom = min(bottom, g[i] if b[i] > lower[i] else FAR)
-    if epsilon > 0.0:
+    if kinked:
         for i in range(n):
-            top = max(top, g[i] + rise_mask(b[i], upper[i], epsilon))
-            bottom = min(bottom, g[i] + fall_mask(b[i], lower[i], epsilon))
+            top = max(top, g[i] + rise_mask(i, n, kinked, b[i], work))
+            bottom = min(bottom, g[i] + fall_mask(i, n, kinked, b[i], work))
     excess = imbalance(n, total, b)
     # A point that is feasible exactly has entries that differ by sum(b) - total, in one of which there is room both
     # ways, say. Its objective is less by no more than this.
@@ -131,7 +131,7 @@ cdef inline void measure(
         most = max(most, level)
         if b[i] - lower[i] > excess and upper[i] - b[i] > excess:
             least = min(least, level)
-    least = most + 2.0 * epsilon if least >= FAR else least
+    least = most + 2.0 * steepest if least >= FAR else least
     out.dual = 0.5 * dual
     out.blur = 0.5 * (blur + EPS * (n + 8) * size)
     out.violation = max(top - bottom, 0.0)
@@ -151,12 +151,13 @@ cdef inline void measure(
 #   gap = sum_i max((upper_i - b_i) r_i, (lower_i - b_i) r_i) - bias (sum(b) - total).
 # A term is convex in r: within slack_i of the r computed it is largest at an end.
 cdef inline void certify(
-    Py_ssize_t n, double total, double epsilon, double offset, const double* b, const double* g, double* work,
+    Py_ssize_t n, double total, bint kinked, double offset, const double* b, const double* g, double* work,
     Certificate* out,
 ) noexcept nogil:
     cdef const double* lower = work + n
     cdef const double* upper = work + 2 * n
     cdef const double* slack = work + 16 * n
+    cdef const double* kink = work + 18 * n
     cdef double* values = work + 7 * n      # each has room for 2 n
     cdef double* weights = work + 9 * n
     cdef double low = min(out.top, out.bottom), high = max(out.top, out.bottom)
@@ -170,13 +171,13 @@ cdef inline void certify(
         values[between] = g[i]
         weights[between] = upper[i] - lower[i]
         between += low <= g[i] <= high
-    if epsilon > 0.0:
+    if kinked:
         for i in range(n):
-            r = other_gradient(g[i], lower[i], epsilon)
-            share -= lower[i]
-            below += upper[i] - lower[i] if r < low else 0.0
+            r = other_gradient(g[i], lower[i], kink[i])
+            share += other_upper(i, n, work)
+            below += other_upper(i, n, work) - other_lower(i, n, work) if r < low else 0.0
             values[between] = r
-            weights[between] = upper[i] - lower[i]
+            weights[between] = other_upper(i, n, work) - other_lower(i, n, work)
             between += low <= r <= high
     bias = weighted_order_statistic(values, weights, between, share - below, 1e-12 * size)
     shift = rounding_of_bias(bias, offset)
@@ -187,16 +188,16 @@ cdef inline void certify(
         wide = max((upper[i] - b[i]) * (r + wide), (lower[i] - b[i]) * (r - wide))
         gap += wide
         unsure += wide > 0.0
-    if epsilon > 0.0:
+    if kinked:
         for i in range(n):
-            r = other_gradient(g[i], lower[i], epsilon) - bias
+            r = other_gradient(g[i], lower[i], kink[i]) - bias
             wide = slack[i] + shift
-            bare += max(-lower[i] * r, -upper[i] * r)
-            gap += max(-lower[i] * (r + wide), -upper[i] * (r - wide))
+            bare += max(other_upper(i, n, work) * r, other_lower(i, n, work) * r)
+            gap += max(other_upper(i, n, work) * (r + wide), other_lower(i, n, work) * (r - wide))
     conclude(n, bare, gap, bias, offset, unsure, out)
 
 
-# The same for the squared hinge: K has ridge_i = 1 / (2 C_i) on its diagonal, the bounds are no constraint. With
+# The same for the squared hinge, whose boxes have one end, at 0: K has ridge_i = 1 / (2 C_i) on its diagonal. With
 # q = g + ridge * b the gradient without the ridge and u = y (q - bias) the slack,
 #   primal = 1/2 b'(K - diag(ridge))b + sum_i max(0, u_i)^2 / (2 ridge_i),
 #   gap = sum_i (u_i - ridge_i a_i)^2 / (2 ridge_i) where u_i > 0, ridge_i a_i^2 / 2 - a_i u_i elsewhere,
@@ -252,11 +253,89 @@ cdef inline double squared_term(double r, double b, double ridge, double upper) 
     return -b * (r + 0.5 * ridge * b)
 
 
+# The same for all other losses of a ridge, perhaps 0 at some points, which K has on its diagonal. With
+# q = g + ridge * b +- kink, linear less the decision value, and r = q - bias, a term of the gap is
+#   max over lower <= z <= upper of (z - b) (r - ridge (z + b) / 2) - kink (|z| - |b|),
+# not negative and convex in g; z is where the derivative crosses 0, or an end. The bias is where the z add up to the
+# total: Newton's method, held in a bracket that is halved where jumps of z keep it from converging.
+cdef inline void certify_curved(
+    Py_ssize_t n, double total, double offset, const double* ridge, const double* b, const double* g, double* work,
+    Certificate* out,
+) noexcept nogil:
+    cdef const double* kink = work + 18 * n
+    cdef const double* lower = work + 19 * n
+    cdef const double* upper = work + 20 * n
+    cdef const double* slack = work + 16 * n
+    cdef double* q = work + 7 * n
+    cdef double low = FAR, high = -FAR, bias, last, z, excess, curvature, gap = 0.0, bare = 0.0, r, wide, shift, least
+    cdef double steepest = 0.0
+    cdef Py_ssize_t i, attempt
+    for i in range(n):
+        q[i] = g[i] + ridge[i] * b[i] + (kink[i] if work[n + i] >= 0.0 else -kink[i])
+        low = min(low, q[i] - kink[i])
+        high = max(high, q[i] + kink[i])
+        steepest = max(steepest, ridge[i])
+    low -= steepest * fabs(total)
+    high += steepest * fabs(total)
+    least = 1e-6 * (high - low)
+    bias = min(max(0.5 * (out.top + out.bottom), low), high)
+    for attempt in range(200):
+        excess = -total
+        curvature = 0.0
+        for i in range(n):
+            z = response(q[i] - bias, kink[i], ridge[i], lower[i], upper[i])
+            excess += z
+            if ridge[i] > 0.0 and z != 0.0 and lower[i] < z < upper[i]:
+                curvature += 1.0 / ridge[i]
+        if excess == 0.0:
+            break
+        if excess > 0.0:
+            low = bias
+        else:
+            high = bias
+        last = bias
+        bias = bias + excess / curvature if curvature > 0.0 else FAR
+        if not low < bias < high or (attempt > 20 and attempt % 2 == 0):
+            bias = 0.5 * (low + high)
+        if fabs(bias - last) <= EPS * max(fabs(bias), least):
+            break
+    shift = rounding_of_bias(bias, offset)
+    for i in range(n):
+        r = q[i] - bias
+        # what rounding makes of the ridge and of q
+        wide = slack[i] + shift + 4.0 * EPS * (fabs(g[i]) + ridge[i] * fabs(b[i]) + kink[i] + fabs(bias))
+        bare += curved_term(r, b[i], kink[i], ridge[i], lower[i], upper[i])
+        gap += max(
+            curved_term(r - wide, b[i], kink[i], ridge[i], lower[i], upper[i]),
+            curved_term(r + wide, b[i], kink[i], ridge[i], lower[i], upper[i]),
+        )
+    conclude(n, bare, gap, bias, offset, n, out)
+
+
+# Where r z - kink |z| - ridge z^2 / 2 is largest in the box.
+cdef inline double response(double r, double kink, double ridge, double lower, double upper) noexcept nogil:
+    if r > kink:
+        return min((r - kink) / ridge, upper) if ridge > 0.0 else upper
+    if r < -kink:
+        return max((r + kink) / ridge, lower) if ridge > 0.0 else lower
+    return 0.0
+
+
+cdef inline double curved_term(
+    double r, double b, double kink, double ridge, double lower, double upper,
+) noexcept nogil:
+    cdef double z = response(r, kink, ridge, lower, upper)
+    return (z - b) * (r - 0.5 * ridge * (z + b)) - kink * (fabs(z) - fabs(b))
+
+
+# `endless` says of a ridge that all boxes have one end, at 0, and no kink.
 cdef inline void prove(
-    Py_ssize_t n, double total, double epsilon, double offset, const double* ridges, const double* b, const double* g,
-    double* work, Certificate* out,
+    Py_ssize_t n, double total, bint kinked, double offset, const double* ridges, bint endless, const double* b,
+    const double* g, double* work, Certificate* out,
 ) noexcept nogil:
     if ridges == NULL:
-        certify(n, total, epsilon, offset, b, g, work, out)
-    else:
+        certify(n, total, kinked, offset, b, g, work, out)
+    elif endless:
         certify_squared(n, total, ridges, b, g, work, out)
+    else:
+        certify_curved(n, total, offset, ridges, b, g, work, out)

@@ -7,7 +7,7 @@ from libc.stdlib cimport free as libc_free, realloc
 from scipy.linalg.cython_blas cimport dtrsm, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf
 
-from _numbers cimport EPS
+from _numbers cimport EPS, FAR
 from _rounding cimport Drift
 from _steps cimport change_piece, subtract_columns
 
@@ -78,24 +78,30 @@ cdef inline double newton_step(
 
 
 # How far the gradient of a variable at a bound, or at the kink, is on the wrong side of the bias; `lead` = g - bias.
-cdef inline double wrongness(double b, double lead, double lower, double upper, double epsilon) noexcept nogil:
-    if epsilon > 0.0 and b == 0.0:
-        return max(lead, -2.0 * epsilon - lead) if lower >= 0.0 else max(lead - 2.0 * epsilon, -lead)
-    return lead if b <= lower else -lead
+# A variable cannot go where its box ends at 0.
+cdef inline double wrongness(
+    Py_ssize_t i, Py_ssize_t n, bint kinked, const double* work, double b, double lead,
+) noexcept nogil:
+    cdef double up, down, kink = work[18 * n + i]
+    if kinked and b == 0.0:
+        up = lead if work[n + i] >= 0.0 else lead - 2.0 * kink
+        down = -2.0 * kink - lead if work[n + i] >= 0.0 else -lead
+        return max(up if work[20 * n + i] > 0.0 else -FAR, down if work[19 * n + i] < 0.0 else -FAR)
+    return lead if b <= work[n + i] else -lead
 
 
 # Put a variable at the kink, of a gradient on the wrong side of the bias, on the piece where it can go.
 cdef inline void enter_piece(
-    Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, const double* b, double* g, double bias,
+    Py_ssize_t i, Py_ssize_t n, bint kinked, double* work, const double* b, double* g, double bias,
 ) noexcept nogil:
-    if epsilon > 0.0 and b[i] == 0.0 and (g[i] > bias) != (work[n + i] >= 0.0):
-        change_piece(i, n, epsilon, work, g)
+    if kinked and b[i] == 0.0 and (g[i] > bias) != (work[n + i] >= 0.0):
+        change_piece(i, n, work, g)
 
 
 # Variables at a bound with a gradient on the wrong side of the bias join the free ones. Returns how many did, or -1 if
 # none did and the gradient of a free one is not the bias yet.
 cdef inline Py_ssize_t free_wrong(
-    Py_ssize_t n, double epsilon, double* work, const double* b, double* g, double bias, double slack,
+    Py_ssize_t n, bint kinked, double* work, const double* b, double* g, double bias, double slack,
     Py_ssize_t* free, Py_ssize_t* m,
 ) noexcept nogil:
     cdef const double* lower = work + n
@@ -105,8 +111,8 @@ cdef inline Py_ssize_t free_wrong(
     for i in range(n):
         if lower[i] < b[i] < upper[i]:
             exact = exact and fabs(g[i] - bias) <= slack
-        elif wrongness(b[i], g[i] - bias, lower[i], upper[i], epsilon) > slack:
-            enter_piece(i, n, epsilon, work, b, g, bias)
+        elif wrongness(i, n, kinked, work, b[i], g[i] - bias) > slack:
+            enter_piece(i, n, kinked, work, b, g, bias)
             free[m[0]] = i
             m[0] += 1
             wrong += 1
@@ -118,7 +124,7 @@ cdef inline Py_ssize_t free_wrong(
 # of wrong memberships has not fallen for PATIENCE rounds. sum(b) is repaired on the way. Returns whether the end was
 # reached; b is in the box in any case, but of any sum and value if it was not.
 cdef inline bint newton(
-    const floating* K, Py_ssize_t n, double total, double epsilon, double* work, double* b, double* g,
+    const floating* K, Py_ssize_t n, double total, bint kinked, double* work, double* b, double* g,
     Py_ssize_t* free, double* change, Py_ssize_t* rounds, Py_ssize_t* columns, Drift* drift,
 ) noexcept nogil:
     cdef const double* lower = work + n
@@ -170,7 +176,7 @@ cdef inline bint newton(
         wrong = m - kept
         m = kept
         if wrong == 0:
-            wrong = free_wrong(n, epsilon, work, b, g, bias, slack, free, &m)
+            wrong = free_wrong(n, kinked, work, b, g, bias, slack, free, &m)
             if wrong == 0:
                 done = True
                 break

@@ -11,7 +11,7 @@ from libc.float cimport LDBL_EPSILON
 from libc.math cimport fabs, sqrt
 
 from _numbers cimport EPS
-from _steps cimport other_gradient
+from _steps cimport other_gradient, other_lower, other_upper
 
 
 # A feasible point and what is proven of it.
@@ -32,7 +32,7 @@ cdef struct Certificate:
 
 # What has happened to the gradient.
 cdef struct Drift:
-    double size         # largest abs(linear) + epsilon
+    double size         # largest abs(linear) + largest kink
     double noise        # error of K_ij over root_i root_j
     double widest       # largest root_i times a bound of b_i
     double events       # roundings of each entry since g was computed from b, times 1/2
@@ -123,7 +123,7 @@ cdef inline double primal_of(const Certificate* out) noexcept nogil:
 # says how exact they are now. Returns whether there is such a precision. `support` has room for n numbers.
 # NumPy: i = entries; g[i] = (slope[i] - K[i].astype(np.longdouble) @ b).astype(float)
 cdef inline bint sharpen(
-    const floating* K, Py_ssize_t n, double epsilon, double offset, const Drift* drift, double bias, const double* b,
+    const floating* K, Py_ssize_t n, bint kinked, double offset, const Drift* drift, double bias, const double* b,
     double* g, double* work, Py_ssize_t* support,
 ) noexcept nogil:
     cdef const double* lower = work + n
@@ -132,7 +132,7 @@ cdef inline bint sharpen(
     cdef const double* root = work + 15 * n
     cdef double* slack = work + 16 * n
     cdef const floating* row
-    cdef double r, wide, spread = 0.0, shift = rounding_of_bias(bias, offset)
+    cdef double r, wide, kink, spread = 0.0, shift = rounding_of_bias(bias, offset)
     cdef long double first, second, third
     cdef Py_ssize_t i, k, m = 0
     if 100.0 * LDBL_EPSILON > EPS:
@@ -146,16 +146,17 @@ cdef inline bint sharpen(
         r = g[i] - bias
         wide = slack[i] + shift
         wide = max((upper[i] - b[i]) * (r + wide), (lower[i] - b[i]) * (r - wide))
-        if epsilon > 0.0 and wide <= 0.0:
-            r = other_gradient(g[i], lower[i], epsilon) - bias
+        kink = work[18 * n + i]
+        if kinked and wide <= 0.0:
+            r = other_gradient(g[i], lower[i], kink) - bias
             wide = slack[i] + shift
-            wide = max(-lower[i] * (r + wide), -upper[i] * (r - wide))
+            wide = max(other_upper(i, n, work) * (r + wide), other_lower(i, n, work) * (r - wide))
         if wide <= 0.0:
             continue
         row = K + i * n
         first = linear[i]
-        if epsilon > 0.0:
-            first += -<long double> epsilon if upper[i] > 0.0 else <long double> epsilon
+        if kinked:
+            first += -<long double> kink if lower[i] >= 0.0 else <long double> kink
         second = third = 0.0
         for k in range(0, m - 2, 3):
             first -= <long double> row[support[k]] * b[support[k]]
@@ -165,7 +166,7 @@ cdef inline bint sharpen(
             first -= <long double> row[support[k]] * b[support[k]]
         g[i] = <double> (first + (second + third))
         slack[i] = (
-            EPS * (fabs(g[i]) + 2.0 * epsilon)
+            EPS * (fabs(g[i]) + 2.0 * kink)
             + LDBL_EPSILON * (m + 8) * (drift.size + root[i] * spread)
             + drift.noise * root[i] * spread
         )

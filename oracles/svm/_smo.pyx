@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Duals of support vector machines on a dense kernel: two-variable steps, then Newton's method, in signed variables.
 
-    max linear @ b - epsilon * sum(abs(b)) - 1/2 b @ K @ b    over lower <= b <= upper, sum(b) == total.
+    max linear @ b - kink @ abs(b) - 1/2 b @ K @ b    over lower <= b <= upper, sum(b) == total.
 
 C-SVC has linear = y, b = y * a and bounds 0 and C or -C and 0: no label product is left in the loops, and both classes
-share one code. With epsilon > 0 (regression, lower = -upper) a variable is at any time on one of its two pieces, from 0
-up or down, on which the objective is smooth: `lower`, `upper` and `slope` = linear -+ epsilon below are those of the
-piece, ``g = slope - K @ b`` is the gradient there; at 0 a variable may change its piece.
+share one code. With kinks a variable is at any time on one of its two pieces, from 0 up or down, on which the objective
+is smooth: `lower`, `upper` and `slope` = linear -+ kink below are those of the piece, ``g = slope - K @ b`` is the
+gradient there; at 0 a variable may change its piece, if the box has room there.
 
 Compiled with -ffast-math: comparisons with NaN or infinity mean nothing here, the caller checks its data before.
 """
@@ -26,7 +26,7 @@ from _rounding cimport Certificate, Drift, find_slack, primal_of, refreshed, sha
 from _steps cimport choose_pieces, residual, take_steps
 
 cdef enum:
-    WORK_ROWS = 18
+    WORK_ROWS = 21
     TRIES = 12          # of Newton's method, each after steps to a tenth of the violation, or after twice as many
     MOST_ROUGH = 1000   # free variables for Newton's method before the violation is small
     STEPS_WORK = 90     # work of a two-variable step over n, in units of a factorization's over the cube of its size
@@ -60,15 +60,16 @@ def signed_box(const double[::1] y, const double[::1] C):
 
 def solve_signed(
     const floating[:, ::1] K, const double[::1] linear, const double[::1] lower, const double[::1] upper,
-    const double[::1] ridge, double total, double epsilon, double offset, double noise, double[::1] b,
-    double accuracy, double tolerance, Py_ssize_t max_steps,
+    const double[::1] kink, const double[::1] ridge, bint endless, double total, double offset, double noise,
+    double[::1] b, double accuracy, double tolerance, Py_ssize_t max_steps,
 ):
     """Improve the signed duals b in place until relative gap <= accuracy and violation <= tolerance.
 
     Every array is trusted: finite, K symmetric, linear of size about 1, lower <= 0 <= upper, not both 0, the sums of
-    the bounds around total. b may be anything finite. `ridge` is None, or what of the diagonal of K stands for the
-    squared hinge loss, bounds then 0 on one side and more than any solution has on the other. `offset` will be added
-    to linear and bias; K_ij is known up to noise * sqrt(K_ii K_jj).
+    the bounds around total. b may be anything finite. `kink` is None or not negative. `ridge` is None, or what of the
+    diagonal of K stands for a loss that is curved; `endless` says that bounds are 0 on one side and more than any
+    solution has on the other, and that there is no kink. `offset` will be added to linear and bias; K_ij is known up
+    to noise * sqrt(K_ii K_jj).
 
     What is certified is b as it is returned: nothing moves b afterwards, and the gradient of that b is either computed
     from it or known to within what the roundings counted since, and the moves it took no part in, can have made of it.
@@ -83,13 +84,14 @@ def solve_signed(
     cdef Py_ssize_t n_before_newton = 0, rounds, columns, newton_rounds = 0, updates = n + 1, tries = TRIES
     cdef double mean = 0.0, largest = 0.0, flat, target = tolerance, loose = LOOSE, relative, moved, known, share
     cdef double lowest_gap = FAR, lowest_violation = FAR, highest_dual = -FAR
-    cdef bint near, misled = False
+    cdef double steepest = 0.0, room_down = 0.0, room_up = 0.0
+    cdef bint near, misled = False, kinked = kink is not None
     cdef Certificate proof
     cdef Drift drift
     cdef const double* ridges = &ridge[0] if ridge is not None else NULL
     gradient = np.empty(n)
-    # diagonal, lower, upper, slope, linear, can rise, can fall, then room; root of the diagonal, slack and the best b
-    # are the last
+    # diagonal, lower and upper of the pieces, slope, linear, can rise, can fall, then room; from row 15 on the root of
+    # the diagonal, slack, the best b, kink, lower and upper of the box
     workspace = np.empty((WORK_ROWS, n))
     cdef double[::1] g = gradient
     cdef double[:, ::1] work = workspace
@@ -102,6 +104,11 @@ def solve_signed(
     cdef Py_ssize_t[::1] free = np.empty(n, np.intp)
     with nogil:
         memcpy(w + 4 * n, &linear[0], n * sizeof(double))
+        memcpy(w + 19 * n, &lower[0], n * sizeof(double))
+        memcpy(w + 20 * n, &upper[0], n * sizeof(double))
+        for i in range(n):
+            w[18 * n + i] = kink[i] if kinked else 0.0
+            steepest = max(steepest, w[18 * n + i])
         drift.size = drift.widest = 0.0
         drift.noise = noise
         for i in range(n):
@@ -109,12 +116,19 @@ def solve_signed(
             mean += w[i] / n
             largest = max(largest, w[i])
             drift.size = max(drift.size, fabs(linear[i]))
-        drift.size += epsilon
+        drift.size += steepest
         for i in range(n):
             # what rounding may have made of a kernel whose smallest diagonal entries vanish beside the largest
             root[i] = sqrt(max(w[i], 0.0)) + 1e-7 * sqrt(largest)
             drift.widest = max(drift.widest, root[i] * (upper[i] - lower[i]))
-        choose_pieces(n, epsilon, &lower[0], &upper[0], &b[0], w)
+        choose_pieces(n, kinked, &lower[0], &upper[0], &b[0], w)
+        if kinked and total != 0.0:
+            for i in range(n):
+                room_down += w[n + i]
+                room_up += w[2 * n + i]
+            if not room_down <= total <= room_up:   # the sum is not to be had on these pieces
+                settle(n, total, &lower[0], &upper[0], root, &b[0])
+                choose_pieces(n, kinked, &lower[0], &upper[0], &b[0], w)
     # Directions of no curvature get a little, in units of the kernel: a step along them goes to a bound.
     flat = max(1e-12 * mean, 1e-200)
     most = 2 * n
@@ -132,12 +146,12 @@ def solve_signed(
                     refreshed(n, root, &b[0], &drift)
                     updates = 0
                 find_slack(n, &drift, &b[0], w)
-                measure(n, total, epsilon, offset, w, &b[0], &g[0], &proof)
+                measure(n, total, kinked, steepest, offset, w, &b[0], &g[0], &proof)
                 relative = proof.gap = proof.bare = FAR
                 known = 0.0
                 near = False
                 if steps > 0 or max_steps == 0 or proof.violation <= max(tolerance, proof.floor):
-                    prove(n, total, epsilon, offset, ridges, &b[0], &g[0], w, &proof)
+                    prove(n, total, kinked, offset, ridges, endless, &b[0], &g[0], w, &proof)
                     relative = proof.gap / max(fabs(primal_of(&proof)), 1e-300)
                     known = accuracy * fabs(primal_of(&proof))
                     # What rounding may account for is what is left of the gap: all further steps may be in vain.
@@ -145,9 +159,9 @@ def solve_signed(
                         proof.bare <= known and proof.violation <= tolerance or proof.bare <= 0.5 * proof.gap
                     )
                 if near and (updates == 0 or 4 * proof.unsure <= n) and ridges == NULL:
-                    if sharpen(&K[0, 0], n, epsilon, offset, &drift, proof.bias, &b[0], &g[0], w, &free[0]):
-                        measure(n, total, epsilon, offset, w, &b[0], &g[0], &proof)
-                        prove(n, total, epsilon, offset, ridges, &b[0], &g[0], w, &proof)
+                    if sharpen(&K[0, 0], n, kinked, offset, &drift, proof.bias, &b[0], &g[0], w, &free[0]):
+                        measure(n, total, kinked, steepest, offset, w, &b[0], &g[0], &proof)
+                        prove(n, total, kinked, offset, ridges, endless, &b[0], &g[0], w, &proof)
                         relative = proof.gap / max(fabs(primal_of(&proof)), 1e-300)
                 if updates == 0 or (relative <= accuracy and proof.violation <= tolerance):
                     break
@@ -157,7 +171,7 @@ def solve_signed(
                 memcpy(best, &b[0], n * sizeof(double))
             elif updates == 0 and misled and proof.dual < highest_dual - 1e-6 * fabs(highest_dual) - proof.blur:
                 memcpy(&b[0], best, n * sizeof(double))
-                choose_pieces(n, epsilon, &lower[0], &upper[0], &b[0], w)
+                choose_pieces(n, kinked, &lower[0], &upper[0], &b[0], w)
                 misled = False
                 updates = n + 1
                 continue
@@ -200,14 +214,14 @@ def solve_signed(
             # Of a rough answer two-variable steps may be all it takes; if not soon, all goes on as for a good one.
             near = accuracy < WORTH_NEWTON or steps > 0
             taken = take_steps(
-                &K[0, 0], n, epsilon, max(target, loose) if near and tries > 0 else target, limit, flat, &b[0], &g[0],
+                &K[0, 0], n, kinked, max(target, loose) if near and tries > 0 else target, limit, flat, &b[0], &g[0],
                 w, &drift.travel
             )
             steps += taken
             updates += taken
             near = near or taken == limit
             drift.steps += 2 * taken
-            drift.events += (1.5 if epsilon > 0.0 else 0.5) * taken
+            drift.events += (1.5 if kinked else 0.5) * taken
             # After `limit` steps the sets are rough: not worth a large factorization.
             n_free = 0
             for i in range(n):
@@ -224,7 +238,7 @@ def solve_signed(
                 memcpy(saved + n, &g[0], n * sizeof(double))
                 memcpy(saved_pieces, w + n, 3 * n * sizeof(double))
                 if not newton(
-                    &K[0, 0], n, total, epsilon, w, &b[0], &g[0], &free[0], change, &rounds, &columns, &drift
+                    &K[0, 0], n, total, kinked, w, &b[0], &g[0], &free[0], change, &rounds, &columns, &drift
                 ):
                     memcpy(&b[0], saved, n * sizeof(double))
                     memcpy(&g[0], saved + n, n * sizeof(double))
@@ -233,7 +247,7 @@ def solve_signed(
                     columns = n + 1
                     if rounds > 0:
                         active_set(
-                            &K[0, 0], n, total, epsilon, 64.0 * n * min(most, 64 * n), w, &b[0], &g[0], &free[0],
+                            &K[0, 0], n, total, kinked, 64.0 * n * min(most, 64 * n), w, &b[0], &g[0], &free[0],
                             change, &rounds
                         )
                 newton_rounds += rounds
@@ -244,7 +258,7 @@ def solve_signed(
                     loose *= 0.1
                 taken = -1      # whether b moved is unknown
             most = min(2 * most, max(max_steps, n))
-    if epsilon > 0.0:
+    if kinked:
         with nogil:
             for i in range(n):
                 g[i] += linear[i] - w[3 * n + i]

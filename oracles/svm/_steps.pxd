@@ -52,56 +52,79 @@ cdef inline void residual(
     subtract_columns(K, n, b, g)
 
 
-# Bounds and slopes of the pieces that b is on.
+# Bounds and slopes of the pieces that b is on: where there are kinks, one from 0 up and one from 0 down.
 cdef inline void choose_pieces(
-    Py_ssize_t n, double epsilon, const double* lower, const double* upper, const double* b, double* work,
+    Py_ssize_t n, bint kinked, const double* lower, const double* upper, const double* b, double* work,
 ) noexcept nogil:
     cdef const double* linear = work + 4 * n
+    cdef const double* kink = work + 18 * n
     cdef Py_ssize_t i
     memcpy(work + n, lower, n * sizeof(double))
     memcpy(work + 2 * n, upper, n * sizeof(double))
     memcpy(work + 3 * n, linear, n * sizeof(double))
-    if epsilon > 0.0:
+    if kinked:
         for i in range(n):
-            if b[i] < 0.0:
+            if b[i] < 0.0 or upper[i] <= 0.0:
                 work[2 * n + i] = 0.0
-                work[3 * n + i] += epsilon
+                work[3 * n + i] += kink[i]
             else:
                 work[n + i] = 0.0
-                work[3 * n + i] -= epsilon
+                work[3 * n + i] -= kink[i]
 
 
 # Variable i, which is 0, goes over from its piece to the one on the other side of 0.
-cdef inline void change_piece(Py_ssize_t i, Py_ssize_t n, double epsilon, double* work, double* g) noexcept nogil:
+cdef inline void change_piece(Py_ssize_t i, Py_ssize_t n, double* work, double* g) noexcept nogil:
     cdef double* lower = work + n
     cdef double* upper = work + 2 * n
     cdef double* slope = work + 3 * n
     cdef const double* linear = work + 4 * n
-    cdef double old_lower = lower[i], old_slope = slope[i]
-    lower[i] = -upper[i]
-    upper[i] = -old_lower
-    slope[i] = linear[i] - epsilon if upper[i] > 0.0 else linear[i] + epsilon
+    cdef double old_slope = slope[i], kink = work[18 * n + i]
+    if lower[i] >= 0.0:
+        lower[i] = work[19 * n + i]
+        upper[i] = 0.0
+        slope[i] = linear[i] + kink
+    else:
+        lower[i] = 0.0
+        upper[i] = work[20 * n + i]
+        slope[i] = linear[i] - kink
     g[i] += slope[i] - old_slope
 
 
 # What is added to the gradient of a variable for the derivative of the objective as it rises: 0, or at a bound -FAR, or
-# at the kink the loss of slope on the other piece.
-cdef inline double rise_mask(double b, double upper, double epsilon) noexcept nogil:
-    if b < upper:
-        return 0.0
-    return -2.0 * epsilon if epsilon > 0.0 and upper <= 0.0 else -FAR
+# at the kink, where the piece above has room, the loss of slope on it.
+cdef inline double rise_mask(Py_ssize_t i, Py_ssize_t n, bint kinked, double b, const double* work) noexcept nogil:
+    cdef double upper = work[2 * n + i], side, mask = -FAR
+    if kinked:
+        side = work[20 * n + i]
+        mask = -2.0 * work[18 * n + i]
+        mask = mask if upper <= 0.0 else -FAR
+        mask = mask if side > 0.0 else -FAR
+    return 0.0 if b < upper else mask
 
 
 # The same as it falls.
-cdef inline double fall_mask(double b, double lower, double epsilon) noexcept nogil:
-    if b > lower:
-        return 0.0
-    return 2.0 * epsilon if epsilon > 0.0 and lower >= 0.0 else FAR
+cdef inline double fall_mask(Py_ssize_t i, Py_ssize_t n, bint kinked, double b, const double* work) noexcept nogil:
+    cdef double lower = work[n + i], side, mask = FAR
+    if kinked:
+        side = work[19 * n + i]
+        mask = 2.0 * work[18 * n + i]
+        mask = mask if lower >= 0.0 else FAR
+        mask = mask if side < 0.0 else FAR
+    return 0.0 if b > lower else mask
 
 
 # The gradient of a variable on the piece where it is not, where it counts as 0.
-cdef inline double other_gradient(double g, double lower, double epsilon) noexcept nogil:
-    return g + 2.0 * epsilon if lower >= 0.0 else g - 2.0 * epsilon
+cdef inline double other_gradient(double g, double lower, double kink) noexcept nogil:
+    return g + 2.0 * kink if lower >= 0.0 else g - 2.0 * kink
+
+
+# The ends of that piece, one of which is 0: exactly what the piece where the variable is leaves of the box.
+cdef inline double other_lower(Py_ssize_t i, Py_ssize_t n, const double* work) noexcept nogil:
+    return work[19 * n + i] - work[n + i]
+
+
+cdef inline double other_upper(Py_ssize_t i, Py_ssize_t n, const double* work) noexcept nogil:
+    return work[20 * n + i] - work[2 * n + i]
 
 
 # First pass of a step. `can_rise` is 0 where b < upper and -FAR elsewhere, `can_fall` 0 where b > lower, else FAR; but
@@ -168,7 +191,7 @@ cdef inline Py_ssize_t best_partner(
 # b must be feasible and g its gradient; both are updated. Returns the number of steps that moved b; what they moved is
 # added to travel[0].
 cdef inline Py_ssize_t take_steps(
-    const floating* K, Py_ssize_t n, double epsilon, double target, Py_ssize_t limit, double flat, double* b, double* g,
+    const floating* K, Py_ssize_t n, bint kinked, double target, Py_ssize_t limit, double flat, double* b, double* g,
     double* work, double* travel,
 ) noexcept nogil:
     cdef double* diagonal = work
@@ -183,8 +206,8 @@ cdef inline Py_ssize_t take_steps(
     cdef double step = 0.0, top, bottom, curvature, room_i, room_j, old_i, old_j
     cdef Py_ssize_t i, j, k, taken = 0
     for k in range(n):
-        can_rise[k] = rise_mask(b[k], upper[k], epsilon)
-        can_fall[k] = fall_mask(b[k], lower[k], epsilon)
+        can_rise[k] = rise_mask(k, n, kinked, b[k], work)
+        can_fall[k] = fall_mask(k, n, kinked, b[k], work)
     while True:
         i = update_and_pick(row_i, row_j, step, n, g, can_rise, can_fall, &top, &bottom)
         if top - bottom <= target or taken >= limit:
@@ -192,11 +215,11 @@ cdef inline Py_ssize_t take_steps(
         row_i = K + i * n
         j = best_partner(row_i, n, diagonal, g, can_fall, top, diagonal[i], flat, score)
         row_j = K + j * n
-        if epsilon > 0.0:
+        if kinked:
             if b[i] >= upper[i]:
-                change_piece(i, n, epsilon, work, g)
+                change_piece(i, n, work, g)
             if b[j] <= lower[j]:
-                change_piece(j, n, epsilon, work, g)
+                change_piece(j, n, work, g)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * <double> row_i[j], flat)
         step = (g[i] - g[j]) / curvature
         room_i = upper[i] - b[i]
@@ -218,7 +241,7 @@ cdef inline Py_ssize_t take_steps(
             return taken
         taken += 1
         travel[0] += fabs(step) * (root[i] + root[j])
-        can_rise[i] = rise_mask(b[i], upper[i], epsilon)
-        can_fall[i] = fall_mask(b[i], lower[i], epsilon)
-        can_rise[j] = rise_mask(b[j], upper[j], epsilon)
-        can_fall[j] = fall_mask(b[j], lower[j], epsilon)
+        can_rise[i] = rise_mask(i, n, kinked, b[i], work)
+        can_fall[i] = fall_mask(i, n, kinked, b[i], work)
+        can_rise[j] = rise_mask(j, n, kinked, b[j], work)
+        can_fall[j] = fall_mask(j, n, kinked, b[j], work)

@@ -64,6 +64,14 @@ def checked_targets(y: ArrayLike | None, n_points: int | None = None) -> Vector:
     return np.ascontiguousarray(targets)
 
 
+def centered_targets(y: ArrayLike | None, n_points: int) -> tuple[Vector, float, float]:
+    """Return checked targets less the middle of their range, that middle, and half the range, at least 0."""
+    targets = checked_targets(y, n_points)
+    low, high = float(targets.min()), float(targets.max())
+    middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+    return targets - middle, middle, half
+
+
 def checked_C(C: float | ArrayLike) -> float | Vector:
     """Return weights of the loss, or raise `InvalidArgument` unless they are positive finite numbers."""
     if type(C) is float and 0.0 < C < np.inf:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.checked_data import checked_C, checked_targets, weights_of_points
+from oracle_opt.oracles.svm.checked_data import centered_targets, checked_C, weights_of_points
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
@@ -51,13 +51,10 @@ class EpsilonInsensitive(Loss):
 
     def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
         """Linear term y less the middle of its range, box between -C and C, sum 0, kink epsilon; see `Loss.dual`."""
-        targets = checked_targets(y, n_points)
-        C = weights_of_points(self.C, targets)
-        low, high = float(targets.min()), float(targets.max())
-        middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-        unit = unit_of(half)
+        linear, middle, half = centered_targets(y, n_points)
+        C = weights_of_points(self.C, linear)
         kink = np.full(n_points, self.epsilon) if self.epsilon > 0 else None
-        return Separable(targets - middle, -C, C, kink, offset=middle, unit=unit, checked=True)
+        return Separable(linear, -C, C, kink, offset=middle, unit=unit_of(half), checked=True)
 
     def predict(self, values: Vector) -> Vector:
         """Targets: the values themselves."""

@@ -68,6 +68,7 @@ class Separable:
     reach: Vector | None = None
     checked: bool = False
     _box: tuple[Vector, Vector] | None = field(default=None, init=False, repr=False)
+    _endless: bool = field(default=False, init=False, repr=False)  # each side is 0 or infinite, and no kink
 
     def check(self, n_points: int) -> None:
         """Raise `InvalidArgument` unless this dual, for `n_points` points, can be solved: what `Loss.dual` promises."""
@@ -86,9 +87,10 @@ class Separable:
         for name in ("kink", "ridge"):
             if name in arrays and not (arrays[name] >= 0).all():
                 raise InvalidArgument(f"`{name}` of a Separable must not be negative, got {arrays[name].min()!r}")
+            if name in arrays and not arrays[name].any():
+                setattr(self, name, None)
         self._check_numbers()
         self._check_box()
-        self._check_solvable()
         self.checked = True
 
     def _check_numbers(self) -> None:
@@ -118,22 +120,6 @@ class Separable:
         if self.reach is not None and not (self.reach > 0).all():
             raise InvalidArgument(f"`reach` of a Separable must be positive, got {self.reach.min()!r}")
 
-    def _check_solvable(self) -> None:
-        """What the compiled solver does not know yet."""
-        if self.kink is not None and not (
-            np.ptp(self.kink) == 0 and np.array_equal(self.lower, -self.upper) and self.ridge is None
-        ):
-            raise InvalidArgument(
-                "`kink` of a Separable cannot be solved for yet unless it is one number for all points, "
-                "`lower == -upper` and `ridge` is None"
-            )
-        one_sided = np.isinf(self.lower) & (self.upper == 0) | np.isinf(self.upper) & (self.lower == 0)
-        if self.ridge is not None and not (one_sided.all() and (self.ridge > 0).all() and self.total == 0):
-            raise InvalidArgument(
-                "`ridge` of a Separable cannot be solved for yet unless one side is 0 and the other infinite, and "
-                "`total` is 0"
-            )
-
     @property
     def box(self) -> tuple[Vector, Vector]:
         """Finite sides that hold every solution in their inside: the box, `reach` where it has no end.
@@ -148,6 +134,8 @@ class Separable:
         if self._box is None:
             reach = self._far() if self.reach is None else self.reach
             self._box = np.maximum(self.lower, -reach), np.minimum(self.upper, reach)
+            sides = np.minimum(-self.lower, self.upper) + np.isfinite(self.upper - self.lower)
+            self._endless = self.kink is None and not sides.any()
         return self._box
 
     def _far(self) -> Vector:
@@ -198,6 +186,30 @@ class Separable:
             None if self.ridge is None else factor * np.maximum(upper, -lower)[points],
             checked=True,
         )
+
+    def weighted(self, weights: Vector) -> Separable:
+        """The dual where the loss of each point counts so many times: sides grow, ridges shrink.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+            Positive.
+
+        Returns
+        -------
+        Separable
+            Not checked.
+
+        Raises
+        ------
+        InvalidArgument
+            `total` is not 0: what it is of weighted points the loss alone knows.
+        """
+        if self.total != 0:
+            raise InvalidArgument(f"`total` of a Separable must be 0 where points are weighted, got {self.total!r}")
+        ridge = None if self.ridge is None else self.ridge / weights
+        lower, upper = self.lower * weights, self.upper * weights
+        return Separable(self.linear, lower, upper, self.kink, ridge, offset=self.offset, unit=self.unit)
 
     def longest_multiple(self, b: Vector) -> float:
         """Return the largest t for which ``t * b`` is in the finite `box` and of the right sum, for a feasible b.
@@ -303,9 +315,22 @@ class Separable:
         if unit != 1.0:
             linear, lower, upper, b = linear / unit, lower / unit, upper / unit, b / unit
             kink = None if kink is None else kink / unit
-        total, offset, epsilon = self.total / unit, self.offset / unit, 0.0 if kink is None else float(kink[0])
+        total, offset = self.total / unit, self.offset / unit
         gradient, dual, primal, gap, bias, violation, imbalance, n_steps, n_newton, status = solve_signed(
-            K, linear, lower, upper, self.ridge, total, epsilon, offset, noise, b, accuracy, wanted, max_steps
+            K,
+            linear,
+            lower,
+            upper,
+            kink,
+            self.ridge,
+            self._endless,
+            total,
+            offset,
+            noise,
+            b,
+            accuracy,
+            wanted,
+            max_steps,
         )
         if unit != 1.0:
             b *= unit

@@ -59,7 +59,7 @@ class SVMSolution:
     status : SVMStatus
         Why the solve ended.
     gradient : ndarray of shape (n,)
-        The linear term minus ``K @ b``: that is y (of the squared hinge also minus ``ridge * b``), the targets, or 0.
+        The linear term minus ``K @ b``: that is y (of a loss with a ridge also minus ``ridge * b``), the targets, or 0.
         Right up to rounding.
     imbalance : float
         At least the difference between the sum of b and what it should be.
