@@ -2,10 +2,9 @@
 
 from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import KernelBank
-from oracle_opt.oracles.kernels.cross import CrossKernels
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
-from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
+from oracle_opt.oracles.kernels.kept_kernels import CrossKernels, KeptKernels
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank

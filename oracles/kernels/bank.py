@@ -13,6 +13,7 @@ from oracle_opt.arguments import flag, floats, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
+    ENTRIES_AT_ONCE,
     Indices,
     KernelBank,
     checked_indices,
@@ -28,8 +29,13 @@ from oracle_opt.oracles.kernels.checked_kernel import (
     n_matrices,
     rounding_of,
 )
-from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
-from oracle_opt.oracles.kernels.kept_kernels import KeptCross
+from oracle_opt.oracles.kernels.kept_kernels import (
+    CrossKernels,
+    Given,
+    GivenCrossKernels,
+    KeptKernels,
+    KeptPart,
+)
 from oracle_opt.oracles.kernels.packed_build import (
     combine_block,
     combine_halves,
@@ -229,10 +235,13 @@ class GramBank(KernelBank):
         """Name of a kernel, and of its group, see `KernelBank.label`."""
         return self._cross_kernels.label(int(self._numbers[k]))
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptCross:
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
         """Some kernels between new points and some points, see `KernelBank.kept`; no entry is kept."""
         which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
-        return KeptCross(self._cross_kernels.kept(self._numbers[which], some), self.scales[which], some.size)
+        kept, scales = self._cross_kernels.kept(self._numbers[which], some), self.scales[which]
+        if (scales == 1.0).all():
+            return kept
+        return KeptPart(Given(kept), which.size, some.size, scales=scales, by_rows=kept.by_rows)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""
@@ -346,10 +355,9 @@ class GramBank(KernelBank):
         ndarray of shape (m, n)
             The sum, each kernel scaled as on the points of the bank.
         """
-        d = checked_vector(weights, self.n_kernels, "weights")
-        used = np.flatnonzero(d)
-        used = used[np.argsort(self._numbers[used])]  # so that kernels on the same features stay together
-        return self._cross_kernels.cross(new, self._numbers[used], d[used] * self.scales[used])
+        every = np.zeros(self._cross_kernels.n_kernels)
+        every[self._numbers] = self.scales * checked_vector(weights, self.n_kernels, "weights")
+        return self._cross_kernels.cross(new, every)
 
     @cached_property
     def _digest(self) -> str:
@@ -376,3 +384,30 @@ def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: i
             "KernelList(..., on_the_fly=True)"
         )
     return np.empty((n_kernels, size), kind)
+
+
+def stored_kernels(bank: KernelBank) -> GramBank:
+    """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+
+    Returns
+    -------
+    GramBank
+        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for. It is as exact as the
+        `entries` of the other one.
+    """
+    n, p = bank.n_points, bank.n_kernels
+    packed = np.empty((p, n * (n + 1) // 2))
+    at_once = max(ENTRIES_AT_ONCE // (n * p), 1)
+    for start in range(0, n, at_once):
+        rows = np.arange(start, min(start + at_once, n))
+        entries = bank.entries(rows, np.arange(rows[-1] + 1))
+        for i in rows.tolist():
+            packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = entries[i - start, : i + 1].T
+    kept = GramBank.from_packed(packed, np.ones(p), bank)
+    kept.exactness, kept.rounding, kept.nonnegative = bank.entry_error, bank.rounding, bank.nonnegative
+    return kept

@@ -170,7 +170,7 @@ class KernelBank(ABC):
     def subset(self, kernels: ArrayLike) -> KernelBank:
         """Return some of the kernels as a bank of their own, on the same points.
 
-        By default one that asks this bank for all kernels where it has no way to ask for some, see `ChosenKernels`.
+        By default one that asks this bank for all kernels where it has no way to ask for some, see `View`.
 
         Parameters
         ----------
@@ -183,9 +183,28 @@ class KernelBank(ABC):
             It shares memory with this one, and numbers are those of this one: up to rounding, which `noise` and
             `form_error` of the new bank tell.
         """
-        from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels  # which is a bank itself
+        from oracle_opt.oracles.kernels.view import View  # which is a bank itself
 
-        return ChosenKernels(self, checked_kernels(kernels, self.n_kernels))
+        return View(self, kernels)
+
+    def on(self, points: ArrayLike) -> KernelBank:
+        """Return the kernels on some of the points, numbered anew, as a bank of its own.
+
+        For the machines of pairs of classes, which stand on the same kernels and see a part of the points each.
+
+        Parameters
+        ----------
+        points : array_like of int, shape (r,)
+            Indices of points, at least one, none twice.
+
+        Returns
+        -------
+        KernelBank
+            It shares memory with this one, and its numbers are those of this one.
+        """
+        from oracle_opt.oracles.kernels.view import View  # which is a bank itself
+
+        return View(self, points=points)
 
     def before_rounding(self) -> KernelBank:
         """Return the same kernels as a bank whose errors count its `rounding`: those of the kernels that were meant.
@@ -195,7 +214,7 @@ class KernelBank(ABC):
         KernelBank
             This bank, where its `rounding` is 0.
         """
-        from oracle_opt.oracles.kernels.before_rounding import BeforeRounding  # which is a bank itself
+        from oracle_opt.oracles.kernels.view import BeforeRounding  # which is a bank itself
 
         return BeforeRounding(self) if self.rounding else self
 
@@ -216,7 +235,7 @@ class KernelBank(ABC):
         if not self.entry_error < COARSE < self.exactness or 8 * self.n_kernels * n * (n + 1) > most_bytes:
             return self
         if self._precise is None:
-            from oracle_opt.oracles.kernels.stored_kernels import stored_kernels  # which makes a bank itself
+            from oracle_opt.oracles.kernels.bank import stored_kernels  # which is a bank itself
 
             self._precise = stored_kernels(self)
         return self._precise
@@ -263,10 +282,11 @@ class KernelBank(ABC):
         KeptKernels
             Its `cross` takes new points as that of the bank does, and weights of the q kernels.
         """
-        from oracle_opt.oracles.kernels.kept_kernels import KeptOfBank
+        from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
+        from oracle_opt.oracles.kernels.view import View
 
-        chosen = checked_kernels(kernels, self.n_kernels)
-        return KeptOfBank(self, chosen, checked_indices(points, self.n_points, "points"))
+        view = View(self, kernels, points)
+        return KeptPart(Given(view), view.n_kernels, view.n_points, by_rows=False)
 
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from math import e, log2
 
 import numpy as np
@@ -12,12 +11,14 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.bank import GramBank, empty_store
+from oracle_opt.oracles.kernels.base import Indices, checked_vector
 from oracle_opt.oracles.kernels.feature_build import (
     fill_of_features,
     fill_of_pairs,
     pair_sums,
     quantiles_of_differences,
 )
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.packed_build import thread_count
 from oracle_opt.oracles.kernels.standardization import Standardization
 
@@ -85,7 +86,7 @@ def _feature_term(a: Matrix, b: Matrix, kind: KernelKind) -> Matrix:
     return a * b
 
 
-class FeatureKernels:
+class FeatureKernels(KeptKernels):
     """Kernels on standardized points, evaluated between new points and those of the bank.
 
     Parameters
@@ -96,69 +97,53 @@ class FeatureKernels:
         From raw points to standardized ones.
     widths : ndarray of shape (d + 1, 10)
         Widths of the RBF kernels on all features and on each.
+    kernels : ndarray of int, optional
+        Which of the 13 (d + 1) kernels. Default: all.
     """
 
-    def __init__(self, points: Matrix, standardize: Standardization, widths: Matrix) -> None:
-        self.points, self.standardize, self.widths = points, standardize, widths
+    by_rows = True
 
-    def __getstate__(self) -> dict[str, object]:
-        """Without the specifications, which a copy makes anew."""
-        return {name: value for name, value in self.__dict__.items() if name != "specs"}
+    def __init__(
+        self, points: Matrix, standardize: Standardization, widths: Matrix, kernels: Indices | None = None
+    ) -> None:
+        self.points, self.standardize, self.widths, self.kernels = points, standardize, widths, kernels
+        self.n_kernels = (N_WIDTHS + len(DEGREES)) * widths.shape[0] if kernels is None else kernels.size
+        self.n_points = points.shape[0]
 
-    @cached_property
-    def specs(self) -> tuple[KernelSpec, ...]:
-        """The kernels, 13 (d + 1) of them."""
-        specs: list[KernelSpec] = []
-        for group, widths in enumerate(self.widths.tolist()):
-            features = (group - 1,) if group else tuple(range(self.points.shape[1]))
-            specs += (KernelSpec(features, KernelKind.RBF, width) for width in widths)
-            specs += (KernelSpec(features, KernelKind.POLYNOMIAL, float(degree)) for degree in DEGREES)
-        return tuple(specs)
+    def spec(self, k: int) -> KernelSpec:
+        """What kernel k is."""
+        number = k if self.kernels is None else int(self.kernels[k])
+        group, place = divmod(number, N_WIDTHS + len(DEGREES))
+        features = (group - 1,) if group else tuple(range(self.points.shape[1]))
+        if place < N_WIDTHS:
+            return KernelSpec(features, KernelKind.RBF, float(self.widths[group, place]))
+        return KernelSpec(features, KernelKind.POLYNOMIAL, float(DEGREES[place - N_WIDTHS]))
 
     def label(self, k: int) -> tuple[str, str]:
         """Name of a kernel, and of its group: all columns, or one."""
-        spec = self.specs[k]
+        spec = self.spec(k)
         columns = self.standardize.columns
         group = "all columns" if k < N_WIDTHS + len(DEGREES) else f"x{columns[spec.features[0]]}"
         if spec.kind is KernelKind.RBF:
             return f"gaussian(width={spec.parameter:.4g}) of {group}", group
         return f"polynomial(degree={spec.parameter:.0f}) of {group}", group
 
-    def kept(self, which: NDArray[np.intp], points: NDArray[np.intp]) -> KeptFeatureKernels:
-        """Some of the kernels on some of the points."""
-        return KeptFeatureKernels(FeatureKernels(self.points[points], self.standardize, self.widths), which)
+    def kept(self, kernels: Indices, points: Indices) -> FeatureKernels:
+        """Some of all kernels on some of the points."""
+        return FeatureKernels(self.points[points], self.standardize, self.widths, kernels)
 
-    def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
+    def cross(self, new: ArrayLike, weights: ArrayLike) -> Matrix:
         """Weighted sum of cross-kernels; kernels next to each other on the same features share their distances."""
-        A = self.standardize(new)
+        A, d = self.standardize(new), checked_vector(weights, self.n_kernels, "weights")
         total = np.zeros((A.shape[0], self.points.shape[0]))
         shared: tuple[tuple[int, ...], KernelKind] | None = None
-        for k, weight in zip(which.tolist(), weights.tolist(), strict=True):
-            spec = self.specs[k]
+        for k in np.flatnonzero(d).tolist():
+            spec = self.spec(k)
             if shared != (spec.features, spec.kind):
                 shared = (spec.features, spec.kind)
                 terms = pair_terms(A, self.points, *shared)
-            total += weight * spec.of_pairs(terms)
+            total += d[k] * spec.of_pairs(terms)
         return total
-
-
-class KeptFeatureKernels:
-    """Some of the kernels on features, numbered anew.
-
-    Parameters
-    ----------
-    of : FeatureKernels
-        All of them, on the points that were kept.
-    kernels : ndarray of int
-        Which of them.
-    """
-
-    def __init__(self, of: FeatureKernels, kernels: NDArray[np.intp]) -> None:
-        self.of, self.kernels = of, kernels
-
-    def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
-        """Weighted sum of cross-kernels."""
-        return self.of.cross(new, self.kernels[which], weights)
 
 
 def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int | None = None) -> GramBank:

@@ -12,7 +12,7 @@ from scipy import sparse
 from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
+from oracle_opt.oracles.kernels.kept_kernels import KeptPart
 from oracle_opt.oracles.kernels.numbering import Numbering
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.kernels.polynomial_family import PolynomialFamily
@@ -100,7 +100,7 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         bank.scales = bank._scales
         return bank
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
         """Some kernels between new points and some points, see `KernelBank.kept`."""
         few, which, columns, places = self._few_points(kernels, points)
         some = self.subset(which)
@@ -112,7 +112,7 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
             scales = by_family
         features = [places[f] for f in some.features]
         build = partial(PolynomialBank, few, features, some.degrees, scale=scales, block_bytes=8 * self._block)
-        return KeptWhole(build, which.size, few.shape[0], order, columns)
+        return KeptPart(build, which.size, few.shape[0], order=order, prepare=columns)
 
     def __repr__(self) -> str:
         families = f"{len(self._families)} families"

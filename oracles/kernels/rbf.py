@@ -13,7 +13,7 @@ from scipy import sparse
 from oracle_opt.arguments import real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.oracles.kernels.base import Indices, checked_indices, checked_precision, checked_vector
-from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
+from oracle_opt.oracles.kernels.kept_kernels import KeptPart
 from oracle_opt.oracles.kernels.numbering import Numbering, joined
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.kernels.points import checked_points
@@ -159,7 +159,7 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         bank._part_of(self, kernels)
         return bank
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
         """Some kernels between new points and some points, see `KernelBank.kept`; in its precision."""
         few, which, columns, places = self._few_points(kernels, points)
         some = self.subset(which)
@@ -167,7 +167,7 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         dtype: DTypeLike = np.float32 if self._single else np.float64
         options: dict[str, Any] = {"scale": self.scale, "dtype": dtype, "block_bytes": 8 * self._block}
         build = partial(RBFBank, few, features, some.widths, **options)
-        return KeptWhole(build, which.size, few.shape[0], some._numbering.order, columns)
+        return KeptPart(build, which.size, few.shape[0], order=some._numbering.order, prepare=columns)
 
     def __repr__(self) -> str:
         precision = ", dtype=float32" if self._single else ""

@@ -11,8 +11,8 @@ from oracle_opt.arguments import callback, instance, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers
-from oracle_opt.oracles.kernels.bank_of_bank import BankOfBank
 from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.kept_kernels import Given
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.sharded_subset import ShardedSubset
 from oracle_opt.oracles.kernels.shards import (
@@ -24,10 +24,11 @@ from oracle_opt.oracles.kernels.shards import (
     products_by_kernels,
     products_by_points,
 )
+from oracle_opt.oracles.kernels.view import View
 from oracle_opt.words import shown
 
 
-class ShardedBank(BankOfBank):
+class ShardedBank(View):
     """Kernels of a bank, priced by workers: `quadratic_forms` and `row_products` are cut into tasks of an executor.
 
     Each worker process makes the bank once, from its pickle or a recipe; a task then sends the entries of a vector that
@@ -82,7 +83,7 @@ class ShardedBank(BankOfBank):
     """
 
     def __init__(self, bank: KernelBank, executor: Executor | None = None, *, parts: int = 8) -> None:
-        self._take(_Given(_checked(bank, "bank")), "bank", bank, executor, parts)
+        self._take(Given(_checked(bank, "bank")), "bank", bank, executor, parts)
 
     @classmethod
     def from_recipe(
@@ -168,16 +169,6 @@ class ShardedBank(BankOfBank):
         """
         errors = [one.form_error(u, v) for one in (self.bank, *self._subsets)]
         return max(of_largest for of_largest, _ in errors), max(of_trace for _, of_trace in errors)
-
-
-class _Given:
-    """The recipe of a bank that is there."""
-
-    def __init__(self, bank: KernelBank) -> None:
-        self._bank = bank
-
-    def __call__(self) -> KernelBank:
-        return self._bank
 
 
 def _checked(bank: object, name: str) -> KernelBank:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from math import log, sqrt
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy import sparse
 from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank import stored_kernels
 from oracle_opt.oracles.kernels.base import (
     Indices,
     KernelBank,
@@ -24,9 +25,8 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.drawn_subsets import drawn_subsets
 from oracle_opt.oracles.kernels.feature_masks import Masks, given_masks, unpacked
-from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
+from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
-from oracle_opt.oracles.kernels.stored_kernels import stored_kernels
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,
     SINGLE,
@@ -318,12 +318,12 @@ class SubsetBank(KernelBank):
         width = self._unit / sqrt(2.0 * log(2.0) * float(self._rates[k]))
         return f"gaussian(width={width:.4g}) of {group}", group
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
         """Some kernels between new points and some points, see `KernelBank.kept`."""
         which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
         bank = self._some(which)
         bank.n_points, bank._points = some.size, np.ascontiguousarray(self._points[:, some])
-        return KeptWhole(partial(_same, bank), which.size, some.size)
+        return KeptPart(Given(bank), which.size, some.size)
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.
@@ -377,8 +377,3 @@ class SubsetBank(KernelBank):
 def _dense(points: Points) -> Matrix:
     dense: Matrix = points.toarray() if sparse.issparse(points) else points
     return dense
-
-
-def _same(bank: SubsetBank) -> SubsetBank:
-    """The bank itself."""
-    return bank

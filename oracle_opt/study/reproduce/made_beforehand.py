@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt.oracles import GramBank, RBFBank
-from oracle_opt.oracles.kernels.cross import GivenCrossKernels
+from oracle_opt.oracles.kernels.kept_kernels import GivenCrossKernels
 from oracle_opt.study.reproduce.peak_memory import free_memory
 
 # Vectors of one double a kernel and point that SMO-MKL keeps or makes for a moment, and bytes of its cache and others.

@@ -19,7 +19,7 @@ from oracle_opt.oracles.kernels.base import (
     checked_out,
     checked_vector,
 )
-from oracle_opt.oracles.kernels.kept_kernels import KeptKernels, KeptWhole
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels, KeptPart
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import Table
 from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm
 from oracle_opt.oracles.kernels.recipes.recipe_gram import diagonals
@@ -136,7 +136,7 @@ class EvaluatedBank(KernelBank):
         chosen, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
         numbers = [self._which[k] for k in chosen.tolist()]
         build = partial(EvaluatedBank, self._term.kept(numbers, some), numbers, self.scales[chosen])
-        return KeptWhole(build, chosen.size, some.size)
+        return KeptPart(build, chosen.size, some.size)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others; functions of users count by their names."""

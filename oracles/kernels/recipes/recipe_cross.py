@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.base import Indices, checked_vector
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.recipes.columns import placed_columns
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
 from oracle_opt.oracles.kernels.recipes.points_table import points_of, table_of
@@ -110,8 +111,8 @@ class KernelTerm:
         return replace(self, points=Z, fitted=self.fitted.kept(numbers, Z))
 
 
-class RecipeCross:
-    """`CrossKernels` of fitted recipes.
+class RecipeCross(KeptKernels):
+    """Kernels of fitted recipes between new points and those of the recipes, before any scaling.
 
     Parameters
     ----------
@@ -124,19 +125,22 @@ class RecipeCross:
         Columns of the training points.
     """
 
+    by_rows = True
+
     def __init__(
         self, terms: Sequence[KernelTerm], chosen: Sequence[tuple[int, int]], names: Sequence[str], layout: Layout
     ) -> None:
         self.terms, self.chosen, self.names, self.layout = tuple(terms), tuple(chosen), tuple(names), layout
+        self.n_kernels, self.n_points = len(self.chosen), int(self.terms[0].points.shape[0])
 
     def label(self, k: int) -> tuple[str, str]:
         """Name and group of kernel k."""
         return self.names[k], self.terms[self.chosen[k][0]].group
 
-    def cross(self, new: Any, which: NDArray[np.intp], weights: Vector) -> Matrix:
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of kernels between new points and those of the recipes, shape (m, n)."""
         total: Matrix | None = None
-        for matrix, weight in self._matrices(points_of(new, "new"), which.tolist(), weights.tolist()):
+        for matrix, weight in self._matrices(points_of(new, "new"), checked_vector(weights, self.n_kernels, "weights")):
             matrix *= weight
             total = matrix if total is None else np.add(total, matrix, out=total)
         if total is None:
@@ -164,11 +168,11 @@ class RecipeCross:
         places = [(used.index(term), number) for term, number in chosen]
         return RecipeCross(terms, places, [self.names[k] for k in which.tolist()], self.layout)
 
-    def _matrices(self, new: Any, which: list[int], weights: list[float]) -> Iterator[tuple[Matrix, float]]:
+    def _matrices(self, new: Any, weights: Vector) -> Iterator[tuple[Matrix, float]]:
         by_term: dict[int, list[tuple[int, float]]] = {}
-        for k, weight in zip(which, weights, strict=True):
+        for k in np.flatnonzero(weights).tolist():
             term, number = self.chosen[k]
-            by_term.setdefault(term, []).append((number, weight))
+            by_term.setdefault(term, []).append((number, float(weights[k])))
         tables: dict[int, Table] = {}
         for term, pairs in by_term.items():
             of = self.terms[term]

@@ -1,0 +1,214 @@
+"""A bank seen through a view: some of its kernels on some of its points, or with its rounding among its errors."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import (
+    Indices,
+    KernelBank,
+    checked_indices,
+    checked_kernels,
+    checked_out,
+    checked_vector,
+)
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
+
+
+class View(KernelBank):
+    """Some kernels of a bank on some of its points, numbered anew; nothing is copied.
+
+    It asks the bank for all of its kernels, and with vectors of all of its points, which are 0 where it looks away: as
+    fast as a bank of its own, where the bank has compiled sums. Errors are those of the bank, whose sums these are.
+
+    Parameters
+    ----------
+    bank : KernelBank
+    kernels, points : array_like of int, optional
+        Indices of kernels and of points, at least one, none twice. Default: all.
+
+    Raises
+    ------
+    InvalidArgument
+        The indices are not those of kernels or points, or one is there twice.
+    """
+
+    def __init__(self, bank: KernelBank, kernels: ArrayLike | None = None, points: ArrayLike | None = None) -> None:
+        self.bank = bank
+        self.kernels = None if kernels is None else checked_kernels(kernels, bank.n_kernels)
+        self.points = None if points is None else checked_points_of(points, bank.n_points)
+        self.n_kernels = bank.n_kernels if self.kernels is None else self.kernels.size
+        self.n_points = bank.n_points if self.points is None else self.points.size
+        self.exactness, self.nonnegative, self.rounding = bank.exactness, bank.nonnegative, bank.rounding
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry may differ from that of the kernel: that of the bank."""
+        return self.bank.entry_error
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """The same view of the bank that adds up entries, which others share, see `KernelBank.precise`."""
+        bank = self.bank.precise(most_bytes)
+        return self if bank is self.bank else View(bank, self.kernels, self.points)
+
+    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
+        """Weighted sum of the kernels, see `KernelBank.combine`."""
+        if self.points is None:
+            return self.bank.combine(self._weights(weights), out)
+        K = checked_out(out, self.n_points)
+        K[:] = self.bank.block(self._weights(weights), self.points, self.points)
+        return K
+
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum, see `KernelBank.block`."""
+        return self.bank.block(self._weights(weights), self._own(rows, "rows"), self._own(columns, "columns"))
+
+    def quadratic_forms(self, v: ArrayLike) -> Vector:
+        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
+        return self._seen(self.bank.quadratic_forms(self._vector(v)))
+
+    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
+        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
+        return self._seen(self.bank.row_products(self._own(rows, "rows"), self._vector(v)))
+
+    def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Some entries of every kernel, see `KernelBank.entries`."""
+        return self._seen(self.bank.entries(self._own(rows, "rows"), self._own(columns, "columns")))
+
+    def diagonal(self) -> Matrix:
+        """Diagonals of the kernels, ndarray of shape (n, p)."""
+        found = self._seen(self.bank.diagonal())
+        return found if self.points is None else found[self.points]
+
+    @cached_property
+    def sizes(self) -> tuple[Vector, Vector]:
+        """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
+        if self.points is not None:
+            return super().sizes
+        largest, trace = self.bank.sizes
+        return self._seen(largest), self._seen(trace)
+
+    def noise(self, n_used: int) -> float:
+        """Error of an entry of a sum of so many kernels: that of the bank."""
+        return self.bank.noise(n_used)
+
+    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
+        """Error of ``u @ K_k @ v`` for all k: that of the bank."""
+        if self.points is not None:
+            u, v = (_spread(one, "v", self.points, self.bank.n_points) for one in (u, v))
+        return self.bank.form_error(u, v)
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels between new points, as the bank takes them, and these points."""
+        found = self.bank.cross(new, self._weights(weights))
+        return found if self.points is None else found[:, self.points]
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group: those it has in the bank."""
+        return self.bank.label(k if self.kernels is None else int(self.kernels[k]))
+
+    def subset(self, kernels: ArrayLike) -> KernelBank:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`: on points, a subset's view."""
+        if self.kernels is None and self.points is not None:
+            return View(self.bank.subset(kernels), points=self.points)
+        return super().subset(kernels)
+
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
+        """Some kernels between new points and some of these points, see `KernelBank.kept`: what the bank keeps."""
+        if self.kernels is not None:
+            kernels = self.kernels[checked_kernels(kernels, self.n_kernels)]
+        return self.bank.kept(kernels, self._own(points, "points"))
+
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell these kernels from others."""
+        found = self.bank.digest()
+        if self.kernels is not None:
+            found = digest(found, self.kernels)
+        return found if self.points is None else digest(found, "points", self.points)
+
+    def _seen(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What was found of all kernels of the bank, which are the last axis, of these."""
+        return found if self.kernels is None else found[..., self.kernels]
+
+    def _own(self, indices: ArrayLike, name: str) -> ArrayLike:
+        """Where these points are among those of the bank."""
+        return indices if self.points is None else self.points[checked_indices(indices, self.n_points, name)]
+
+    def _vector(self, v: ArrayLike) -> ArrayLike:
+        """A vector of these points as one of all points of the bank, 0 elsewhere."""
+        return v if self.points is None else _spread(v, "v", self.points, self.bank.n_points)
+
+    def _weights(self, weights: ArrayLike) -> ArrayLike:
+        """Weights of all kernels of the bank."""
+        return weights if self.kernels is None else _spread(weights, "weights", self.kernels, self.bank.n_kernels)
+
+
+def _spread(values: ArrayLike, name: str, places: Indices, size: int) -> Vector:
+    """Numbers at some places of a vector of that size, 0 elsewhere."""
+    every = np.zeros(size)
+    every[places] = checked_vector(values, places.size, name)
+    return every
+
+
+def checked_points_of(points: ArrayLike, n_points: int) -> Indices:
+    """Return indices of points, or raise `InvalidArgument` unless they are some, none twice."""
+    which = checked_indices(points, n_points, "points")
+    if which.size == 0 or np.unique(which).size < which.size:
+        raise InvalidArgument("`points` must be indices of points, at least one and none twice")
+    return which
+
+
+class BeforeRounding(View):
+    """A bank with its `rounding` among its errors: what follows from it holds for the kernels that were meant.
+
+    A kernel in single precision, or a matrix that lacks a little to be positive semidefinite, is one problem as it is
+    kept, and another one as it was meant. Where weights of kernels add up to 1 the difference is small and mostly does
+    not matter. In a mixed norm a kernel may have a weight of 1e6: its rounding is then as large as another kernel, and
+    the sum may have negative eigenvalues, for which there is no bound at all.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    """
+
+    def __init__(self, bank: KernelBank) -> None:
+        super().__init__(bank)
+        # over diagonal entries of the bank, which the rounding may have made a little smaller
+        self._rounded = bank.rounding * (1.0 + 8.0 * bank.rounding + 1e-8)
+        self.exactness, self.rounding = bank.exactness + self._rounded, 0.0
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry may differ from that of the kernel: with the rounding of the bank."""
+        return self.bank.entry_error + self.bank.rounding
+
+    def noise(self, n_used: int) -> float:
+        """Error of an entry of a sum of so many kernels: that of the bank, and its rounding."""
+        return self.bank.noise(n_used) + self._rounded
+
+    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
+        """Error of ``u @ K_k @ v`` for all k: that of the bank, and its rounding.
+
+        An error e of entries, over the roots of both diagonal entries, moves a form by at most e times
+        ``norm(u, 1) * norm(v, 1)`` and the largest diagonal entry, or ``norm(u) * norm(v)`` and the trace.
+        """
+        of_largest, of_trace = self.bank.form_error(u, v)
+        rounding = self._rounded * (1.0 + EPS * (u.size + 8))
+        sums, norms = float(np.abs(u).sum() * np.abs(v).sum()), float(np.linalg.norm(u) * np.linalg.norm(v))
+        return of_largest + rounding * sums, of_trace + rounding * norms
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """The same of the bank that adds up entries, see `KernelBank.precise`."""
+        bank = self.bank.precise(most_bytes)
+        return self if bank is self.bank else bank.before_rounding()
+
+    def subset(self, kernels: ArrayLike) -> KernelBank:
+        """Some of the kernels, see `KernelBank.subset`."""
+        return self.bank.subset(kernels).before_rounding()
