@@ -25,8 +25,8 @@ from oracle_opt.oracles import (
     SharedWeightsOracle,
     SubsetBank,
 )
+from oracle_opt.oracles.kernels.bank import BeforeRounding
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite
-from oracle_opt.oracles.kernels.view import BeforeRounding
 from oracle_opt.oracles.mkl import svm_oracle
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 

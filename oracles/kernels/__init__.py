@@ -1,8 +1,9 @@
 """Banks of kernels: many kernels on the same points, and the sums and quadratic forms of them that oracles need."""
 
-from oracle_opt.oracles.kernels.bank import GramBank
+from oracle_opt.oracles.kernels.bank import Bank
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, simplemkl_bank, uci_bank
+from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.kept_kernels import CrossKernels, KeptKernels
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
@@ -21,10 +22,12 @@ from oracle_opt.oracles.kernels.recipes import (
     SklearnKernel,
 )
 from oracle_opt.oracles.kernels.sharded import ShardedBank
+from oracle_opt.oracles.kernels.source import Source
 from oracle_opt.oracles.kernels.subset_bank import SubsetBank
 from oracle_opt.oracles.kernels.uci_on_the_fly import uci_bank_on_the_fly
 
 __all__ = [
+    "Bank",
     "ConstantKernels",
     "CrossKernels",
     "FittedKernels",
@@ -46,6 +49,7 @@ __all__ = [
     "RBFBank",
     "ShardedBank",
     "SklearnKernel",
+    "Source",
     "SubsetBank",
     "simplemkl_bank",
     "uci_bank",

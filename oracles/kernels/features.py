@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.oracles.kernels.bank import GramBank, empty_store
 from oracle_opt.oracles.kernels.base import Indices, checked_vector
 from oracle_opt.oracles.kernels.feature_build import (
     fill_of_features,
@@ -18,6 +17,7 @@ from oracle_opt.oracles.kernels.feature_build import (
     pair_sums,
     quantiles_of_differences,
 )
+from oracle_opt.oracles.kernels.gram_bank import GramBank, empty_store
 from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.packed_build import thread_count
 from oracle_opt.oracles.kernels.standardization import Standardization

@@ -11,6 +11,7 @@ from oracle_opt.arguments import callback, instance, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers
+from oracle_opt.oracles.kernels.bank import Bank
 from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
 from oracle_opt.oracles.kernels.kept_kernels import Given
 from oracle_opt.oracles.kernels.product import ProductBank
@@ -24,11 +25,10 @@ from oracle_opt.oracles.kernels.shards import (
     products_by_kernels,
     products_by_points,
 )
-from oracle_opt.oracles.kernels.view import View
 from oracle_opt.words import shown
 
 
-class ShardedBank(View):
+class ShardedBank(Bank):
     """Kernels of a bank, priced by workers: `quadratic_forms` and `row_products` are cut into tasks of an executor.
 
     Each worker process makes the bank once, from its pickle or a recipe; a task then sends the entries of a vector that

@@ -7,15 +7,15 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.executors import Workers
+from oracle_opt.oracles.kernels.bank import Bank
 from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_indices, checked_vector
 from oracle_opt.oracles.kernels.shards import Shards, forms_by_points, products_by_points
-from oracle_opt.oracles.kernels.view import View
 
 # Entries of kernels, those of all rows and kernels of a call, from which on it is shared out: about 20 ms of work.
 WORTH_SENDING = 1 << 25
 
 
-class ShardedSubset(View):
+class ShardedSubset(Bank):
     """Some kernels, which live in this process; workers do what takes long, each for some of the points.
 
     Parameters

@@ -9,8 +9,8 @@ import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.executors import Workers, successive
+from oracle_opt.oracles.kernels.bank import Bank
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.kernels.view import View
 
 PER_TASK = 8  # kernels, or rows, of a task: where there are fewer, the other of the two is cut into parts
 _MOST_CHOSEN = 8  # banks of some kernels that a process keeps
@@ -42,7 +42,7 @@ class Shards:
         enough = bank.n_kernels >= PER_TASK * parts
         # A view of kernels asks the bank for all of them.
         self.by_kernels = enough and (
-            parts == 1 or not (isinstance(one := self.subset(0), View) and one.kernels is not None)
+            parts == 1 or not (isinstance(one := self.subset(0), Bank) and one.kernels is not None)
         )
 
     def subset(self, part: int) -> KernelBank:

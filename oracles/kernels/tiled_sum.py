@@ -78,9 +78,10 @@ def add_terms(terms: Sequence[Term], out: Matrix, first_row: int = 0, first_colu
 
 
 def parts(size: int, most: int) -> Iterator[slice]:
-    """Slices of at most so many, one after another."""
-    for start in range(0, size, most):
-        yield slice(start, min(start + most, size))
+    """Slices of at most so many, and at least one, one after another."""
+    step = max(most, 1)
+    for start in range(0, size, step):
+        yield slice(start, min(start + step, size))
 
 
 def mirror(K: Matrix) -> None:

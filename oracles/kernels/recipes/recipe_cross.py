@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector, digest, fingerprint
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, checked_vector
 from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.recipes.columns import placed_columns
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
 from oracle_opt.oracles.kernels.recipes.points_table import points_of, table_of
+from oracle_opt.oracles.kernels.source import Source
 from oracle_opt.words import shown
 
 
@@ -181,3 +182,61 @@ class RecipeCross(KeptKernels):
             matrices = of.matrices(tables[id(of.points)], of.points, [number for number, _ in pairs])
             for matrix, (_, weight) in zip(matrices, pairs, strict=True):
                 yield matrix, weight
+
+
+class RecipeKernels(Source):
+    """The kernels of a fitted recipe, which state how exact they are, as a source.
+
+    Parameters
+    ----------
+    term : KernelTerm
+        The kernels, and their points; new points are taken as these are, scaled already.
+    scales : ndarray of shape (number of kernels,)
+        Their factors.
+    rounding : float
+        As for `Source`.
+    """
+
+    def __init__(self, term: KernelTerm, scales: Vector, rounding: float = 0.0) -> None:
+        self.term, self.scales, self.rounding = term, np.asarray(scales, dtype=float), rounding
+        self.points, self.n_kernels = term.points, len(term.numbers)
+        assert term.fitted.exactness is not None
+        # A factor rounds once more.
+        self.entry_error = float(term.fitted.exactness) + EPS
+
+    def entries(self, left: Table, right: Table, kernels: Indices) -> NDArray[np.float64]:
+        """Entries of some kernels, see `Source.entries`."""
+        found = np.empty((left.shape[0], right.shape[0], kernels.size))
+        for i, matrix in enumerate(self.term.matrices(left, right, kernels.tolist())):
+            found[:, :, i] = matrix
+        found *= self.scales[kernels]
+        return found
+
+    def weighted(self, left: Table, right: Table, kernels: Indices, weights: Vector) -> Matrix:
+        """Weighted sum of some kernels, see `Source.weighted`: one matrix after the other."""
+        total, d = np.zeros((left.shape[0], right.shape[0])), (self.scales[kernels] * weights).tolist()
+        for weight, matrix in zip(d, self.term.matrices(left, right, kernels.tolist()), strict=True):
+            matrix *= weight
+            total += matrix
+        return total
+
+    def products(self, left: Table, right: Table, kernels: Indices, v: Vector) -> Matrix:
+        """Entries of some kernels times a vector, see `Source.products`: one matrix after the other."""
+        found = np.empty((left.shape[0], kernels.size))
+        for i, matrix in enumerate(self.term.matrices(left, right, kernels.tolist())):
+            found[:, i] = matrix @ v
+        found *= self.scales[kernels]
+        return found
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name and group of a kernel."""
+        return f"{self.term.fitted.labels[k]} of {self.term.group}", self.term.group
+
+    def digest(self, kernels: Indices) -> str:
+        """16 hexadecimal digits that tell these kernels from others; functions of users count by their names."""
+        fitted = fingerprint(self.term.fitted)
+        return digest("evaluated", self.points, fitted, kernels.tolist(), self.scales[kernels])
+
+    def kept(self, kernels: Indices, points: Indices) -> RecipeKernels:
+        """The same of some points, for some kernels, and nothing else."""
+        return RecipeKernels(self.term.kept(kernels.tolist(), points), self.scales, self.rounding)
