@@ -2,7 +2,7 @@
 
 from oracle_opt.oracles.kernels.bank import Bank
 from oracle_opt.oracles.kernels.base import KernelBank
-from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, simplemkl_bank, uci_bank
+from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, simplemkl_bank, uci_bank, uci_bank_on_the_fly
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.kept_kernels import CrossKernels, KeptKernels
@@ -24,7 +24,6 @@ from oracle_opt.oracles.kernels.recipes import (
 from oracle_opt.oracles.kernels.sharded import ShardedBank
 from oracle_opt.oracles.kernels.source import Source
 from oracle_opt.oracles.kernels.subset_bank import SubsetBank
-from oracle_opt.oracles.kernels.uci_on_the_fly import uci_bank_on_the_fly
 
 __all__ = [
     "Bank",

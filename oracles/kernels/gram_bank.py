@@ -29,20 +29,13 @@ from oracle_opt.oracles.kernels.checked_kernel import (
     n_matrices,
     rounding_of,
 )
+from oracle_opt.oracles.kernels.compiled import packed_loops, thread_count
 from oracle_opt.oracles.kernels.kept_kernels import (
     CrossKernels,
     Given,
     GivenCrossKernels,
     KeptKernels,
     KeptPart,
-)
-from oracle_opt.oracles.kernels.packed_build import (
-    combine_block,
-    combine_halves,
-    pack,
-    packed_forms,
-    row_products,
-    thread_count,
 )
 from oracle_opt.oracles.kernels.pair_rows import PairRows
 
@@ -130,7 +123,7 @@ class GramBank(KernelBank):
                 scales[k] = 1.0 / np.trace(matrix, dtype=float)
             if packed.dtype == np.float32:
                 check_fits_single(scales[k] * np.diagonal(matrix).astype(float), name)
-            pack(matrix, scales[k], packed[k])
+            packed_loops.pack(matrix, scales[k], packed[k])
         self._take(packed, scales, GivenCrossKernels(p, n), memory_limit, rounding)
 
     @classmethod
@@ -248,11 +241,11 @@ class GramBank(KernelBank):
         d = checked_vector(weights, self.n_kernels, "weights")
         K = checked_out(out, self.n_points)
         if self._total is not None and (d == d[0]).all():
-            combine_halves(self._total[None], np.zeros(1, np.intp), d[:1], K, 1)
+            packed_loops.combine_halves(self._total[None], np.zeros(1, np.intp), d[:1], K, 1)
             return K
         used = np.flatnonzero(d)
         threads = thread_count(used.size * self._packed.shape[1])
-        combine_halves(self._packed, self._kernels[used], d[used], K, threads)
+        packed_loops.combine_halves(self._packed, self._kernels[used], d[used], K, threads)
         return K
 
     def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
@@ -262,7 +255,7 @@ class GramBank(KernelBank):
         others = checked_indices(columns, self.n_points, "columns")
         used, found = np.flatnonzero(d), np.zeros((which.size, others.size))
         threads = thread_count(found.size * used.size)
-        combine_block(self._packed, self._kernels[used], d[used], which, others, found, threads)
+        packed_loops.combine_block(self._packed, self._kernels[used], d[used], which, others, found, threads)
         return found
 
     def subset(self, kernels: ArrayLike) -> GramBank:
@@ -299,7 +292,7 @@ class GramBank(KernelBank):
             return self._pairs.quadratic_forms(support, x)
         forms = np.empty(self.n_kernels)
         n_entries = self.n_kernels * int(support.sum() + support.size)
-        packed_forms(self._packed, self._kernels, support, x, forms, thread_count(n_entries))
+        packed_loops.packed_forms(self._packed, self._kernels, support, x, forms, thread_count(n_entries))
         return forms
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
@@ -337,7 +330,7 @@ class GramBank(KernelBank):
             self._pairs.products(rows, support, values, out)
         else:
             threads = thread_count(rows.size * support.size * self.n_kernels)
-            row_products(self._packed, self._kernels, rows, support, values, out, threads)
+            packed_loops.row_products(self._packed, self._kernels, rows, support, values, out, threads)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.

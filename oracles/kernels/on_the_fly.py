@@ -22,11 +22,10 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
 )
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
-from oracle_opt.oracles.kernels.family_sums import FamilySums
+from oracle_opt.oracles.kernels.family_sums import FamilySums, SumTerm, TableTerm, Term, add_terms, mirror, parts
 from oracle_opt.oracles.kernels.kept_kernels import SomeColumns
 from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, kernels_of
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
-from oracle_opt.oracles.kernels.tiled_sum import SumTerm, TableTerm, Term, add_terms, mirror, parts
 from oracle_opt.words import shown
 
 # Points of a block of a sum that are copied at a time.

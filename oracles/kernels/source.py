@@ -23,8 +23,8 @@ from oracle_opt.oracles.kernels.base import (
     checked_out,
     checked_vector,
 )
+from oracle_opt.oracles.kernels.family_sums import mirror, parts
 from oracle_opt.oracles.kernels.kept_kernels import Given, KeptKernels, KeptPart
-from oracle_opt.oracles.kernels.tiled_sum import mirror, parts
 from oracle_opt.words import shown
 
 # Entries of a sum that are made at a time.

@@ -22,21 +22,23 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
     most_of_memory,
 )
-from oracle_opt.oracles.kernels.drawn_subsets import drawn_subsets
-from oracle_opt.oracles.kernels.feature_masks import Masks, given_masks, unpacked
+from oracle_opt.oracles.kernels.compiled import subset_loops
 from oracle_opt.oracles.kernels.gram_bank import stored_kernels
 from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,
     SINGLE,
+    Masks,
+    drawn_subsets,
     exactness_of,
+    given_masks,
     lower_pairs,
     rates_of,
     scratch_for,
     unit_of,
+    unpacked,
 )
-from oracle_opt.oracles.kernels.subsets_build import add_weighted_pairs, products, weighted_sum
 
 # Numbers made at a time on the way to entries in double precision.
 NUMBERS = 1 << 21
@@ -225,7 +227,7 @@ class SubsetBank(KernelBank):
         points, w = np.ascontiguousarray(self._points[:, support]), x[support] / size
         for a, b in lower_pairs(support.size):
             scratch = scratch_for(a.size * self.n_kernels)
-            add_weighted_pairs(points, a, b, 2.0 * w[a] * w[b], self._masks, self._rates, forms, scratch)
+            subset_loops.add_weighted_pairs(points, a, b, 2.0 * w[a] * w[b], self._masks, self._rates, forms, scratch)
         forms += float(w @ w)
         forms *= size * size * self.scale
         return forms
@@ -239,7 +241,7 @@ class SubsetBank(KernelBank):
         left, right = (np.ascontiguousarray(self._points[:, some]) for some in (which, support))
         found = np.empty((which.size, self.n_kernels))
         scratch = scratch_for(found.size * support.size)
-        products(left, right, x[support] / size, self._masks, self._rates, found, scratch)
+        subset_loops.products(left, right, x[support] / size, self._masks, self._rates, found, scratch)
         found *= size * self.scale
         return found
 
@@ -369,7 +371,9 @@ class SubsetBank(KernelBank):
         if used.size < d.size:
             masks, rates = masks[used], rates[used]
         weights = (d[used] / size).astype(np.float32)
-        weighted_sum(left, self._points, a, b, masks, rates, weights, found, scratch_for(a.size * used.size))
+        subset_loops.weighted_sum(
+            left, self._points, a, b, masks, rates, weights, found, scratch_for(a.size * used.size)
+        )
         found *= size * self.scale
         return found
 

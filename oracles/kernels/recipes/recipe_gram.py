@@ -11,8 +11,8 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, rounding_of
+from oracle_opt.oracles.kernels.compiled import packed_loops
 from oracle_opt.oracles.kernels.gram_bank import GramBank
-from oracle_opt.oracles.kernels.packed_build import pack
 from oracle_opt.oracles.kernels.recipes.list_plan import warn_of
 from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, RecipeCross
 
@@ -58,7 +58,7 @@ def kept_bank(
                 rounding = max(rounding, missing, rounding_of(K.dtype))
                 if normalize:
                     scales[k + number] = weights.sum() / (weights @ np.diagonal(K))
-                pack(K, scales[k + number], packed[k + number])
+                packed_loops.pack(K, scales[k + number], packed[k + number])
         k = part.stop
     good = np.array([not _is_constant(row) for row in packed])
     if not good.all():
