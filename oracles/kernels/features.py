@@ -106,13 +106,12 @@ class FeatureKernels(KeptKernels):
     ) -> None:
         self.points, self.standardize, self.widths, self.kernels = points, standardize, widths, kernels
         self.n_kernels = (N_WIDTHS + len(DEGREES)) * widths.shape[0] if kernels is None else kernels.size
-        self.n_points = points.shape[0]
+        self.n_points, self._every = points.shape[0], tuple(range(points.shape[1]))
 
     def spec(self, k: int) -> KernelSpec:
         """What kernel k is."""
-        number = k if self.kernels is None else int(self.kernels[k])
-        group, place = divmod(number, N_WIDTHS + len(DEGREES))
-        features = (group - 1,) if group else tuple(range(self.points.shape[1]))
+        group, place = divmod(k if self.kernels is None else int(self.kernels[k]), N_WIDTHS + len(DEGREES))
+        features = (group - 1,) if group else self._every
         if place < N_WIDTHS:
             return KernelSpec(features, KernelKind.RBF, float(self.widths[group, place]))
         return KernelSpec(features, KernelKind.POLYNOMIAL, float(DEGREES[place - N_WIDTHS]))
@@ -140,7 +139,9 @@ class FeatureKernels(KeptKernels):
             if shared != (spec.features, spec.kind):
                 shared = (spec.features, spec.kind)
                 terms = pair_terms(A, self.points, *shared)
-            total += d[k] * spec.of_pairs(terms)
+            K = spec.of_pairs(terms)
+            K *= d[k]
+            total += K
         return total
 
 

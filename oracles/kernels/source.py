@@ -124,7 +124,8 @@ class Source(ABC):
         """
         found = np.empty((left.shape[0], right.shape[0]))
         for part in parts(left.shape[0], ENTRIES_AT_ONCE // max(kernels.size * right.shape[0], 1)):
-            found[part] = self.entries(left[part], right, kernels) @ weights
+            # not a product of matrices, which rounds differently on both sides of a diagonal
+            np.einsum("rck,k->rc", self.entries(left[part], right, kernels), weights, out=found[part])
         return found
 
     def products(self, left: Any, right: Any, kernels: Indices, v: Vector) -> Matrix:
@@ -205,28 +206,21 @@ class EvaluatedBank(KernelBank):
     def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
         """Some entries of the weighted sum, see `KernelBank.block`."""
         d = checked_vector(weights, self.n_kernels, "weights")
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        found = self._sum(self.source.points[which], self.source.points[others], d)
-        if np.array_equal(which, others):
-            mirror(found)
-        return found
+        return self._sum(self._some(rows, "rows"), self._some(columns, "columns"), d)
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
         x = checked_vector(v, self.n_points, "v")
         support = np.flatnonzero(x)
-        forms: Vector = x[support] @ self.row_products(support, x)
+        points, v = self.source.points[support], x[support]
+        forms: Vector = v @ self._products(points, points, v)
         return forms
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
         x, left = checked_vector(v, self.n_points, "v"), self._some(rows, "rows")
         support = np.flatnonzero(x)
-        right, found = self.source.points[support], np.zeros((left.shape[0], self.n_kernels))
-        for part in parts(left.shape[0], ENTRIES // max(support.size, 1)) if support.size else ():
-            found[part] = self.source.products(left[part], right, self._which, x[support])
-        return found
+        return self._products(left, self.source.points[support], x[support])
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Some entries of every kernel, see `KernelBank.entries`."""
@@ -265,9 +259,24 @@ class EvaluatedBank(KernelBank):
 
     def _sum(self, left: Any, right: Any, d: Vector) -> Matrix:
         """Sum of the kernels that have a weight between two lists of points."""
-        used, found = np.flatnonzero(d), np.zeros((left.shape[0], right.shape[0]))
-        for part in parts(left.shape[0], ENTRIES // max(right.shape[0], 1)) if used.size else ():
-            found[part] = self.source.weighted(left[part], right, self._which[used], d[used])
+        used, n_rows = np.flatnonzero(d), left.shape[0]
+        which, d = self._which[used], d[used]
+        most = ENTRIES // max(right.shape[0], 1)
+        if n_rows <= most and used.size:
+            return self.source.weighted(left, right, which, d)
+        found = np.zeros((n_rows, right.shape[0]))
+        for part in parts(n_rows, most) if used.size else ():
+            found[part] = self.source.weighted(left[part], right, which, d)
+        return found
+
+    def _products(self, left: Any, right: Any, v: Vector) -> Matrix:
+        """Entries of the kernels between two lists of points times numbers of the right ones."""
+        n_rows, most = left.shape[0], ENTRIES // max(v.size, 1)
+        if n_rows <= most and v.size:
+            return self.source.products(left, right, self._which, v)
+        found = np.zeros((n_rows, self.n_kernels))
+        for part in parts(n_rows, most) if v.size else ():
+            found[part] = self.source.products(left[part], right, self._which, v)
         return found
 
 

@@ -207,8 +207,7 @@ class RecipeKernels(Source):
         """Entries of some kernels, see `Source.entries`."""
         found = np.empty((left.shape[0], right.shape[0], kernels.size))
         for i, matrix in enumerate(self.term.matrices(left, right, kernels.tolist())):
-            found[:, :, i] = matrix
-        found *= self.scales[kernels]
+            np.multiply(matrix, self.scales[kernels[i]], out=found[:, :, i])
         return found
 
     def weighted(self, left: Table, right: Table, kernels: Indices, weights: Vector) -> Matrix:
@@ -221,11 +220,11 @@ class RecipeKernels(Source):
 
     def products(self, left: Table, right: Table, kernels: Indices, v: Vector) -> Matrix:
         """Entries of some kernels times a vector, see `Source.products`: one matrix after the other."""
-        found = np.empty((left.shape[0], kernels.size))
+        found = np.empty((kernels.size, left.shape[0]))
         for i, matrix in enumerate(self.term.matrices(left, right, kernels.tolist())):
-            found[:, i] = matrix @ v
-        found *= self.scales[kernels]
-        return found
+            np.matmul(matrix, v, out=found[i])
+        found *= self.scales[kernels, None]
+        return found.T
 
     def label(self, k: int) -> tuple[str, str]:
         """Name and group of a kernel."""
