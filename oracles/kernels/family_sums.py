@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +104,61 @@ class FamilySums:
         return thread_count(READS * pairs * (speeds.size + self.points.most_entries // 16))
 
 
-class Term(Protocol):
-    """A matrix that is added to others, part by part."""
+class KernelFamily(ABC):
+    """Kernels of one kind on the same features, before any scaling: w of them.
 
-    def add(self, rows: slice, columns: slice, out: Matrix) -> None:
-        """Add some of its rows and columns to an array of that shape."""
+    Parameters
+    ----------
+    points : FamilyPoints
+        The points, on these features alone.
+    sums : FamilySums
+        Makes sums of kernels.
+    told : ndarray of shape (w,)
+        What the compiled loops are told of each kernel: speeds, or degrees.
+    fine : FamilySums, optional
+        Makes entries. Default: `sums`.
+
+    Attributes
+    ----------
+    exactness : float
+        How wrong an entry may be in a sum, over the diagonal.
+    """
+
+    exactness: float
+
+    def __init__(self, points: FamilyPoints, sums: FamilySums, told: Vector, fine: FamilySums | None = None) -> None:
+        self.points, self.sums, self._told, self._fine = points, sums, told, sums if fine is None else fine
+
+    @abstractmethod
+    def label(self, k: int) -> str:
+        """What a kernel is, without its features."""
+
+    @abstractmethod
+    def chosen(self, kernels: Indices) -> KernelFamily:
+        """Some of the kernels, on the same points."""
+
+    @property
+    def table(self) -> Matrix | None:
+        """All entries, shape (number of pairs of points that differ, w), where they are kept."""
+        return None
+
+    def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
+        """Write `scale` times the kernels of two lists of points to an array of shape (r, c, w)."""
+        index = self.points.index
+        self._fine.entries(index[rows], index[columns], self._told, scale, out)
+
+    def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
+        """What the compiled loops are told of a weighted sum: kernels and weights."""
+        used = np.flatnonzero(weights)
+        return self._told[used], weights[used]
+
+    def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
+        """Entries of every kernel times one vector, shape (r, w); blocks of so many numbers of points at most."""
+        return self.sums.products(rows, v, self._told, block)
+
+    def forms(self, v: Vector) -> Vector:
+        """Quadratic forms of every kernel, shape (w,)."""
+        return self.sums.forms(v, self._told)
 
 
 class SumTerm:
@@ -144,12 +194,14 @@ class TableTerm:
         out += self.table[self.rows[rows]][:, self.columns[columns]]
 
 
-def add_terms(terms: Sequence[Term], out: Matrix, first_row: int = 0, first_column: int | None = None) -> None:
+def add_terms(
+    terms: Sequence[SumTerm | TableTerm], out: Matrix, first_row: int = 0, first_column: int | None = None
+) -> None:
     """Add matrices to one; only what is on or below the diagonal if the first column is given.
 
     Parameters
     ----------
-    terms : sequence of Term
+    terms : sequence of SumTerm or TableTerm
         Of the shape of `out`.
     out : ndarray of shape (r, c)
         The sum.

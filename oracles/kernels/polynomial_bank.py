@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from oracle_opt.arguments import floats, real
@@ -14,17 +14,17 @@ from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.family_points import FamilyPoints
-from oracle_opt.oracles.kernels.family_sums import FamilySums
-from oracle_opt.oracles.kernels.kept_kernels import KeptPart
+from oracle_opt.oracles.kernels.family_sums import FamilySums, KernelFamily
 from oracle_opt.oracles.kernels.numbering import Numbering
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
+from oracle_opt.oracles.kernels.points import Points
 from oracle_opt.words import shown
 
 # The largest degree.
 MOST = 64
 
 
-class PolynomialFamily:
+class PolynomialFamily(KernelFamily):
     """Kernels ``(1 + x @ y)**t`` on some features.
 
     An inner product of d numbers is off by at most ``d / 2 * EPS`` times the product of the norms, so ``1 + x @ y`` by
@@ -39,11 +39,9 @@ class PolynomialFamily:
         The t, whole numbers of at least 1, as floats.
     """
 
-    table: Matrix | None = None
-
     def __init__(self, points: FamilyPoints, degrees: Vector) -> None:
-        self.points, self.degrees = points, degrees
-        self.sums = FamilySums(points, single=False, precise=True, polynomial=True)
+        self.degrees = degrees
+        super().__init__(points, FamilySums(points, single=False, precise=True, polynomial=True), degrees)
         self.exactness = 0.5 * EPS * float(degrees.max()) * (points.most_entries + 5.0)
 
     def label(self, k: int) -> str:
@@ -59,24 +57,6 @@ class PolynomialFamily:
         with np.errstate(over="ignore"):
             powers: Matrix = (1.0 + self.points.norms()[:, None]) ** self.degrees
         return powers[self.points.index]
-
-    def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
-        """Write `scale` times the kernels of two lists of points to an array of shape (r, c, w)."""
-        index = self.points.index
-        self.sums.entries(index[rows], index[columns], self.degrees, scale, out)
-
-    def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
-        """Degrees and weights of the kernels that have one."""
-        used = np.flatnonzero(weights)
-        return self.degrees[used], weights[used]
-
-    def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
-        """Entries of every kernel times one vector, shape (r, w); blocks of so many numbers of points at most."""
-        return self.sums.products(rows, v, self.degrees, block)
-
-    def forms(self, v: Vector) -> Vector:
-        """Quadratic forms of every kernel, shape (w,)."""
-        return self.sums.forms(v, self.degrees)
 
 
 class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
@@ -157,19 +137,12 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         bank.scales = bank._scales
         return bank
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
-        """Some kernels between new points and some points, see `KernelBank.kept`."""
-        few, which, columns, places = self._few_points(kernels, points)
-        some = self.subset(which)
-        order = some._numbering.order
-        scales = np.asarray(some.scales)
+    def _alone(self, points: Points, features: list[Indices]) -> Callable[[], PolynomialBank]:
+        scales, order = self.scales, self._numbering.order
         if order is not None:
-            by_family = np.empty_like(scales)
-            by_family[order] = scales
-            scales = by_family
-        features = [places[f] for f in some.features]
-        build = partial(PolynomialBank, few, features, some.degrees, scale=scales, block_bytes=8 * self._block)
-        return KeptPart(build, which.size, few.shape[0], order=order, prepare=columns)
+            scales = np.empty_like(scales)
+            scales[order] = self.scales
+        return partial(PolynomialBank, points, features, self.degrees, scale=scales, block_bytes=8 * self._block)
 
     def __repr__(self) -> str:
         families = f"{len(self._families)} families"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,7 +14,6 @@ from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, checked_indices, checked_precision, checked_vector
-from oracle_opt.oracles.kernels.kept_kernels import KeptPart
 from oracle_opt.oracles.kernels.numbering import Numbering, joined
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank, checked_features
 from oracle_opt.oracles.kernels.points import Points, checked_points, of_features, sampled_distances
@@ -158,15 +157,10 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         bank._part_of(self, kernels)
         return bank
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
-        """Some kernels between new points and some points, see `KernelBank.kept`; in its precision."""
-        few, which, columns, places = self._few_points(kernels, points)
-        some = self.subset(which)
-        features = [places[f] for f in some.features]
+    def _alone(self, points: Points, features: list[Indices]) -> Callable[[], RBFBank]:
         dtype: DTypeLike = np.float32 if self._single else np.float64
         options: dict[str, Any] = {"scale": self.scale, "dtype": dtype, "block_bytes": 8 * self._block}
-        build = partial(RBFBank, few, features, some.widths, **options)
-        return KeptPart(build, which.size, few.shape[0], order=some._numbering.order, prepare=columns)
+        return partial(RBFBank, points, features, self.widths, **options)
 
     def __repr__(self) -> str:
         precision = ", dtype=float32" if self._single else ""

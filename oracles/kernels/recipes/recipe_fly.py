@@ -25,7 +25,7 @@ from oracle_opt.oracles.kernels.recipes.recipe_cross import (
     RecipeKernels,
     Scaling,
 )
-from oracle_opt.oracles.kernels.recipes.recipe_gram import check_trace, checked_matrix, diagonals
+from oracle_opt.oracles.kernels.recipes.recipe_gram import checked_matrix, weighted_traces
 from oracle_opt.oracles.kernels.source import EvaluatedBank
 
 # The most that entries may be wrong by, over the diagonal, for proven bounds to be of use.
@@ -167,12 +167,7 @@ def _missing_on_some(term: KernelTerm) -> float:
 
 def _traces(term: KernelTerm, weights: Vector) -> Vector:
     """``sum(w_i * k_ii)`` of every kernel of a term."""
-    traces = np.zeros(len(term.numbers))
-    for part, entries in diagonals(term):
-        traces += weights[part] @ entries
-    for label, trace in zip(term.fitted.labels, traces.tolist(), strict=True):
-        check_trace(f"{label} of {term.group}", trace)
-    return traces
+    return weighted_traces(term, weights, [f"{label} of {term.group}" for label in term.fitted.labels])
 
 
 def _table(terms: list[KernelTerm]) -> tuple[Indices, Scaling, Table, list[Indices]]:
