@@ -1,4 +1,4 @@
-"""A bank seen through a view: some of its kernels on some of its points, or with its rounding among its errors."""
+"""A bank seen through a view: some kernels on some points, with its rounding among its errors, or kept in memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
+    ENTRIES_AT_ONCE,
     Indices,
     KernelBank,
     checked_indices,
@@ -19,6 +20,7 @@ from oracle_opt.oracles.kernels.base import (
     checked_out,
     checked_vector,
 )
+from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.source import Source, checked_source
 
@@ -234,3 +236,30 @@ class BeforeRounding(Bank):
     def subset(self, kernels: ArrayLike) -> KernelBank:
         """Some of the kernels, see `KernelBank.subset`."""
         return self.bank.subset(kernels).before_rounding()
+
+
+def stored_kernels(bank: KernelBank) -> GramBank:
+    """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+
+    Returns
+    -------
+    GramBank
+        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for. It is as exact as the
+        `entries` of the other one.
+    """
+    n, p = bank.n_points, bank.n_kernels
+    packed = np.empty((p, n * (n + 1) // 2))
+    at_once = max(ENTRIES_AT_ONCE // (n * p), 1)
+    for start in range(0, n, at_once):
+        rows = np.arange(start, min(start + at_once, n))
+        entries = bank.entries(rows, np.arange(rows[-1] + 1))
+        for i in rows.tolist():
+            packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = entries[i - start, : i + 1].T
+    kept = GramBank.from_packed(packed, np.ones(p), bank)
+    kept.exactness, kept.rounding, kept.nonnegative = bank.entry_error, bank.rounding, bank.nonnegative
+    return kept

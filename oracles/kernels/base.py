@@ -237,7 +237,7 @@ class KernelBank(ABC):
         if not self.entry_error < COARSE < self.exactness or 8 * self.n_kernels * n * (n + 1) > most_bytes:
             return self
         if self._precise is None:
-            from oracle_opt.oracles.kernels.gram_bank import stored_kernels  # which is a bank itself
+            from oracle_opt.oracles.kernels.bank import stored_kernels  # which is a bank itself
 
             self._precise = stored_kernels(self)
         return self._precise

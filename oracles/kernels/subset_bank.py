@@ -13,6 +13,7 @@ from scipy import sparse
 from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank import stored_kernels
 from oracle_opt.oracles.kernels.base import (
     Indices,
     KernelBank,
@@ -23,7 +24,6 @@ from oracle_opt.oracles.kernels.base import (
     most_of_memory,
 )
 from oracle_opt.oracles.kernels.compiled import subset_loops
-from oracle_opt.oracles.kernels.gram_bank import stored_kernels
 from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
 from oracle_opt.oracles.kernels.subset_numbers import (
