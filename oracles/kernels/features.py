@@ -139,9 +139,7 @@ class FeatureKernels(KeptKernels):
             if shared != (spec.features, spec.kind):
                 shared = (spec.features, spec.kind)
                 terms = pair_terms(A, self.points, *shared)
-            K = spec.of_pairs(terms)
-            K *= d[k]
-            total += K
+            total += float(d[k]) * spec.of_pairs(terms)
         return total
 
 
