@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from math import e, log2
 
 import numpy as np
@@ -108,8 +109,16 @@ class FeatureKernels(KeptKernels):
         self.n_kernels = (N_WIDTHS + len(DEGREES)) * widths.shape[0] if kernels is None else kernels.size
         self.n_points, self._every = points.shape[0], tuple(range(points.shape[1]))
 
-    def spec(self, k: int) -> KernelSpec:
-        """What kernel k is."""
+    def __getstate__(self) -> dict[str, object]:
+        """Without the specifications, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "specs"}
+
+    @cached_property
+    def specs(self) -> tuple[KernelSpec, ...]:
+        """The kernels."""
+        return tuple(self._spec(k) for k in range(self.n_kernels))
+
+    def _spec(self, k: int) -> KernelSpec:
         group, place = divmod(k if self.kernels is None else int(self.kernels[k]), N_WIDTHS + len(DEGREES))
         features = (group - 1,) if group else self._every
         if place < N_WIDTHS:
@@ -118,7 +127,7 @@ class FeatureKernels(KeptKernels):
 
     def label(self, k: int) -> tuple[str, str]:
         """Name of a kernel, and of its group: all columns, or one."""
-        spec = self.spec(k)
+        spec = self.specs[k]
         columns = self.standardize.columns
         group = "all columns" if k < N_WIDTHS + len(DEGREES) else f"x{columns[spec.features[0]]}"
         if spec.kind is KernelKind.RBF:
@@ -135,7 +144,7 @@ class FeatureKernels(KeptKernels):
         total = np.zeros((A.shape[0], self.points.shape[0]))
         shared: tuple[tuple[int, ...], KernelKind] | None = None
         for k in np.flatnonzero(d).tolist():
-            spec = self.spec(k)
+            spec = self.specs[k]
             if shared != (spec.features, spec.kind):
                 shared = (spec.features, spec.kind)
                 terms = pair_terms(A, self.points, *shared)
