@@ -180,7 +180,7 @@ import numpy as np
 from oracle_opt import minimize
 from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import MKLOracle, GramBank
-from oracle_opt.oracles.kernels.cross import GivenCrossKernels
+from oracle_opt.oracles.kernels.kept_kernels import GivenCrossKernels
 p, n = 40, 1600
 rng = np.random.default_rng(0)
 X = rng.normal(size=(n, 3))

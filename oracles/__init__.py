@@ -23,6 +23,7 @@ from oracle_opt.oracles.conic import (
 )
 from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle
 from oracle_opt.oracles.kernels import (
+    Bank,
     ConstantKernels,
     FittedKernels,
     FunctionKernel,
@@ -41,6 +42,7 @@ from oracle_opt.oracles.kernels import (
     RBFBank,
     ShardedBank,
     SklearnKernel,
+    Source,
     SubsetBank,
     simplemkl_bank,
     uci_bank,
@@ -85,6 +87,7 @@ from oracle_opt.oracles.mkl import (
 
 __all__ = [
     "SMOMKL",
+    "Bank",
     "BendersOracle",
     "Cone",
     "ConicOracle",
@@ -145,6 +148,7 @@ __all__ = [
     "SharedWeightsOracle",
     "SklearnKernel",
     "SmoothDual",
+    "Source",
     "SubsetBank",
     "TwoStageProblem",
     "WeightDerivative",

@@ -403,6 +403,7 @@ CASES = {
     "GramBank": Case(
         GramBank, {"kernels": KERNELS}, {"normalize": FLAG, "memory_limit": "none", "check": FLAG}, skips=("dtype",)
     ),
+    "Bank": Case(O.Bank, {"source": BANK}, {"kernels": "none", "points": "none"}),
     "ProductBank": Case(O.ProductBank, {"distances": DISTANCES}, {"check": FLAG}),
     "RBFBank": Case(
         O.RBFBank,

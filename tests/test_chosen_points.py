@@ -7,7 +7,6 @@ import pytest
 
 from oracle_opt import InvalidArgument, minimize
 from oracle_opt.oracles import GaussianKernels, GramBank, KernelList, MKLOracle, PolynomialKernels
-from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
 
 RNG = np.random.default_rng(4)
 X, NEW = RNG.normal(size=(25, 3)), RNG.normal(size=(4, 3))
@@ -20,7 +19,7 @@ def banks(request):
     recipe = KernelList([GaussianKernels([0.5, 2.0]), PolynomialKernels((1, 2))], on_the_fly=request.param)
     whole = recipe.fit(X)
     copy = GramBank([whole.combine(unit)[np.ix_(SOME, SOME)] for unit in np.eye(4)])
-    return whole, ChosenPoints(whole, SOME), copy
+    return whole, whole.on(SOME), copy
 
 
 def test_all_operations_are_those_of_a_bank_of_these_entries(banks) -> None:
@@ -49,7 +48,7 @@ def test_errors_stated_cover_those_that_are_made(banks) -> None:
     largest, trace = some.sizes
     assert (wrong <= 2.0 * np.minimum(of_largest * largest, of_trace * trace)).all()
     assert some.noise(3) == whole.noise(3)
-    assert some.digest() not in (whole.digest(), ChosenPoints(whole, SOME[::-1]).digest())
+    assert some.digest() not in (whole.digest(), whole.on(SOME[::-1]).digest())
 
 
 def test_a_run_on_some_points_is_the_run_on_a_bank_of_them(banks) -> None:
@@ -63,4 +62,4 @@ def test_a_run_on_some_points_is_the_run_on_a_bank_of_them(banks) -> None:
 def test_points_that_are_none_are_refused(banks) -> None:
     for wrong in ([], [1, 1], [25], [-1]):
         with pytest.raises(InvalidArgument, match="`points`"):
-            ChosenPoints(banks[0], wrong)
+            banks[0].on(wrong)

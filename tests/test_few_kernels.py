@@ -73,7 +73,7 @@ def test_the_bound_is_attained():
 
 def test_stored_kernels_are_the_same_and_say_how_exact_they_are(monkeypatch):
     bank = rbf(np.random.default_rng(1))
-    monkeypatch.setattr("oracle_opt.oracles.kernels.stored_kernels.ENTRIES_AT_ONCE", 7 * N * bank.n_kernels)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.bank.ENTRIES_AT_ONCE", 7 * N * bank.n_kernels)
     kept = stored(bank, 1e9)
     assert isinstance(kept, GramBank)
     assert kept.exactness == bank.exactness > 0

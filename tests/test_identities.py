@@ -48,6 +48,7 @@ from oracle_opt import (
 from oracle_opt.arrays import digest, fingerprint
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import (
+    Bank,
     BendersOracle,
     ConicOracle,
     CvxpyOracle,
@@ -214,6 +215,13 @@ OTHERS = {
         {"bank": BANK},
         {"bank": [OTHER_BANK]},
         {"executor": "only does the tasks", "parts": ROUNDS_ALONE},
+        lambda made: made.digest(),
+    ),
+    Bank: Case(
+        Bank,
+        {"source": BANK, "kernels": [0, 2], "points": [1, 3, 5]},
+        {"source": [OTHER_BANK], "kernels": [[2, 0], [0, 1], None], "points": [[3, 1, 5], [1, 3], None]},
+        {},
         lambda made: made.digest(),
     ),
     SubsetBank: Case(

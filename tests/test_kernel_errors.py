@@ -25,9 +25,8 @@ from oracle_opt.oracles import (
     SharedWeightsOracle,
     SubsetBank,
 )
-from oracle_opt.oracles.kernels.before_rounding import BeforeRounding
+from oracle_opt.oracles.kernels.bank import BeforeRounding
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite
-from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
 from oracle_opt.oracles.mkl import kernel_machine
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
@@ -179,12 +178,12 @@ def views():
     yield "rbf", RBFBank(X, [range(4)], [[1.0, 3.0]], dtype=np.float32), None
     yield "some kernels of gram", gram.subset([1]), gram
     yield "some kernels", subsets.subset([1, 5, 7, 9, 11]), subsets
-    yield "some points", ChosenPoints(gram, range(20)), gram
+    yield "some points", gram.on(range(20)), gram
     yield "sharded", ShardedBank(gram, parts=2), gram
     yield "some of sharded", ShardedBank(subsets, parts=2).subset([2, 3, 4]), subsets
     yield "joined", JoinedBank([gram, PolynomialBank(X - 1e3, [range(4)], [[2]])]), gram
-    yield "stored points", ChosenPoints(subsets, range(20)), subsets
-    yield "joined points", ChosenPoints(JoinedBank([gram, subsets]), range(20)), gram
+    yield "stored points", subsets.on(range(20)), subsets
+    yield "joined points", JoinedBank([gram, subsets]).on(range(20)), gram
 
 
 @pytest.mark.parametrize(("name", "view", "of"), [pytest.param(*one, id=one[0]) for one in views()])

@@ -8,7 +8,7 @@ import pytest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles import GramBank, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels import KernelBank, KernelKind, KernelSpec
-from oracle_opt.oracles.kernels import bank as bank_module
+from oracle_opt.oracles.kernels import gram_bank as bank_module
 from oracle_opt.oracles.kernels._packed import asymmetry
 
 
@@ -93,7 +93,7 @@ def test_row_products_refuse_rows_that_are_none(rows):
     ("memory", "copies"), [(None, 2), (2 * 8 * 7 * 561, 2), (2 * 8 * 7 * 561 - 1, 1), (8 * 7 * 561, 1)]
 )
 def test_second_layout_is_made_where_the_machine_has_room(monkeypatch, memory, copies):
-    monkeypatch.setattr("oracle_opt.oracles.kernels.bank.most_of_memory", lambda: memory)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.gram_bank.most_of_memory", lambda: memory)
     bank = GramBank(stack())
     bank.quadratic_forms(np.ones(33))
     assert bank.nbytes == copies * 8 * 7 * 561

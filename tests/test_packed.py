@@ -193,7 +193,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 from oracle_opt.oracles import GramBank
 from oracle_opt.oracles.kernels._packed import thread_count
-from oracle_opt.oracles.kernels.cross import GivenCrossKernels
+from oracle_opt.oracles.kernels.kept_kernels import GivenCrossKernels
 
 many = 1 << 24
 counts = [thread_count(many), thread_count(1000)]

@@ -13,7 +13,7 @@ from oracle_opt import InvalidArgument, OutOfTime, Query, Status, minimize
 from oracle_opt._deadline import Deadline
 from oracle_opt.generators import SPG
 from oracle_opt.oracles import ElasticNet, GMKLOracle, LpRegularizer, ProductBank
-from oracle_opt.oracles.kernels import point_distances
+from oracle_opt.oracles.kernels import distances as of_products
 from oracle_opt.oracles.mkl import cold_start, set_ascent
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
@@ -42,7 +42,7 @@ def small_parts(monkeypatch) -> None:
     """Many sets and blocks on few points, and a start from a part of them."""
     monkeypatch.setattr(set_ascent, "SET_POINTS", 60)
     monkeypatch.setattr(cold_start, "LEAST_SAMPLE", 60)
-    monkeypatch.setattr(point_distances, "ENTRIES_AT_ONCE", 2000)
+    monkeypatch.setattr(of_products, "ENTRIES_AT_ONCE", 2000)
 
 
 def walk(count=4, seed=1):
@@ -130,7 +130,7 @@ def test_slopes_are_those_of_the_value() -> None:
 
 @pytest.mark.parametrize("entries", [1, 700, 1 << 30])
 def test_forms_are_added_up_block_by_block(entries, monkeypatch) -> None:
-    monkeypatch.setattr(point_distances, "ENTRIES_AT_ONCE", entries)
+    monkeypatch.setattr(of_products, "ENTRIES_AT_ONCE", entries)
     rng, d = np.random.default_rng(2), np.array([0.3, 0.0, 2.0, 0.01])
     v = rng.normal(size=N) * (rng.uniform(size=N) < 0.4)
     distances = (Z.T[:, :, None] - Z.T[:, None, :]) ** 2
@@ -287,7 +287,7 @@ def peak_of(n, p=10):
 
 
 def test_memory_grows_with_the_points_and_not_with_their_square(monkeypatch) -> None:
-    monkeypatch.setattr(point_distances, "ENTRIES_AT_ONCE", 1 << 14)
+    monkeypatch.setattr(of_products, "ENTRIES_AT_ONCE", 1 << 14)
     small, large = peak_of(1_000), peak_of(2_000)
     assert large < 2.2 * small
     assert large < 2_000 * 8 * 300  # of 2,000 numbers a point in the matrix

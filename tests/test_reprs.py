@@ -106,6 +106,7 @@ INSTANCES = {
     "FacilityLocationOracle": lambda: O.FacilityLocationOracle(np.ones(30), np.ones((30, 40))),
     "GeneralizedAssignmentOracle": lambda: O.GeneralizedAssignmentOracle(np.ones((3, 40)), np.ones((3, 40)), [30] * 3),
     "GMKLOracle": lambda: O.GMKLOracle(BANK, LABELS, O.LpRegularizer(2.0)),
+    "Bank": lambda: O.Bank(BANK, range(9), range(5)),
     "GramBank": lambda: BANK,
     "HeldKarpOracle": lambda: O.HeldKarpOracle(distances()),
     "Infeasibility": lambda: O.Infeasibility(POINT, 1.0, True),

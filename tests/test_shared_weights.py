@@ -18,7 +18,6 @@ from oracle_opt.oracles import (
     Regularizer,
     SharedWeightsOracle,
 )
-from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 from oracle_opt.testing import check_oracle
 
@@ -91,7 +90,7 @@ def test_one_machine_is_the_oracle_of_that_machine() -> None:
 def test_a_sum_is_the_sum_of_its_machines_whatever_points_they_see() -> None:
     pairs = [np.flatnonzero(c != KINDS) for c in range(M)]
     labels = [np.where(KINDS[points] == (c + 1) % M, 1.0, -1.0) for c, points in enumerate(pairs)]
-    parts = [ChosenPoints(BANK, points) for points in pairs]
+    parts = [BANK.on(points) for points in pairs]
     copies = [GramBank([K[np.ix_(points, points)] for K in KERNELS]) for points in pairs]
     w = RNG.dirichlet(np.ones(P))
     shared = SharedWeightsOracle([MKLOracle(bank, y, C=0.7) for bank, y in zip(parts, labels, strict=True)])

@@ -13,7 +13,6 @@ from oracle_opt.oracles import (
     ShardedBank,
     SubsetBank,
 )
-from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
 
 
 @dataclass
@@ -162,7 +161,7 @@ def some_points(rng, of):
     n = of.bank.n_points
     chosen = np.r_[0, 1, 2 + rng.permutation(n - 2)[: max(2, (n - 2) // 2)]]
     grid = np.ix_(range(of.bank.n_kernels), chosen, chosen)
-    return Kernels(f"{of.name}, some points", ChosenPoints(of.bank, chosen), of.meant[grid], of.stored[grid])
+    return Kernels(f"{of.name}, some points", of.bank.on(chosen), of.meant[grid], of.stored[grid])
 
 
 def some_kernels(rng, of):

@@ -27,7 +27,6 @@ from oracle_opt.learn.formulation import (
 )
 from oracle_opt.oracles import KernelModel, MKLOracle, SharedWeightsOracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
-from oracle_opt.oracles.kernels.chosen_points import ChosenPoints
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.svm import Loss
 
@@ -179,7 +178,7 @@ class Training:
         )
 
     def _oracle(self, bank: KernelBank | ProductBank, problem: MachineProblem, norm: Norm) -> SVMOracle:
-        part = bank if problem.points.size == bank.n_points else some_points(bank, problem.points)
+        part = bank if problem.points.size == bank.n_points else bank.on(problem.points)
         return make_oracle(norm, part, problem.y, problem.loss, self.memory_budget)
 
     def _solved(
@@ -240,11 +239,6 @@ class CallWatch:
             last = self._best[-PATIENCE - 1 :]
             stop |= len(last) > PATIENCE and last[0] - last[-1] <= self.rtol * abs(last[-1])
         return stop
-
-
-def some_points(bank: KernelBank | ProductBank, points: NDArray[np.intp]) -> KernelBank | ProductBank:
-    """The kernels of a bank on some of its points."""
-    return bank.on(points) if isinstance(bank, ProductBank) else ChosenPoints(bank, points)
 
 
 def proven_gap(result: Result) -> float:

@@ -1,378 +1,265 @@
-"""A family of p kernels on n points, held in memory in the layouts its two operations want."""
+"""A bank seen through a view: some kernels on some points, with its rounding among its errors, or kept in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import flag, floats, whole
+from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import (
+    ENTRIES_AT_ONCE,
     Indices,
     KernelBank,
     checked_indices,
     checked_kernels,
     checked_out,
     checked_vector,
-    most_of_memory,
 )
-from oracle_opt.oracles.kernels.checked_kernel import (
-    check_fits_single,
-    check_positive_semidefinite,
-    checked_kernel,
-    n_matrices,
-    rounding_of,
-)
-from oracle_opt.oracles.kernels.cross import CrossKernels, GivenCrossKernels
-from oracle_opt.oracles.kernels.kept_kernels import KeptCross
-from oracle_opt.oracles.kernels.packed_build import (
-    combine_block,
-    combine_halves,
-    pack,
-    packed_forms,
-    row_products,
-    thread_count,
-)
-from oracle_opt.oracles.kernels.pair_rows import PairRows
+from oracle_opt.oracles.kernels.gram_bank import GramBank
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
+from oracle_opt.oracles.kernels.source import Source, checked_source
 
 
-class GramBank(KernelBank):
-    """Precomputed kernels K_1 .. K_p on n points.
+class Bank(KernelBank):
+    """Some kernels of a source on some of its points, numbered anew; nothing is copied.
 
-    Every kernel is stored as its lower half, ``p * n * (n + 1) / 2`` entries of 8 bytes, or 4 in float32, kernel by
-    kernel: `combine` reads the halves of the kernels of non-zero weight. `quadratic_forms` and `row_products` want them
-    pair of points by pair of points; a pair is copied to a second store when it is first asked for, which takes about
-    as long as to read it where it is. A run asks for the pairs of its support vectors; with all pairs the two stores
-    together are as large as the full matrices. The arrays passed in are not kept.
-
-    Reads of more than 8 million entries are shared among threads, as many as OMP_NUM_THREADS or threadpoolctl allow
-    (one in a process made by fork); their number moves no bit of a result.
+    The source may be functions of two points, which are evaluated whenever they are needed, or another bank. A bank is
+    asked for all of its kernels, and with vectors of all of its points that are 0 where the view looks away: as fast as
+    a bank of its own, where the sums of that one are. Errors are those of the bank, whose sums these are.
 
     Parameters
     ----------
-    kernels : array_like of shape (p, n, n), or sequence of p array_like of shape (n, n)
-        The kernels: finite, symmetric, positive semidefinite up to rounding, of positive trace.
-    normalize : bool
-        Whether each kernel is scaled to unit trace; cross-kernels are then scaled alike. Default: kernels mean what
-        they say.
-    dtype : float64 or float32
-        Type of the entries that are stored. The sums over float32 stores are still made in float64, so the bank is
-        exactly a bank of slightly rounded kernels; the SVM objective moves by about 1e-8 relative at C = 100 with unit
-        trace, 1e-5 at C = 1e6. Mixed norms, whose weights may be large, count the `rounding` in their bounds.
-    memory_limit : int, optional
-        Bytes the stores may take. If only one of them fits, it is the one by kernels: `quadratic_forms` then reads
-        whole rows of the non-zero entries and is 2 to 9 times slower. If none fits, the bank is refused before anything
-        is built. (An index of 4 bytes a pair is not counted.) Default: 70 % of the machine's memory.
-    check : bool
-        Whether the kernels are checked; a Cholesky factorization of each is the largest part of it.
+    source : Source or KernelBank
+        p kernels on n points.
+    kernels, points : array_like of int, optional
+        Indices of kernels and of points, at least one, none twice. Default: all.
 
     Attributes
     ----------
-    n_kernels, n_points : int
-        p and n.
-    scales : ndarray of shape (p,)
-        What the kernels passed in were multiplied by: 1, or one over the trace.
+    bank : KernelBank
+        The source, as a bank.
 
     Raises
     ------
     InvalidArgument
-        A kernel cannot be used (the message has its index), or `memory_limit` is too small.
+        The source is none, or the indices are not those of kernels or points, or one is there twice.
 
     Examples
     --------
     >>> import numpy as np
-    >>> bank = GramBank([np.eye(2), np.ones((2, 2))])
-    >>> bank.combine([0.5, 0.5]).tolist()
-    [[1.0, 0.5], [0.5, 1.0]]
-    >>> bank.quadratic_forms([1.0, -1.0]).tolist()
-    [2.0, 0.0]
+    >>> from oracle_opt.oracles import Bank, GramBank
+    >>> bank = Bank(GramBank([np.eye(3), np.ones((3, 3))]), points=[2, 0])
+    >>> bank.combine([1.0, 2.0]).tolist()
+    [[3.0, 2.0], [2.0, 3.0]]
     """
 
     def __init__(
-        self,
-        kernels: Sequence[ArrayLike] | NDArray[np.floating],
-        *,
-        normalize: bool = False,
-        dtype: DTypeLike = np.float64,
-        memory_limit: int | None = None,
-        check: bool = True,
+        self, source: Source | KernelBank, kernels: ArrayLike | None = None, points: ArrayLike | None = None
     ) -> None:
-        p = n_matrices("kernels", kernels)
-        first = floats("kernels", kernels[0], "matrices of real numbers").shape if p else ()
-        normalize, check = flag("normalize", normalize), flag("check", check)
-        if len(first) != 2:
-            raise InvalidArgument(
-                f"`kernels` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
-            )
-        n = first[0]
-        packed = empty_store(p, n, dtype, memory_limit)
-        scales, rounding = np.ones(p), 0.0
-        for k in range(p):
-            name = f"kernel {k} of `kernels`"
-            matrix = checked_kernel(kernels[k], name)
-            if matrix.shape != (n, n):
-                raise InvalidArgument(f"{name} must have shape {(n, n)} like kernel 0, got {matrix.shape}")
-            rounding = max(rounding, rounding_of(matrix.dtype))
-            if check:
-                rounding = max(rounding, check_positive_semidefinite(matrix, name))
-            if normalize:
-                scales[k] = 1.0 / np.trace(matrix, dtype=float)
-            if packed.dtype == np.float32:
-                check_fits_single(scales[k] * np.diagonal(matrix).astype(float), name)
-            pack(matrix, scales[k], packed[k])
-        self._take(packed, scales, GivenCrossKernels(p, n), memory_limit, rounding)
-
-    @classmethod
-    def from_packed(
-        cls,
-        packed: NDArray[np.floating],
-        scales: Vector,
-        cross_kernels: CrossKernels,
-        *,
-        memory_limit: int | None = None,
-        sizes: tuple[Vector, Vector] | None = None,
-        total: Vector | None = None,
-        rounding: float = 0.0,
-    ) -> GramBank:
-        """Make a bank of halves that are known to be good.
-
-        Parameters
-        ----------
-        packed : ndarray of shape (p, n (n + 1) / 2)
-            Lower halves, float32 or float64, scaled already; kept, not copied.
-        scales : ndarray of shape (p,)
-            What they were scaled by, hence what cross-kernels are to be scaled by.
-        cross_kernels : CrossKernels
-            Evaluates the kernels at new points.
-        memory_limit : int, optional
-            As for the class.
-        sizes : tuple of two ndarrays of shape (p,), optional
-            The attribute `sizes` where it is known, rounded up. Default: found by reading the diagonals.
-        total : ndarray of shape (n (n + 1) / 2,), optional
-            The sum of the halves where it is known, float64, as exact as `noise` says: `combine` then reads it for
-            equal weights, where most runs start.
-        rounding : float
-            The attribute `rounding` but for that of a store in float32, which is added.
-
-        Returns
-        -------
-        GramBank
-            The bank.
-        """
-        bank = cls.__new__(cls)
-        bank._take(packed, scales, cross_kernels, memory_limit, rounding)
-        bank._sizes, bank._total = sizes, total
-        return bank
-
-    def _take(
-        self,
-        packed: NDArray[np.floating],
-        scales: Vector,
-        cross_kernels: CrossKernels,
-        memory_limit: int | None,
-        rounding: float,
-    ) -> None:
-        self.rounding = rounding + rounding_of(packed.dtype)
-        self.n_points = (int(np.sqrt(8 * packed.shape[1] + 1)) - 1) // 2
-        limit = most_of_memory() if memory_limit is None else memory_limit
-        fits = limit is None or 2 * packed.nbytes <= limit
-        every = np.arange(packed.shape[0])
-        self._choose(packed, every, scales, every, cross_kernels, fits and packed.shape[1] < 2**31)
-
-    def _choose(
-        self,
-        packed: NDArray[np.floating],
-        kernels: Indices,
-        scales: Vector,
-        numbers: Indices,
-        cross_kernels: CrossKernels,
-        keeps_pairs: bool,
-    ) -> None:
-        """Be the bank of some of the halves, which are of these scales and have these numbers as cross-kernels."""
-        self.n_kernels, self.scales = kernels.size, scales
-        self._packed, self._kernels = packed, kernels
-        self._cross_kernels, self._numbers = cross_kernels, numbers
-        self._sizes: tuple[Vector, Vector] | None = None
-        self._total: Vector | None = None
-        self._pairs = PairRows(packed, kernels) if keeps_pairs else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without pairs, which a copy keeps anew, and halves that another bank shares."""
-        state = self.__dict__ | {"_pairs": self._pairs is not None}
-        if not self._whole:
-            state |= {"_packed": self._packed[self._kernels], "_kernels": np.arange(self.n_kernels)}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._pairs = PairRows(self._packed, self._kernels) if state["_pairs"] else None
+        bank = source
+        if isinstance(source, Source):
+            bank, kernels = checked_source(source, kernels), None
+        self.bank = bank = instance("source", bank, KernelBank, "a KernelBank, or a Source of kernels")
+        self.kernels = None if kernels is None else checked_kernels(kernels, bank.n_kernels)
+        self.points = None if points is None else checked_points_of(points, bank.n_points)
+        self.n_kernels = bank.n_kernels if self.kernels is None else self.kernels.size
+        self.n_points = bank.n_points if self.points is None else self.points.size
+        self.exactness, self.nonnegative, self.rounding = bank.exactness, bank.nonnegative, bank.rounding
 
     @property
-    def _whole(self) -> bool:
-        """Whether these are all the halves there are, in the order in which they are stored."""
-        return np.array_equal(self._kernels, np.arange(self._packed.shape[0]))
+    def entry_error(self) -> float:
+        """By how much an entry may differ from that of the kernel: that of the bank."""
+        return self.bank.entry_error
 
-    def __repr__(self) -> str:
-        return f"GramBank(n_kernels={self.n_kernels}, n_points={self.n_points}, dtype={self._packed.dtype})"
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes the stores take now; those of a subset include the halves it shares."""
-        return self._packed.nbytes + (0 if self._pairs is None else self._pairs.nbytes)
-
-    def label(self, k: int) -> tuple[str, str]:
-        """Name of a kernel, and of its group, see `KernelBank.label`."""
-        return self._cross_kernels.label(int(self._numbers[k]))
-
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptCross:
-        """Some kernels between new points and some points, see `KernelBank.kept`; no entry is kept."""
-        which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
-        return KeptCross(self._cross_kernels.kept(self._numbers[which], some), self.scales[which], some.size)
+    def precise(self, most_bytes: float) -> KernelBank:
+        """The same view of the bank that adds up entries, which others share, see `KernelBank.precise`."""
+        bank = self.bank.precise(most_bytes)
+        return self if bank is self.bank else Bank(bank, self.kernels, self.points)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels, see `KernelBank.combine`."""
-        d = checked_vector(weights, self.n_kernels, "weights")
+        if self.points is None:
+            return self.bank.combine(self._weights(weights), out)
         K = checked_out(out, self.n_points)
-        if self._total is not None and (d == d[0]).all():
-            combine_halves(self._total[None], np.zeros(1, np.intp), d[:1], K, 1)
-            return K
-        used = np.flatnonzero(d)
-        threads = thread_count(used.size * self._packed.shape[1])
-        combine_halves(self._packed, self._kernels[used], d[used], K, threads)
+        K[:] = self.bank.block(self._weights(weights), self.points, self.points)
         return K
 
     def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`; reads these of the kernels of non-zero weight."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        used, found = np.flatnonzero(d), np.zeros((which.size, others.size))
-        threads = thread_count(found.size * used.size)
-        combine_block(self._packed, self._kernels[used], d[used], which, others, found, threads)
-        return found
-
-    def subset(self, kernels: ArrayLike) -> GramBank:
-        """Return some of the kernels as a bank of their own, see `KernelBank.subset`.
-
-        It reads the halves of this one, and keeps pairs of its own if this one keeps any. Its `cross` takes new points,
-        or cross-kernels, as this one takes them.
-        """
-        which = checked_kernels(kernels, self.n_kernels)
-        bank = GramBank.__new__(GramBank)
-        bank.n_points, bank.exactness, bank.rounding = self.n_points, self.exactness, self.rounding
-        numbers = self._numbers[which]
-        bank._choose(
-            self._packed,
-            self._kernels[which],
-            self.scales[which],
-            numbers,
-            self._cross_kernels,
-            self._pairs is not None,
-        )
-        largest, trace = self.sizes
-        bank._sizes = largest[which], trace[which]
-        return bank
-
-    def noise(self, n_used: int) -> float:
-        """Error of a sum of so many kernels, see `KernelBank.noise`; four are added up before they are added."""
-        return self.exactness + 0.5 * EPS * (n_used / 4 + 8)
+        """Some entries of the weighted sum, see `KernelBank.block`."""
+        return self.bank.block(self._weights(weights), self._own(rows, "rows"), self._own(columns, "columns"))
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
-        support = np.flatnonzero(x)
-        if self._pairs is not None:
-            return self._pairs.quadratic_forms(support, x)
-        forms = np.empty(self.n_kernels)
-        n_entries = self.n_kernels * int(support.sum() + support.size)
-        packed_forms(self._packed, self._kernels, support, x, forms, thread_count(n_entries))
-        return forms
+        return self._seen(self.bank.quadratic_forms(self._vector(v)))
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        x = checked_vector(v, self.n_points, "v")
-        which = checked_indices(rows, self.n_points, "rows")
-        support = np.flatnonzero(x)
-        products = np.empty((which.size, self.n_kernels))
-        self._read_rows(which, support, x[support], products)
-        return products
+        return self._seen(self.bank.row_products(self._own(rows, "rows"), self._vector(v)))
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Some entries of every kernel, see `KernelBank.entries`."""
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        found, one = np.empty((which.size, others.size, self.n_kernels)), np.ones(1)
-        for i, row in enumerate(found):
-            self._read_rows(others, which[i : i + 1], one, row)
-        return found
+        return self._seen(self.bank.entries(self._own(rows, "rows"), self._own(columns, "columns")))
 
     def diagonal(self) -> Matrix:
         """Diagonals of the kernels, ndarray of shape (n, p)."""
-        # The diagonal entries of a half are at i (i + 1) / 2 + i.
-        where = np.cumsum(np.arange(1, self.n_points + 1)) - 1
-        return np.ascontiguousarray(self._packed[self._kernels[:, None], where].T, dtype=float)
+        found = self._seen(self.bank.diagonal())
+        return found if self.points is None else found[self.points]
 
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:
         """Largest diagonal entry and trace of each kernel, two ndarrays of shape (p,)."""
-        return super().sizes if self._sizes is None else self._sizes
+        if self.points is not None:
+            return super().sizes
+        largest, trace = self.bank.sizes
+        return self._seen(largest), self._seen(trace)
 
-    def _read_rows(self, rows: Indices, support: Indices, values: Vector, out: Matrix) -> None:
-        """Write entries `rows` of every kernel times the vector of these values, shape (r, p)."""
-        if self._pairs is not None:
-            self._pairs.products(rows, support, values, out)
-        else:
-            threads = thread_count(rows.size * support.size * self.n_kernels)
-            row_products(self._packed, self._kernels, rows, support, values, out, threads)
+    def noise(self, n_used: int) -> float:
+        """Error of an entry of a sum of so many kernels: that of the bank."""
+        return self.bank.noise(n_used)
+
+    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
+        """Error of ``u @ K_k @ v`` for all k: that of the bank."""
+        if self.points is not None:
+            u, v = (_spread(one, "v", self.points, self.bank.n_points) for one in (u, v))
+        return self.bank.form_error(u, v)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
+        """Weighted sum of the kernels between new points, as the bank takes them, and these points."""
+        found = self.bank.cross(new, self._weights(weights))
+        return found if self.points is None else found[:, self.points]
 
-        Parameters
-        ----------
-        new : array_like
-            For a bank of given kernels, the p cross-kernels, shape (p, m, n), those of weight zero perhaps None. For a
-            bank made from points (`uci_bank`), m new points, shape (m, d).
-        weights : array_like of shape (p,)
-            Weights of the kernels; only kernels of non-zero weight are evaluated.
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group: those it has in the bank."""
+        return self.bank.label(k if self.kernels is None else int(self.kernels[k]))
 
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum, each kernel scaled as on the points of the bank.
-        """
-        d = checked_vector(weights, self.n_kernels, "weights")
-        used = np.flatnonzero(d)
-        used = used[np.argsort(self._numbers[used])]  # so that kernels on the same features stay together
-        return self._cross_kernels.cross(new, self._numbers[used], d[used] * self.scales[used])
+    def subset(self, kernels: ArrayLike) -> KernelBank:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`: on points, a subset's view."""
+        if self.kernels is None and self.points is not None:
+            return Bank(self.bank.subset(kernels), points=self.points)
+        return super().subset(kernels)
 
-    @cached_property
-    def _digest(self) -> str:
-        return digest(self.n_points, self._packed if self._whole else self._packed[self._kernels])
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
+        """Some kernels between new points and some of these points, see `KernelBank.kept`: what the bank keeps."""
+        if self.kernels is not None:
+            kernels = self.kernels[checked_kernels(kernels, self.n_kernels)]
+        return self.bank.kept(kernels, self._own(points, "points"))
 
     def digest(self) -> str:
-        """16 hexadecimal digits that tell these kernels from others; reads the whole store the first time."""
-        return self._digest
+        """16 hexadecimal digits that tell these kernels from others."""
+        found = self.bank.digest()
+        if self.kernels is not None:
+            found = digest(found, self.kernels)
+        return found if self.points is None else digest(found, "points", self.points)
+
+    def _seen(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What was found of all kernels of the bank, which are the last axis, of these."""
+        return found if self.kernels is None else found[..., self.kernels]
+
+    def _own(self, indices: ArrayLike, name: str) -> ArrayLike:
+        """Where these points are among those of the bank."""
+        return indices if self.points is None else self.points[checked_indices(indices, self.n_points, name)]
+
+    def _vector(self, v: ArrayLike) -> ArrayLike:
+        """A vector of these points as one of all points of the bank, 0 elsewhere."""
+        return v if self.points is None else _spread(v, "v", self.points, self.bank.n_points)
+
+    def _weights(self, weights: ArrayLike) -> ArrayLike:
+        """Weights of all kernels of the bank."""
+        return weights if self.kernels is None else _spread(weights, "weights", self.kernels, self.bank.n_kernels)
 
 
-def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: int | None) -> NDArray[np.floating]:
-    """Return an uninitialized array of p halves, or raise `InvalidArgument` if it cannot be."""
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise InvalidArgument(f"`dtype` must be float32 or float64, got {kind}")
-    size = n_points * (n_points + 1) // 2
-    limit = most_of_memory() if memory_limit is None else whole("memory_limit", memory_limit, 0)
-    n_bytes = n_kernels * size * kind.itemsize
-    if limit is not None and n_bytes > limit:
-        got = f"{limit}" if memory_limit is not None else f"None, which is 70 % of this machine's memory, {limit}"
-        raise InvalidArgument(
-            f"`memory_limit` must be at least {n_bytes} bytes for {n_kernels} kernels on {n_points} points in {kind}, "
-            f"got {got}; banks on the fly keep no entries: uci_bank_on_the_fly(X), RBFBank, "
-            "KernelList(..., on_the_fly=True)"
-        )
-    return np.empty((n_kernels, size), kind)
+def _spread(values: ArrayLike, name: str, places: Indices, size: int) -> Vector:
+    """Numbers at some places of a vector of that size, 0 elsewhere."""
+    every = np.zeros(size)
+    every[places] = checked_vector(values, places.size, name)
+    return every
+
+
+def checked_points_of(points: ArrayLike, n_points: int) -> Indices:
+    """Return indices of points, or raise `InvalidArgument` unless they are some, none twice."""
+    which = checked_indices(points, n_points, "points")
+    if which.size == 0 or np.unique(which).size < which.size:
+        raise InvalidArgument("`points` must be indices of points, at least one and none twice")
+    return which
+
+
+class BeforeRounding(Bank):
+    """A bank with its `rounding` among its errors: what follows from it holds for the kernels that were meant.
+
+    A kernel in single precision, or a matrix that lacks a little to be positive semidefinite, is one problem as it is
+    kept, and another one as it was meant. Where weights of kernels add up to 1 the difference is small and mostly does
+    not matter. In a mixed norm a kernel may have a weight of 1e6: its rounding is then as large as another kernel, and
+    the sum may have negative eigenvalues, for which there is no bound at all.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    """
+
+    def __init__(self, bank: KernelBank) -> None:
+        super().__init__(bank)
+        # over diagonal entries of the bank, which the rounding may have made a little smaller
+        self._rounded = bank.rounding * (1.0 + 8.0 * bank.rounding + 1e-8)
+        self.exactness, self.rounding = bank.exactness + self._rounded, 0.0
+
+    @property
+    def entry_error(self) -> float:
+        """By how much an entry may differ from that of the kernel: with the rounding of the bank."""
+        return self.bank.entry_error + self.bank.rounding
+
+    def noise(self, n_used: int) -> float:
+        """Error of an entry of a sum of so many kernels: that of the bank, and its rounding."""
+        return self.bank.noise(n_used) + self._rounded
+
+    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
+        """Error of ``u @ K_k @ v`` for all k: that of the bank, and its rounding.
+
+        An error e of entries, over the roots of both diagonal entries, moves a form by at most e times
+        ``norm(u, 1) * norm(v, 1)`` and the largest diagonal entry, or ``norm(u) * norm(v)`` and the trace.
+        """
+        of_largest, of_trace = self.bank.form_error(u, v)
+        rounding = self._rounded * (1.0 + EPS * (u.size + 8))
+        sums, norms = float(np.abs(u).sum() * np.abs(v).sum()), float(np.linalg.norm(u) * np.linalg.norm(v))
+        return of_largest + rounding * sums, of_trace + rounding * norms
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """The same of the bank that adds up entries, see `KernelBank.precise`."""
+        bank = self.bank.precise(most_bytes)
+        return self if bank is self.bank else bank.before_rounding()
+
+    def subset(self, kernels: ArrayLike) -> KernelBank:
+        """Some of the kernels, see `KernelBank.subset`."""
+        return self.bank.subset(kernels).before_rounding()
+
+
+def stored_kernels(bank: KernelBank) -> GramBank:
+    """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+
+    Returns
+    -------
+    GramBank
+        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for. It is as exact as the
+        `entries` of the other one.
+    """
+    n, p = bank.n_points, bank.n_kernels
+    packed = np.empty((p, n * (n + 1) // 2))
+    at_once = max(ENTRIES_AT_ONCE // (n * p), 1)
+    for start in range(0, n, at_once):
+        rows = np.arange(start, min(start + at_once, n))
+        entries = bank.entries(rows, np.arange(rows[-1] + 1))
+        for i in rows.tolist():
+            packed[:, i * (i + 1) // 2 : (i + 1) * (i + 2) // 2] = entries[i - start, : i + 1].T
+    kept = GramBank.from_packed(packed, np.ones(p), bank)
+    kept.exactness, kept.rounding, kept.nonnegative = bank.entry_error, bank.rounding, bank.nonnegative
+    return kept

@@ -165,12 +165,14 @@ class KernelBank(ABC):
             for start in range(0, which.size, at_once):
                 part = slice(start, start + at_once)
                 found[part] = chosen.entries(which[part], others) @ d[used]
+        if np.array_equal(which, others):  # products of matrices round differently on both sides of the diagonal
+            found = np.tril(found) + np.tril(found, -1).T
         return found
 
     def subset(self, kernels: ArrayLike) -> KernelBank:
         """Return some of the kernels as a bank of their own, on the same points.
 
-        By default one that asks this bank for all kernels where it has no way to ask for some, see `ChosenKernels`.
+        By default one that asks this bank for all kernels where it has no way to ask for some, see `Bank`.
 
         Parameters
         ----------
@@ -183,9 +185,28 @@ class KernelBank(ABC):
             It shares memory with this one, and numbers are those of this one: up to rounding, which `noise` and
             `form_error` of the new bank tell.
         """
-        from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels  # which is a bank itself
+        from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 
-        return ChosenKernels(self, checked_kernels(kernels, self.n_kernels))
+        return Bank(self, kernels)
+
+    def on(self, points: ArrayLike) -> KernelBank:
+        """Return the kernels on some of the points, numbered anew, as a bank of its own.
+
+        For the machines of pairs of classes, which stand on the same kernels and see a part of the points each.
+
+        Parameters
+        ----------
+        points : array_like of int, shape (r,)
+            Indices of points, at least one, none twice.
+
+        Returns
+        -------
+        KernelBank
+            It shares memory with this one, and its numbers are those of this one.
+        """
+        from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
+
+        return Bank(self, points=points)
 
     def before_rounding(self) -> KernelBank:
         """Return the same kernels as a bank whose errors count its `rounding`: those of the kernels that were meant.
@@ -195,7 +216,7 @@ class KernelBank(ABC):
         KernelBank
             This bank, where its `rounding` is 0.
         """
-        from oracle_opt.oracles.kernels.before_rounding import BeforeRounding  # which is a bank itself
+        from oracle_opt.oracles.kernels.bank import BeforeRounding  # which is a bank itself
 
         return BeforeRounding(self) if self.rounding else self
 
@@ -216,7 +237,7 @@ class KernelBank(ABC):
         if not self.entry_error < COARSE < self.exactness or 8 * self.n_kernels * n * (n + 1) > most_bytes:
             return self
         if self._precise is None:
-            from oracle_opt.oracles.kernels.stored_kernels import stored_kernels  # which makes a bank itself
+            from oracle_opt.oracles.kernels.bank import stored_kernels  # which is a bank itself
 
             self._precise = stored_kernels(self)
         return self._precise
@@ -263,10 +284,11 @@ class KernelBank(ABC):
         KeptKernels
             Its `cross` takes new points as that of the bank does, and weights of the q kernels.
         """
-        from oracle_opt.oracles.kernels.kept_kernels import KeptOfBank
+        from oracle_opt.oracles.kernels.bank import Bank
+        from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
 
-        chosen = checked_kernels(kernels, self.n_kernels)
-        return KeptOfBank(self, chosen, checked_indices(points, self.n_points, "points"))
+        view = Bank(self, kernels, points)
+        return KeptPart(Given(view), view.n_kernels, view.n_points, by_rows=False)
 
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:
@@ -326,7 +348,7 @@ def checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
 def checked_indices(indices: ArrayLike, n_points: int, name: str) -> Indices:
     """Return the indices, or raise `InvalidArgument` unless they are those of points."""
     try:
-        which = np.ascontiguousarray(indices, dtype=np.intp)
+        which = np.asarray(indices, dtype=np.intp, order="C")
     except (TypeError, ValueError) as problem:
         raise InvalidArgument(f"`{name}` must be indices, got {shown(indices)}") from problem
     if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < n_points):

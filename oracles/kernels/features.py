@@ -1,4 +1,4 @@
-"""Kernels on subsets of features, and the family of 13 (d + 1) of them that the MKL literature compares on."""
+"""Kernels on subsets of features, and the families of 13 (d + 1) of them that the MKL literature compares on."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from math import e, log2
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.oracles.kernels.bank import GramBank, empty_store
-from oracle_opt.oracles.kernels.feature_build import (
-    fill_of_features,
-    fill_of_pairs,
-    pair_sums,
-    quantiles_of_differences,
-)
-from oracle_opt.oracles.kernels.packed_build import thread_count
-from oracle_opt.oracles.kernels.standardization import Standardization
+from oracle_opt.oracles.kernels.base import Indices, checked_vector
+from oracle_opt.oracles.kernels.compiled import feature_loops, thread_count
+from oracle_opt.oracles.kernels.gram_bank import GramBank, empty_store
+from oracle_opt.oracles.kernels.joined_bank import JoinedBank
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
+from oracle_opt.oracles.kernels.points import Standardization, sampled_distances
+from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
+from oracle_opt.oracles.kernels.rbf import RBFBank
 
 N_WIDTHS = 10
 QUANTILES = (0.1, 0.9)
@@ -85,7 +85,7 @@ def _feature_term(a: Matrix, b: Matrix, kind: KernelKind) -> Matrix:
     return a * b
 
 
-class FeatureKernels:
+class FeatureKernels(KeptKernels):
     """Kernels on standardized points, evaluated between new points and those of the bank.
 
     Parameters
@@ -96,10 +96,18 @@ class FeatureKernels:
         From raw points to standardized ones.
     widths : ndarray of shape (d + 1, 10)
         Widths of the RBF kernels on all features and on each.
+    kernels : ndarray of int, optional
+        Which of the 13 (d + 1) kernels. Default: all.
     """
 
-    def __init__(self, points: Matrix, standardize: Standardization, widths: Matrix) -> None:
-        self.points, self.standardize, self.widths = points, standardize, widths
+    by_rows = True
+
+    def __init__(
+        self, points: Matrix, standardize: Standardization, widths: Matrix, kernels: Indices | None = None
+    ) -> None:
+        self.points, self.standardize, self.widths, self.kernels = points, standardize, widths, kernels
+        self.n_kernels = (N_WIDTHS + len(DEGREES)) * widths.shape[0] if kernels is None else kernels.size
+        self.n_points, self._every = points.shape[0], tuple(range(points.shape[1]))
 
     def __getstate__(self) -> dict[str, object]:
         """Without the specifications, which a copy makes anew."""
@@ -107,13 +115,15 @@ class FeatureKernels:
 
     @cached_property
     def specs(self) -> tuple[KernelSpec, ...]:
-        """The kernels, 13 (d + 1) of them."""
-        specs: list[KernelSpec] = []
-        for group, widths in enumerate(self.widths.tolist()):
-            features = (group - 1,) if group else tuple(range(self.points.shape[1]))
-            specs += (KernelSpec(features, KernelKind.RBF, width) for width in widths)
-            specs += (KernelSpec(features, KernelKind.POLYNOMIAL, float(degree)) for degree in DEGREES)
-        return tuple(specs)
+        """The kernels."""
+        return tuple(self._spec(k) for k in range(self.n_kernels))
+
+    def _spec(self, k: int) -> KernelSpec:
+        group, place = divmod(k if self.kernels is None else int(self.kernels[k]), N_WIDTHS + len(DEGREES))
+        features = (group - 1,) if group else self._every
+        if place < N_WIDTHS:
+            return KernelSpec(features, KernelKind.RBF, float(self.widths[group, place]))
+        return KernelSpec(features, KernelKind.POLYNOMIAL, float(DEGREES[place - N_WIDTHS]))
 
     def label(self, k: int) -> tuple[str, str]:
         """Name of a kernel, and of its group: all columns, or one."""
@@ -124,41 +134,22 @@ class FeatureKernels:
             return f"gaussian(width={spec.parameter:.4g}) of {group}", group
         return f"polynomial(degree={spec.parameter:.0f}) of {group}", group
 
-    def kept(self, which: NDArray[np.intp], points: NDArray[np.intp]) -> KeptFeatureKernels:
-        """Some of the kernels on some of the points."""
-        return KeptFeatureKernels(FeatureKernels(self.points[points], self.standardize, self.widths), which)
+    def kept(self, kernels: Indices, points: Indices) -> FeatureKernels:
+        """Some of all kernels on some of the points."""
+        return FeatureKernels(self.points[points], self.standardize, self.widths, kernels)
 
-    def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
+    def cross(self, new: ArrayLike, weights: ArrayLike) -> Matrix:
         """Weighted sum of cross-kernels; kernels next to each other on the same features share their distances."""
-        A = self.standardize(new)
+        A, d = self.standardize(new), checked_vector(weights, self.n_kernels, "weights")
         total = np.zeros((A.shape[0], self.points.shape[0]))
         shared: tuple[tuple[int, ...], KernelKind] | None = None
-        for k, weight in zip(which.tolist(), weights.tolist(), strict=True):
+        for k in np.flatnonzero(d).tolist():
             spec = self.specs[k]
             if shared != (spec.features, spec.kind):
                 shared = (spec.features, spec.kind)
                 terms = pair_terms(A, self.points, *shared)
-            total += weight * spec.of_pairs(terms)
+            total += float(d[k]) * spec.of_pairs(terms)
         return total
-
-
-class KeptFeatureKernels:
-    """Some of the kernels on features, numbered anew.
-
-    Parameters
-    ----------
-    of : FeatureKernels
-        All of them, on the points that were kept.
-    kernels : ndarray of int
-        Which of them.
-    """
-
-    def __init__(self, of: FeatureKernels, kernels: NDArray[np.intp]) -> None:
-        self.of, self.kernels = of, kernels
-
-    def cross(self, new: ArrayLike, which: NDArray[np.intp], weights: Vector) -> Matrix:
-        """Weighted sum of cross-kernels."""
-        return self.of.cross(new, self.kernels[which], weights)
 
 
 def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int | None = None) -> GramBank:
@@ -284,7 +275,7 @@ def _fill(Z: Matrix, packed: NDArray[np.floating], fixed: Vector | None) -> tupl
     features = np.ascontiguousarray(Z.T)
     per_group, threads = N_WIDTHS + len(DEGREES), thread_count(packed.size)
     squares, bases = np.empty((2, packed.shape[1]))
-    pair_sums(features, squares, bases)
+    feature_loops.pair_sums(features, squares, bases)
     widths = _widths_of_quantiles(features, squares) if fixed is None else np.tile(fixed, (d + 1, 1))
     # exp(-D / (2 s^2)) = 2^(rate D)
     rates = np.ascontiguousarray(-0.5 * log2(e) / widths**2)
@@ -296,8 +287,8 @@ def _fill(Z: Matrix, packed: NDArray[np.floating], fixed: Vector | None) -> tupl
         scales[:, N_WIDTHS + degree - 1] = 1.0 / powers.sum(axis=1)
         largest[:, N_WIDTHS + degree - 1] = powers.max(axis=1) / powers.sum(axis=1)
     total = np.zeros(packed.shape[1])
-    fill_of_pairs(squares, bases, rates[0], scales[0], packed[:per_group], total, threads)
-    fill_of_features(features, rates[1:], scales[1:], packed[per_group:], total, threads)
+    feature_loops.fill_of_pairs(squares, bases, rates[0], scales[0], packed[:per_group], total, threads)
+    feature_loops.fill_of_features(features, rates[1:], scales[1:], packed[per_group:], total, threads)
     return widths, scales.reshape(-1), largest.reshape(-1), total
 
 
@@ -305,7 +296,7 @@ def _widths_of_quantiles(features: Matrix, squares: Vector) -> Matrix:
     """Ten widths between the quantiles of the distances, of all features and of each: shape (d + 1, 10)."""
     ends = np.empty((features.shape[0] + 1, 2))
     ends[0] = _quantiles_of_distances(squares)
-    quantiles_of_differences(np.sort(features, axis=1), LEAST_DIFFERENCE, np.array(QUANTILES), ends[1:])
+    feature_loops.quantiles_of_differences(np.sort(features, axis=1), LEAST_DIFFERENCE, np.array(QUANTILES), ends[1:])
     widths: Matrix = np.geomspace(ends[:, 0], ends[:, 1], N_WIDTHS, axis=1)
     return widths
 
@@ -319,3 +310,59 @@ def _quantiles_of_distances(squares: Vector) -> Vector:
     around = np.sqrt(ranked[[first, np.minimum(first + 1, ranked.size - 1)]])
     found: Vector = around[0] + (around[1] - around[0]) * (at - first)
     return found
+
+
+def uci_bank_on_the_fly(
+    X: ArrayLike, *, dtype: DTypeLike = np.float64, n_pairs: int = 100_000, seed: int = 0
+) -> JoinedBank:
+    """Make the 13 (d + 1) kernels of `uci_bank` on the points X, in its order, without keeping an entry.
+
+    They take 16 bytes an entry of X (12 in float32) in place of 8 or 16 bytes an entry of every kernel. For n up to 447
+    the kernels are those of `uci_bank` up to rounding; for larger n widths come from the distances of `n_pairs` pairs.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, columns)
+        Raw points: the training part alone.
+    dtype : float64 or float32
+        Precision of the RBF kernels, as for `RBFBank`.
+    n_pairs : int
+        Number of pairs from whose distances widths are taken; all pairs, if they are no more.
+    seed : int
+        Seed of the random sample.
+
+    Returns
+    -------
+    JoinedBank
+        Of an `RBFBank` and a `PolynomialBank`. Its `cross` takes raw new points, shape (m, columns).
+
+    Raises
+    ------
+    InvalidArgument
+        X is not finite points of which at least two differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bank = uci_bank_on_the_fly(np.array([[0.0, 1.0], [1.0, 5.0], [3.0, 2.0]]))
+    >>> bank.n_kernels
+    39
+    """
+    standardize, Z = Standardization.of(X)
+    rng = np.random.default_rng(whole("seed", seed, least=0))
+    n_pairs = whole("n_pairs", n_pairs, least=1)
+    features = [np.arange(Z.shape[1]), *np.arange(Z.shape[1])[:, None]]
+    widths = []
+    for of_family in features:
+        least, largest = np.quantile(sampled_distances(Z[:, of_family], n_pairs, rng), (0.1, 0.9))
+        widths.append(np.geomspace(least, largest, N_WIDTHS))
+    rbf = RBFBank(Z, features, widths, dtype=dtype)
+    polynomial = PolynomialBank(Z, features, [DEGREES] * len(features))
+    families = np.arange(len(features))[:, None]
+    first = families * N_WIDTHS + np.arange(N_WIDTHS), rbf.n_kernels + families * len(DEGREES) + np.arange(len(DEGREES))
+    order = np.hstack(first).ravel()
+    labels = [("", "")] * order.size
+    of_features = FeatureKernels(Z[:1], standardize, np.array(widths))
+    for k, place in enumerate(order.tolist()):
+        labels[place] = of_features.label(k)
+    return JoinedBank([rbf, polynomial], prepare=standardize, labels=labels).subset(order)

@@ -18,7 +18,7 @@ from oracle_opt.oracles.kernels.base import (
     checked_out,
     checked_vector,
 )
-from oracle_opt.oracles.kernels.kept_kernels import KeptJoined
+from oracle_opt.oracles.kernels.kept_kernels import KeptJoined, joined_cross
 from oracle_opt.oracles.kernels.numbering import Numbering
 from oracle_opt.words import shown
 
@@ -193,14 +193,8 @@ class JoinedBank(KernelBank):
         ndarray of shape (m, n)
             The sum.
         """
-        used = self._used(weights)
-        points = new if self._prepare is None else self._prepare(new)
-        if not used:
-            raise InvalidArgument("`weights` must not be all zero")
-        total = used[0][0].cross(points, used[0][1])
-        for bank, d in used[1:]:
-            total = total + bank.cross(points, d)
-        return total
+        d = checked_vector(weights, self.n_kernels, "weights")
+        return joined_cross(self.banks, self._numbering.parts, self._prepare, new, d)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""

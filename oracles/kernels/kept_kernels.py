@@ -1,23 +1,22 @@
-"""Some kernels between new points and some points of a bank: all that a fitted model needs of it."""
+"""Kernels between new points and some points: what predictions ask for, and all that a fitted model keeps of a bank."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.cross import SomeGivenCrossKernels
-
-if TYPE_CHECKING:
-    from oracle_opt.oracles.kernels.base import Indices, KernelBank
-    from oracle_opt.oracles.kernels.cross import CrossSums
+from oracle_opt.oracles.kernels.base import Indices, checked_vector
+from oracle_opt.oracles.kernels.checked_kernel import n_matrices
+from oracle_opt.oracles.kernels.points import checked_new, of_features
 
 
 class KeptKernels(ABC):
@@ -55,78 +54,131 @@ class KeptKernels(ABC):
         """
 
 
-class KeptCross(KeptKernels):
-    """What is kept where kernels are evaluated by `CrossSums`.
+class CrossKernels(Protocol):
+    """What knows the kernels of a bank between new points and those of the bank, and their names; any bank does."""
+
+    n_kernels: int
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels, shape (number of new points, n), before a store scaled them."""
+
+    def kept(self, kernels: Indices, points: Indices) -> KeptKernels:
+        """Some of the kernels, numbered in this order, on some of the points, and nothing else."""
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a kernel, and of its group, which may be empty."""
+
+
+class GivenCrossKernels(KeptKernels):
+    """Cross-kernels the user evaluates: `new` is an array of shape (p, m, n), or p arrays of shape (m, n).
+
+    Entries of weight zero are not looked at and may be None.
 
     Parameters
     ----------
-    kernels : CrossSums
-        On the points kept.
-    scales : ndarray of shape (n_kernels,)
-        Factors of the kernels.
-    n_points : int
-        Number of points kept.
+    n_kernels, n_points : int
+        How many the user evaluates.
+    kernels, points : ndarray of int, optional
+        Those of them that are picked. Default: all.
     """
 
-    def __init__(self, kernels: CrossSums, scales: Vector, n_points: int) -> None:
-        self.n_kernels, self.n_points = scales.size, n_points
-        self._kernels, self._scales = kernels, scales
-        self.by_rows = not isinstance(kernels, SomeGivenCrossKernels)
+    def __init__(
+        self, n_kernels: int, n_points: int, kernels: Indices | None = None, points: Indices | None = None
+    ) -> None:
+        self._given = n_kernels, n_points
+        self._kernels, self._points = kernels, points
+        self.n_kernels = n_kernels if kernels is None else kernels.size
+        self.n_points = n_points if points is None else points.size
+
+    def label(self, k: int) -> tuple[str, str]:
+        """The number of a kernel is its name."""
+        return f"kernel {k}", ""
+
+    def kept(self, kernels: Indices, points: Indices) -> GivenCrossKernels:
+        """What picks these kernels and points of those the user evaluates, who gives all of them."""
+        return GivenCrossKernels(*self._given, kernels, points)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum, see `KeptKernels.cross`."""
-        from oracle_opt.oracles.kernels.base import checked_vector
+        """Add them up."""
+        d, (n_kernels, n_points) = checked_vector(weights, self.n_kernels, "weights"), self._given
+        if n_matrices("new", new) != n_kernels:
+            raise InvalidArgument(f"`new` must hold {n_kernels} cross-kernels, got {len(new)}")
+        total: Matrix | None = None
+        for i in np.flatnonzero(d).tolist():
+            k = i if self._kernels is None else int(self._kernels[i])
+            term = floats(f"new[{k}]", new[k], "a matrix of real numbers")
+            shape = (term.shape[0] if total is None else total.shape[0], n_points) if term.ndim else None
+            if term.shape != shape:
+                raise InvalidArgument(f"kernel {k} of `new` must have shape (m, {n_points}), got {term.shape}")
+            total = d[i] * term if total is None else total + d[i] * term
+        if total is None:
+            raise InvalidArgument("`weights` must not be all zero")
+        return total if self._points is None else total[:, self._points]
 
-        d = checked_vector(weights, self.n_kernels, "weights")
-        used = np.flatnonzero(d)
-        return self._kernels.cross(new, used, d[used] * self._scales[used])
+
+class Given:
+    """The recipe of something that is there."""
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+
+    def __call__(self) -> Any:
+        """Return it."""
+        return self._thing
 
 
-class KeptWhole(KeptKernels):
-    """A small bank of the kernels and points that were kept, made when it is first needed.
+class KeptPart(KeptKernels):
+    """What something small knows of the kernels and points that were kept, such as a bank of them alone.
 
     Parameters
     ----------
     build : callable
-        Takes no arguments and returns the bank of them alone; it can be pickled, while the bank is not.
+        Takes no arguments and returns what has `cross`, made when it is first needed; it can be pickled, while what it
+        makes is not.
     n_kernels, n_points : int
         Their numbers.
     order : ndarray of int, shape (n_kernels,), optional
-        Kernel i that was kept is number ``order[i]`` of the bank. Default: number i.
+        Kernel i that was kept is number ``order[i]`` of it. Default: number i.
+    scales : ndarray of shape (n_kernels,), optional
+        Factors of the kernels. Default: ones.
     prepare : callable, optional
         What is done to new points first. Default: nothing.
+    by_rows : bool
+        As for the class.
     """
-
-    by_rows = True
 
     def __init__(
         self,
-        build: Callable[[], KernelBank],
+        build: Callable[[], Any],
         n_kernels: int,
         n_points: int,
+        *,
         order: Indices | None = None,
+        scales: Vector | None = None,
         prepare: Callable[[Any], Any] | None = None,
+        by_rows: bool = True,
     ) -> None:
-        self.n_kernels, self.n_points = n_kernels, n_points
-        self._build, self._order, self._prepare = build, order, prepare
+        self.n_kernels, self.n_points, self.by_rows = n_kernels, n_points, by_rows
+        self._build, self._order, self._scales, self._prepare = build, order, scales, prepare
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the bank, which a copy makes anew."""
-        return {name: value for name, value in self.__dict__.items() if name != "_bank"}
+        """Without what was made, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_made"}
 
     @cached_property
-    def _bank(self) -> KernelBank:
+    def _made(self) -> Any:
         return self._build()
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum, see `KeptKernels.cross`."""
-        from oracle_opt.oracles.kernels.base import checked_vector
-
         d = checked_vector(weights, self.n_kernels, "weights")
+        if self._scales is not None:
+            d = d * self._scales
         if self._order is not None:
             given, d = d, np.empty(self.n_kernels)
             d[self._order] = given
-        return self._bank.cross(new if self._prepare is None else self._prepare(new), d)
+        found: Matrix = self._made.cross(new if self._prepare is None else self._prepare(new), d)
+        return found
 
 
 class KeptJoined(KeptKernels):
@@ -154,15 +206,23 @@ class KeptJoined(KeptKernels):
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum, see `KeptKernels.cross`."""
-        from oracle_opt.oracles.kernels.base import checked_vector
-
         d = checked_vector(weights, self.n_kernels, "weights")
-        points = new if self._prepare is None else self._prepare(new)
-        terms = [one.cross(points, d[part]) for one, part in zip(self._kept, self._parts, strict=True) if d[part].any()]
-        if not terms:
-            raise InvalidArgument("`weights` must not be all zero")
-        total: Matrix = sum(terms[1:], terms[0])
-        return total
+        return joined_cross(self._kept, self._parts, self._prepare, new, d)
+
+
+def joined_cross(
+    of: Sequence[Any], parts: Sequence[slice | Indices], prepare: Callable[[Any], Any] | None, new: Any, d: Vector
+) -> Matrix:
+    """Sum of what several know of new points; those are asked of which a kernel has a weight."""
+    points = new if prepare is None else prepare(new)
+    total: Matrix | None = None
+    for one, part in zip(of, parts, strict=True):
+        if d[part].any():
+            term = one.cross(points, d[part])
+            total = term if total is None else total + term
+    if total is None:
+        raise InvalidArgument("`weights` must not be all zero")
+    return total
 
 
 class SomeColumns:
@@ -181,31 +241,5 @@ class SomeColumns:
 
     def __call__(self, new: Any) -> Any:
         """These columns, of points that have all of them."""
-        from oracle_opt.oracles.kernels.points import checked_new, of_features
-
         points = checked_new(new, self.n_columns)
         return of_features(points.tocsc() if sparse.issparse(points) else points, self.columns)
-
-
-class KeptOfBank(KeptKernels):
-    """What is kept of a bank that can only be evaluated as a whole: the bank itself.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    kernels, points : ndarray of int
-        Those to look at.
-    """
-
-    def __init__(self, bank: KernelBank, kernels: Indices, points: Indices) -> None:
-        self.n_kernels, self.n_points = kernels.size, points.size
-        self._bank, self._chosen, self._points = bank, kernels, points
-
-    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum, see `KeptKernels.cross`."""
-        from oracle_opt.oracles.kernels.base import checked_vector
-
-        d = np.zeros(self._bank.n_kernels)
-        d[self._chosen] = checked_vector(weights, self.n_kernels, "weights")
-        found: Matrix = self._bank.cross(new, d)[:, self._points]
-        return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,45 +23,14 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
 )
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
-from oracle_opt.oracles.kernels.family_sums import FamilySums
-from oracle_opt.oracles.kernels.kept_kernels import SomeColumns
+from oracle_opt.oracles.kernels.family_sums import KernelFamily, SumTerm, TableTerm, add_terms, mirror, parts
+from oracle_opt.oracles.kernels.kept_kernels import KeptPart, SomeColumns
 from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, kernels_of
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
-from oracle_opt.oracles.kernels.tiled_sum import SumTerm, TableTerm, Term, add_terms, mirror, parts
 from oracle_opt.words import shown
 
 # Points of a block of a sum that are copied at a time.
 POINTS_AT_ONCE = 2048
-
-
-class KernelFamily(Protocol):
-    """Kernels of one kind on the same features, before any scaling: w of them."""
-
-    points: FamilyPoints
-    sums: FamilySums
-    exactness: float
-
-    @property
-    def table(self) -> Matrix | None:
-        """All entries, shape (number of pairs of points that differ, w), where they are kept."""
-
-    def label(self, k: int) -> str:
-        """What a kernel is, without its features."""
-
-    def chosen(self, kernels: Indices) -> KernelFamily:
-        """Some of the kernels, on the same points."""
-
-    def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
-        """Write `scale` times the kernels of two lists of points to an array of shape (r, c, w)."""
-
-    def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
-        """What the compiled loops are told of a weighted sum: kernels and weights."""
-
-    def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
-        """Entries of every kernel times one vector, shape (r, w)."""
-
-    def forms(self, v: Vector) -> Vector:
-        """Quadratic forms of every kernel, shape (w,)."""
 
 
 F = TypeVar("F", bound=KernelFamily)
@@ -202,27 +172,23 @@ class OnTheFlyBank(KernelBank, Generic[F]):
                 family.sums.add_new(placed, *family.at_nodes(d[part]), total)
         return total
 
-    def _few_points(self, kernels: ArrayLike, points: ArrayLike) -> tuple[Points, Indices, SomeColumns, Indices]:
-        """What is kept of some kernels on some points.
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
+        """Some kernels between new points and some points, see `KernelBank.kept`; in the same precision.
 
-        Returns
-        -------
-        points : ndarray or CSR array of shape (r, c)
-            These points, as they were given, on the columns that the kernels look at.
-        kernels : ndarray of int
-            Numbers of the kernels, checked.
-        columns : SomeColumns
-            Takes the same columns of new points.
-        places : ndarray of int, shape (columns,)
-            Where each column is among these.
+        Held are these points, as they were given, on the columns that the kernels look at.
         """
-        which = checked_kernels(kernels, self.n_kernels)
-        some = checked_indices(points, self.n_points, "points")
-        parts = {self._numbering.place(k)[0] for k in which.tolist()}
-        columns = np.unique(np.concatenate([self._families[i].points.features for i in parts]))
-        places = np.full(self._n_columns, -1, dtype=np.intp)
-        places[columns] = np.arange(columns.size)
-        return self._shared.given(some, columns), which, SomeColumns(columns, self._n_columns), places
+        some = self.subset(kernels)
+        assert isinstance(some, OnTheFlyBank)
+        which = checked_indices(points, self.n_points, "points")
+        columns = np.unique(np.concatenate(some.features))
+        features = [np.searchsorted(columns, f) for f in some.features]
+        build = some._alone(self._shared.given(which, columns), features)
+        prepare = SomeColumns(columns, self._n_columns)
+        return KeptPart(build, some.n_kernels, which.size, order=some._numbering.order, prepare=prepare)
+
+    @abstractmethod
+    def _alone(self, points: Points, features: list[Indices]) -> Callable[[], KernelBank]:
+        """What makes these kernels on other points, whose columns the families look at, one family after the other."""
 
     def label(self, k: int) -> tuple[str, str]:
         """Name of a kernel, and of its group, which are its columns, see `KernelBank.label`."""
@@ -248,7 +214,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
             for left in parts(columns.size, size):
                 if lower and left.start >= top.stop:
                     continue
-                terms: list[Term] = []
+                terms: list[SumTerm | TableTerm] = []
                 for family, speeds, at_nodes, weights in wanted:
                     a, b = family.points.index[rows[top]], family.points.index[columns[left]]
                     if family.table is None:

@@ -7,14 +7,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.packed_build import (
-    pair_products,
-    piece_count,
-    row_pairs,
-    support_pairs,
-    thread_count,
-    weighted_rows,
-)
+from oracle_opt.oracles.kernels.compiled import pair_loops, thread_count
 
 
 class PairRows:
@@ -49,14 +42,16 @@ class PairRows:
         """Quadratic forms of the kernels at v, shape (p,)."""
         n_pairs = support.size * (support.size + 1) // 2
         places, weights = np.empty(n_pairs, np.intp), np.empty(n_pairs)
-        support_pairs(self._packed, self._kernels, support, v, self._rows, self._places, self._kept, places, weights)
-        shares = np.empty((piece_count(n_pairs), self._kernels.size))
-        weighted_rows(self._rows, places, weights, shares, thread_count(n_pairs * self._kernels.size))
+        pair_loops.support_pairs(
+            self._packed, self._kernels, support, v, self._rows, self._places, self._kept, places, weights
+        )
+        shares = np.empty((pair_loops.piece_count(n_pairs), self._kernels.size))
+        pair_loops.weighted_rows(self._rows, places, weights, shares, thread_count(n_pairs * self._kernels.size))
         total: Vector = np.add.reduce(shares, axis=0)
         return total
 
     def products(self, rows: Indices, support: Indices, values: Vector, out: Matrix) -> None:
         """Write entries `rows` of every kernel times the vector of these values on the support, shape (r, p)."""
         places = np.empty((rows.size, support.size), np.intp)
-        row_pairs(self._packed, self._kernels, rows, support, self._rows, self._places, self._kept, places)
-        pair_products(self._rows, places, values, out, thread_count(places.size * self._kernels.size))
+        pair_loops.row_pairs(self._packed, self._kernels, rows, support, self._rows, self._places, self._kept, places)
+        pair_loops.pair_products(self._rows, places, values, out, thread_count(places.size * self._kernels.size))

@@ -1,8 +1,8 @@
-"""A family of polynomial kernels computed from the points whenever they are needed."""
+"""Polynomial kernels computed from the points whenever they are needed; those on the same features share products."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -12,14 +12,51 @@ from scipy import sparse
 from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.family_points import FamilyPoints
+from oracle_opt.oracles.kernels.family_sums import FamilySums, KernelFamily
 from oracle_opt.oracles.kernels.numbering import Numbering
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
-from oracle_opt.oracles.kernels.polynomial_family import PolynomialFamily
+from oracle_opt.oracles.kernels.points import Points
 from oracle_opt.words import shown
 
 # The largest degree.
 MOST = 64
+
+
+class PolynomialFamily(KernelFamily):
+    """Kernels ``(1 + x @ y)**t`` on some features.
+
+    An inner product of d numbers is off by at most ``d / 2 * EPS`` times the product of the norms, so ``1 + x @ y`` by
+    ``(d + 3) / 2 * EPS`` times ``R = sqrt((1 + x @ x) * (1 + y @ y))``, the root of the product of two diagonal
+    entries, which it does not exceed itself; and its power by ``t (d + 4) / 2 * EPS * R**t``.
+
+    Parameters
+    ----------
+    points : FamilyPoints
+        The points, on these features alone.
+    degrees : ndarray of shape (w,)
+        The t, whole numbers of at least 1, as floats.
+    """
+
+    def __init__(self, points: FamilyPoints, degrees: Vector) -> None:
+        self.degrees = degrees
+        super().__init__(points, FamilySums(points, single=False, precise=True, polynomial=True), degrees)
+        self.exactness = 0.5 * EPS * float(degrees.max()) * (points.most_entries + 5.0)
+
+    def label(self, k: int) -> str:
+        """What a kernel is, without its features."""
+        return f"polynomial(degree={self.degrees[k]:.0f})"
+
+    def chosen(self, kernels: Indices) -> PolynomialFamily:
+        """Some of the kernels on the same points."""
+        return PolynomialFamily(self.points, self.degrees[kernels])
+
+    def diagonal(self) -> Matrix:
+        """Diagonals of the kernels, ndarray of shape (n, w)."""
+        with np.errstate(over="ignore"):
+            powers: Matrix = (1.0 + self.points.norms()[:, None]) ** self.degrees
+        return powers[self.points.index]
 
 
 class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
@@ -100,19 +137,12 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         bank.scales = bank._scales
         return bank
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
-        """Some kernels between new points and some points, see `KernelBank.kept`."""
-        few, which, columns, places = self._few_points(kernels, points)
-        some = self.subset(which)
-        order = some._numbering.order
-        scales = np.asarray(some.scales)
+    def _alone(self, points: Points, features: list[Indices]) -> Callable[[], PolynomialBank]:
+        scales, order = self.scales, self._numbering.order
         if order is not None:
-            by_family = np.empty_like(scales)
-            by_family[order] = scales
-            scales = by_family
-        features = [places[f] for f in some.features]
-        build = partial(PolynomialBank, few, features, some.degrees, scale=scales, block_bytes=8 * self._block)
-        return KeptWhole(build, which.size, few.shape[0], order, columns)
+            scales = np.empty_like(scales)
+            scales[order] = self.scales
+        return partial(PolynomialBank, points, features, self.degrees, scale=scales, block_bytes=8 * self._block)
 
     def __repr__(self) -> str:
         families = f"{len(self._families)} families"

@@ -12,9 +12,8 @@ from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
-from oracle_opt.oracles.kernels.given_distances import DistancesTo, GivenDistances
+from oracle_opt.oracles.kernels.distances import DistancesTo, GivenDistances, PointDistances
 from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
-from oracle_opt.oracles.kernels.point_distances import PointDistances
 from oracle_opt.words import numbered
 
 

@@ -1,8 +1,8 @@
-"""A family of RBF kernels computed from the points whenever they are needed."""
+"""RBF kernels computed from the points whenever they are needed, and widths from the distances of points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arguments import real
+from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, checked_indices, checked_precision, checked_vector
-from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
 from oracle_opt.oracles.kernels.numbering import Numbering, joined
-from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
-from oracle_opt.oracles.kernels.points import checked_points
-from oracle_opt.oracles.kernels.rbf_family import RBFFamily
-from oracle_opt.oracles.kernels.rbf_tables import RBFTables
-from oracle_opt.oracles.kernels.rbf_widths import checked_widths, quantile_widths
+from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank, checked_features
+from oracle_opt.oracles.kernels.points import Points, checked_points, of_features, sampled_distances
+from oracle_opt.oracles.kernels.rbf_family import RBFFamily, RBFTables
 
 
 class RBFBank(OnTheFlyBank[RBFFamily]):
@@ -159,15 +157,10 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         bank._part_of(self, kernels)
         return bank
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
-        """Some kernels between new points and some points, see `KernelBank.kept`; in its precision."""
-        few, which, columns, places = self._few_points(kernels, points)
-        some = self.subset(which)
-        features = [places[f] for f in some.features]
+    def _alone(self, points: Points, features: list[Indices]) -> Callable[[], RBFBank]:
         dtype: DTypeLike = np.float32 if self._single else np.float64
         options: dict[str, Any] = {"scale": self.scale, "dtype": dtype, "block_bytes": 8 * self._block}
-        build = partial(RBFBank, few, features, some.widths, **options)
-        return KeptWhole(build, which.size, few.shape[0], some._numbering.order, columns)
+        return partial(RBFBank, points, features, self.widths, **options)
 
     def __repr__(self) -> str:
         precision = ", dtype=float32" if self._single else ""
@@ -224,3 +217,51 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
 
     def _one_by_one(self) -> Iterator[tuple[RBFFamily, slice | Indices]]:
         return iter(self._others)
+
+
+def quantile_widths(
+    points: Points,
+    n_kernels: int,
+    features: Sequence[ArrayLike] | None,
+    quantiles: tuple[float, float],
+    n_pairs: int,
+    seed: int,
+) -> tuple[list[Indices], list[Vector]]:
+    """Features and widths of the families of `RBFBank.from_quantiles`, whose parameters these are."""
+    if n_kernels < 1 or n_pairs < 1:
+        raise InvalidArgument(f"`n_kernels` and `n_pairs` must be at least 1, got {n_kernels!r} and {n_pairs!r}")
+    if not 0.0 <= quantiles[0] <= quantiles[1] <= 1.0:
+        raise InvalidArgument(f"`quantiles` must be two numbers from 0 to 1 in order, got {quantiles!r}")
+    by_column = points.tocsc() if sparse.issparse(points) else points
+    given: Sequence[ArrayLike]
+    if features is None:
+        spread = by_column.max(axis=0) - by_column.min(axis=0)
+        varied = np.flatnonzero(spread.toarray() if sparse.issparse(spread) else spread)
+        if varied.size == 0:
+            raise InvalidArgument("`X` must have a column that is not constant, got none")
+        given = [varied, *varied[:, None]]
+    else:
+        given = features
+    subsets = [checked_features(f, points.shape[1]) for f in given[:n_kernels]]
+    if not subsets:
+        raise InvalidArgument("`features` must have an entry, got none")
+    counts = np.full(len(subsets), -(-n_kernels // len(subsets)))
+    counts = np.diff(np.minimum(np.cumsum([0, *counts]), n_kernels))
+    subsets = subsets[: np.count_nonzero(counts)]
+    rng = np.random.default_rng(seed)
+    widths = []
+    for f, count in zip(subsets, counts.tolist(), strict=False):
+        distances = sampled_distances(of_features(by_column, f), n_pairs, rng)
+        if distances.size == 0:
+            raise InvalidArgument(f"`X` must have points that differ on the features {f.tolist()}")
+        least, largest = np.quantile(distances, quantiles)
+        widths.append(np.geomspace(least, largest, count))
+    return subsets, widths
+
+
+def checked_widths(widths: ArrayLike) -> Vector:
+    """Return the widths of a family, or raise `InvalidArgument` unless they are positive."""
+    s = floats("widths", widths).reshape(-1)
+    if s.size == 0 or not (np.isfinite(s) & (s > 0)).all():
+        raise InvalidArgument(f"`widths` must be positive and finite in each entry, got {widths!r}")
+    return s

@@ -1,16 +1,18 @@
-"""RBF kernels on the same features, of different widths: they share their squared distances."""
+"""RBF kernels on the same features share their distances; of few points that differ they are kept in tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.family_points import FamilyPoints
-from oracle_opt.oracles.kernels.family_sums import FamilySums
+from oracle_opt.oracles.kernels.family_sums import FamilySums, KernelFamily
 from oracle_opt.oracles.kernels.width_interpolation import WidthInterpolation
 
 # Widths from which no tables of kernels are kept.
@@ -27,7 +29,7 @@ FLAT, STEEP, STEEP_SINGLE = 5e-324, 1e300, 1e30
 LOG2_E = 1.0 / np.log(2.0)
 
 
-class RBFFamily:
+class RBFFamily(KernelFamily):
     """Kernels ``exp(-D / (2 s**2))``, D the squared distances on some features.
 
     Points that are equal on these features are one point here. Sums over many widths are taken over fewer, see
@@ -54,29 +56,16 @@ class RBFFamily:
             rates = 0.5 / widths**2
         self.rates = np.clip(rates, FLAT, STEEP)
         self._interpolation = WidthInterpolation(self.rates, EXACT_SINGLE if single else EXACT)
+        self.nodes = self._interpolation.nodes
         few = points.features.size <= FEW_FEATURES or points.sparse
         precise = not single or few or self.nodes.size >= MANY_NODES
-        self.sums = FamilySums(points, single, precise, polynomial=False)
-        self._fine = FamilySums(points, single=False, precise=True, polynomial=False) if single else self.sums
+        sums = FamilySums(points, single, precise, polynomial=False)
+        fine = FamilySums(points, single=False, precise=True, polynomial=False) if single else sums
+        super().__init__(points, sums, self._speeds(self.rates, single=False), fine)
         in_sums = self._interpolation.growth * self._error(single, precise) + self._interpolation.error
         steep = rates.max() > STEEP
         self.exactness = 1.0 if steep else min(in_sums, 1.0)
         self.entry_error = 1.0 if steep else min(self._error(single=False, precise=True), 1.0)
-
-    @property
-    def index(self) -> Indices:
-        """Where each point is among those that differ."""
-        return self.points.index
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of points that differ."""
-        return self.points.n_distinct
-
-    @property
-    def nodes(self) -> Vector:
-        """Rates at which sums are taken."""
-        return self._interpolation.nodes
 
     def label(self, k: int) -> str:
         """What a kernel is, without its features."""
@@ -86,21 +75,17 @@ class RBFFamily:
         """Some of the kernels on the same points."""
         return RBFFamily(self.points, self.widths[kernels], self.single)
 
-    def entries(self, rows: Indices, columns: Indices, scale: float, out: NDArray[np.float64]) -> None:
-        """Write `scale` times the kernels of two lists of points to an array of shape (r, c, w)."""
-        self._fine.entries(self.index[rows], self.index[columns], self._speeds(self.rates, single=False), scale, out)
-
     def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
         """Speeds as the compiled loops want them, and weights, of a weighted sum of the kernels."""
         rates, at_rates = self._interpolation.to_nodes(weights)
         return self._speeds(rates, self.single), at_rates
 
     def products(self, rows: Indices, v: Vector, block: int) -> Matrix:
-        """Entries of every kernel times one vector, shape (r, w); blocks of so many numbers of points at most."""
+        """Entries of every kernel times one vector, see `KernelFamily.products`: of those at the nodes."""
         return self._interpolation.to_rates(self.sums.products(rows, v, self._speeds(self.nodes, self.single), block))
 
     def forms(self, v: Vector) -> Vector:
-        """Quadratic forms of every kernel, shape (w,)."""
+        """Quadratic forms of every kernel, shape (w,): of those at the nodes."""
         at_nodes = self.sums.forms(v, self._speeds(self.nodes, self.single))
         forms: Vector = self._interpolation.to_rates(at_nodes[None])[0]
         return forms
@@ -108,11 +93,11 @@ class RBFFamily:
     @cached_property
     def table(self) -> Matrix | None:
         """All entries of the kernels, if the points that differ are few: shape (number of pairs, w)."""
-        if self.n_distinct > FEW_POINTS or self.rates.size >= MANY_WIDTHS:
+        every, u = slice(None), self.points.n_distinct
+        if u > FEW_POINTS or self.rates.size >= MANY_WIDTHS:
             return None
-        every, u = slice(None), self.n_distinct
         found = np.empty((u, u, self.rates.size))
-        self._fine.entries(every, every, self._speeds(self.rates, single=False), 1.0, found)
+        self._fine.entries(every, every, self._told, 1.0, found)
         return found.reshape(u * u, -1)
 
     def _speeds(self, rates: Vector, single: bool) -> Vector:
@@ -144,3 +129,62 @@ class RBFFamily:
         off = (0.0 if precise else self.points.misplaced) + (EPS * np.sqrt(d) if self.points.shared.single else 0.0)
         error += 0.86 * np.sqrt(steepest) * 2.0 * off
         return float(error)
+
+
+class RBFTables:
+    """Families whose kernels are kept in tables, one of ``u**2`` entries a kernel, u points differing; all at once.
+
+    Parameters
+    ----------
+    families : sequence of RBFFamily
+        At least one; each has a table. Their kernels are numbered in this order, t of them.
+    scale : float
+        Factor of all kernels.
+    """
+
+    def __init__(self, families: Sequence[RBFFamily], scale: float) -> None:
+        tables: list[Matrix] = [scale * family.table for family in families if family.table is not None]
+        index = np.concatenate([np.broadcast_to(f.points.index, (f.rates.size, f.points.index.size)) for f in families])
+        sizes = np.concatenate([np.full(f.rates.size, f.points.n_distinct) for f in families])
+        # Value a of kernel k has the number starts[k] + a, its pairs (a, b) are at pair_starts[k] + sizes[k] * a + b.
+        self.sizes = sizes
+        self.starts = np.cumsum([0, *sizes[:-1]])
+        self.pair_starts = np.cumsum([0, *sizes[:-1] ** 2])
+        self.values = np.ascontiguousarray(index.T)
+        self.pairs = np.concatenate([table.T.ravel() for table in tables])
+        self.matrix = sparse.block_diag(
+            [sparse.coo_array(block) for t in tables for block in _squares(t)], format="csr"
+        )
+
+    def entries(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """Kernels of two lists of points, shape (r, c, t)."""
+        others = self.values[columns]
+        where = np.empty(others.shape, np.intp)
+        found = np.empty((rows.size, *others.shape))
+        for i, of_row in enumerate(self.pair_starts + self.sizes * self.values[rows]):
+            np.take(self.pairs, np.add(of_row, others, out=where), out=found[i], mode="clip")
+        return found
+
+    def products(self, rows: Indices, v: Vector) -> Matrix:
+        """Entries of every kernel times one vector, shape (r, t)."""
+        products = self.matrix @ self._added_up(v)
+        of_rows: Matrix = np.asarray(products)[self.starts + self.values[rows]]
+        return of_rows
+
+    def forms(self, v: Vector) -> Vector:
+        """Quadratic forms of every kernel, shape (t,)."""
+        w = self._added_up(v)
+        return np.add.reduceat(w * (self.matrix @ w), self.starts)
+
+    def _added_up(self, v: Vector) -> Vector:
+        """Entries of v added up where the points are equal, value by value of kernel by kernel."""
+        support = np.flatnonzero(v)
+        numbers = self.starts + self.values[support]
+        weights = np.broadcast_to(v[support, None], numbers.shape)
+        added = np.bincount(numbers.ravel(), weights.ravel(), minlength=self.matrix.shape[0])
+        return np.asarray(added, dtype=float)
+
+
+def _squares(table: Matrix) -> list[Matrix]:
+    size = round(table.shape[0] ** 0.5)
+    return [column.reshape(size, size) for column in table.T]

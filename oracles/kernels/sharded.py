@@ -1,20 +1,21 @@
-"""A bank whose kernels are priced by the workers of an executor."""
+"""A bank whose kernels are priced by the workers of an executor, and some kernels of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import callback, instance, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers
-from oracle_opt.oracles.kernels.bank_of_bank import BankOfBank
-from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.bank import Bank
+from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.kept_kernels import Given
 from oracle_opt.oracles.kernels.product import ProductBank
-from oracle_opt.oracles.kernels.sharded_subset import ShardedSubset
 from oracle_opt.oracles.kernels.shards import (
     PER_TASK,
     Shards,
@@ -26,8 +27,11 @@ from oracle_opt.oracles.kernels.shards import (
 )
 from oracle_opt.words import shown
 
+# Entries of kernels, those of all rows and kernels of a call, from which on it is shared out: about 20 ms of work.
+WORTH_SENDING = 1 << 25
 
-class ShardedBank(BankOfBank):
+
+class ShardedBank(Bank):
     """Kernels of a bank, priced by workers: `quadratic_forms` and `row_products` are cut into tasks of an executor.
 
     Each worker process makes the bank once, from its pickle or a recipe; a task then sends the entries of a vector that
@@ -82,7 +86,7 @@ class ShardedBank(BankOfBank):
     """
 
     def __init__(self, bank: KernelBank, executor: Executor | None = None, *, parts: int = 8) -> None:
-        self._take(_Given(_checked(bank, "bank")), "bank", bank, executor, parts)
+        self._take(Given(_checked(bank, "bank")), "bank", bank, executor, parts)
 
     @classmethod
     def from_recipe(
@@ -170,16 +174,6 @@ class ShardedBank(BankOfBank):
         return max(of_largest for of_largest, _ in errors), max(of_trace for _, of_trace in errors)
 
 
-class _Given:
-    """The recipe of a bank that is there."""
-
-    def __init__(self, bank: KernelBank) -> None:
-        self._bank = bank
-
-    def __call__(self) -> KernelBank:
-        return self._bank
-
-
 def _checked(bank: object, name: str) -> KernelBank:
     """Return a bank that can be sharded, or raise `InvalidArgument` with the reason why it cannot."""
     reason = ""
@@ -192,3 +186,47 @@ def _checked(bank: object, name: str) -> KernelBank:
     if reason:
         raise InvalidArgument(f"`{name}` cannot be sharded, got {shown(bank)}: {reason}")
     return instance(name, bank, KernelBank, "a KernelBank such as RBFBank(X, features, widths)")
+
+
+class ShardedSubset(Bank):
+    """Some kernels, which live in this process; workers do what takes long, each for some of the points.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        The kernels.
+    kernels : ndarray of int, shape (p,)
+        Which they are of those of the sharded bank.
+    workers : Workers
+        Those of the sharded bank.
+    parts : int
+        Tasks of a call.
+    """
+
+    def __init__(self, bank: KernelBank, kernels: Indices, workers: Workers[Shards], parts: int) -> None:
+        super().__init__(bank)
+        self._kernels, self._workers, self._parts = kernels, workers, parts
+
+    def quadratic_forms(self, v: ArrayLike) -> Vector:
+        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
+        x = checked_vector(v, self.n_points, "v")
+        n_support = int(np.count_nonzero(x))
+        if n_support * n_support * self.n_kernels < WORTH_SENDING:
+            return self.bank.quadratic_forms(x)
+        return forms_by_points(self._workers, self._kernels, x, self._parts)
+
+    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
+        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
+        x, which = checked_vector(v, self.n_points, "v"), checked_indices(rows, self.n_points, "rows")
+        if which.size * int(np.count_nonzero(x)) * self.n_kernels < WORTH_SENDING:
+            return self.bank.row_products(which, x)
+        return products_by_points(self._workers, self._kernels, which, x, self._parts)
+
+    def precise(self, most_bytes: float) -> KernelBank:
+        """Return this bank, whose sums are for workers to make."""
+        return self
+
+    def subset(self, kernels: ArrayLike) -> KernelBank:
+        """Some of these kernels, see `KernelBank.subset`."""
+        chosen = self.bank.subset(kernels)
+        return ShardedSubset(chosen, self._kernels[np.asarray(kernels)], self._workers, self._parts)

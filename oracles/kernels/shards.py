@@ -9,8 +9,8 @@ import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.executors import Workers, successive
+from oracle_opt.oracles.kernels.bank import Bank
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.kernels.chosen_kernels import ChosenKernels
 
 PER_TASK = 8  # kernels, or rows, of a task: where there are fewer, the other of the two is cut into parts
 _MOST_CHOSEN = 8  # banks of some kernels that a process keeps
@@ -40,7 +40,10 @@ class Shards:
         self._made: dict[int, KernelBank] = {}
         self._chosen: OrderedDict[bytes, KernelBank] = OrderedDict()
         enough = bank.n_kernels >= PER_TASK * parts
-        self.by_kernels = enough and (parts == 1 or not isinstance(self.subset(0), ChosenKernels))
+        # A view of kernels asks the bank for all of them.
+        self.by_kernels = enough and (
+            parts == 1 or not (isinstance(one := self.subset(0), Bank) and one.kernels is not None)
+        )
 
     def subset(self, part: int) -> KernelBank:
         """Kernels of a part, made once."""

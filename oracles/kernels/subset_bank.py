@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from math import log, sqrt
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy import sparse
 from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank import stored_kernels
 from oracle_opt.oracles.kernels.base import (
     Indices,
     KernelBank,
@@ -22,21 +23,22 @@ from oracle_opt.oracles.kernels.base import (
     checked_vector,
     most_of_memory,
 )
-from oracle_opt.oracles.kernels.drawn_subsets import drawn_subsets
-from oracle_opt.oracles.kernels.feature_masks import Masks, given_masks, unpacked
-from oracle_opt.oracles.kernels.kept_kernels import KeptWhole
+from oracle_opt.oracles.kernels.compiled import subset_loops
+from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
-from oracle_opt.oracles.kernels.stored_kernels import stored_kernels
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,
     SINGLE,
+    Masks,
+    drawn_subsets,
     exactness_of,
+    given_masks,
     lower_pairs,
     rates_of,
     scratch_for,
     unit_of,
+    unpacked,
 )
-from oracle_opt.oracles.kernels.subsets_build import add_weighted_pairs, products, weighted_sum
 
 # Numbers made at a time on the way to entries in double precision.
 NUMBERS = 1 << 21
@@ -225,7 +227,7 @@ class SubsetBank(KernelBank):
         points, w = np.ascontiguousarray(self._points[:, support]), x[support] / size
         for a, b in lower_pairs(support.size):
             scratch = scratch_for(a.size * self.n_kernels)
-            add_weighted_pairs(points, a, b, 2.0 * w[a] * w[b], self._masks, self._rates, forms, scratch)
+            subset_loops.add_weighted_pairs(points, a, b, 2.0 * w[a] * w[b], self._masks, self._rates, forms, scratch)
         forms += float(w @ w)
         forms *= size * size * self.scale
         return forms
@@ -239,7 +241,7 @@ class SubsetBank(KernelBank):
         left, right = (np.ascontiguousarray(self._points[:, some]) for some in (which, support))
         found = np.empty((which.size, self.n_kernels))
         scratch = scratch_for(found.size * support.size)
-        products(left, right, x[support] / size, self._masks, self._rates, found, scratch)
+        subset_loops.products(left, right, x[support] / size, self._masks, self._rates, found, scratch)
         found *= size * self.scale
         return found
 
@@ -318,12 +320,12 @@ class SubsetBank(KernelBank):
         width = self._unit / sqrt(2.0 * log(2.0) * float(self._rates[k]))
         return f"gaussian(width={width:.4g}) of {group}", group
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptWhole:
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
         """Some kernels between new points and some points, see `KernelBank.kept`."""
         which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
         bank = self._some(which)
         bank.n_points, bank._points = some.size, np.ascontiguousarray(self._points[:, some])
-        return KeptWhole(partial(_same, bank), which.size, some.size)
+        return KeptPart(Given(bank), which.size, some.size)
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points and those of the bank.
@@ -369,7 +371,9 @@ class SubsetBank(KernelBank):
         if used.size < d.size:
             masks, rates = masks[used], rates[used]
         weights = (d[used] / size).astype(np.float32)
-        weighted_sum(left, self._points, a, b, masks, rates, weights, found, scratch_for(a.size * used.size))
+        subset_loops.weighted_sum(
+            left, self._points, a, b, masks, rates, weights, found, scratch_for(a.size * used.size)
+        )
         found *= size * self.scale
         return found
 
@@ -377,8 +381,3 @@ class SubsetBank(KernelBank):
 def _dense(points: Points) -> Matrix:
     dense: Matrix = points.toarray() if sparse.issparse(points) else points
     return dense
-
-
-def _same(bank: SubsetBank) -> SubsetBank:
-    """The bank itself."""
-    return bank

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.oracles.kernels.rbf_build import barycentric
+from oracle_opt.oracles.kernels.compiled import rbf_loops
 
 # Entries of the map from nodes to widths that are made at a time, and up to which they are kept.
 AT_ONCE = 1 << 16
@@ -103,5 +103,5 @@ class WidthInterpolation:
     def _map(self, part: slice) -> Matrix:
         places = self._places[part]
         weights = np.empty((places.size, self.nodes.size))
-        barycentric(places, self._points, self._factors, weights)
+        rbf_loops.barycentric(places, self._points, self._factors, weights)
         return weights

@@ -9,8 +9,8 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.kernels import GramBank, KernelBank
+from oracle_opt.oracles.kernels.bank import stored_kernels
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.stored_kernels import stored_kernels
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 
 # Share of the memory budget that all entries of the few kernels may take.

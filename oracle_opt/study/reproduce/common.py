@@ -14,7 +14,7 @@ from oracle_opt.datasets import Dataset, load
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.optional import require
 from oracle_opt.oracles import GramBank, RBFBank
-from oracle_opt.oracles.kernels.standardization import Standardization
+from oracle_opt.oracles.kernels.points import Standardization
 from oracle_opt.study.reproduce.repetitions import Options
 
 Read = TypeVar("Read")

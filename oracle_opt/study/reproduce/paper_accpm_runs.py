@@ -17,7 +17,7 @@ from oracle_opt.generators import AnalyticCenter, FixedPoint, Kelley, LevelSet, 
 from oracle_opt.optional import require
 from oracle_opt.oracles import GramBank, MKLOracle, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels.features import N_WIDTHS, QUANTILES, bank_of_widths
-from oracle_opt.oracles.kernels.standardization import Standardization
+from oracle_opt.oracles.kernels.points import Standardization
 from oracle_opt.problems import Instance
 from oracle_opt.problems.kernel_instance import kernel_instance
 from oracle_opt.study.reproduce.common import sets_of

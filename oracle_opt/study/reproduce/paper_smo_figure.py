@@ -12,7 +12,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.datasets import Dataset
 from oracle_opt.oracles import GramBank, KernelBank, RBFBank
-from oracle_opt.oracles.kernels.cross import GivenCrossKernels
+from oracle_opt.oracles.kernels.kept_kernels import GivenCrossKernels
 from oracle_opt.problems import Instance
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.reproduce.common import HARDWARE, Sets, growth, sets_of, standardized

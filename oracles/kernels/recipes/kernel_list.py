@@ -15,8 +15,7 @@ from oracle_opt.oracles.kernels.base import KernelBank, checked_precision
 from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
-from oracle_opt.oracles.kernels.recipes.list_entries import entries_of
-from oracle_opt.oracles.kernels.recipes.list_plan import Plan, planned, warn_of
+from oracle_opt.oracles.kernels.recipes.list_plan import Plan, entries_of, planned, warn_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
 from oracle_opt.oracles.kernels.recipes.recipe_distances import RecipeDistances
 from oracle_opt.oracles.kernels.recipes.recipe_fly import bank_on_the_fly

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector, digest, fingerprint
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.recipes.columns import placed_columns
+from oracle_opt.oracles.kernels.base import Indices, checked_vector
+from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
-from oracle_opt.oracles.kernels.recipes.points_table import points_of, table_of
+from oracle_opt.oracles.kernels.recipes.points_table import placed_columns, points_of, table_of
+from oracle_opt.oracles.kernels.source import Source
 from oracle_opt.words import shown
 
 
@@ -110,8 +111,8 @@ class KernelTerm:
         return replace(self, points=Z, fitted=self.fitted.kept(numbers, Z))
 
 
-class RecipeCross:
-    """`CrossKernels` of fitted recipes.
+class RecipeCross(KeptKernels):
+    """Kernels of fitted recipes between new points and those of the recipes, before any scaling.
 
     Parameters
     ----------
@@ -124,19 +125,22 @@ class RecipeCross:
         Columns of the training points.
     """
 
+    by_rows = True
+
     def __init__(
         self, terms: Sequence[KernelTerm], chosen: Sequence[tuple[int, int]], names: Sequence[str], layout: Layout
     ) -> None:
         self.terms, self.chosen, self.names, self.layout = tuple(terms), tuple(chosen), tuple(names), layout
+        self.n_kernels, self.n_points = len(self.chosen), int(self.terms[0].points.shape[0])
 
     def label(self, k: int) -> tuple[str, str]:
         """Name and group of kernel k."""
         return self.names[k], self.terms[self.chosen[k][0]].group
 
-    def cross(self, new: Any, which: NDArray[np.intp], weights: Vector) -> Matrix:
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of kernels between new points and those of the recipes, shape (m, n)."""
         total: Matrix | None = None
-        for matrix, weight in self._matrices(points_of(new, "new"), which.tolist(), weights.tolist()):
+        for matrix, weight in self._matrices(points_of(new, "new"), checked_vector(weights, self.n_kernels, "weights")):
             matrix *= weight
             total = matrix if total is None else np.add(total, matrix, out=total)
         if total is None:
@@ -164,11 +168,11 @@ class RecipeCross:
         places = [(used.index(term), number) for term, number in chosen]
         return RecipeCross(terms, places, [self.names[k] for k in which.tolist()], self.layout)
 
-    def _matrices(self, new: Any, which: list[int], weights: list[float]) -> Iterator[tuple[Matrix, float]]:
+    def _matrices(self, new: Any, weights: Vector) -> Iterator[tuple[Matrix, float]]:
         by_term: dict[int, list[tuple[int, float]]] = {}
-        for k, weight in zip(which, weights, strict=True):
+        for k in np.flatnonzero(weights).tolist():
             term, number = self.chosen[k]
-            by_term.setdefault(term, []).append((number, weight))
+            by_term.setdefault(term, []).append((number, float(weights[k])))
         tables: dict[int, Table] = {}
         for term, pairs in by_term.items():
             of = self.terms[term]
@@ -177,3 +181,60 @@ class RecipeCross:
             matrices = of.matrices(tables[id(of.points)], of.points, [number for number, _ in pairs])
             for matrix, (_, weight) in zip(matrices, pairs, strict=True):
                 yield matrix, weight
+
+
+class RecipeKernels(Source):
+    """The kernels of a fitted recipe, which state how exact they are, as a source.
+
+    Parameters
+    ----------
+    term : KernelTerm
+        The kernels, and their points; new points are taken as these are, scaled already.
+    scales : ndarray of shape (number of kernels,)
+        Their factors.
+    rounding : float
+        As for `Source`.
+    """
+
+    def __init__(self, term: KernelTerm, scales: Vector, rounding: float = 0.0) -> None:
+        self.term, self.scales, self.rounding = term, np.asarray(scales, dtype=float), rounding
+        self.points, self.n_kernels = term.points, len(term.numbers)
+        assert term.fitted.exactness is not None
+        # A factor rounds once more.
+        self.entry_error = float(term.fitted.exactness) + EPS
+
+    def entries(self, left: Table, right: Table, kernels: Indices) -> NDArray[np.float64]:
+        """Entries of some kernels, see `Source.entries`."""
+        found = np.empty((left.shape[0], right.shape[0], kernels.size))
+        for i, matrix in enumerate(self.term.matrices(left, right, kernels.tolist())):
+            np.multiply(matrix, self.scales[kernels[i]], out=found[:, :, i])
+        return found
+
+    def weighted(self, left: Table, right: Table, kernels: Indices, weights: Vector) -> Matrix:
+        """Weighted sum of some kernels, see `Source.weighted`: one matrix after the other."""
+        total, d = np.zeros((left.shape[0], right.shape[0])), (self.scales[kernels] * weights).tolist()
+        for weight, matrix in zip(d, self.term.matrices(left, right, kernels.tolist()), strict=True):
+            matrix *= weight
+            total += matrix
+        return total
+
+    def products(self, left: Table, right: Table, kernels: Indices, v: Vector) -> Matrix:
+        """Entries of some kernels times a vector, see `Source.products`: one matrix after the other."""
+        found = np.empty((kernels.size, left.shape[0]))
+        for i, matrix in enumerate(self.term.matrices(left, right, kernels.tolist())):
+            np.matmul(matrix, v, out=found[i])
+        found *= self.scales[kernels, None]
+        return found.T
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name and group of a kernel."""
+        return f"{self.term.fitted.labels[k]} of {self.term.group}", self.term.group
+
+    def digest(self, kernels: Indices) -> str:
+        """16 hexadecimal digits that tell these kernels from others; functions of users count by their names."""
+        fitted = fingerprint(self.term.fitted)
+        return digest("evaluated", self.points, fitted, kernels.tolist(), self.scales[kernels])
+
+    def kept(self, kernels: Indices, points: Indices) -> RecipeKernels:
+        """The same of some points, for some kernels, and nothing else."""
+        return RecipeKernels(self.term.kept(kernels.tolist(), points), self.scales, self.rounding)

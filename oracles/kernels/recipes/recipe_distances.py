@@ -11,7 +11,7 @@ import numpy as np
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.given_distances import GivenDistances
+from oracle_opt.oracles.kernels.distances import GivenDistances
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import Table
 from oracle_opt.oracles.kernels.recipes.list_plan import Plan

@@ -13,14 +13,20 @@ from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
-from oracle_opt.oracles.kernels.recipes.evaluated_bank import EvaluatedBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import FittedGaussians
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import Table
 from oracle_opt.oracles.kernels.recipes.metric_kernel import FittedMetric
 from oracle_opt.oracles.kernels.recipes.points_table import points_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import FittedPolynomials
-from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, Layout, RecipeCross, Scaling
-from oracle_opt.oracles.kernels.recipes.recipe_gram import check_trace, checked_matrix, diagonals
+from oracle_opt.oracles.kernels.recipes.recipe_cross import (
+    KernelTerm,
+    Layout,
+    RecipeCross,
+    RecipeKernels,
+    Scaling,
+)
+from oracle_opt.oracles.kernels.recipes.recipe_gram import checked_matrix, weighted_traces
+from oracle_opt.oracles.kernels.source import EvaluatedBank
 
 # The most that entries may be wrong by, over the diagonal, for proven bounds to be of use.
 INEXACT = 1e-6
@@ -142,9 +148,8 @@ def _evaluated(term: KernelTerm, layout: Layout, weights: Vector, normalize: boo
             "diagonal; bring the columns to one scale, or keep it"
         )
     scales = weights.sum() / _traces(term, weights) if normalize else np.ones(len(term.numbers))
-    bank = EvaluatedBank(term, list(term.numbers), scales)
-    if not term.fitted.positive_semidefinite:
-        bank.rounding = _missing_on_some(term)
+    rounding = 0.0 if term.fitted.positive_semidefinite else _missing_on_some(term)
+    bank = EvaluatedBank(RecipeKernels(term, scales, rounding))
     return JoinedBank([bank], prepare=Seen(layout, term.columns, term.scaling))
 
 
@@ -162,12 +167,7 @@ def _missing_on_some(term: KernelTerm) -> float:
 
 def _traces(term: KernelTerm, weights: Vector) -> Vector:
     """``sum(w_i * k_ii)`` of every kernel of a term."""
-    traces = np.zeros(len(term.numbers))
-    for part, entries in diagonals(term):
-        traces += weights[part] @ entries
-    for label, trace in zip(term.fitted.labels, traces.tolist(), strict=True):
-        check_trace(f"{label} of {term.group}", trace)
-    return traces
+    return weighted_traces(term, weights, [f"{label} of {term.group}" for label in term.fitted.labels])
 
 
 def _table(terms: list[KernelTerm]) -> tuple[Indices, Scaling, Table, list[Indices]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.bank import GramBank
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE
 from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, rounding_of
-from oracle_opt.oracles.kernels.packed_build import pack
+from oracle_opt.oracles.kernels.compiled import packed_loops
+from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.recipes.list_plan import warn_of
 from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, RecipeCross
 
@@ -47,7 +47,7 @@ def kept_bank(
         # Entries wrong by e of the diagonal move an eigenvalue by at most e times the trace: as much as a check allows.
         if term.fitted.positive_semidefinite and (term.fitted.exactness or 0.0) <= 1e-8:
             if normalize:
-                scales[part] = weights.sum() / _weighted_trace(term, weights, names)
+                scales[part] = weights.sum() / weighted_traces(term, weights, names)
             _fill(term, scales[part], packed[part])
             if (term.fitted.exactness or 0.0) > EPS * (n + 16):  # beyond what sums are wrong by in any case
                 rounding = max(rounding, float(term.fitted.exactness or 0.0))
@@ -58,7 +58,7 @@ def kept_bank(
                 rounding = max(rounding, missing, rounding_of(K.dtype))
                 if normalize:
                     scales[k + number] = weights.sum() / (weights @ np.diagonal(K))
-                pack(K, scales[k + number], packed[k + number])
+                packed_loops.pack(K, scales[k + number], packed[k + number])
         k = part.stop
     good = np.array([not _is_constant(row) for row in packed])
     if not good.all():
@@ -80,7 +80,7 @@ def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
         yield part, np.column_stack([np.diagonal(K) for K in term.matrices(Z, Z, term.numbers)])
 
 
-def _weighted_trace(term: KernelTerm, weights: Vector, names: tuple[str, ...]) -> Vector:
+def weighted_traces(term: KernelTerm, weights: Vector, names: Sequence[str]) -> Vector:
     """``sum(w_i * k_ii)`` of every kernel, or refuse one that is not positive."""
     traces = np.zeros(len(term.numbers))
     for part, entries in diagonals(term):
