@@ -16,11 +16,10 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center
-from oracle_opt.generators.masters.chebyshev import ChebyshevLP
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.highs import LPFailure
-from oracle_opt.generators.masters.linear_program import ModelMinimum
+from oracle_opt.generators.masters.linear_program import ChebyshevLP, ModelMinimum
 from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
 from oracle_opt.generators.masters.row_products import stacked, steepness
 

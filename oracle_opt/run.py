@@ -72,6 +72,8 @@ class Run:
         self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds
         self._deadline = Deadline(self._ends)
         self._listeners: list[Listener] = []
+        self._recalling: list[Listener] = []  # those with such a method of their own: the others cost a call nothing
+        self._hearing: list[Listener] = []
         self._query: Query | None = None  # the last that was no repetition, and its answer
         self._cut: Cut
         self._oracle_seconds = self._generator_seconds = 0.0
@@ -141,6 +143,10 @@ class Run:
 
     def _join(self, listener: Listener) -> None:
         self._listeners.append(listener)
+        if type(listener).recall is not Listener.recall:
+            self._recalling.append(listener)
+        if type(listener).answered is not Listener.answered:
+            self._hearing.append(listener)
         listener.begin(self)
 
     def ask(self) -> Query:
@@ -178,7 +184,7 @@ class Run:
         if self._questions.repeated:
             return self._cut
         self._query, oracle = query, self.oracle
-        for listener in self._listeners:
+        for listener in self._recalling:
             if (known := listener.recall(query, oracle)) is not None:
                 self._oracle_seconds, self.recorder.n_replayed = known.seconds, self.recorder.n_replayed + 1
                 return check_cut(known.cut, query.point, oracle)
@@ -194,9 +200,9 @@ class Run:
             raise Ended(Status.EMPTY, str(proof)) from proof
         self._oracle_seconds = perf_counter() - clock
         cut = check_cut(answer, query.point, oracle)
-        if self._listeners:
+        if self._hearing:
             entry = Entry(query, cut, self._oracle_seconds)
-            for listener in self._listeners:
+            for listener in self._hearing:
                 listener.answered(entry)
         return cut
 

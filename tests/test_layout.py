@@ -72,6 +72,35 @@ def test_the_core_writes_certificates_by_one_hook() -> None:
     assert knowing == {"run_proof.py"}
 
 
+def _loaded(path: Path) -> set[str]:
+    """Modules that a file imports when it is itself imported: neither for types alone nor inside functions."""
+    names = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+def test_the_loop_needs_no_certificates() -> None:
+    """A run can be read, and made, without the files that verify it: the loop and all that it loads name none."""
+    seen, waiting = set[str](), ["oracle_opt.driver"]
+    while waiting:
+        name = waiting.pop()
+        parts = name.split(".")[1:]
+        paths = [
+            ROOT.joinpath("oracle_opt", *parts).with_suffix(".py"),
+            ROOT.joinpath("oracle_opt", *parts, "__init__.py"),
+        ]
+        for path in paths if parts and name not in seen else ():
+            if path.exists():
+                seen.add(name)
+                waiting += [other for other in _loaded(path) if other.startswith("oracle_opt.")]
+    assert {"oracle_opt.run", "oracle_opt.bounds", "oracle_opt.result", "oracle_opt.journal"} <= seen
+    assert [name for name in sorted(seen) if name.startswith("oracle_opt.certificates")] == []
+
+
 def test_no_name_stands_twice() -> None:
     """Neither of a module nor of a public class: who reads a name knows which is meant."""
     paths = [path for folder in FOLDERS for path in _sources(folder) if path.name != "__init__.py"]

@@ -150,6 +150,74 @@ def test_a_listener_that_fails_leaves_the_result_and_lets_the_others_end(method:
     assert minimize(pieces(), Kelley(), journal=tmp_path / "j").success
 
 
+@pytest.mark.parametrize("method", ["begin", "recall", "answered", "show"])
+def test_an_interrupt_inside_a_listener_ends_the_run_with_its_result(method: str) -> None:
+    def interrupt(self: Notes, *given: object) -> None:
+        raise KeyboardInterrupt
+
+    notes = type("Interrupted", (Notes,), {method: interrupt})()
+    result = minimize(pieces(), Kelley(), callback=notes)
+    assert (result.status, result.n_calls) == (Status.INTERRUPTED, 1 if method == "show" else 0)
+    assert notes.results == [result]
+
+
+def test_a_resumed_run_shows_every_call_and_answers_what_is_new(tmp_path: Path) -> None:
+    first = minimize(pieces(), LevelSet(), journal=tmp_path / "j", max_calls=3)
+    notes = Notes()
+    result = minimize(pieces(), LevelSet(), journal=tmp_path / "j", callback=notes, probes=0)
+    new = range(first.n_calls + 1, result.n_calls + 1)
+    told = [word for call in new for word in ("answered", f"show {call}")]
+    assert notes.words[1:-1] == ["show 1", "show 2", "show 3", *told]
+    assert result.n_replayed == first.n_calls == 3
+
+
+def test_log_and_journal_are_told_before_a_listener_of_a_users_own(tmp_path: Path) -> None:
+    words: list[str] = []
+    path = tmp_path / "j"
+
+    class Order(Listener):
+        def begin(self, run: Run) -> None:
+            words.append(f"begin, a journal is there: {path.exists()}")
+
+        def answered(self, entry: Entry) -> None:
+            words.append(f"answered, {path.stat().st_size > size[0]}")
+            size[0] = path.stat().st_size
+
+        def show(self, record: Record) -> object:
+            words.append("show")
+            return True
+
+        def end(self, result: Result) -> None:
+            words.append("end")
+
+    size = [0]
+    minimize(
+        pieces(), Kelley(), callback=Order(), journal=path, log=lambda line: words.append(line.split("(")[0].split()[0])
+    )
+    assert words == [
+        "Kelley",
+        "call",
+        "begin, a journal is there: True",
+        "answered, True",
+        "1",
+        "show",
+        "end",
+        "STOPPED",
+    ]
+
+
+def test_a_listener_may_be_used_again() -> None:
+    notes = Notes(stop=2)
+    for _ in range(2):
+        minimize(pieces(), Kelley(), callback=notes)
+    assert notes.words[: len(notes.words) // 2] == notes.words[len(notes.words) // 2 :]
+
+
+def test_what_is_no_listener_is_refused() -> None:
+    with pytest.raises(ValueError, match="`callback` must be a function of a Record, a Listener or None"):
+        minimize(pieces(), Kelley(), callback="log.txt")  # type: ignore[arg-type]
+
+
 def test_a_run_never_ends_inside_code_of_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such code may swallow every exception: so where `Ended` is made, none of it is on the stack."""
     inside: list[str] = []

@@ -15,13 +15,12 @@ from oracle_opt.domains.projection import Projection, project_on_cuts
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 from oracle_opt.generators.masters import level_projection
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center
-from oracle_opt.generators.masters.chebyshev import ChebyshevLP
 from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.highs import LPFailure, WarmLP
 from oracle_opt.generators.masters.interior_point import minimize_epigraph
 from oracle_opt.generators.masters.level_projection import LevelProjection
-from oracle_opt.generators.masters.linear_program import ModelLP
+from oracle_opt.generators.masters.linear_program import ChebyshevLP, ModelLP
 
 DOMAINS = [Simplex(8), ProductOfSimplices([3, 5]), Box(-np.ones(8), np.linspace(0.5, 2, 8))]
 

@@ -25,7 +25,7 @@ from oracle_opt import (
 )
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, NewtonBundle, ProximalBundle
 from oracle_opt.generators.masters.cut_pool import CutPool
-from oracle_opt.generators.masters.multicut import MulticutLP
+from oracle_opt.generators.masters.linear_program import MulticutLP
 
 
 class Sum(Oracle):

@@ -7,13 +7,11 @@ import numpy as np
 from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut, Query
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import relative_gap
-from oracle_opt.generators.masters.chebyshev import ChebyshevLP
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.highs import LPFailure
-from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum
+from oracle_opt.generators.masters.linear_program import ChebyshevLP, CutLP, ModelLP, ModelMinimum, MulticutLP
 from oracle_opt.generators.masters.model_dual import ModelDual
-from oracle_opt.generators.masters.multicut import MulticutLP
 from oracle_opt.generators.masters.polyhedral import working_polyhedron
 
 COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for

@@ -1,4 +1,4 @@
-"""Linear programs over the cuts, one row per cut; one of them minimizes the cutting-plane model."""
+"""Linear programs over the cuts, one row per cut: the least point of the model, of the multicut one, a largest ball."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
 
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns
+FLAT = 1e-6  # share of a slope below which its part in the affine hull is not told from rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,3 +259,97 @@ def row_factors(slopes: Matrix, objective: bool, unit: float) -> tuple[Vector, V
         return 1.0 / largest, np.zeros(len(slopes))
     scales = 1.0 / np.sqrt(np.maximum(largest, 1e-12 * unit) * unit)
     return scales, unit * scales
+
+
+class ChebyshevLP(CutLP):
+    """``max r`` such that the ball of radius r around z fits: ``(constant_i + slope_i @ z - upper) / norm_i + r <= 0``.
+
+    The ball has to fit between the cuts; its center alone has to lie in the domain, whose many faces would else hold
+    it far from the optima that lie on them. Distances are taken inside the domain's affine hull: norm_i is that of the
+    slope projected on it. Where that is less than a millionth of the whole slope, such a share stands in for it: what
+    is left of a slope that the affine hull does not see is rounding, and must not be blown up to a row. The
+    multipliers a of the objective rows give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the
+    gap closes with the radius.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        constraints = domain.linear_constraints()
+        assert constraints is not None
+        # An orthonormal basis of the equalities' normals, to project slopes on the affine hull.
+        self._normals = np.linalg.qr(constraints.equality_matrix.T)[0] if len(constraints.equality_rhs) else None
+        lower, upper = domain.bounding_box()
+        diameter = float(np.linalg.norm(upper - lower))
+        self._wide = None if (lower < upper).all() else lower < upper
+        super().__init__(domain, -diameter, 0.0)
+
+    def _current_level(self, pool: CutPool) -> float:
+        return pool.upper
+
+    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
+        inside = slopes if self._normals is None else slopes - (slopes @ self._normals) @ self._normals.T
+        if self._wide is not None:  # fixed variables are not in the affine hull
+            inside = inside * self._wide
+        norms = np.maximum(np.linalg.norm(inside, axis=1), FLAT * np.linalg.norm(slopes, axis=1))
+        return 1.0 / np.where(norms > 0, norms, 1.0), np.ones(len(slopes))
+
+
+class MulticutLP(CutLP):
+    """``min sum_j theta_j`` with ``theta_j >= constant_i + slope_i @ z`` for the cuts i of the summand j.
+
+    Whole cuts, of calls without summands and the aggregate of cuts that were dropped, bound the sum of all theta_j.
+    Units and scales are those of `ModelLP`; theta_j is counted from the first cut of its summand.
+
+    Parameters
+    ----------
+    domain : Domain
+        With bounded linear constraints.
+    n_summands : int
+        Number of summands.
+
+    References
+    ----------
+    Birge & Louveaux (1988), "A multicut algorithm for two-stage stochastic linear programs".
+    """
+
+    def __init__(self, domain: Domain, n_summands: int) -> None:
+        super().__init__(domain, -np.inf, np.inf, n_summands)
+        self._summands = CutRows()
+        self._unit = 0.0
+        self._origins = np.zeros(n_summands)
+
+    def keep(self, mask: NDArray[np.bool_], summands: NDArray[np.bool_]) -> None:
+        """Drop the objective cuts, and those of summands, that the pool dropped."""
+        self._drop(self._objective, mask, [self._feasibility, self._summands])
+        self._drop(self._summands, summands, [self._feasibility, self._objective])
+
+    def _groups(self, pool: CutPool) -> list[tuple[CutRows, Rows]]:
+        return [*super()._groups(pool), (self._summands, pool.summands)]
+
+    def _current_level(self, pool: CutPool) -> float:
+        if not self._unit:
+            summands = pool.summands
+            first = np.unique(summands.summand, return_index=True)[1]
+            self._unit = float(summands.steepness[first].max()) or 1.0
+            self._origins = summands.constant[first] + summands.products(self._domain.interior_point())[first]
+        return float(self._origins.sum())
+
+    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
+        return row_factors(slopes, objective, self._unit)
+
+    def _heights(self, weights: Vector, summands: NDArray[np.intp], of: CutRows) -> Matrix:
+        if of is not self._summands:
+            return np.tile(-weights[:, None], self._n_heights)
+        matrix = np.zeros((len(weights), self._n_heights))
+        matrix[np.arange(len(weights)), summands] = -weights
+        return matrix
+
+    def _levels(self, level: float, summands: NDArray[np.intp], of: CutRows) -> Vector | float:
+        return self._origins[summands] if of is self._summands else super()._levels(level, summands, of)
+
+    def _part_multipliers(self, duals: Vector, pool: CutPool) -> Vector:
+        return self._summands.multipliers(duals)

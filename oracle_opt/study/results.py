@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.study.analyses import (
-    cost_table,
+    cost_tables,
     curve_area,
-    data_profiles,
     gap_accuracy,
     gap_curves,
     mean_ranks,
     profiles,
-    shifted_means,
     target_shares,
     weight_paths,
 )
@@ -97,12 +95,12 @@ class Results:
     profile = profiles.profile
     pairs = profiles.pairs
     log_ratio = profiles.log_ratio
-    data_profile = data_profiles.data_profile
-    table = cost_table.table
+    data_profile = profiles.data_profile
+    table = cost_tables.table
     ecdf = target_shares.ecdf
     expected_cost = target_shares.expected_cost
     area = curve_area.area
-    means = shifted_means.means
+    means = cost_tables.means
     ranks = mean_ranks.ranks
     accuracy = gap_accuracy.accuracy
     correlations = gap_accuracy.correlations
