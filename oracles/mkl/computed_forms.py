@@ -30,10 +30,15 @@ def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tupl
     error : tuple of float
         How wrong they may be: as of `KernelBank.form_error`.
     """
-    wrong = wrong_forms(bank, error)
+    return moved_forms(bank, Floats(S, wrong_forms(bank, error)), b, moved)
+
+
+def moved_forms(bank: KernelBank, S: Floats, b: Vector, moved: float) -> Floats:
+    """The forms S of b at any point so near to it, as `forms_near`."""
+    wrong = S.r
     if moved:
         wrong = wrong + moved * (2.0 * float(np.abs(b).sum()) + moved) * bank.sizes[0]
-    return Floats(S, wrong * (1.0 + EPS * (b.size + 8)))
+    return Floats(S.x, wrong * (1.0 + EPS * (b.size + 8)))
 
 
 def wrong_forms(bank: KernelBank, error: tuple[float, float]) -> Vector:

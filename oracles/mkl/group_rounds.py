@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 MAX_SOLVES = 50  # rounds of machines per query
 MEMORY = 6  # alternations that are extrapolated
+JUMP = 10.0  # at most so many times more, or less, a weight becomes by it
+OF_FORMS = 0.25  # the share of the error of a round from which on its forms are summed sharper
 FALLS, PATIENCE = 0.9, 8  # a factor by which the error of a query has to fall once in so many rounds
+GROWS = 1.1  # a weight that the next round would make so many times larger has not come back yet
+SETTLED = 1e-12  # relative change of the weights below which the next round is this one
 
 
 class GroupRounds:
@@ -45,13 +49,20 @@ class GroupRounds:
         """Begin with equal weights."""
         self.c = self._weights.equal()
 
-    def best(self, at: Callable[[Vector], Round], wanted: float) -> tuple[Round, Round]:
+    def best(
+        self, at: Callable[[Vector], Round], sharper: Callable[[Round], Round], wanted: float
+    ) -> tuple[Round, Round]:
         """Return the round of the least error, and the last one.
+
+        A group that tells nothing has forms of which ``sqrt(W_j)`` is little more than their error, and divided by c_j
+        that error counts as its root does. Where it is a good part of what is missing, forms are summed sharper.
 
         Parameters
         ----------
         at : callable
             From weights of the groups to a round of machines.
+        sharper : callable
+            From a round to the same with forms of less error.
         wanted : float
             The relative error asked.
         """
@@ -59,9 +70,14 @@ class GroupRounds:
         found: list[Vector] = []
         best: Round | None = None
         since, restarted = 0, False  # rounds since the error last fell, and whether they began once more
+        sharp = False
         c, self.n_solves, self.n_steps = self.c, 0, 0
         while True:
             last = at(c)
+            error = last.upper - last.value
+            sharp = sharp or (error > wanted * abs(last.upper) and last.unsure > OF_FORMS * error)
+            if sharp:
+                last = sharper(last)
             assert last.c is not None
             self.n_solves += 1
             self.n_steps += sum(one.svm.n_steps for one in last.parts)
@@ -71,7 +87,9 @@ class GroupRounds:
                 best = last
             if best.upper - best.value <= wanted * abs(best.upper) or self.n_solves == self._limit:
                 break
-            if since >= PATIENCE and restarted:
+            if np.abs(last.c / c - 1.0).max() <= SETTLED:
+                break
+            if since >= PATIENCE and (restarted or (best.c / best.solved).max() < GROWS):
                 break
             if since >= PATIENCE:
                 # A weight of a group that had become very small grows slowly: from equal ones it does not have to.
@@ -97,6 +115,7 @@ def extrapolated(tried: list[Vector], found: list[Vector]) -> Vector:
         moves = np.array(found) - np.array(tried)
         shares = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=1e-10)[0]
         logs = logs - shares @ np.diff(found, axis=0)
+    logs = np.clip(logs, found[-1] - np.log(JUMP), found[-1] + np.log(JUMP))
     c = np.exp(np.maximum(logs - logs.max(), np.log(FLOOR)))
     normalized: Vector = c / c.sum()
     return normalized

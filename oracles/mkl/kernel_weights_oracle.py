@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
@@ -24,9 +24,9 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
-from oracle_opt.oracles.mkl.computed_forms import forms_near
+from oracle_opt.oracles.mkl.computed_forms import forms_near, moved_forms
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
-from oracle_opt.oracles.mkl.form_proof import forms_above, hyperplane_above, proven_by
+from oracle_opt.oracles.mkl.form_proof import forms_above, forms_by_parts, hyperplane_above, proven_by
 from oracle_opt.oracles.mkl.formula import Proven, excess, least, proven, value_at
 from oracle_opt.oracles.mkl.group_rounds import GroupRounds
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
@@ -44,7 +44,7 @@ from oracle_opt.oracles.mkl.witness import (
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.number import ON, Floats, Fractions
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 # Weights of kernels up to which machines are solved: beyond them squares overflow.
 LARGEST = 1e140
+# Forms are summed sharper whose error is a larger share of the largest of their group, and so many entries are read.
+TOLD, MOST_ENTRIES = 1e-3, 1 << 25
 
 
 class KernelWeightsOracle(Oracle):
@@ -231,7 +233,7 @@ class KernelWeightsOracle(Oracle):
         wanted = self.accuracy if query.accuracy is None else query.accuracy
         if self._rounds is None:
             return self._cut(query, point, self._round(w, None, self._parts(w, wanted)))
-        best, last = self._rounds.best(lambda c: self._at(w, c, 0.5 * wanted), wanted)
+        best, last = self._rounds.best(lambda c: self._at(w, c, 0.5 * wanted), self._sharper, wanted)
         if best is not last:
             for solver, one in zip(self._solvers, best.parts, strict=True):
                 solver.resume({"signed_dual": one.svm.signed_dual, "quadratic_forms": one.S})
@@ -240,6 +242,27 @@ class KernelWeightsOracle(Oracle):
     def _at(self, w: Vector, c: Vector, wanted: float) -> Round:
         """All machines at the weights c of the groups."""
         return self._round(w, c, self._parts(self.weights_set.lifted(w, c), wanted))
+
+    def _sharper(self, found: Round) -> Round:
+        """The same round, with forms by parts where their error is more than a little of the largest of the group."""
+        weights = self.weights_set
+        assert isinstance(weights, Groups)
+        largest = np.empty(weights.n_kernels)
+        largest[weights.order] = np.maximum.reduceat(found.proof.forms, weights.starts)[weights.group_of]
+        assert found.solved is not None
+        parts, d = [], Floats.of(weights.lifted(found.w, found.solved))
+        for of, bank, one in zip(self._of, self._banks, found.parts, strict=True):
+            unsure = np.flatnonzero(one.proof.forms - one.S > TOLD * largest)
+            S, F, b = one.S.copy(), one.proof.forms.copy(), one.svm.signed_dual
+            if unsure.size and unsure.size * np.count_nonzero(b) ** 2 <= MOST_ENTRIES:
+                near = moved_forms(bank.subset(unsure), forms_by_parts(bank.subset(unsure), b), b, one.svm.imbalance)
+                S[unsure], F[unsure] = near.x, near.above()
+            # What rounding leaves open of the forms of P and of D alike is not in their difference.
+            dual = Floats(of.dual.value(b), of.dual.rounding(b)) - d.dot(Floats(S, (F - S) * ON)) * 0.5
+            primal = min(one.svm.primal_objective, (dual + one.svm.gap).above())
+            svm = replace(one.svm, primal_objective=primal)
+            parts.append(replace(one, svm=svm, S=S, proof=one.proof.with_forms(F)))
+        return self._round(found.w, found.solved, parts)
 
     def _parts(self, d: Vector, wanted: float | None) -> list[Part]:
         """Solve all machines at weights d of the kernels."""
@@ -250,7 +273,7 @@ class KernelWeightsOracle(Oracle):
         """What the machines prove together at the best weights of the groups for their forms, and an upper bound."""
         weights, proof = self.weights_set, reduce(add, (one.proof for one in parts))
         upper = reduce(add, (Floats(one.svm.primal_objective) for one in parts))
-        solved_at, scale = c, None
+        solved_at, scale, unsure = c, None, 0.0
         if c is not None:
             assert isinstance(weights, Groups)
             proof, S = (
@@ -263,12 +286,13 @@ class KernelWeightsOracle(Oracle):
             low = (Floats.of(w) * (2.0 * S - proof.forms)).group_sums(weights.starts)
             more = ((W / (Floats.of(c) * c)).max() - (low / c).sum()) * 0.5
             upper = upper + more.maximum(0.0) * max(one.svm.stretch for one in parts)
+            unsure = 0.5 * float((W.x / c**2).max() - (low.x / c**2).max() + ((W.x - low.x) / c).sum())
             c = weights.shares(W.above())
             scale = (1.0 / Floats.of(c))[weights.group_of]
         value, fixed = value_at(proof, w, scale), weights.regularized(w, Floats)
         if fixed is not None:
             value, upper = value + fixed, upper + fixed
-        return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()))
+        return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()), unsure)
 
     def _cut(self, query: Query, point: Vector, best: Round, answers: tuple[Answer, ...] = ()) -> ObjectiveCut:
         """The cut of a round, with the answers that are wished for."""
@@ -500,7 +524,8 @@ class Part:
 class Round:
     """All machines at the same weights: what they prove, value and upper, at the best weights c of the groups for it.
 
-    They were solved at the weights `solved` of the groups; both are None where there is one group.
+    They were solved at the weights `solved` of the groups; both are None where there is one group. `unsure` is how much
+    of ``upper - value`` is the error of the forms, about.
     """
 
     parts: list[Part]
@@ -510,6 +535,7 @@ class Round:
     c: Vector | None
     value: float
     upper: float
+    unsure: float = 0.0
 
 
 def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:
