@@ -30,15 +30,22 @@ def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tupl
     error : tuple of float
         How wrong they may be: as of `KernelBank.form_error`.
     """
-    return moved_forms(bank, Floats(S, wrong_forms(bank, error)), b, moved)
-
-
-def moved_forms(bank: KernelBank, S: Floats, b: Vector, moved: float) -> Floats:
-    """The forms S of b at any point so near to it, as `forms_near`."""
-    wrong = S.r
+    wrong = wrong_forms(bank, error)
     if moved:
         wrong = wrong + moved * (2.0 * float(np.abs(b).sum()) + moved) * bank.sizes[0]
-    return Floats(S.x, wrong * (1.0 + EPS * (b.size + 8)))
+    return Floats(S, wrong * (1.0 + EPS * (b.size + 8)))
+
+
+def moved_of(bank: KernelBank, S: Floats, b: Vector, moved: float) -> Floats:
+    """The forms S of b at any point so near to it, as `forms_near`, where they are small.
+
+    By the inequality of Cauchy and Schwarz ``abs(d @ K @ b) <= norm(d, 1) sqrt(size S)``, the kernel being positive
+    semidefinite but for the rounding of its entries, which is charged.
+    """
+    size, n = bank.sizes[0], b.size
+    most = S.above() + n * EPS * size * float(b @ b)
+    wrong = moved * (2.0 * np.sqrt(size * np.maximum(most, 0.0)) + 2.0 * moved * size)
+    return Floats(S.x, (S.r + wrong) * (1.0 + EPS * (n + 8)))
 
 
 def wrong_forms(bank: KernelBank, error: tuple[float, float]) -> Vector:

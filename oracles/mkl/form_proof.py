@@ -40,6 +40,8 @@ from oracle_opt.proof.number import Floats, Fractions, integers
 
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time
 EXACT_AT_ONCE = 1 << 15  # of integers, each an object
+# Forms are summed by leading digits whose error is a larger share of them, or of others, if so many entries are read.
+TOLD, MOST_ENTRIES = 1e-3, 1 << 25
 UP = 1.0 + 1e-9  # for the rounding of small charges
 
 
@@ -67,6 +69,12 @@ def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact:
         A[which] += factor * (sizes[rows] @ (sizes[columns] @ np.abs(E)))
     m = points.size
     F = S + EPS * (2 * m + 16) * A + charge + 4 * m * (1.0 + sizes.sum()) * SMALLEST
+    unsure = np.flatnonzero(TOLD * np.abs(S) < F - S)
+    if unsure.size and unsure.size * m**2 <= MOST_ENTRIES:
+        b = np.zeros(bank.n_points)
+        b[points] = near
+        sharper = forms_by_parts(bank.subset(unsure), b).above()
+        F[unsure] = np.minimum(F[unsure], sharper)
     return _fractions(F + 2 * EPS * np.abs(F))
 
 
@@ -88,7 +96,9 @@ def forms_by_parts(bank: KernelBank, b: Vector) -> Floats:
             low = E - high
             exact, rest = first @ high, left @ high + x @ low
             S[which] += x[rows] @ exact + x[rows] @ rest
-            A[which] += sizes[rows] @ (np.abs(exact) + np.abs(left) @ np.abs(high) + sizes @ np.abs(low))
+            A[which] += sizes[rows] @ (
+                np.abs(exact) + (np.abs(left) + EPS * sizes) @ np.abs(high) + sizes @ np.abs(low)
+            )
     wrong = EPS * (2 * m + 16) * (A + np.abs(S)) + charge + 16 * m * (1.0 + sizes.sum()) * SMALLEST
     return Floats(S, wrong)
 

@@ -17,6 +17,9 @@ MAX_SOLVES = 50  # rounds of machines per query
 MEMORY = 6  # alternations that are extrapolated
 JUMP = 10.0  # at most so many times more, or less, a weight becomes by it
 OF_FORMS = 0.25  # the share of the error of a round from which on its forms are summed sharper
+# Over a small c_j a kernel rounds so much that the machine's gap is this share of the error: then c_j becomes larger.
+OF_MACHINES, HIGHER = 0.5, 3.0
+SMALL = 1e-3  # a weight below which the next query begins where a machine was solved
 FALLS, PATIENCE = 0.9, 8  # a factor by which the error of a query has to fall once in so many rounds
 GROWS = 1.1  # a weight that the next round would make so many times larger has not come back yet
 SETTLED = 1e-12  # relative change of the weights below which the next round is this one
@@ -70,7 +73,7 @@ class GroupRounds:
         found: list[Vector] = []
         best: Round | None = None
         since, restarted = 0, False  # rounds since the error last fell, and whether they began once more
-        sharp = False
+        sharp, least = False, FLOOR
         c, self.n_solves, self.n_steps = self.c, 0, 0
         while True:
             last = at(c)
@@ -85,9 +88,9 @@ class GroupRounds:
             if best is None or last.upper - last.value < best.upper - best.value:
                 since = 0 if best is None or last.upper - last.value < FALLS * (best.upper - best.value) else since
                 best = last
+            assert best.c is not None
+            assert best.solved is not None
             if best.upper - best.value <= wanted * abs(best.upper) or self.n_solves == self._limit:
-                break
-            if np.abs(last.c / c - 1.0).max() <= SETTLED:
                 break
             if since >= PATIENCE and (restarted or (best.c / best.solved).max() < GROWS):
                 break
@@ -96,16 +99,26 @@ class GroupRounds:
                 since, restarted, tried, found = 0, True, [], []
                 c = self._weights.equal()
                 continue
+            if sharp and sum(one.svm.gap for one in last.parts) > OF_MACHINES * (last.upper - last.value):
+                least = max(least, HIGHER * float(c.min()))
             tried.append(np.log(c))
             found.append(np.log(last.c))
-            c = extrapolated(tried[-MEMORY:], found[-MEMORY:])
-        assert best.c is not None
-        self.c = best.c
+            before, c = c, extrapolated(tried[-MEMORY:], found[-MEMORY:], least)
+            if np.abs(c / before - 1.0).max() <= SETTLED:
+                break
+        self.c = started(best.c, best.solved)
         return best, last
 
 
-def extrapolated(tried: list[Vector], found: list[Vector]) -> Vector:
-    """Anderson's extrapolation of a fixed point of positive weights, in their logarithms.
+def started(c: Vector, solved: Vector) -> Vector:
+    """Weights to begin the next query from: those of a cut, but small ones only as machines were solved at them."""
+    begun = np.where(c < SMALL, np.maximum(c, solved), c)
+    normalized: Vector = begun / begun.sum()
+    return normalized
+
+
+def extrapolated(tried: list[Vector], found: list[Vector], least: float) -> Vector:
+    """Anderson's extrapolation of a fixed point of positive weights, in their logarithms; none less than the least.
 
     The affine combination of the rounds for which ``found - tried`` is least in norm, Walker & Ni (2011). Nothing rests
     on it: any c gives a cut, and the next round proves how good this one is.
@@ -116,6 +129,6 @@ def extrapolated(tried: list[Vector], found: list[Vector]) -> Vector:
         shares = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=1e-10)[0]
         logs = logs - shares @ np.diff(found, axis=0)
     logs = np.clip(logs, found[-1] - np.log(JUMP), found[-1] + np.log(JUMP))
-    c = np.exp(np.maximum(logs - logs.max(), np.log(FLOOR)))
+    c = np.exp(np.maximum(logs - logs.max(), np.log(least)))
     normalized: Vector = c / c.sum()
     return normalized

@@ -24,11 +24,18 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
-from oracle_opt.oracles.mkl.computed_forms import forms_near, moved_forms
+from oracle_opt.oracles.mkl.computed_forms import forms_near, moved_of
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
-from oracle_opt.oracles.mkl.form_proof import forms_above, forms_by_parts, hyperplane_above, proven_by
+from oracle_opt.oracles.mkl.form_proof import (
+    MOST_ENTRIES,
+    TOLD,
+    forms_above,
+    forms_by_parts,
+    hyperplane_above,
+    proven_by,
+)
 from oracle_opt.oracles.mkl.formula import Proven, excess, least, proven, value_at
-from oracle_opt.oracles.mkl.group_rounds import GroupRounds
+from oracle_opt.oracles.mkl.group_rounds import GroupRounds, started
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, lowered
@@ -52,8 +59,6 @@ if TYPE_CHECKING:
 
 # Weights of kernels up to which machines are solved: beyond them squares overflow.
 LARGEST = 1e140
-# Forms are summed sharper whose error is a larger share of the largest of their group, and so many entries are read.
-TOLD, MOST_ENTRIES = 1e-3, 1 << 25
 
 
 class KernelWeightsOracle(Oracle):
@@ -200,7 +205,7 @@ class KernelWeightsOracle(Oracle):
         for m, solver in enumerate(self._solvers):
             solver.resume(self.extras_of(cut, m))
         if self._rounds is not None:
-            self._rounds.c = np.array(cut.extras["group_weights"], dtype=float)
+            self._rounds.c = started(cut.extras["group_weights"], cut.extras["machine_weights"])
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve all machines at the weights asked about.
@@ -254,11 +259,13 @@ class KernelWeightsOracle(Oracle):
         for of, bank, one in zip(self._of, self._banks, found.parts, strict=True):
             unsure = np.flatnonzero(one.proof.forms - one.S > TOLD * largest)
             S, F, b = one.S.copy(), one.proof.forms.copy(), one.svm.signed_dual
+            wrong = F - S
             if unsure.size and unsure.size * np.count_nonzero(b) ** 2 <= MOST_ENTRIES:
-                near = moved_forms(bank.subset(unsure), forms_by_parts(bank.subset(unsure), b), b, one.svm.imbalance)
-                S[unsure], F[unsure] = near.x, near.above()
+                near = forms_by_parts(bank.subset(unsure), b)
+                S[unsure], wrong[unsure] = near.x, near.r
+                F[unsure] = moved_of(bank.subset(unsure), near, b, one.svm.imbalance).above()
             # What rounding leaves open of the forms of P and of D alike is not in their difference.
-            dual = Floats(of.dual.value(b), of.dual.rounding(b)) - d.dot(Floats(S, (F - S) * ON)) * 0.5
+            dual = Floats(of.dual.value(b), of.dual.rounding(b)) - d.dot(Floats(S, wrong * ON)) * 0.5
             primal = min(one.svm.primal_objective, (dual + one.svm.gap).above())
             svm = replace(one.svm, primal_objective=primal)
             parts.append(replace(one, svm=svm, S=S, proof=one.proof.with_forms(F)))
