@@ -9,6 +9,8 @@ import pytest
 from oracle_opt import AnalyticUpdate, CapabilityMismatch, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, MirrorDescent
 from oracle_opt.oracles import ElasticNet, GMKLOracle, GramBank, MixedNormOracle, MKLOracle, uci_bank
+from oracle_opt.oracles.mkl.form_proof import forms_by_parts
+from oracle_opt.oracles.svm import EpsilonInsensitive, Huber, Pinball
 from oracle_opt.testing import check_oracle
 
 GROUPS = [[0, 3, 5], [1], [2, 4, 6, 7]]
@@ -230,6 +232,57 @@ def test_a_group_that_tells_nothing_costs_rounding_alone() -> None:
         truth = by_clarabel(bank, y, C, [[0, 1], [2, 3]])
         assert result.lower_bound <= truth * (1 + 1e-6)
         assert truth * (1 - 1e-6) <= result.upper_bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_groups", [2, 6])
+def test_groups_that_tell_nothing_do_not_hold_the_gap_up(n_groups, seed) -> None:
+    """The first column has two values and tells nothing: its forms are far below the rounding of their sums."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, n_groups))
+    X[:, 0] = rng.integers(0, 2, 60)
+    squares = [(X[:, None, j] - X[None, :, j]) ** 2 for j in range(n_groups)]
+    bank = GramBank([np.exp(-D / (2 * s * s)) for D in squares for s in (1.0, 10.0)])
+    target = X[:, -1] + 0.3 * X[:, n_groups // 2] ** 2 + 0.1 * rng.normal(size=60)
+    groups = [[2 * j, 2 * j + 1] for j in range(n_groups)]
+    loss = [EpsilonInsensitive(C=10.0, epsilon=0.1), Huber(C=10.0), Pinball(0.7, C=10.0)][seed % 3]
+    oracle = MixedNormOracle(bank, target, loss, groups=groups)
+    result = minimize(oracle, rtol=1e-6, max_calls=300)
+    assert result.status is Status.CONVERGED, f"{result.message} {result.relative_gap}"
+    assert result.cut.extras["group_weights"][0] < 1e-3
+    for exact in (False, True):
+        assert result.certificate().verify(oracle, exact).proven
+
+
+def test_eleven_groups_of_real_data_close_a_millionth() -> None:
+    data = pytest.importorskip("sklearn.datasets").load_diabetes()
+    X, y = data.data[:300] / data.data.std(axis=0), data.target[:300]
+    y = (y - y.mean()) / y.std()
+    kernels = []
+    for columns in [[j] for j in range(10)] + [list(range(10))]:
+        D = ((X[:, None, columns] - X[None, :, columns]) ** 2).sum(axis=2)
+        kernels += [np.exp(-D / (2 * s * s * len(columns))) / len(X) for s in (0.3, 1.0, 3.0, 10.0)]
+    groups = [range(4 * j, 4 * j + 4) for j in range(11)]
+    oracle = MixedNormOracle(GramBank(kernels, check=False), y, EpsilonInsensitive(C=10.0, epsilon=0.1), groups=groups)
+    result = minimize(oracle, LevelSet(), rtol=1e-6, max_calls=150)
+    assert result.status is Status.CONVERGED, f"{result.message} {result.relative_gap}"
+    assert result.certificate().verify(oracle).proven
+
+
+def test_forms_by_leading_digits_are_those_of_long_double() -> None:
+    rng, long = np.random.default_rng(0), np.longdouble
+    if np.finfo(long).eps > 1e-18:
+        pytest.skip("long double is no more than double here")
+    for n in (3, 40, 150):
+        X = rng.normal(size=(n, 2))
+        D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+        K, b = np.array([np.exp(-1e-9 * D), np.exp(-D)]), 100 * rng.normal(size=n)
+        b -= b.mean()
+        b[0] = 0.0
+        S, exact = forms_by_parts(GramBank(K, check=False), b), b.astype(long) @ (K.astype(long) @ b.astype(long)).T
+        spread = np.abs(b) @ np.abs(K) @ np.abs(b)
+        assert (np.abs(S.x - exact) <= S.r + 1e-19 * n * spread).all()
+        assert (S.r <= 1e-13 * n * np.maximum(np.abs(exact.astype(float)), 1e-6 * spread)).all()
 
 
 def test_a_group_comes_back_from_a_very_small_weight() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import pairwise
@@ -24,11 +24,18 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
-from oracle_opt.oracles.mkl.computed_forms import forms_near
+from oracle_opt.oracles.mkl.computed_forms import forms_near, moved_of
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
-from oracle_opt.oracles.mkl.form_proof import forms_above, hyperplane_above, proven_by
+from oracle_opt.oracles.mkl.form_proof import (
+    MOST_ENTRIES,
+    TOLD,
+    forms_above,
+    forms_by_parts,
+    hyperplane_above,
+    proven_by,
+)
 from oracle_opt.oracles.mkl.formula import Proven, excess, least, proven, value_at
-from oracle_opt.oracles.mkl.group_rounds import GroupRounds
+from oracle_opt.oracles.mkl.group_rounds import GroupRounds, started
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, lowered
@@ -44,7 +51,7 @@ from oracle_opt.oracles.mkl.witness import (
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.number import ON, Floats, Fractions
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -198,7 +205,7 @@ class KernelWeightsOracle(Oracle):
         for m, solver in enumerate(self._solvers):
             solver.resume(self.extras_of(cut, m))
         if self._rounds is not None:
-            self._rounds.c = np.array(cut.extras["group_weights"], dtype=float)
+            self._rounds.c = started(cut.extras["group_weights"], cut.extras["machine_weights"])
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve all machines at the weights asked about.
@@ -231,7 +238,7 @@ class KernelWeightsOracle(Oracle):
         wanted = self.accuracy if query.accuracy is None else query.accuracy
         if self._rounds is None:
             return self._cut(query, point, self._round(w, None, self._parts(w, wanted)))
-        best, last = self._rounds.best(lambda c: self._at(w, c, 0.5 * wanted), wanted)
+        best, last = self._rounds.best(lambda c: self._at(w, c, 0.5 * wanted), self._sharper, wanted)
         if best is not last:
             for solver, one in zip(self._solvers, best.parts, strict=True):
                 solver.resume({"signed_dual": one.svm.signed_dual, "quadratic_forms": one.S})
@@ -240,6 +247,29 @@ class KernelWeightsOracle(Oracle):
     def _at(self, w: Vector, c: Vector, wanted: float) -> Round:
         """All machines at the weights c of the groups."""
         return self._round(w, c, self._parts(self.weights_set.lifted(w, c), wanted))
+
+    def _sharper(self, found: Round) -> Round:
+        """The same round, with forms by parts where their error is more than a little of the largest of the group."""
+        weights = self.weights_set
+        assert isinstance(weights, Groups)
+        largest = np.empty(weights.n_kernels)
+        largest[weights.order] = np.maximum.reduceat(found.proof.forms, weights.starts)[weights.group_of]
+        assert found.solved is not None
+        parts, d = [], Floats.of(weights.lifted(found.w, found.solved))
+        for of, bank, one in zip(self._of, self._banks, found.parts, strict=True):
+            unsure = np.flatnonzero(one.proof.forms - one.S > TOLD * largest)
+            S, F, b = one.S.copy(), one.proof.forms.copy(), one.svm.signed_dual
+            wrong = F - S
+            if unsure.size and unsure.size * np.count_nonzero(b) ** 2 <= MOST_ENTRIES:
+                near = forms_by_parts(bank.subset(unsure), b)
+                S[unsure], wrong[unsure] = near.x, near.r
+                F[unsure] = moved_of(bank.subset(unsure), near, b, one.svm.imbalance).above()
+            # What rounding leaves open of the forms of P and of D alike is not in their difference.
+            dual = Floats(of.dual.value(b), of.dual.rounding(b)) - d.dot(Floats(S, wrong * ON)) * 0.5
+            primal = min(one.svm.primal_objective, (dual + one.svm.gap).above())
+            svm = replace(one.svm, primal_objective=primal)
+            parts.append(replace(one, svm=svm, S=S, proof=one.proof.with_forms(F)))
+        return self._round(found.w, found.solved, parts)
 
     def _parts(self, d: Vector, wanted: float | None) -> list[Part]:
         """Solve all machines at weights d of the kernels."""
@@ -250,7 +280,7 @@ class KernelWeightsOracle(Oracle):
         """What the machines prove together at the best weights of the groups for their forms, and an upper bound."""
         weights, proof = self.weights_set, reduce(add, (one.proof for one in parts))
         upper = reduce(add, (Floats(one.svm.primal_objective) for one in parts))
-        solved_at, scale = c, None
+        solved_at, scale, unsure = c, None, 0.0
         if c is not None:
             assert isinstance(weights, Groups)
             proof, S = (
@@ -263,12 +293,13 @@ class KernelWeightsOracle(Oracle):
             low = (Floats.of(w) * (2.0 * S - proof.forms)).group_sums(weights.starts)
             more = ((W / (Floats.of(c) * c)).max() - (low / c).sum()) * 0.5
             upper = upper + more.maximum(0.0) * max(one.svm.stretch for one in parts)
+            unsure = 0.5 * float((W.x / c**2).max() - (low.x / c**2).max() + ((W.x - low.x) / c).sum())
             c = weights.shares(W.above())
             scale = (1.0 / Floats.of(c))[weights.group_of]
         value, fixed = value_at(proof, w, scale), weights.regularized(w, Floats)
         if fixed is not None:
             value, upper = value + fixed, upper + fixed
-        return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()))
+        return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()), unsure)
 
     def _cut(self, query: Query, point: Vector, best: Round, answers: tuple[Answer, ...] = ()) -> ObjectiveCut:
         """The cut of a round, with the answers that are wished for."""
@@ -500,7 +531,8 @@ class Part:
 class Round:
     """All machines at the same weights: what they prove, value and upper, at the best weights c of the groups for it.
 
-    They were solved at the weights `solved` of the groups; both are None where there is one group.
+    They were solved at the weights `solved` of the groups; both are None where there is one group. `unsure` is how much
+    of ``upper - value`` is the error of the forms, about.
     """
 
     parts: list[Part]
@@ -510,6 +542,7 @@ class Round:
     c: Vector | None
     value: float
     upper: float
+    unsure: float = 0.0
 
 
 def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:

@@ -25,7 +25,9 @@ from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, 
 from oracle_opt.proof.number import Floats, Numbers
 from oracle_opt.words import by_attributes, shown
 
-FLOOR = 1e-10  # the least weight c_j, which a group keeps whose kernels vanish on the support vectors
+# The least weight c_j, which a group keeps whose kernels vanish on the support vectors: it costs less than 1e-7 of the
+# value, and less still would cost more, as the machine's kernel rounds as the group's over c_j does.
+FLOOR = 1e-7
 OF_SLOPE = 16 * EPS  # of an entry of a slope, what rounding may make of it
 
 
