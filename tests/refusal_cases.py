@@ -312,6 +312,7 @@ CASES = {
     # losses, regularizers and the oracles of multiple kernel learning
     "Hinge": Case(S.Hinge, {}, {"C": NUMBER, "class_weight": "none"}),
     "SquaredHinge": Case(S.SquaredHinge, {}, {"C": NUMBER, "class_weight": "none"}),
+    "Logistic": Case(S.Logistic, {}, {"C": NUMBER, "class_weight": "none"}),
     "SmoothedHinge": Case(S.SmoothedHinge, {}, {"C": NUMBER, "width": NUMBER, "class_weight": "none"}),
     "WeightedLoss": Case(S.WeightedLoss, {"loss": S.Huber(), "weights": [1.0, 2.0]}, {}),
     "EpsilonInsensitive": Case(S.EpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),

@@ -136,6 +136,7 @@ INSTANCES = {
     "SVMSolution": lambda: S.solve_csvc(KERNELS[0], LABELS),
     "Hinge": lambda: S.Hinge(np.ones(N)),
     "SquaredHinge": lambda: S.SquaredHinge(np.ones(N)),
+    "Logistic": lambda: S.Logistic(np.ones(N)),
     "SmoothedHinge": lambda: S.SmoothedHinge(np.ones(N), 0.25, {1: 2.0}),
     "WeightedLoss": lambda: S.WeightedLoss(S.Huber(), np.ones(N)),
     "Huber": lambda: S.Huber(np.ones(N), 0.25),

@@ -14,7 +14,7 @@ from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
 from oracle_opt.oracles.mkl.rounded_kernel import for_exact_kernel, is_classification
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 
 # Quadratic forms are updated from the last ones where that reads at most this share of the pairs of points.
 UPDATE_SHARE = 0.75
@@ -31,7 +31,7 @@ class DenseMachine(SVMMachine):
     ----------
     bank : KernelBank or ProductBank
         p kernels on n points.
-    dual : Separable
+    dual : LossDual
         The dual without its kernel.
     accuracy : float
         Relative gap where none is asked for.
@@ -51,7 +51,7 @@ class DenseMachine(SVMMachine):
     def __init__(
         self,
         bank: KernelBank | ProductBank,
-        dual: Separable,
+        dual: LossDual,
         accuracy: float,
         max_steps: int,
         most_updates: int = 0,
@@ -130,7 +130,10 @@ class DenseMachine(SVMMachine):
 
     def block(self, weights: Vector, points: Indices) -> Matrix:
         """Some entries of the combined kernel, which is made anew for other weights than the last."""
-        return self.room.at(weights, self.dual.ridge)[np.ix_(points, points)]
+        K = self.room.at(weights, self.dual.ridge)[np.ix_(points, points)]
+        if self.signed is not None:
+            K.flat[:: points.size + 1] += self.dual.bend(points, self.signed)
+        return K
 
     def take_kernel(self) -> Matrix:
         """Return the combined kernel of the last solve for the caller to change: another will be made."""

@@ -34,7 +34,7 @@ from oracle_opt.oracles.kernels.base import COARSE, Indices, KernelBank
 from oracle_opt.oracles.mkl.formula import Proven, proven, upper_at
 from oracle_opt.oracles.mkl.rounded_kernel import is_classification
 from oracle_opt.oracles.svm.dual_proof import feasible
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.number import Floats, Fractions, integers
 
@@ -154,7 +154,7 @@ def products_between(
     return _fractions(v), _fractions(wrong * (1.0 + 2 * EPS)), charge
 
 
-def proven_by(bank: KernelBank, loss: Separable, b: Vector, exact: bool) -> Proven:
+def proven_by(bank: KernelBank, loss: LossDual, b: Vector, exact: bool) -> Proven:
     """What dual variables b of a machine prove, made exactly feasible: in fractions."""
     x = feasible(loss, b)
     whole = Fractions.of(np.zeros(loss.linear.size))
@@ -165,7 +165,7 @@ def proven_by(bank: KernelBank, loss: Separable, b: Vector, exact: bool) -> Prov
 
 def hyperplane_above(
     bank: KernelBank,
-    loss: Separable,
+    loss: LossDual,
     b: Vector,
     bias: float,
     m: Vector,

@@ -16,9 +16,6 @@ values ``v = K @ b`` and any bias, as ``bias (total - sum(x))`` is 0, the maximu
     norms + bias total + sum_i max over x_i of (linear_i - v_i - bias) x_i - kink_i abs(x_i) - 1/2 ridge_i x_i**2,
 
 the primal objective of the hyperplane of b and the bias, with ``norms = 1/2 b @ v``. docs/theory.md has the proofs.
-
-Two numbers of a loss are rounded themselves: a ridge is ``1 / (2 C)``, and where targets were shifted by `offset` the
-linear term is theirs less the offset. Either may be wrong by half a unit in the last place, which is charged.
 """
 
 from __future__ import annotations
@@ -28,10 +25,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from oracle_opt.arrays import EPS, Vector
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.arrays import Vector
+from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.proof.number import Numbers
 
 if TYPE_CHECKING:
@@ -82,25 +77,23 @@ class Proven:
 
 
 def proven(
-    loss: Separable,
+    loss: LossDual,
     b: Any,
     moved: float,
     forms: Numbers,
     longest: Callable[[], float | Fraction],
     numbers: type[Numbers],
 ) -> Proven:
-    """What dual variables prove that differ from a feasible point by entries which add up to `moved` e at most.
-
-    L is then less by ``e * slope``; its slope at such a point is at most ``abs(linear) + kink + ridge (abs(b) + e)``.
+    """What dual variables prove that differ from a feasible point by entries which add up to `moved` at most.
 
     Parameters
     ----------
-    loss : Separable
+    loss : LossDual
         L, the box and the sum.
     b : ndarray of shape (n,)
         In the box.
     moved : float
-        e: 0 for exactly feasible dual variables, as in fractions.
+        0 for exactly feasible dual variables, as in fractions.
     forms : Numbers
         S at the feasible point.
     longest : callable
@@ -108,22 +101,7 @@ def proven(
     numbers : type
         Which numbers to count with.
     """
-    x = numbers.of(b)
-    linear, quadratic = numbers.of(loss.linear).dot(x), numbers.of(0.0)
-    size = abs(x) if loss.kink is not None or loss.offset or moved else x
-    if loss.kink is not None:
-        linear = linear - numbers.of(loss.kink).dot(size)
-    if loss.offset:
-        linear = linear - numbers.of(abs(loss.linear)).dot(size) * (0.5 * EPS)
-    if loss.ridge is not None:
-        quadratic = numbers.of(loss.ridge).dot(x * x) * (0.5 + 0.5 * EPS)
-    if moved:
-        steep = numbers.of(float(np.abs(loss.linear).max()))
-        if loss.kink is not None:
-            steep = steep + float(loss.kink.max())
-        if loss.ridge is not None:
-            steep = steep + (numbers.of(loss.ridge) * (size + moved)).max()
-        linear = linear - steep * moved
+    linear, quadratic = loss.proves(numbers.of(b), moved)
     return Proven(linear, quadratic, forms.above(), longest, loss.total == 0)
 
 
@@ -172,7 +150,7 @@ def least(proof: Proven, weights: WeightSet) -> Any:
 
 
 def upper_at(
-    loss: Separable,
+    loss: LossDual,
     b: Any,
     bias: Any,
     decision: Any,
@@ -187,7 +165,7 @@ def upper_at(
 
     Parameters
     ----------
-    loss : Separable
+    loss : LossDual
         Of the machine.
     b : array of shape (n,)
         Its dual variables, any.
@@ -209,40 +187,7 @@ def upper_at(
     about = numbers.of(b) * factor * 0.5 if norms is None else None
     cost = about.dot(v) if about is not None else norms
     assert cost is not None
-    slope, less = numbers.of(loss.linear) - v - shift, None
-    if loss.kink is not None:
-        less = numbers.of(loss.kink)
-    if loss.offset:
-        less = numbers.of(abs(loss.linear)) * (-0.5 * EPS) + (0.0 if less is None else less)
-    if forgiven is not None:
-        less = numbers.of(forgiven) + (0.0 if less is None else less)
-    rise, fall = (slope, -slope) if less is None else (slope - less, -slope - less)
-    terms = numbers.of(np.zeros(loss.linear.size)) if about is None else abs(about) * e
-    for side, end, middle in ((rise, loss.upper, about), (fall, -loss.lower, None if about is None else -about)):
-        if middle is None:
-            terms = terms.maximum(largest(side + e, end, loss.ridge))
-            continue
-        charge = e * middle
-        terms = terms.maximum(largest(side + e, end, loss.ridge) - charge)
-        terms = terms.maximum(largest(side - e, end, loss.ridge) + charge)
+    slope = numbers.of(loss.linear) - v - shift
+    higher, lower = loss.conjugate(slope + e, forgiven), loss.conjugate(slope - e, forgiven)
+    terms = higher.maximum(lower) if about is None else (higher - e * about).maximum(lower + e * about)
     return cost + shift * loss.total + terms.sum()
-
-
-def largest(slope: Numbers, end: Vector, ridge: Vector | None) -> Numbers:
-    """``max over 0 <= z <= end of slope z - 1/2 ridge z**2``, entry by entry, from above.
-
-    With ``t = max(slope, 0)`` and ``z = min(t / ridge, end)`` it is ``z (t + max(t - ridge end, 0)) / 2``; without a
-    ridge z is the end. Where the end is infinite the ridge is positive.
-    """
-    t = slope.maximum(0.0)
-    if ridge is None:
-        return t * end
-    finite, curved = np.isfinite(end), ridge > 0
-    end, numbers = np.where(finite, end, 0.0), type(slope)
-    least_ridge = numbers.of(ridge) * (1.0 - EPS)
-    z = t / (numbers.of(np.where(curved, ridge, 1.0)) * (1.0 - EPS))
-    if finite.any():
-        z = z * (curved & ~finite).astype(float) + z.minimum(end) * (curved & finite).astype(float)
-        z = z + end * (~curved).astype(float)
-        t = t + (t - least_ridge * end).maximum(0.0) * finite.astype(float)
-    return z * t * 0.5

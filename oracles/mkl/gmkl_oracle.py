@@ -176,9 +176,10 @@ class GMKLOracle(SVMOracle):
 
     def _problem(self) -> MKLProblem | None:
         """What the methods made for a smooth conjugate work on; None where there is none."""
-        dual = self.regularizer.smooth_dual(self.bank.n_kernels)
-        return None if dual is None else MKLProblem(self.bank, self._dual, dual, self._machine)
+        dual, svm = self.regularizer.smooth_dual(self.bank.n_kernels), self._dual.piecewise
+        return None if dual is None or svm is None else MKLProblem(self.bank, svm, dual, self._machine)
 
     @cached_property
     def _pieces(self) -> Pieces:
-        return Pieces(self._dual)
+        assert self._dual.piecewise is not None  # else no method asks a `DualQuery`
+        return Pieces(self._dual.piecewise)

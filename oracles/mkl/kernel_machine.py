@@ -19,7 +19,7 @@ from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import Hinge, Loss
 from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.loss import checked_dual
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.words import shown
 
 # Bytes that a combined kernel, or what takes its place, may take by default.
@@ -48,7 +48,7 @@ class KernelMachine:
     y : ndarray or None
         Labels or targets: a copy of what was given.
     loss : Loss
-    dual : Separable
+    dual : LossDual
         The dual of the machine without its kernel: what the loss makes of the labels or targets.
 
     Raises
@@ -81,7 +81,7 @@ class KernelMachine:
         self.y = None if y is None else np.array(array_of("y", y, "labels or targets"))
         if self.y is not None and self.y.dtype.kind in "biu":
             self.y = self.y.astype(float)
-        self.dual: Separable = checked_dual(self.loss, self.y, bank.n_points)
+        self.dual: LossDual = checked_dual(self.loss, self.y, bank.n_points)
         self.accuracy = real("accuracy", accuracy, least=0.0)
         self.max_steps = whole("max_steps", max_steps, 0)
         self.memory_budget = whole("memory_budget", memory_budget)
@@ -109,16 +109,19 @@ class KernelMachine:
             if isinstance(bank, KernelBank):
                 bank = bank.precise(min(KEPT_BYTES, self.memory_budget - 8 * bank.n_points**2))
             return DenseMachine(bank, self.dual, self.accuracy, self.max_steps, self.most_updates)
+        dual = self.dual.piecewise
+        if dual is None:
+            raise InvalidArgument(
+                f"`memory_budget` must be at least {8 * bank.n_points**2} bytes with the loss {self.loss!r}, which is "
+                f"solved on the combined kernel of all points, got {self.memory_budget}"
+            )
         if isinstance(bank, ProductBank):
-            return ProductMachine(bank, self.dual, self.accuracy, self.max_steps, self.memory_budget)
-        return MatrixFreeMachine(bank, self.dual, self.accuracy, self.max_steps, self.memory_budget)
+            return ProductMachine(bank, dual, self.accuracy, self.max_steps, self.memory_budget)
+        return MatrixFreeMachine(bank, dual, self.accuracy, self.max_steps, self.memory_budget)
 
     def problem_identity(self) -> str:
         """Words on kernels, loss, and labels or targets, which tell this machine from others."""
-        dual = self.dual
-        kink = 0.0 if dual.kink is None else float(dual.kink[0]) if np.ptp(dual.kink) == 0 else dual.kink
-        numbers = dual.total, kink, dual.unit, dual.offset
-        content = digest(self.y, dual.linear, *dual.box, dual.ridge, *numbers)
+        content = digest(self.y, *self.dual.numbers())
         return f"kernels #{self.bank.digest()}, {type(self.loss).__name__} #{content}"
 
     def identity(self) -> str:

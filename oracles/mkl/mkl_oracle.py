@@ -154,7 +154,8 @@ class MKLOracle(SVMOracle):
         checked_bank(bank)
         machine = KernelMachine(bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget)
         super().__init__(machine, Groups(bank.n_kernels))
-        self.gives = frozenset({Curvature, ExactSlopes, LocalModel})
+        # a local model is of piecewise quadratic losses
+        self.gives = frozenset({Curvature, ExactSlopes, *([LocalModel] if machine.dual.piecewise else [])})
         self._few = FewKernels(bank, self.memory_budget)
 
     def reset(self) -> None:
@@ -214,7 +215,7 @@ class MKLOracle(SVMOracle):
         best = self._round(point, None, [part])
         b = part.svm.signed_dual
         self._few.remember(b, part.proof.forms)
-        if LocalModel not in query.wishes:
+        if LocalModel not in query.wishes & self.gives:
             return self._cut(query, point, best)
         cut = self._cut(query, point, best)
         model, told = self._local_model(b, part.S, part.error), {"forms_error": np.array(part.error)}
@@ -255,4 +256,6 @@ class MKLOracle(SVMOracle):
 
     def _local_model(self, b: Vector, S: Vector, error: tuple[float, float]) -> LocalModel:
         """The face model about dual variables with these quadratic forms."""
-        return LocalModel(FaceModel.of_free_points(FaceData(self.bank, self._dual, b, S, error)))
+        dual = self._dual.piecewise
+        assert dual is not None  # else none is given
+        return LocalModel(FaceModel.of_free_points(FaceData(self.bank, dual, b, S, error)))

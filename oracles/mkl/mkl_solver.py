@@ -56,7 +56,7 @@ class MKLSolver(SequentialGenerator):
         if not isinstance(domain, KernelWeights):
             return "it knows the kernels from the domain of a GMKLOracle alone"
         if domain.problem is None:
-            return f"it needs a sum of kernels and a smooth dual of the regularizer, {domain.regularizer!r}"
+            return f"it needs a piecewise quadratic loss and a smooth dual of the regularizer, {domain.regularizer!r}"
         return self.refusal_of(domain.problem)
 
     def refusal_of(self, problem: MKLProblem) -> str | None:

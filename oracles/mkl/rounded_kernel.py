@@ -9,17 +9,20 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 
 
-def is_classification(dual: Separable) -> bool:
+def is_classification(of: LossDual) -> bool:
     """Whether the linear part of the objective is ``norm(b, 1)`` on the box, as of both hinge losses."""
+    dual = of.piecewise
+    if dual is None:
+        return False
     one_side = np.where(dual.linear > 0, dual.lower, dual.upper) == 0
     plain = dual.kink is None and dual.total == dual.offset == 0
     return plain and bool((np.abs(dual.linear) == 1).all() and one_side.all())
 
 
-def for_exact_kernel(svm: SVMSolution, dual: Separable, error: float) -> SVMSolution:
+def for_exact_kernel(svm: SVMSolution, dual: LossDual, error: float) -> SVMSolution:
     """The solution with objectives and gap that hold for every kernel near the one that it was certified for.
 
     The solver knows of a hyperplane what it loses at each point if all entries are as wrong as they can be, together
@@ -66,7 +69,7 @@ def for_exact_kernel(svm: SVMSolution, dual: Separable, error: float) -> SVMSolu
     )
 
 
-def _loss_added(dual: Separable, primal: float, off: float) -> float:
+def _loss_added(dual: LossDual, primal: float, off: float) -> float:
     """By how much the loss of a hyperplane grows at most if all decision values are off by so much."""
     if dual.ridge is None:
         weights: Vector = np.maximum(dual.upper, -dual.lower)

@@ -194,6 +194,8 @@ def solve_mkl(
         bank, y, regularizer, loss=loss, C=C, accuracy=SVM_ACCURACY, max_steps=limit, memory_budget=memory_budget
     )
     problem = oracle.domain.problem
+    if oracle.dual.piecewise is None:
+        raise InvalidArgument(f"`loss` must be piecewise quadratic, got {oracle.loss!r}; minimize GMKLOracle with it")
     if problem is None:
         raise InvalidArgument(
             "`regularizer` must have a smooth dual, as LpRegularizer of power 2 with p > 1, EntropyRegularizer and "

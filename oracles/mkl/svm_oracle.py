@@ -17,7 +17,7 @@ from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 from oracle_opt.oracles.mkl.kernel_model import KernelModel, some_of
 from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle, Round
 from oracle_opt.oracles.mkl.weights import WeightSet
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.svm_solution import decision_values
 from oracle_opt.result import Result
 
@@ -150,12 +150,12 @@ class SVMOracle(KernelWeightsOracle):
         return f"{Oracle.identity(self)}, {self.machine.problem_identity()}{self.weights_set.identity()}"
 
     @property
-    def dual(self) -> Separable:
+    def dual(self) -> LossDual:
         """The dual of the machine without its kernel: what the loss makes of the labels or targets."""
         return self.machine.dual
 
     @property
-    def _dual(self) -> Separable:
+    def _dual(self) -> LossDual:
         return self.machine.dual
 
     def _cut_of(self, result: Result | ObjectiveCut) -> ObjectiveCut:

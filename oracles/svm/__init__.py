@@ -6,6 +6,7 @@ from oracle_opt.oracles.svm.epsilon_insensitive import EpsilonInsensitive
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.huber import Huber
 from oracle_opt.oracles.svm.least_squares import LeastSquares
+from oracle_opt.oracles.svm.logistic import Logistic
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.oracles.svm.one_class import OneClass
 from oracle_opt.oracles.svm.pinball import Pinball
@@ -23,6 +24,7 @@ __all__ = [
     "Hinge",
     "Huber",
     "LeastSquares",
+    "Logistic",
     "Loss",
     "OneClass",
     "Pinball",

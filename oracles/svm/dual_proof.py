@@ -1,6 +1,6 @@
 """Dual variables of a support vector machine made exactly feasible: in the box, and of the right sum.
 
-Given dual variables are feasible but for rounding. Everything here is counted in fractions, from a `Separable` alone:
+Given dual variables are feasible but for rounding. Everything here is counted in fractions, from a `LossDual` alone:
 from the loss and the labels or targets. What feasible ones prove is the formula of `oracles.mkl.formula`.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 
 ANY = Fraction(10**100)  # the longest feasible multiple of 0
 
@@ -38,7 +38,7 @@ class FeasibleDual:
     longest: Fraction
 
 
-def feasible(dual: Separable, b: Vector) -> FeasibleDual:
+def feasible(dual: LossDual, b: Vector) -> FeasibleDual:
     """Return the dual variables b, cut off at the box and moved by what their sum is wrong.
 
     Raises
@@ -67,9 +67,9 @@ def feasible(dual: Separable, b: Vector) -> FeasibleDual:
             raise Refuted("the box of the dual variables holds none of the right sum")
     points = np.array(sorted(x), dtype=np.intp)
     moved = [x[i] for i in points.tolist()]
-    if dual.total != 0.0:
+    if dual.piecewise is None or dual.total != 0.0:
         return FeasibleDual(points, moved, Fraction(1))
-    lower, upper = dual.box
+    lower, upper = dual.piecewise.box
     sides = np.where(np.array([value > 0 for value in moved], dtype=bool), upper[points], lower[points])
     limits = [Fraction(end) / value for end, value in zip(sides.tolist(), moved, strict=True) if value]
     return FeasibleDual(points, moved, min(limits, default=ANY))

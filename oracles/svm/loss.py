@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.words import by_attributes
 
 
@@ -42,7 +42,7 @@ class Loss(ABC):
     __repr__ = by_attributes
 
     @abstractmethod
-    def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
+    def dual(self, y: ArrayLike | None, n_points: int) -> LossDual:
         """Dual of the machine without its kernel.
 
         Parameters
@@ -54,8 +54,9 @@ class Loss(ABC):
 
         Returns
         -------
-        Separable
-            Linear term, box and sum of the signed dual variables, those in ``K @ b + bias``, the decision values.
+        LossDual
+            A `Separable`: linear term, kinks, ridges, box and sum of the signed dual variables, those in ``K @ b +
+            bias``, the decision values.
 
         Raises
         ------
@@ -68,10 +69,10 @@ class Loss(ABC):
         """Prediction for new points of given decision values: a label or a target each, ndarray of shape (m,)."""
 
 
-def checked_dual(loss: Loss, y: ArrayLike | None, n_points: int) -> Separable:
+def checked_dual(loss: Loss, y: ArrayLike | None, n_points: int) -> LossDual:
     """Return the dual of a loss, or raise `InvalidArgument` unless it is one that can be solved."""
     dual = instance("loss", loss, Loss, "a Loss such as Hinge(C=100.0)").dual(y, n_points)
-    instance("loss.dual(...)", dual, Separable, "a Separable")
+    instance("loss.dual(...)", dual, LossDual, "a Separable")
     dual.check(n_points)
     return dual
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import frexp, ldexp, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +12,15 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.smo_build import solve_signed
 from oracle_opt.oracles.svm.svm_solution import STATUSES, SVMSolution
+from oracle_opt.proof.number import Numbers
 from oracle_opt.words import one_line
 
 
 @dataclass(eq=False, slots=True)
-class Separable:
+class Separable(LossDual):
     """``max linear @ b - kink @ abs(b) - 1/2 ridge @ b**2 - 1/2 b @ K @ b``, b in a box and of a given sum.
 
     The dual of a support vector machine without its kernel K: all in which losses differ. Its variables b are the
@@ -234,12 +237,6 @@ class Separable:
             value -= 0.5 * float(self.ridge @ (b * b))
         return value
 
-    def quadratic(self, b: Vector) -> float:
-        """At least what `value` subtracts for the ridge: the part that goes with the square of a multiple of b."""
-        if self.ridge is None:
-            return 0.0
-        return (1.0 + EPS * (b.size + 12)) * 0.5 * float(self.ridge @ (b * b))
-
     def rounding(self, b: Vector) -> float:
         """Bound on the error of `value` at b, that of a rounded linear term included."""
         size = float(np.abs(self.linear) @ np.abs(b))
@@ -249,14 +246,38 @@ class Separable:
             size += float(self.ridge @ (b * b))
         return 0.5 * EPS * (b.size + 12) * size
 
-    def slope(self, b: Vector) -> float:
-        """Bound on the slope of `value` in any entry near b."""
-        slope = float(np.abs(self.linear).max())
+    def proves(self, x: Numbers, moved: float) -> tuple[Numbers, Numbers]:
+        """See `LossDual.proves`: the slope of L there is at most ``abs(linear) + kink + ridge (abs(x) + moved)``.
+
+        A ridge is ``1 / (2 C)``, rounded, and so is a shifted target: half a unit in the last place of either is
+        charged.
+        """
+        numbers = type(x)
+        linear, quadratic = numbers.of(self.linear).dot(x), numbers.of(0.0)
+        size = abs(x) if self.kink is not None or self.offset or moved else x
         if self.kink is not None:
-            slope += float(self.kink.max())
+            linear = linear - numbers.of(self.kink).dot(size)
+        if self.offset:
+            linear = linear - numbers.of(abs(self.linear)).dot(size) * (0.5 * EPS)
         if self.ridge is not None:
-            slope += 2.0 * float((self.ridge * np.abs(b)).max())
-        return slope
+            quadratic = numbers.of(self.ridge).dot(x * x) * (0.5 + 0.5 * EPS)
+        if moved:
+            steep = numbers.of(float(np.abs(self.linear).max()))
+            if self.kink is not None:
+                steep = steep + float(self.kink.max())
+            if self.ridge is not None:
+                steep = steep + (numbers.of(self.ridge) * (size + moved)).max()
+            linear = linear - steep * moved
+        return linear, quadratic
+
+    def conjugate(self, slope: Numbers, less: Any) -> Numbers:
+        """See `LossDual.conjugate`: the larger of what the variable gains above 0 and below."""
+        if self.kink is not None:
+            less = type(slope).of(self.kink) + (0.0 if less is None else less)
+        if self.offset:
+            less = type(slope).of(abs(self.linear)) * (-0.5 * EPS) + (0.0 if less is None else less)
+        rise, fall = (slope, -slope) if less is None else (slope - less, -slope - less)
+        return largest(rise, self.upper, self.ridge).maximum(largest(fall, -self.lower, self.ridge))
 
     def free(self, b: Vector) -> NDArray[np.intp]:
         """Indices of the entries of b where the objective is smooth both ways."""
@@ -265,11 +286,19 @@ class Separable:
             inside &= (b != 0) | (self.kink == 0)
         return np.flatnonzero(inside)
 
-    def add_ridge(self, K: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the ridge, if there is one, to the diagonal of K in place, and return K."""
-        if self.ridge is not None:
-            K.flat[:: K.shape[0] + 1] += self.ridge
-        return K
+    def bend(self, points: Indices, b: Vector) -> float:
+        """None but the ridge."""
+        return 0.0
+
+    @property
+    def piecewise(self) -> Separable:
+        """The dual itself."""
+        return self
+
+    def numbers(self) -> tuple[Any, ...]:
+        """The finite box, so that a reach counts; one number for equal kinks."""
+        kink = 0.0 if self.kink is None else float(self.kink[0]) if np.ptp(self.kink) == 0 else self.kink
+        return self.linear, *self.box, self.ridge, self.total, kink, self.unit, self.offset
 
     def solve(
         self,
@@ -281,25 +310,7 @@ class Separable:
         max_steps: int = 10_000_000,
         noise: float = 0.0,
     ) -> SVMSolution:
-        """Solve on a kernel that was checked before and has the ridge.
-
-        What is certified holds for every kernel whose entries differ by at most ``noise * sqrt(K_ii * K_jj)``: a sum of
-        kernels that was rounded is as good as the exact one.
-
-        Parameters
-        ----------
-        K : ndarray of shape (n, n)
-            The kernel.
-        start, accuracy, tolerance, max_steps
-            As for `solve_svm`.
-        noise : float
-            The relative error of its entries.
-
-        Returns
-        -------
-        SVMSolution
-            Dual variables, bounds, and how the solve ended.
-        """
+        """See `LossDual.solve`: two-variable steps, then Newton's method, compiled."""
         # In units of a power of 2 nothing is rounded.
         unit = self.unit if self.unit > 0 else unit_of(self.total * abs(float(K.mean(dtype=float))))
         b = np.zeros(self.linear.size) if start is None else np.array(start, dtype=float)
@@ -344,6 +355,26 @@ class Separable:
         return SVMSolution(
             b, dual, primal, gap, bias, violation, n_steps, n_newton, STATUSES[status], gradient, imbalance
         )
+
+
+def largest(slope: Numbers, end: Vector, ridge: Vector | None) -> Numbers:
+    """``max over 0 <= z <= end of slope z - 1/2 ridge z**2``, entry by entry, from above.
+
+    With ``t = max(slope, 0)`` and ``z = min(t / ridge, end)`` it is ``z (t + max(t - ridge end, 0)) / 2``; without a
+    ridge z is the end. Where the end is infinite the ridge is positive.
+    """
+    t = slope.maximum(0.0)
+    if ridge is None:
+        return t * end
+    finite, curved = np.isfinite(end), ridge > 0
+    end, numbers = np.where(finite, end, 0.0), type(slope)
+    least_ridge = numbers.of(ridge) * (1.0 - EPS)
+    z = t / (numbers.of(np.where(curved, ridge, 1.0)) * (1.0 - EPS))
+    if finite.any():
+        z = z * (curved & ~finite).astype(float) + z.minimum(end) * (curved & finite).astype(float)
+        z = z + end * (~curved).astype(float)
+        t = t + (t - least_ridge * end).maximum(0.0) * finite.astype(float)
+    return z * t * 0.5
 
 
 def unit_of(size: float) -> float:

@@ -11,7 +11,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss, checked_dual
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.svm_solution import SVMSolution
 
 
@@ -93,7 +93,7 @@ def solve_svm(
 
 def solve_dual(
     kernel: NDArray[np.floating],
-    dual: Separable,
+    dual: LossDual,
     start: ArrayLike | None,
     accuracy: float,
     tolerance: float | None,

@@ -9,7 +9,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.svm.checked_data import checked_weights
 from oracle_opt.oracles.svm.loss import Loss, checked_dual
-from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.oracles.svm.loss_dual import LossDual
 
 
 class WeightedLoss(Loss):
@@ -38,7 +38,7 @@ class WeightedLoss(Loss):
         self.loss = instance("loss", loss, Loss, "a Loss such as Huber(C=10.0)")
         self.weights = checked_weights(weights)
 
-    def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
+    def dual(self, y: ArrayLike | None, n_points: int) -> LossDual:
         """The dual of the loss, sides and ridges by weight; see `Loss.dual`."""
         if self.weights.shape != (n_points,):
             raise InvalidArgument(f"`weights` must be {n_points} numbers, one per point, got {self.weights.size}")

@@ -1,0 +1,239 @@
+"""The dual of kernel logistic regression: entropies in place of kinks and ridges, solved by Newton's method."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.special import expit
+
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.svm.loss_dual import LossDual
+from oracle_opt.oracles.svm.pieces import imbalance
+from oracle_opt.oracles.svm.smo_build import signed_box
+from oracle_opt.oracles.svm.svm_solution import SVMSolution, SVMStatus
+from oracle_opt.proof.number import Floats, Numbers
+
+# Second derivatives beyond so many times the least count as without end: such a variable hardly moves.
+STIFF = 1e8
+# Margins beyond which curvature is that at this margin; it is nothing there.
+FLAT = 60.0
+# Steps for a bias; halvings of a step of Newton's method, and the share of the expected descent that is enough.
+BIAS_STEPS, HALVINGS, DESCENT = 200, 40, 1e-4
+
+
+class EntropyDual(LossDual):
+    """``max sum_i C_i h(y_i b_i / C_i) - 1/2 b @ K @ b`` over ``0 <= y * b <= C``, ``sum(b) == 0``.
+
+    h is the entropy ``-p log(p) - (1 - p) log(1 - p)``, whose slope at the bounds is infinite: solutions are inside.
+    With decision values f the loss of a point is ``C log(1 + exp(-y f))``, and ``b = y C / (1 + exp(y f))``.
+
+    Parameters
+    ----------
+    y, C : ndarray of shape (n,)
+        Labels -1 and +1, both present, and positive weights.
+    """
+
+    __slots__ = ("C", "linear", "lower", "upper", "y")
+    ridge = None
+    total = offset = 0.0
+    piecewise = None
+
+    def __init__(self, y: Vector, C: Vector) -> None:
+        self.y, self.C, self.linear = y, C, np.zeros(y.size)
+        self.lower, self.upper = signed_box(y, C)
+
+    def __repr__(self) -> str:
+        return f"EntropyDual(n={self.y.size})"
+
+    def check(self, n_points: int) -> None:
+        """`Logistic` has checked its labels and weights."""
+        if self.y.shape != (n_points,):
+            raise InvalidArgument(f"`y` must have {n_points} labels, one per point, got {self.y.size}")
+
+    def proves(self, x: Numbers, moved: float) -> tuple[Numbers, Numbers]:
+        """See `LossDual.proves`.
+
+        With ``d(u) = (1 + u) log(1 + u) - u`` the entropy is ``1 - d(p - 1) - d(-p)``. A feasible point is found by
+        moving the variable that has most room r, more than twice `moved`: the slope of its entropy on the way is at
+        most ``log(2 C / r)``. Where none has it all that is said is that entropies are not negative.
+        """
+        numbers = type(x)
+        C = numbers.of(self.C)
+        p = x * self.y / C
+        value = (C * (1.0 - (p - 1.0).divergence() - (-p).divergence())).sum()
+        if moved:
+            sizes = np.abs(np.asarray(x.x, dtype=float))
+            room = np.minimum(sizes, self.C - sizes)
+            widest = int(room.argmax())
+            if room[widest] <= 2.0 * moved:
+                return numbers.of(0.0), numbers.of(0.0)
+            value = value - numbers.of((1.0 + log(2.0 * self.C[widest] / room[widest])) * moved)
+        return value, numbers.of(0.0)
+
+    def conjugate(self, slope: Numbers, less: Any) -> Numbers:
+        """See `LossDual.conjugate`: ``C log(1 + exp(z))``, ``z = y slope - less``, which rises with z.
+
+        It is ``max(z, 0) + log(1 + u)`` with ``u = exp(-abs(z))``, and ``(1 + u) log(1 + u) = d(u) + u``.
+        """
+        numbers, rise = type(slope), slope * self.y
+        z = numbers.of((rise if less is None else rise - less).above())
+        u = (-abs(z)).expm1() + 1.0
+        return (z.maximum(0.0) + (u.divergence() + u) / (u + 1.0)) * self.C
+
+    def longest_multiple(self, b: Vector) -> float:
+        """1: an entropy is no multiple of another, but by concavity at least so many times as large up to there."""
+        return 1.0
+
+    def free(self, b: Vector) -> Indices:
+        """Entries whose second derivative is not far beyond the least."""
+        a = np.abs(b)
+        room = a * (self.C - a) / self.C
+        return np.flatnonzero(room * STIFF > room.max(initial=0.0))
+
+    def bend(self, points: Indices, b: Vector) -> Vector:
+        """``C / (a (C - a))``, ``a = abs(b)``."""
+        a, C = np.abs(b[points]), self.C[points]
+        bend: Vector = C / (a * (C - a))
+        return bend
+
+    def weighted(self, weights: Vector) -> EntropyDual:
+        """C grows by the weights."""
+        return EntropyDual(self.y, self.C * weights)
+
+    def numbers(self) -> tuple[Any, ...]:
+        """Labels and weights."""
+        return self.y, self.C
+
+    def response(self, decision: Vector) -> Vector:
+        """The best signed dual variables for decision values f: ``y C / (1 + exp(y f))``."""
+        b: Vector = self.y * self.C * expit(-self.y * decision)
+        return b
+
+    def bias(self, decision: Vector) -> float:
+        """The bias of least losses, where the `response` adds up to 0: Newton's method, held in an interval."""
+        of_class = log(float(self.C[self.y > 0].sum()) / float(self.C[self.y < 0].sum()))
+        low, high = -float(decision.max()) - abs(of_class), abs(of_class) - float(decision.min())
+        bias = min(max(of_class - float(np.median(decision)), low), high)
+        for _ in range(BIAS_STEPS):
+            b = self.response(decision + bias)
+            excess, a = float(b.sum()), np.abs(b)
+            low, high = (bias, high) if excess > 0 else (low, bias)
+            bend, last = float((a * (1.0 - a / self.C)).sum()), bias
+            bias = bias + excess / bend if bend > 0 else 0.5 * (low + high)
+            if not low <= bias <= high:
+                bias = 0.5 * (low + high)
+            if abs(bias - last) <= 2 * EPS * (abs(bias) + 1.0):
+                break
+        return bias
+
+    def losses(self, decision: Vector) -> float:
+        """The losses of all points."""
+        return float(self.C @ np.logaddexp(0.0, -self.y * decision))
+
+    def solve(
+        self,
+        K: NDArray[np.floating],
+        *,
+        start: Vector | None = None,
+        accuracy: float = 1e-9,
+        tolerance: float | None = None,
+        max_steps: int = 10_000_000,
+        noise: float = 0.0,
+    ) -> SVMSolution:
+        """See `LossDual.solve`: Newton's method on ``1/2 v @ K @ v`` plus the losses at ``K @ v + bias`` [1]_.
+
+        Its step is that of iteratively reweighted least squares, damped where the objective asks for it; `max_steps`
+        limits their number. The `response` to the decision values of v is exactly in the box and, at the best bias, of
+        the right sum. It is what is certified and returned; at the solution it is v.
+
+        References
+        ----------
+        .. [1] Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", algorithm 3.1.
+        """
+        dense = np.asarray(K, dtype=np.float64)
+        wanted = accuracy if tolerance is None else tolerance
+        v = np.zeros(self.y.size) if start is None else np.array(start, dtype=float)
+        moved, least, n_newton = dense @ v, np.inf, 0
+        while True:
+            bias = self.bias(moved)
+            found = self._certified(dense, self.response(moved + bias), moved + bias, noise, n_newton)
+            if found.relative_gap <= accuracy and found.violation <= wanted:
+                return replace(found, status=SVMStatus.CONVERGED)
+            if n_newton >= max_steps:
+                return found
+            step = self._step(dense, v, moved, bias, found.signed_dual)
+            # near the end violations fall fast, or are rounding
+            if step is None or (found.violation <= sqrt(EPS) and found.violation >= 0.5 * least):
+                return replace(found, status=SVMStatus.ROUNDING_FLOOR)
+            least, n_newton = min(least, found.violation), n_newton + 1
+            v, moved = step
+
+    def _step(self, K: Matrix, v: Vector, moved: Vector, bias: float, b: Vector) -> tuple[Vector, Vector] | None:
+        """The next v and its ``K @ v``: with D the curvature of the losses, ``(I + D K) dv = b - v - D dbias``.
+
+        With ``s = sqrt(D)`` the matrix is ``s (I + s K s) / s``. None if nothing descends any more but by rounding.
+        """
+        f = np.clip(moved + bias, -FLAT, FLAT)
+        s = np.sqrt(self.C * expit(f) * expit(-f))
+        B = K * s
+        B *= s[:, None]
+        B.flat[:: s.size + 1] += 1.0
+        L, failed = dpotrf(B, lower=1, overwrite_a=1)
+        if failed:
+            return None
+        right = np.column_stack([(b - v) / s, s])
+        solved = s[:, None] * dpotrs(L, right, lower=1)[0]
+        # sum(v + dv) == 0
+        of_bias = float((v + solved[:, 0]).sum()) / float(solved[:, 1].sum())
+        dv = solved[:, 0] - of_bias * solved[:, 1]
+        dm = K @ dv
+        at = 0.5 * float(v @ moved) + self.losses(moved + bias)
+        slope = float((v - b) @ dm) - float(b.sum()) * of_bias
+        slack, t = 8 * EPS * abs(at), 1.0
+        for _ in range(HALVINGS):
+            after = moved + t * dm
+            value = 0.5 * float((v + t * dv) @ after) + self.losses(after + bias + t * of_bias)
+            if value <= at + DESCENT * t * slope + slack:
+                return v + t * dv, after
+            t *= 0.5
+        return None
+
+    def _certified(self, K: Matrix, b: Vector, decision: Vector, noise: float, n_newton: int) -> SVMSolution:
+        """What b proves, whatever rounding, and an error of the kernel, may have made of ``K @ b``.
+
+        A violation that rounding may account for is 0.
+        """
+        root = np.sqrt(np.maximum(K.diagonal(), 0.0))
+        root = root + 1e-7 * float(root.max())
+        v = K @ b
+        wrong = (1.0 + 1e-6) * (noise + EPS * (b.size + 8)) * float(root @ np.abs(b)) * root
+        values, bias, off = Floats(v, wrong), self.bias(v), imbalance(b, 0.0)
+        norms = values.dot(b) * 0.5
+        primal = norms + self.conjugate(-values - bias, None).sum()
+        # a feasible point differs by `off`, its form by ``off (2 |v| + off |K|)``
+        linear, _ = self.proves(Floats.of(b), off)
+        near = Floats.of(off) * (Floats.of(float(np.abs(v).max() + wrong.max())) + 0.5 * off * float(root.max()) ** 2)
+        dual = linear - norms - near
+        violation, upper = float(np.ptp(decision - v)), float(primal.above())
+        gradient, status = -v, SVMStatus.STEP_LIMIT
+        b.flags.writeable = gradient.flags.writeable = False
+        return SVMSolution(
+            b,
+            float(dual.below()),
+            upper,
+            float((primal - dual).above()),
+            bias,
+            violation if violation > 4.0 * float(wrong.max()) else 0.0,
+            0,
+            n_newton,
+            status,
+            gradient,
+            off,
+        )
