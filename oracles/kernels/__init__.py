@@ -9,7 +9,7 @@ from oracle_opt.oracles.kernels.kept_kernels import CrossKernels, KeptKernels
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
-from oracle_opt.oracles.kernels.recipes.function_kernel import FunctionKernel
+from oracle_opt.oracles.kernels.recipes.function_kernel import FunctionKernel, SklearnKernel
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.kernel_list import KernelList
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe
@@ -17,7 +17,6 @@ from oracle_opt.oracles.kernels.recipes.list_plan import ConstantKernels
 from oracle_opt.oracles.kernels.recipes.metric_kernel import MetricKernel
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
 from oracle_opt.oracles.kernels.recipes.precomputed_kernels import PrecomputedKernels
-from oracle_opt.oracles.kernels.recipes.sklearn_kernel import SklearnKernel
 from oracle_opt.oracles.kernels.sharded import ShardedBank
 from oracle_opt.oracles.kernels.source import Source
 from oracle_opt.oracles.kernels.subset_bank import SubsetBank

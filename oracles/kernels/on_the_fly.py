@@ -24,8 +24,8 @@ from oracle_opt.oracles.kernels.base import (
 )
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
 from oracle_opt.oracles.kernels.family_sums import KernelFamily, SumTerm, TableTerm, add_terms, mirror, parts
+from oracle_opt.oracles.kernels.joined_bank import Numbering, entries_array, kernels_of
 from oracle_opt.oracles.kernels.kept_kernels import KeptPart, SomeColumns
-from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, kernels_of
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
 from oracle_opt.words import shown
 

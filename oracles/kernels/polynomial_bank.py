@@ -15,7 +15,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.family_points import FamilyPoints
 from oracle_opt.oracles.kernels.family_sums import FamilySums, KernelFamily
-from oracle_opt.oracles.kernels.numbering import Numbering
+from oracle_opt.oracles.kernels.joined_bank import Numbering
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.kernels.points import Points
 from oracle_opt.words import shown

@@ -14,7 +14,7 @@ from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, checked_indices, checked_precision, checked_vector
-from oracle_opt.oracles.kernels.numbering import Numbering, joined
+from oracle_opt.oracles.kernels.joined_bank import Numbering, joined
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank, checked_features
 from oracle_opt.oracles.kernels.points import Points, checked_points, of_features, sampled_distances
 from oracle_opt.oracles.kernels.rbf_family import RBFFamily, RBFTables
