@@ -1,11 +1,11 @@
 """Banks of kernels: many kernels on the same points, and the sums and quadratic forms of them that oracles need."""
 
 from oracle_opt.oracles.kernels.bank import Bank
-from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.oracles.kernels.base import KeptKernels, KernelBank
 from oracle_opt.oracles.kernels.features import KernelKind, KernelSpec, simplemkl_bank, uci_bank, uci_bank_on_the_fly
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
-from oracle_opt.oracles.kernels.kept_kernels import CrossKernels, KeptKernels
+from oracle_opt.oracles.kernels.kept_kernels import CrossKernels
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.rbf import RBFBank

@@ -13,8 +13,8 @@ from oracle_opt._deadline import seconds_left
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite, checked_kernel, n_matrices
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
 from oracle_opt.oracles.kernels.points import Standardization
 from oracle_opt.oracles.kernels.rbf import RBFBank
 

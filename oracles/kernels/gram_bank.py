@@ -12,28 +12,23 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from oracle_opt.arguments import flag, floats, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import (
-    Indices,
-    KernelBank,
-    checked_indices,
-    checked_kernels,
-    checked_out,
-    checked_vector,
-    most_of_memory,
-)
-from oracle_opt.oracles.kernels.checked_kernel import (
+from oracle_opt.oracles.kernels.bank_checks import (
     check_fits_single,
     check_positive_semidefinite,
+    checked_indices,
     checked_kernel,
+    checked_kernels,
+    checked_vector,
+    most_of_memory,
     n_matrices,
     rounding_of,
 )
+from oracle_opt.oracles.kernels.base import Indices, KeptKernels, KernelBank
 from oracle_opt.oracles.kernels.compiled import packed_loops, thread_count
 from oracle_opt.oracles.kernels.kept_kernels import (
     CrossKernels,
     Given,
     GivenCrossKernels,
-    KeptKernels,
     KeptPart,
 )
 from oracle_opt.oracles.kernels.pair_rows import PairRows
@@ -235,26 +230,18 @@ class GramBank(KernelBank):
             return kept
         return KeptPart(Given(kept), which.size, some.size, scales=scales, by_rows=kept.by_rows)
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        K = checked_out(out, self.n_points)
+    def _combine(self, d: Vector, K: Matrix) -> None:
         if self._total is not None and (d == d[0]).all():
             packed_loops.combine_halves(self._total[None], np.zeros(1, np.intp), d[:1], K, 1)
-            return K
+            return
         used = np.flatnonzero(d)
         threads = thread_count(used.size * self._packed.shape[1])
         packed_loops.combine_halves(self._packed, self._kernels[used], d[used], K, threads)
-        return K
 
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`; reads these of the kernels of non-zero weight."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        used, found = np.flatnonzero(d), np.zeros((which.size, others.size))
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        used, found = np.flatnonzero(d), np.zeros((rows.size, columns.size))
         threads = thread_count(found.size * used.size)
-        packed_loops.combine_block(self._packed, self._kernels[used], d[used], which, others, found, threads)
+        packed_loops.combine_block(self._packed, self._kernels[used], d[used], rows, columns, found, threads)
         return found
 
     def subset(self, kernels: ArrayLike) -> GramBank:
@@ -283,9 +270,7 @@ class GramBank(KernelBank):
         """Error of a sum of so many kernels, see `KernelBank.noise`; four are added up before they are added."""
         return self.exactness + 0.5 * EPS * (n_used / 4 + 8)
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         support = np.flatnonzero(x)
         if self._pairs is not None:
             return self._pairs.quadratic_forms(support, x)
@@ -294,13 +279,9 @@ class GramBank(KernelBank):
         packed_loops.packed_forms(self._packed, self._kernels, support, x, forms, thread_count(n_entries))
         return forms
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        x = checked_vector(v, self.n_points, "v")
-        which = checked_indices(rows, self.n_points, "rows")
-        support = np.flatnonzero(x)
-        products = np.empty((which.size, self.n_kernels))
-        self._read_rows(which, support, x[support], products)
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        support, products = np.flatnonzero(x), np.empty((rows.size, self.n_kernels))
+        self._read_rows(rows, support, x[support], products)
         return products
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
@@ -332,20 +313,10 @@ class GramBank(KernelBank):
             packed_loops.row_products(self._packed, self._kernels, rows, support, values, out, threads)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
+        """Weighted sum of the kernels between new points and those of the bank, see `KernelBank.cross`.
 
-        Parameters
-        ----------
-        new : array_like
-            For a bank of given kernels, the p cross-kernels, shape (p, m, n), those of weight zero perhaps None. For a
-            bank made from points (`uci_bank`), m new points, shape (m, d).
-        weights : array_like of shape (p,)
-            Weights of the kernels; only kernels of non-zero weight are evaluated.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum, each kernel scaled as on the points of the bank.
+        New points of a bank made from points (`uci_bank`) have shape (m, d). For given kernels these are the p
+        cross-kernels, shape (p, m, n), those of weight zero perhaps None.
         """
         every = np.zeros(self._cross_kernels.n_kernels)
         every[self._numbers] = self.scales * checked_vector(weights, self.n_kernels, "weights")

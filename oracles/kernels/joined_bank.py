@@ -13,15 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import (
-    Indices,
-    KernelBank,
-    checked_indices,
-    checked_kernels,
-    checked_out,
-    checked_vector,
-)
-from oracle_opt.oracles.kernels.kept_kernels import KeptJoined, joined_cross
+from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.base import Indices, KeptKernels, KernelBank
 from oracle_opt.words import shown
 
 Labels = list[tuple[str, str]]
@@ -101,37 +94,27 @@ class JoinedBank(KernelBank):
         """By how much an entry may differ from that of the kernel: that of the worst bank."""
         return max(bank.entry_error for bank in self.banks)
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`."""
-        used = self._used(weights)
-        K = checked_out(out, self.n_points)
+    def _combine(self, d: Vector, K: Matrix) -> None:
+        used = self._used(d)
         if not used:
             K[:] = 0.0
-        for i, (bank, d) in enumerate(used):
+        for i, (bank, of_bank) in enumerate(used):
             if i == 0:
-                bank.combine(d, out=K)
+                bank.combine(of_bank, out=K)
             else:
-                K += bank.combine(d)
-        return K
+                K += bank.combine(of_bank)
 
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`."""
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        found = np.zeros((which.size, others.size))
-        for bank, d in self._used(weights):
-            found += bank.block(d, which, others)
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        found = np.zeros((rows.size, columns.size))
+        for bank, of_bank in self._used(d):
+            found += bank.block(of_bank, rows, columns)
         return found
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         return self._by_kernel([bank.quadratic_forms(x) for bank in self.banks])
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        which, x = checked_indices(rows, self.n_points, "rows"), checked_vector(v, self.n_points, "v")
-        return self._by_kernel([bank.row_products(which, x) for bank in self.banks])
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        return self._by_kernel([bank.row_products(rows, x) for bank in self.banks])
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Some entries of every kernel, see `KernelBank.entries`."""
@@ -181,30 +164,15 @@ class JoinedBank(KernelBank):
         return max(by_largest), max(by_trace)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
-
-        Parameters
-        ----------
-        new : array_like
-            New points as every bank takes them, once `prepare` has seen them.
-        weights : array_like of shape (p,)
-            Weights of the kernels, not all zero.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum.
-        """
-        d = checked_vector(weights, self.n_kernels, "weights")
-        return joined_cross(self.banks, self._numbering.parts, self._prepare, new, d)
+        """Weighted sum, see `KernelBank.cross`; new points are as every bank takes them, once `prepare` saw them."""
+        return KeptJoined(self.banks, self._numbering.parts, self._prepare).cross(new, weights)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
         return digest("joined", [bank.digest() for bank in self.banks], self._numbering.order)
 
-    def _used(self, weights: ArrayLike) -> list[tuple[KernelBank, Vector]]:
+    def _used(self, d: Vector) -> list[tuple[KernelBank, Vector]]:
         """Banks of which a kernel has a weight, and the weights of all of theirs."""
-        d = checked_vector(weights, self.n_kernels, "weights")
         parts = [
             (bank, np.ascontiguousarray(d[part])) for bank, part in zip(self.banks, self._numbering.parts, strict=True)
         ]
@@ -218,6 +186,43 @@ class JoinedBank(KernelBank):
         for part, of_bank in zip(self._numbering.parts, of_banks, strict=True):
             found[..., part] = of_bank
         return found
+
+
+class KeptJoined(KeptKernels):
+    """Several banks on the same points, or what is kept of them, between new points and these.
+
+    Parameters
+    ----------
+    kept : sequence of KeptKernels
+        At least one.
+    parts : sequence of slice or ndarray of int
+        Which kernels are those of each.
+    prepare : callable or None
+        What is done to new points first.
+    """
+
+    def __init__(
+        self,
+        kept: Sequence[KeptKernels],
+        parts: Sequence[slice | Indices],
+        prepare: Callable[[Any], Any] | None,
+    ) -> None:
+        self.n_kernels, self.n_points = sum(one.n_kernels for one in kept), kept[0].n_points
+        self._kept, self._parts, self._prepare = tuple(kept), tuple(parts), prepare
+        self.by_rows = all(one.by_rows for one in kept)
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum, see `KeptKernels.cross`."""
+        d = checked_vector(weights, self.n_kernels, "weights")
+        points = new if self._prepare is None else self._prepare(new)
+        total: Matrix | None = None
+        for one, part in zip(self._kept, self._parts, strict=True):
+            if d[part].any():
+                term = one.cross(points, d[part])
+                total = term if total is None else total + term
+        if total is None:
+            raise InvalidArgument("`weights` must not be all zero")
+        return total
 
 
 def _checked_labels(labels: Sequence[tuple[str, str]], n_kernels: int) -> Labels:

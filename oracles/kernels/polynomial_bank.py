@@ -142,7 +142,7 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
         if order is not None:
             scales = np.empty_like(scales)
             scales[order] = self.scales
-        return partial(PolynomialBank, points, features, self.degrees, scale=scales, block_bytes=8 * self._block)
+        return partial(PolynomialBank, points, features, self.degrees, scale=scales, block_bytes=8 * self._block_size)
 
     def __repr__(self) -> str:
         families = f"{len(self._families)} families"

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.base import KeptKernels, KernelBank
 from oracle_opt.oracles.kernels.distances import DistancesTo, GivenDistances, PointDistances
-from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.words import numbered
 
 

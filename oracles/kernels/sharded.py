@@ -14,7 +14,8 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracles.kernels.bank import Bank
-from oracle_opt.oracles.kernels.base import Indices, KernelBank, checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.bank_checks import checked_kernels
+from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.kept_kernels import Given
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.words import shown
@@ -136,19 +137,15 @@ class ShardedBank(Bank):
         """Whether a task of `quadratic_forms` has some of the kernels, else some of the points."""
         return self._workers.made.by_kernels
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, by the workers, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         if self.by_kernels:
             return forms_by_kernels(self._workers, x)
         return forms_by_points(self._workers, None, x, self.parts)
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, by the workers, see `KernelBank.row_products`."""
-        x, which = checked_vector(v, self.n_points, "v"), checked_indices(rows, self.n_points, "rows")
-        if self.by_kernels and which.size < PER_TASK * self.parts:
-            return products_by_kernels(self._workers, which, x)
-        return products_by_points(self._workers, None, which, x, self.parts)
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        if self.by_kernels and rows.size < PER_TASK * self.parts:
+            return products_by_kernels(self._workers, rows, x)
+        return products_by_points(self._workers, None, rows, x, self.parts)
 
     def subset(self, kernels: ArrayLike) -> KernelBank:
         """Some of the kernels as a bank, see `KernelBank.subset`; where it has much to do, workers do it by points."""
@@ -202,20 +199,16 @@ class ShardedSubset(Bank):
         super().__init__(bank)
         self._kernels, self._workers, self._parts = kernels, workers, parts
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         n_support = int(np.count_nonzero(x))
         if n_support * n_support * self.n_kernels < WORTH_SENDING:
             return self.bank.quadratic_forms(x)
         return forms_by_points(self._workers, self._kernels, x, self._parts)
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        x, which = checked_vector(v, self.n_points, "v"), checked_indices(rows, self.n_points, "rows")
-        if which.size * int(np.count_nonzero(x)) * self.n_kernels < WORTH_SENDING:
-            return self.bank.row_products(which, x)
-        return products_by_points(self._workers, self._kernels, which, x, self._parts)
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        if rows.size * int(np.count_nonzero(x)) * self.n_kernels < WORTH_SENDING:
+            return self.bank.row_products(rows, x)
+        return products_by_points(self._workers, self._kernels, rows, x, self._parts)
 
     def precise(self, most_bytes: float) -> KernelBank:
         """Return this bank, whose sums are for workers to make."""

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import KernelBank, checked_precision
+from oracle_opt.oracles.kernels.bank_checks import checked_precision
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector, digest, fingerprint
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices, checked_vector
-from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
+from oracle_opt.oracles.kernels.bank_checks import checked_vector
+from oracle_opt.oracles.kernels.base import Indices, KeptKernels
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
 from oracle_opt.oracles.kernels.recipes.points_table import placed_columns, points_of, table_of
 from oracle_opt.oracles.kernels.source import Source

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite, checked_kernel, rounding_of
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, rounding_of
 from oracle_opt.oracles.kernels.compiled import packed_loops
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.recipes.list_plan import warn_of
