@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
+from oracle_opt.arguments import floats
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import asymmetry
@@ -25,6 +26,23 @@ def n_matrices(name: str, given: Sequence[Any] | NDArray[np.floating]) -> int:
     if isinstance(given, np.ndarray) and given.ndim:
         return len(given)
     raise InvalidArgument(f"`{name}` must be an array of shape (p, n, n) or a sequence of matrices, got {shown(given)}")
+
+
+def size_of_stack(name: str, given: Sequence[Any] | NDArray[np.floating]) -> tuple[int, int]:
+    """Return the number of square matrices that were given, and of their rows, or refuse what is none."""
+    p = n_matrices(name, given)
+    first = floats(name, given[0], "matrices of real numbers").shape if p else ()
+    if len(first) != 2:
+        raise InvalidArgument(f"`{name}` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}")
+    return p, int(first[0])
+
+
+def matrix_of_stack(name: str, noun: str, given: Sequence[Any] | NDArray[np.floating], k: int) -> NDArray[np.floating]:
+    """Return one of these matrices, see `checked_kernel`, or refuse one of another shape than the first."""
+    matrix, n = checked_kernel(given[k], f"{noun} {k} of `{name}`"), len(given[0])
+    if len(matrix) != n:
+        raise InvalidArgument(f"{noun} {k} of `{name}` must have shape {(n, n)} like {noun} 0, got {matrix.shape}")
+    return matrix
 
 
 def checked_kernel(

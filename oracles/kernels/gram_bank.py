@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from oracle_opt.arguments import flag, floats, whole
+from oracle_opt.arguments import flag, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import (
     check_fits_single,
     check_positive_semidefinite,
     checked_indices,
-    checked_kernel,
     checked_kernels,
     checked_vector,
+    matrix_of_stack,
     most_of_memory,
-    n_matrices,
     rounding_of,
+    size_of_stack,
 )
 from oracle_opt.oracles.kernels.base import Indices, KeptKernels, KernelBank
 from oracle_opt.oracles.kernels.compiled import packed_loops, thread_count
@@ -95,21 +95,13 @@ class GramBank(KernelBank):
         memory_limit: int | None = None,
         check: bool = True,
     ) -> None:
-        p = n_matrices("kernels", kernels)
-        first = floats("kernels", kernels[0], "matrices of real numbers").shape if p else ()
         normalize, check = flag("normalize", normalize), flag("check", check)
-        if len(first) != 2:
-            raise InvalidArgument(
-                f"`kernels` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
-            )
-        n = first[0]
+        p, n = size_of_stack("kernels", kernels)
         packed = empty_store(p, n, dtype, memory_limit)
         scales, rounding = np.ones(p), 0.0
         for k in range(p):
             name = f"kernel {k} of `kernels`"
-            matrix = checked_kernel(kernels[k], name)
-            if matrix.shape != (n, n):
-                raise InvalidArgument(f"{name} must have shape {(n, n)} like kernel 0, got {matrix.shape}")
+            matrix = matrix_of_stack("kernels", "kernel", kernels, k)
             rounding = max(rounding, rounding_of(matrix.dtype))
             if check:
                 rounding = max(rounding, check_positive_semidefinite(matrix, name))

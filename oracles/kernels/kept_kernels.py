@@ -42,39 +42,54 @@ class GivenCrossKernels(KeptKernels):
         How many the user evaluates.
     kernels, points : ndarray of int, optional
         Those of them that are picked. Default: all.
+    noun : str
+        What they are, in names and messages.
     """
 
     def __init__(
-        self, n_kernels: int, n_points: int, kernels: Indices | None = None, points: Indices | None = None
+        self,
+        n_kernels: int,
+        n_points: int,
+        kernels: Indices | None = None,
+        points: Indices | None = None,
+        noun: str = "kernel",
     ) -> None:
-        self._given = n_kernels, n_points
+        self._given, self._noun = (n_kernels, n_points), noun
         self._kernels, self._points = kernels, points
         self.n_kernels = n_kernels if kernels is None else kernels.size
         self.n_points = n_points if points is None else points.size
 
     def label(self, k: int) -> tuple[str, str]:
         """The number of a kernel is its name."""
-        return f"kernel {k}", ""
+        return f"{self._noun} {k}", ""
 
     def kept(self, kernels: Indices, points: Indices) -> GivenCrossKernels:
-        """What picks these kernels and points of those the user evaluates, who gives all of them."""
-        return GivenCrossKernels(*self._given, kernels, points)
+        """What picks some of these kernels and points from those the user evaluates, who gives all of them."""
+        which = kernels if self._kernels is None else self._kernels[kernels]
+        some = points if self._points is None else self._points[points]
+        return GivenCrossKernels(*self._given, which, some, self._noun)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Add them up."""
         d, (n_kernels, n_points) = checked_vector(weights, self.n_kernels, "weights"), self._given
         if n_matrices("new", new) != n_kernels:
-            raise InvalidArgument(f"`new` must hold {n_kernels} cross-kernels, got {len(new)}")
+            raise InvalidArgument(f"`new` must hold {n_kernels} cross-{self._noun}s, got {len(new)}")
         total: Matrix | None = None
         for i in np.flatnonzero(d).tolist():
             k = i if self._kernels is None else int(self._kernels[i])
+            name = f"{self._noun} {k} of `new`"
+            if new[k] is None:
+                raise InvalidArgument(f"{name} must be given, as its weight is {d[i]:g}; got None")
             term = floats(f"new[{k}]", new[k], "a matrix of real numbers")
             shape = (term.shape[0] if total is None else total.shape[0], n_points) if term.ndim else None
             if term.shape != shape:
-                raise InvalidArgument(f"kernel {k} of `new` must have shape (m, {n_points}), got {term.shape}")
+                raise InvalidArgument(f"{name} must have shape (m, {n_points}), got {term.shape}")
             total = d[i] * term if total is None else total + d[i] * term
         if total is None:
-            raise InvalidArgument("`weights` must not be all zero")
+            sizes = [len(one) for one in new if one is not None]
+            if not sizes:
+                raise InvalidArgument("`weights` must not be all zero where `new` has no matrix")
+            total = np.zeros((sizes[0], n_points))
         return total if self._points is None else total[:, self._points]
 
 

@@ -18,9 +18,8 @@ from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.list_plan import Plan, entries_of, planned, warn_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
-from oracle_opt.oracles.kernels.recipes.recipe_distances import RecipeDistances
 from oracle_opt.oracles.kernels.recipes.recipe_fly import bank_on_the_fly
-from oracle_opt.oracles.kernels.recipes.recipe_gram import kept_bank
+from oracle_opt.oracles.kernels.recipes.recipe_gram import kept_bank, kept_distances
 from oracle_opt.words import shown
 
 
@@ -250,7 +249,7 @@ class KernelList:
                 "which keeps no distances"
             )
         warn_of(plan.left_out, "constant are")
-        return ProductBank.of_distances(RecipeDistances.of_plan(plan))
+        return ProductBank.of_distances(kept_distances(plan))
 
     def _planned(self, X: Any, sample_weight: ArrayLike | None) -> Plan:
         return planned(self._entries, X, sample_weight, self.standardize)

@@ -139,13 +139,11 @@ class RecipeCross(KeptKernels):
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of kernels between new points and those of the recipes, shape (m, n)."""
-        total: Matrix | None = None
-        for matrix, weight in self._matrices(points_of(new, "new"), checked_vector(weights, self.n_kernels, "weights")):
+        points, total = points_of(new, "new"), None
+        for matrix, weight in self._matrices(points, checked_vector(weights, self.n_kernels, "weights")):
             matrix *= weight
             total = matrix if total is None else np.add(total, matrix, out=total)
-        if total is None:
-            raise InvalidArgument("`weights` must not be all zero")
-        return total
+        return np.zeros((points.shape[0], self.n_points)) if total is None else total
 
     def subset(self, which: Indices) -> RecipeCross:
         """Some of the kernels, on all points."""

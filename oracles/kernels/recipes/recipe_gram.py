@@ -1,4 +1,4 @@
-"""The kernels of fitted recipes, computed once, checked and kept."""
+"""The kernels of fitted recipes, or distances in their place, computed once, checked and kept."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite, checked_kernel, rounding_of
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE
 from oracle_opt.oracles.kernels.compiled import packed_loops
+from oracle_opt.oracles.kernels.distances import StoredDistances
 from oracle_opt.oracles.kernels.gram_bank import GramBank
-from oracle_opt.oracles.kernels.recipes.list_plan import warn_of
+from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
+from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
+from oracle_opt.oracles.kernels.recipes.list_plan import Plan, warn_of
 from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, RecipeCross
+from oracle_opt.oracles.kernels.recipes.weighted import squared_distances
 
 # Points of a block of the diagonal.
 DIAGONAL_BLOCK = 64
@@ -69,6 +74,50 @@ def kept_bank(
         packed, scales = packed[good], scales[good]
         source = source.subset(np.flatnonzero(good))
     return GramBank.from_packed(packed, scales, source, memory_limit=memory_budget, rounding=rounding)
+
+
+class FittedDistances(FittedKernels):
+    """Squared distances in units of their mean over the training points, in place of kernels."""
+
+    def __init__(self, unit: float) -> None:
+        self.unit, self.labels = unit, ("squared distance",)
+
+    def matrices(self, A: Table, B: Table, which: Sequence[int]) -> Iterator[Matrix]:
+        """Yield the distances as often as they are asked for, see `FittedKernels.matrices`."""
+        for _ in which:
+            yield squared_distances(A, B) / self.unit
+
+
+def kept_distances(plan: Plan) -> StoredDistances:
+    """Return distances of all pairs of training points on each set of columns that Gaussian kernels of a list look at.
+
+    Their unit is the weighted mean over all pairs of points. Widths are not looked at, as they are learned.
+
+    Raises
+    ------
+    InvalidArgument
+        A kernel is not Gaussian.
+    """
+    terms: dict[bytes, KernelTerm] = {}
+    share, store = plan.weights / plan.weights.sum(), []
+    for place in plan.places:
+        if not isinstance(place.recipe, GaussianKernels):
+            raise InvalidArgument(
+                f"`kernels` of a product must be GaussianKernels, got {place.recipe!r}: "
+                "a product learns the widths of distances, one for each group of columns"
+            )
+        key = place.columns.tobytes()
+        if key not in terms:
+            scaling, Z = plan.table(place)
+            squares = squared_distances(Z, Z)
+            unit = float(share @ squares @ share)
+            D = squares / unit
+            np.fill_diagonal(D, 0.0)
+            store.append(squareform(0.5 * (D + D.T), checks=False))
+            terms[key] = KernelTerm(place.group, place.columns, scaling, FittedDistances(unit), Z)
+    names = [f"squared distance of {term.group}" for term in terms.values()]
+    between = RecipeCross(list(terms.values()), [(t, 0) for t in range(len(terms))], names, plan.layout)
+    return StoredDistances(np.array(store), between.n_points, between)
 
 
 def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
