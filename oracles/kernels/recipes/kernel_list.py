@@ -13,13 +13,12 @@ from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import checked_precision
 from oracle_opt.oracles.kernels.base import KernelBank
-from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
+from oracle_opt.oracles.kernels.points import FEW_FEATURES
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.list_plan import Plan, entries_of, planned, warn_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
-from oracle_opt.oracles.kernels.recipes.recipe_fly import bank_on_the_fly
-from oracle_opt.oracles.kernels.recipes.recipe_gram import kept_bank, kept_distances
+from oracle_opt.oracles.kernels.recipes.recipe_banks import bank_on_the_fly, kept_bank, kept_distances
 from oracle_opt.words import shown
 
 
