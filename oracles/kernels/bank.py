@@ -78,20 +78,21 @@ class Bank(KernelBank):
         else:
             K[:] = self.bank.block(self._weights(d), self.points, self.points)
 
-    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
-        return self.bank.block(self._weights(d), self._own(rows), self._own(columns))
+    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
+        """Some entries of the weighted sum, see `KernelBank.block`."""
+        if self.kernels is not None:
+            weights = self._weights(checked_vector(weights, self.n_kernels, "weights"))
+        return self.bank.block(weights, self._own(rows, "rows"), self._own(columns, "columns"))
 
     def _forms(self, x: Vector) -> Vector:
         return self._seen(self.bank.quadratic_forms(self._vector(x)))
 
     def _products(self, rows: Indices, x: Vector) -> Matrix:
-        return self._seen(self.bank.row_products(self._own(rows), self._vector(x)))
+        return self._seen(self.bank.row_products(rows if self.points is None else self.points[rows], self._vector(x)))
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Some entries of every kernel, see `KernelBank.entries`."""
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        return self._seen(self.bank.entries(self._own(which), self._own(others)))
+        return self._seen(self.bank.entries(self._own(rows, "rows"), self._own(columns, "columns")))
 
     def diagonal(self) -> Matrix:
         """Diagonals of the kernels, ndarray of shape (n, p)."""
@@ -133,7 +134,7 @@ class Bank(KernelBank):
         """Some kernels between new points and some of these points, see `KernelBank.kept`: what the bank keeps."""
         if self.kernels is not None:
             kernels = self.kernels[checked_kernels(kernels, self.n_kernels)]
-        return self.bank.kept(kernels, self._own(checked_indices(points, self.n_points, "points")))
+        return self.bank.kept(kernels, self._own(points, "points"))
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
@@ -146,9 +147,9 @@ class Bank(KernelBank):
         """What was found of all kernels of the bank, which are the last axis, of these."""
         return found if self.kernels is None else found[..., self.kernels]
 
-    def _own(self, indices: Indices) -> Indices:
-        """Where these points are among those of the bank."""
-        return indices if self.points is None else self.points[indices]
+    def _own(self, indices: ArrayLike, name: str) -> ArrayLike:
+        """Where these points are among those of the bank, which checks its own."""
+        return indices if self.points is None else self.points[checked_indices(indices, self.n_points, name)]
 
     def _vector(self, v: Vector) -> Vector:
         """A vector of these points as one of all points of the bank, 0 elsewhere."""

@@ -201,11 +201,21 @@ class EvaluatedBank(KernelBank):
 
     def _products(self, rows: Indices, x: Vector) -> Matrix:
         support = np.flatnonzero(x)
-        left, right, v = self.source.points[rows], self.source.points[support], x[support]
-        found, most = np.zeros((rows.size, self.n_kernels)), ENTRIES // max(v.size, 1)
-        if rows.size <= most and v.size:
+        return self._products_of(self.source.points[rows], self.source.points[support], x[support])
+
+    def _forms(self, x: Vector) -> Vector:
+        support = np.flatnonzero(x)
+        points, v = self.source.points[support], x[support]
+        forms: Vector = v @ self._products_of(points, points, v)
+        return forms
+
+    def _products_of(self, left: Any, right: Any, v: Vector) -> Matrix:
+        """Entries of the kernels between two lists of points times numbers of the right ones."""
+        n_rows, most = left.shape[0], ENTRIES // max(v.size, 1)
+        if n_rows <= most and v.size:
             return self.source.products(left, right, self._which, v)
-        for part in parts(rows.size, most) if v.size else ():
+        found = np.zeros((n_rows, self.n_kernels))
+        for part in parts(n_rows, most) if v.size else ():
             found[part] = self.source.products(left[part], right, self._which, v)
         return found
 
