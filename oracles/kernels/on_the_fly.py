@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,15 +79,19 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         self.features = tuple(family.points.features for family in families)
         self.exactness = max(family.exactness for family in families)
 
-    def _part_of(self, whole_bank: OnTheFlyBank[F], kernels: ArrayLike) -> None:
-        """Become some of the kernels of another bank; the points are shared."""
-        which = checked_kernels(kernels, whole_bank.n_kernels)
-        numbering, chosen = whole_bank._numbering.subset(which)
-        self.n_points, self._n_columns = whole_bank.n_points, whole_bank._n_columns
-        self._block_size, self._shared = whole_bank._block_size, whole_bank._shared
-        families: list[F] = [whole_bank._families[i].chosen(at) for i, at in chosen]  # type: ignore[misc]
-        scales = whole_bank._scales
-        self._take(families, numbering, scales if isinstance(scales, float) else scales[which])
+    def subset(self, kernels: ArrayLike) -> Self:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
+
+        Its `features` and parameters are those of the families that have such kernels.
+        """
+        which = checked_kernels(kernels, self.n_kernels)
+        numbering, chosen = self._numbering.subset(which)
+        families: list[F] = [self._families[i].chosen(at) for i, at in chosen]  # type: ignore[misc]
+        bank = type(self).__new__(type(self))
+        of_all = ("sizes", "_unscaled", "_precise")  # what was computed of all kernels
+        vars(bank).update({name: value for name, value in vars(self).items() if name not in of_all})
+        bank._take(families, numbering, self._scales if isinstance(self._scales, float) else self._scales[which])
+        return bank
 
     def _combine(self, d: Vector, K: Matrix) -> None:
         every = np.arange(self.n_points)
@@ -149,7 +153,6 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         Held are these points, as they were given, on the columns that the kernels look at.
         """
         some = self.subset(kernels)
-        assert isinstance(some, OnTheFlyBank)
         which = checked_indices(points, self.n_points, "points")
         columns = np.unique(np.concatenate(some.features))
         features = [np.searchsorted(columns, f) for f in some.features]

@@ -124,18 +124,9 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
 
     def _take(self, families: Sequence[PolynomialFamily], numbering: Numbering, scales: float | Vector) -> None:
         super()._take(families, numbering, scales)
+        assert not isinstance(scales, float)
+        self.scales = scales
         self.degrees = tuple(family.degrees for family in families)
-
-    def subset(self, kernels: ArrayLike) -> PolynomialBank:
-        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
-
-        Its `features` and `degrees` are those of the families that have such kernels.
-        """
-        bank = type(self).__new__(type(self))
-        bank._part_of(self, kernels)
-        assert not isinstance(bank._scales, float)
-        bank.scales = bank._scales
-        return bank
 
     def _alone(self, points: Points, features: list[Indices]) -> Callable[[], PolynomialBank]:
         scales, order = self.scales, self._numbering.order

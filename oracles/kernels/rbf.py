@@ -148,16 +148,6 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         subsets, widths = quantile_widths(points, n_kernels, features, quantiles, n_pairs, seed)
         return cls(points, subsets, widths, scale=scale, dtype=dtype, block_bytes=block_bytes)
 
-    def subset(self, kernels: ArrayLike) -> RBFBank:
-        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
-
-        Its `features` and `widths` are those of the families that have such kernels.
-        """
-        bank = type(self).__new__(type(self))
-        bank.scale, bank._single = self.scale, self._single
-        bank._part_of(self, kernels)
-        return bank
-
     def _alone(self, points: Points, features: list[Indices]) -> Callable[[], RBFBank]:
         dtype: DTypeLike = np.float32 if self._single else np.float64
         options: dict[str, Any] = {"scale": self.scale, "dtype": dtype, "block_bytes": 8 * self._block_size}
