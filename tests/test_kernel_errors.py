@@ -26,7 +26,7 @@ from oracle_opt.oracles import (
     SubsetBank,
 )
 from oracle_opt.oracles.kernels.bank import BeforeRounding
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite
+from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite
 from oracle_opt.oracles.mkl import kernel_machine
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 

@@ -21,8 +21,8 @@ from oracle_opt.oracles import (
     MetricKernel,
     PolynomialKernels,
 )
-from oracle_opt.oracles.kernels.recipes import recipe_gram
-from oracle_opt.oracles.kernels.recipes.weighted import positive_distances, weighted_moments, weighted_quantiles
+from oracle_opt.oracles.kernels.points import positive_distances, weighted_moments, weighted_quantiles
+from oracle_opt.oracles.kernels.recipes import recipe_banks
 
 
 def drawn(seed, n=12, d=3):
@@ -152,8 +152,8 @@ def test_a_standardized_constant_column_moves_no_new_point():
 def test_widths_that_rounding_swamps_are_checked(monkeypatch):
     """Distances of sparse points far away are differences of large norms: narrow kernels on them may be none."""
     checked = []
-    truth = recipe_gram.checked_matrix
-    monkeypatch.setattr(recipe_gram, "checked_matrix", lambda *a: checked.append(a[-1]) or truth(*a))
+    truth = recipe_banks.checked_matrix
+    monkeypatch.setattr(recipe_banks, "checked_matrix", lambda *a: checked.append(a[-1]) or truth(*a))
     far = sparse.csr_array(1e4 + drawn(0, d=6))
     KernelList([GaussianKernels([20.0]), GaussianKernels([2e-4], each=True), GaussianKernels([2e-4])]).fit(far)
     assert checked == ["gaussian(width=0.0002) of all columns"]

@@ -180,7 +180,8 @@ def test_cross_kernels_of_weight_zero_may_be_missing():
     for new, words in [
         ([np.ones((3, 33))], "`new` must hold 2"),
         ([None, np.ones((3, 4))], "kernel 1 of `new` must have shape"),
-        ([None, None], "`new\\[1\\]` must be a matrix"),
+        ([None, None], "kernel 1 of `new` must be given, as its weight is 2"),
+        ([None, "text"], "`new\\[1\\]` must be a matrix"),
     ]:
         with pytest.raises(InvalidArgument, match=words):
             bank.cross(new, [0.0, 2.0])

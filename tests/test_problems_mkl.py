@@ -211,7 +211,7 @@ def test_openml_copies_are_read_for_their_digest(monkeypatch, tmp_path):
 def test_processes_share_the_memory(monkeypatch):
     """52 kernels on 42 points: 375,648 bytes a copy, of which one must fit."""
     problem = mkl_problem(made_up())
-    monkeypatch.setattr("oracle_opt.oracles.kernels.base.most_of_memory", lambda: 1_000_000)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.bank_checks.most_of_memory", lambda: 1_000_000)
     assert memory.share_of_memory() == 1_000_000
     problem(0)
     token = memory.processes.set(4)

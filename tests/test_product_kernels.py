@@ -64,6 +64,17 @@ def test_cross_kernels_agree_with_the_bank_and_with_each_other() -> None:
         given.cross(new, np.ones(4))
 
 
+@pytest.mark.parametrize("which", [0, 1], ids=["points", "given"])
+def test_on_some_points_it_is_the_part_of_all(which) -> None:
+    X, _ = problem()
+    bank, d, points = banks(X)[which], np.array([0.3, 0.0, 2.0, 0.01]), [7, 3, 30]
+    some, new = bank.on(points), X[:7] if which == 0 else distances(X)[:, :7]
+    np.testing.assert_allclose(some.combine(d), bank.combine(d)[np.ix_(points, points)], rtol=1e-12)
+    np.testing.assert_allclose(some.cross(new, d), bank.cross(new, d)[:, points], rtol=1e-12)
+    np.testing.assert_array_equal(some.cross(new, np.zeros(4)), np.ones((7, 3)))
+    np.testing.assert_allclose(some.kept([2], [1, 0]).cross(new, [2.0]), some.cross(new, [0, 0, 2.0, 0])[:, [1, 0]])
+
+
 class Bounded(Regularizer):
     """sum(d / (1 + d)): one of a user's own, not convex."""
 

@@ -143,7 +143,7 @@ def test_oracles_on_the_fly():
 
 
 def test_a_combined_kernel_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("oracle_opt.oracles.kernels.base.most_of_memory", lambda: 8 * 60**2 - 1)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.bank_checks.most_of_memory", lambda: 8 * 60**2 - 1)
     bank = RBFBank(points(), FEATURES, WIDTHS)
     with pytest.raises(InvalidArgument, match=r"combined kernel of 60 points would take 28800 bytes.*solve_lp_mkl"):
         bank.combine(np.ones(134))

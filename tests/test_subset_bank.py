@@ -291,7 +291,7 @@ def test_a_large_number_of_points_takes_no_matrix(monkeypatch):
     where = np.flatnonzero(v)
     small = SubsetBank(X[where], [bank.features(k) for k in range(20)], bank.widths, scale=1 / 3000)
     np.testing.assert_allclose(bank.quadratic_forms(v), small.quadratic_forms(v[where]), rtol=1e-6)
-    monkeypatch.setattr(subset_bank, "most_of_memory", lambda: 1000)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.bank_checks.most_of_memory", lambda: 1000)
     with pytest.raises(InvalidArgument, match="would take 72000000 bytes"):
         bank.combine(np.ones(20))
 

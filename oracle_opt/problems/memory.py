@@ -16,7 +16,7 @@ def share_of_memory() -> int | None:
     int or None
         None where the machine does not tell how much it has.
     """
-    from oracle_opt.oracles.kernels.base import most_of_memory
+    from oracle_opt.oracles.kernels.bank_checks import most_of_memory
 
     memory = most_of_memory()
     return None if memory is None else memory // processes.get()

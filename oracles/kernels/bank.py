@@ -10,18 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import (
-    ENTRIES_AT_ONCE,
-    Indices,
-    KernelBank,
-    checked_indices,
-    checked_kernels,
-    checked_out,
-    checked_vector,
-)
+from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KeptKernels, KernelBank
 from oracle_opt.oracles.kernels.gram_bank import GramBank
-from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
 from oracle_opt.oracles.kernels.source import Source, checked_source
 
 
@@ -66,7 +57,7 @@ class Bank(KernelBank):
             bank, kernels = checked_source(source, kernels), None
         self.bank = bank = instance("source", bank, KernelBank, "a KernelBank, or a Source of kernels")
         self.kernels = None if kernels is None else checked_kernels(kernels, bank.n_kernels)
-        self.points = None if points is None else checked_points_of(points, bank.n_points)
+        self.points = None if points is None else checked_kernels(points, bank.n_points, "points")
         self.n_kernels = bank.n_kernels if self.kernels is None else self.kernels.size
         self.n_points = bank.n_points if self.points is None else self.points.size
         self.exactness, self.nonnegative, self.rounding = bank.exactness, bank.nonnegative, bank.rounding
@@ -81,25 +72,23 @@ class Bank(KernelBank):
         bank = self.bank.precise(most_bytes)
         return self if bank is self.bank else Bank(bank, self.kernels, self.points)
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`."""
+    def _combine(self, d: Vector, K: Matrix) -> None:
         if self.points is None:
-            return self.bank.combine(self._weights(weights), out)
-        K = checked_out(out, self.n_points)
-        K[:] = self.bank.block(self._weights(weights), self.points, self.points)
-        return K
+            self.bank.combine(self._weights(d), K)
+        else:
+            K[:] = self.bank.block(self._weights(d), self.points, self.points)
 
     def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
         """Some entries of the weighted sum, see `KernelBank.block`."""
-        return self.bank.block(self._weights(weights), self._own(rows, "rows"), self._own(columns, "columns"))
+        if self.kernels is not None:
+            weights = self._weights(checked_vector(weights, self.n_kernels, "weights"))
+        return self.bank.block(weights, self._own(rows, "rows"), self._own(columns, "columns"))
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        return self._seen(self.bank.quadratic_forms(self._vector(v)))
+    def _forms(self, x: Vector) -> Vector:
+        return self._seen(self.bank.quadratic_forms(self._vector(x)))
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        return self._seen(self.bank.row_products(self._own(rows, "rows"), self._vector(v)))
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        return self._seen(self.bank.row_products(rows if self.points is None else self.points[rows], self._vector(x)))
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Some entries of every kernel, see `KernelBank.entries`."""
@@ -124,13 +113,11 @@ class Bank(KernelBank):
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
         """Error of ``u @ K_k @ v`` for all k: that of the bank."""
-        if self.points is not None:
-            u, v = (_spread(one, "v", self.points, self.bank.n_points) for one in (u, v))
-        return self.bank.form_error(u, v)
+        return self.bank.form_error(self._vector(u), self._vector(v))
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of the kernels between new points, as the bank takes them, and these points."""
-        found = self.bank.cross(new, self._weights(weights))
+        found = self.bank.cross(new, self._weights(checked_vector(weights, self.n_kernels, "weights")))
         return found if self.points is None else found[:, self.points]
 
     def label(self, k: int) -> tuple[str, str]:
@@ -161,31 +148,23 @@ class Bank(KernelBank):
         return found if self.kernels is None else found[..., self.kernels]
 
     def _own(self, indices: ArrayLike, name: str) -> ArrayLike:
-        """Where these points are among those of the bank."""
+        """Where these points are among those of the bank, which checks its own."""
         return indices if self.points is None else self.points[checked_indices(indices, self.n_points, name)]
 
-    def _vector(self, v: ArrayLike) -> ArrayLike:
+    def _vector(self, v: Vector) -> Vector:
         """A vector of these points as one of all points of the bank, 0 elsewhere."""
-        return v if self.points is None else _spread(v, "v", self.points, self.bank.n_points)
+        return v if self.points is None else _spread(v, self.points, self.bank.n_points)
 
-    def _weights(self, weights: ArrayLike) -> ArrayLike:
+    def _weights(self, d: Vector) -> Vector:
         """Weights of all kernels of the bank."""
-        return weights if self.kernels is None else _spread(weights, "weights", self.kernels, self.bank.n_kernels)
+        return d if self.kernels is None else _spread(d, self.kernels, self.bank.n_kernels)
 
 
-def _spread(values: ArrayLike, name: str, places: Indices, size: int) -> Vector:
+def _spread(values: Vector, places: Indices, size: int) -> Vector:
     """Numbers at some places of a vector of that size, 0 elsewhere."""
     every = np.zeros(size)
-    every[places] = checked_vector(values, places.size, name)
+    every[places] = values
     return every
-
-
-def checked_points_of(points: ArrayLike, n_points: int) -> Indices:
-    """Return indices of points, or raise `InvalidArgument` unless they are some, none twice."""
-    which = checked_indices(points, n_points, "points")
-    if which.size == 0 or np.unique(which).size < which.size:
-        raise InvalidArgument("`points` must be indices of points, at least one and none twice")
-    return which
 
 
 class BeforeRounding(Bank):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.errors import InvalidArgument
-from oracle_opt.words import numbered, shown
-
-if TYPE_CHECKING:
-    from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
-
-Indices = NDArray[np.intp]
+from oracle_opt.oracles.kernels.bank_checks import Indices as Indices
+from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_out, checked_vector
+from oracle_opt.words import numbered
 
 # Errors of sums, over the diagonal, from which on their effect is bounded, or avoided; less is left to the solver.
 COARSE = 1e-10
@@ -25,8 +20,47 @@ COARSE = 1e-10
 ENTRIES_AT_ONCE = 1 << 22
 
 
-class KernelBank(ABC):
+class KeptKernels(ABC):
+    """Some kernels of a bank between new points and some points of the bank; see `KernelBank.kept`.
+
+    Attributes
+    ----------
+    n_kernels, n_points : int
+        How many kernels, and points of the bank, were kept.
+    by_rows : bool
+        Whether rows of new points can be taken apart, as a row of `cross` depends on no other. Default: False.
+    """
+
+    n_kernels: int
+    n_points: int
+    by_rows: bool = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_kernels={self.n_kernels}, n_points={self.n_points})"
+
+    @abstractmethod
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum of the kernels between new points and those of the bank, or those kept.
+
+        Parameters
+        ----------
+        new : array_like
+            New points, as the class says: a bank and what is kept of it take the same.
+        weights : array_like of shape (n_kernels,)
+            Weights of the kernels; only kernels of non-zero weight are evaluated.
+
+        Returns
+        -------
+        ndarray of shape (m, n_points)
+            The sum, each kernel scaled as on the points of the bank.
+        """
+
+
+class KernelBank(KeptKernels):
     """A family of p kernels K_1 .. K_p on n points.
+
+    A class of your own needs `entries`, `diagonal`, `cross` and `digest`, of which all sums are made; one that has
+    faster sums overrides `combine`, `block`, `quadratic_forms` and `row_products`, or any of them.
 
     Attributes
     ----------
@@ -44,8 +78,6 @@ class KernelBank(ABC):
         Whether all entries of all kernels are known to be at least 0.
     """
 
-    n_kernels: int
-    n_points: int
     exactness: float = 0.0
     rounding: float = 0.0
     nonnegative: bool = False
@@ -56,14 +88,10 @@ class KernelBank(ABC):
         """By how much an entry of `entries` may differ from that of the kernel; see the class."""
         return self.exactness
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_kernels={self.n_kernels}, n_points={self.n_points})"
-
     def __getstate__(self) -> dict[str, Any]:
         """Without the bank of entries that `precise` keeps, which a copy makes anew."""
         return {name: value for name, value in self.__dict__.items() if name != "_precise"}
 
-    @abstractmethod
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Weighted sum of the kernels.
 
@@ -80,9 +108,16 @@ class KernelBank(ABC):
         -------
         ndarray of shape (n, n)
             ``sum(weights[k] * K_k)``, float64.
-        """
 
-    @abstractmethod
+        Raises
+        ------
+        InvalidArgument
+            It would not fit into memory, or the weights or `out` cannot be used.
+        """
+        d, K = checked_vector(weights, self.n_kernels, "weights"), checked_out(out, self.n_points)
+        self._combine(d, K)
+        return K
+
     def quadratic_forms(self, v: ArrayLike) -> Vector:
         """Quadratic form of every kernel at one vector.
 
@@ -98,8 +133,8 @@ class KernelBank(ABC):
         ndarray of shape (p,)
             ``v @ K_k @ v``, summed in float64.
         """
+        return self._forms(checked_vector(v, self.n_points, "v"))
 
-    @abstractmethod
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
         """Some entries of every kernel times one vector.
 
@@ -117,6 +152,8 @@ class KernelBank(ABC):
         ndarray of shape (r, p)
             Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64; a new array, which the caller may overwrite.
         """
+        x = checked_vector(v, self.n_points, "v")
+        return self._products(checked_indices(rows, self.n_points, "rows"), x)
 
     @abstractmethod
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
@@ -157,15 +194,37 @@ class KernelBank(ABC):
         """
         d = checked_vector(weights, self.n_kernels, "weights")
         which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        used = np.flatnonzero(d)
-        chosen, found = self.subset(used) if used.size else None, np.zeros((which.size, others.size))
-        if chosen is not None:
-            at_once = max(ENTRIES_AT_ONCE // max(used.size * others.size, 1), 1)
-            for start in range(0, which.size, at_once):
+        return self._block(d, which, checked_indices(columns, self.n_points, "columns"))
+
+    def _combine(self, d: Vector, K: Matrix) -> None:
+        """Write what `combine` returns; the arguments of this and the next three are checked, and arrays."""
+        every = np.arange(self.n_points)
+        K[:] = self.block(d, every, every)
+
+    def _forms(self, x: Vector) -> Vector:
+        """What `quadratic_forms` returns."""
+        support = np.flatnonzero(x)
+        forms: Vector = x[support] @ self.row_products(support, x)
+        return forms
+
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        """What `row_products` returns."""
+        support, found = np.flatnonzero(x), np.zeros((rows.size, self.n_kernels))
+        at_once = max(ENTRIES_AT_ONCE // max(self.n_kernels * support.size, 1), 1)
+        for start in range(0, rows.size if support.size else 0, at_once):
+            part = slice(start, start + at_once)
+            found[part] = np.einsum("rck,c->rk", self.entries(rows[part], support), x[support])
+        return found
+
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        """What `block` returns."""
+        used, found = np.flatnonzero(d), np.zeros((rows.size, columns.size))
+        if used.size:
+            chosen, at_once = self.subset(used), max(ENTRIES_AT_ONCE // max(used.size * columns.size, 1), 1)
+            for start in range(0, rows.size, at_once):
                 part = slice(start, start + at_once)
-                found[part] = chosen.entries(which[part], others) @ d[used]
-        if np.array_equal(which, others):  # products of matrices round differently on both sides of the diagonal
+                found[part] = chosen.entries(rows[part], columns) @ d[used]
+        if np.array_equal(rows, columns):  # products of matrices round differently on both sides of the diagonal
             found = np.tril(found) + np.tril(found, -1).T
         return found
 
@@ -284,11 +343,9 @@ class KernelBank(ABC):
         KeptKernels
             Its `cross` takes new points as that of the bank does, and weights of the q kernels.
         """
-        from oracle_opt.oracles.kernels.bank import Bank
-        from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
+        from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 
-        view = Bank(self, kernels, points)
-        return KeptPart(Given(view), view.n_kernels, view.n_points, by_rows=False)
+        return Bank(self, kernels, points)
 
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:
@@ -300,6 +357,11 @@ class KernelBank(ABC):
         """Error of an entry of a sum of `n_used` kernels, over the root of the product of its two diagonal entries."""
         return self.exactness + 0.5 * EPS * (n_used + 8)
 
+    @property
+    def _term_error(self) -> float:
+        """Error of a term of a quadratic form before terms are added up, over the diagonal."""
+        return 4.0 * self.exactness
+
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
         """Error of ``u @ K_k @ v`` for all k: at most the first number times the largest diagonal entry of K_k.
 
@@ -308,98 +370,10 @@ class KernelBank(ABC):
         than a sum over pairs in 64 parts, or two sums over points, have.
         """
         n, m = self.n_points, np.count_nonzero(u) * np.count_nonzero(v)
-        relative = 4.0 * self.exactness + 0.5 * EPS * (2 * n + m / 64 + 160)
+        relative = self._term_error + 0.5 * EPS * (2 * n + m / 64 + 160)
         sums = float(np.abs(u).sum()) * float(np.abs(v).sum())
         return relative * sums, relative * float(np.linalg.norm(u)) * float(np.linalg.norm(v))
 
     @abstractmethod
-    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
-
-        Parameters
-        ----------
-        new : array_like
-            What the class says.
-        weights : array_like of shape (p,)
-            Weights of the kernels; only kernels of non-zero weight are evaluated.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum, each kernel scaled as on the points of the bank.
-        """
-
-    @abstractmethod
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
-
-
-def checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
-    """Return the values as float64, or raise `InvalidArgument` unless they are so many finite numbers."""
-    try:
-        vector = np.ascontiguousarray(values, dtype=float)
-    except (TypeError, ValueError) as problem:
-        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got {shown(values)}") from problem
-    if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got shape {vector.shape}")
-    return vector
-
-
-def checked_indices(indices: ArrayLike, n_points: int, name: str) -> Indices:
-    """Return the indices, or raise `InvalidArgument` unless they are those of points."""
-    try:
-        which = np.asarray(indices, dtype=np.intp, order="C")
-    except (TypeError, ValueError) as problem:
-        raise InvalidArgument(f"`{name}` must be indices, got {shown(indices)}") from problem
-    if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < n_points):
-        raise InvalidArgument(f"`{name}` must be indices from 0 to {n_points - 1}, got {indices!r}")
-    return which
-
-
-def checked_kernels(kernels: ArrayLike, n_kernels: int) -> Indices:
-    """Return indices of kernels, or raise `InvalidArgument` unless they are some, none twice."""
-    which = checked_indices(kernels, n_kernels, "kernels")
-    if which.size == 0 or np.unique(which).size < which.size:
-        raise InvalidArgument(f"`kernels` must be indices of kernels, at least one and none twice, got {shown(which)}")
-    return which
-
-
-def checked_out(out: Matrix | None, n_points: int) -> Matrix:
-    """Return where to write a sum of kernels, or raise `InvalidArgument` if it cannot be written there."""
-    shape = (n_points, n_points)
-    K = np.empty(shape) if out is None else out
-    if K.shape != shape or K.dtype != np.float64 or not K.flags.c_contiguous:
-        raise InvalidArgument(
-            f"`out` must be C-contiguous float64 of shape {shape}, got {K.dtype} of shape {K.shape}; "
-            "leave it out for a new array"
-        )
-    return K
-
-
-def checked_precision(dtype: DTypeLike) -> bool:
-    """Whether the type is float32, or raise `InvalidArgument` if it is not float64 either."""
-    try:
-        wanted = np.dtype(dtype)
-    except TypeError as problem:
-        raise InvalidArgument(f"`dtype` must be float64 or float32, got {shown(dtype)}") from problem
-    if wanted not in (np.float32, np.float64):
-        raise InvalidArgument(f"`dtype` must be float64 or float32, got {wanted}")
-    return wanted == np.float32
-
-
-def check_square_fits(n_points: int) -> None:
-    """Raise `InvalidArgument` if a combined kernel of so many points does not fit into memory."""
-    most = most_of_memory()
-    if most is not None and 8 * n_points * n_points > most:
-        raise InvalidArgument(
-            f"the combined kernel of {n_points} points would take {8 * n_points * n_points} bytes, more than 70 % of "
-            "the memory; solve_lp_mkl does without, or take fewer points"
-        )
-
-
-def most_of_memory() -> int | None:
-    """70 % of the bytes of the machine's memory; None where the system does not tell."""
-    try:
-        return int(0.7 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -1,4 +1,4 @@
-"""Distances of a product of kernels: given matrix by matrix, or the squared differences of points."""
+"""Distances of a product of kernels: kept pair by pair, or the squared differences of points."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import squareform
 
 from oracle_opt._deadline import seconds_left
-from oracle_opt.arguments import flag, floats
+from oracle_opt.arguments import flag
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank_checks import (
+    check_positive_semidefinite,
+    matrix_of_stack,
+    size_of_stack,
+)
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.kernels.checked_kernel import check_positive_semidefinite, checked_kernel, n_matrices
+from oracle_opt.oracles.kernels.kept_kernels import GivenCrossKernels
 from oracle_opt.oracles.kernels.points import Standardization
 from oracle_opt.oracles.kernels.rbf import RBFBank
 
@@ -22,45 +27,38 @@ from oracle_opt.oracles.kernels.rbf import RBFBank
 ENTRIES_AT_ONCE = 1 << 19
 
 
-class DistancesTo(Protocol):
-    """Distances between new points and some points; `shape` are their number and that of the points."""
+class Between(Protocol):
+    """What adds up distances between new points and some points, and knows their names."""
 
-    shape: tuple[int, int]
+    n_kernels: int
+    n_points: int
+    by_rows: bool
 
-    def cross(self, new: Any, d: Vector) -> Matrix:
-        """``sum(d_k D_k)``, ndarray of shape (m, number of points)."""
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """``sum(d_k D_k)``, ndarray of shape (m, n)."""
+
+    def kept(self, kernels: Indices, points: Indices) -> Between:
+        """Some of the distances to some of the points, and nothing else."""
+
+    def label(self, k: int) -> tuple[str, str]:
+        """Name of a distance, and of its group, which may be empty."""
 
 
-class GivenDistances:
-    """Distances as condensed vectors, pair by pair of different points."""
+class StoredDistances:
+    """Distances as condensed vectors, pair by pair of different points.
 
-    def __init__(self, distances: Sequence[ArrayLike] | NDArray[np.floating], check: bool) -> None:
-        p = n_matrices("distances", distances)
-        first = floats("distances", distances[0], "matrices of real numbers").shape if p else ()
-        check = flag("check", check)
-        if len(first) != 2:
-            raise InvalidArgument(
-                f"`distances` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
-            )
-        n = first[0]
-        self.shape = (p, n)
-        self._store = np.empty((p, n * (n - 1) // 2))
-        for k in range(p):
-            name = f"distance {k} of `distances`"
-            D = checked_kernel(distances[k], name)
-            if D.shape != (n, n):
-                raise InvalidArgument(f"{name} must have shape {(n, n)} like distance 0, got {D.shape}")
-            if D.min() < 0:
-                where = tuple(int(i) for i in np.unravel_index(int(D.argmin()), D.shape))
-                raise InvalidArgument(f"{name} must be nonnegative, got {D.min():g} at {where}")
-            if D.diagonal().any():
-                raise InvalidArgument(f"{name} must be zero on its diagonal, got {D.diagonal().max():g}")
-            if check:
-                means = D.mean(axis=0)
-                check_positive_semidefinite(
-                    -0.5 * (D - means - means[:, None] + means.mean()), f"the centered -1/2 D of {name}"
-                )
-            self._store[k] = squareform(D, checks=False)
+    Parameters
+    ----------
+    store : ndarray of shape (p, n (n - 1) / 2)
+        The vectors.
+    n_points : int
+        n.
+    between : Between
+        Knows those of new points to these.
+    """
+
+    def __init__(self, store: Matrix, n_points: int, between: Between) -> None:
+        self._store, self._between, self.shape = store, between, (len(store), n_points)
 
     def total(self, d: Vector) -> Matrix:
         """``sum(d_k D_k)``, ndarray of shape (n, n), a new one."""
@@ -74,72 +72,60 @@ class GivenDistances:
         forms: Vector = 2.0 * (self._store @ squareform(weights, checks=False))
         return forms
 
-    def cross(self, new: Sequence[ArrayLike | None], d: Vector) -> Matrix:
+    def cross(self, new: Any, d: Vector) -> Matrix:
         """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
-        return sum_of_given(new, d, self.shape)
+        return self._between.cross(new, d)
 
-    def content(self) -> NDArray[np.float64]:
+    def content(self) -> Matrix:
         """Return all that tells these distances from others."""
         return self._store
 
     def label(self, k: int) -> tuple[str, str]:
-        """The number of a distance is its name."""
-        return f"distance {k}", ""
+        """Name of a distance, and of its group, which may be empty."""
+        return self._between.label(k)
 
-    def on(self, points: Indices) -> GivenDistances:
-        """The distances of some of the points: not of these, whose new points would have to be cut down, too."""
-        raise InvalidArgument("`points` can be chosen of the distances that KernelList.fit_product makes alone")
+    def on(self, points: Indices) -> StoredDistances:
+        """The distances of some of the points."""
+        chosen = [squareform(squareform(one)[np.ix_(points, points)], checks=False) for one in self._store]
+        return StoredDistances(np.array(chosen), points.size, self._between.kept(np.arange(self.shape[0]), points))
 
-    def kept(self, which: Indices, points: Indices) -> DistancesTo:
-        """What picks these distances and points of those the user evaluates for all."""
-        return KeptDistances(self.shape, which, points)
-
-
-class KeptDistances:
-    """Some of the distances, to some of the points, of those that the user evaluates for all.
-
-    Parameters
-    ----------
-    given : tuple of two int
-        Numbers of distances and points the user evaluates.
-    kernels, points : ndarray of int
-        Which of them.
-    """
-
-    def __init__(self, given: tuple[int, int], kernels: Indices, points: Indices) -> None:
-        self.given, self.kernels, self.points = given, kernels, points
-        self.shape = kernels.size, points.size
-
-    def cross(self, new: Sequence[ArrayLike | None], d: Vector) -> Matrix:
-        """``sum(d_k D_k)`` between new points and those kept, ndarray of shape (m, number of points)."""
-        weights = np.zeros(self.given[0])
-        weights[self.kernels] = d
-        return sum_of_given(new, weights, self.given)[:, self.points]
+    def kept(self, which: Indices, points: Indices) -> Between:
+        """Some of the distances, between new points and some of the points, and nothing else."""
+        return self._between.kept(which, points)
 
 
-def sum_of_given(new: Sequence[ArrayLike | None], d: Vector, size: tuple[int, int]) -> Matrix:
-    """``sum(d_k D_k)`` of p given distances between new points and n points, ndarray of shape (m, n)."""
-    p, n = size
-    if n_matrices("new", new) != p:
-        raise InvalidArgument(f"`new` must hold {p} cross-distances, got {len(new)}")
-    given = {k: floats(f"new[{k}]", D, "a matrix of real numbers") for k, D in enumerate(new) if D is not None}
-    shapes = {D.shape for D in given.values()}
-    if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or shape[1] != n:
-        raise InvalidArgument(f"`new` must hold arrays of one shape (m, {n}), got the shapes {shapes or {shape}}")
-    total = np.zeros(shape)
-    for k in np.flatnonzero(d).tolist():
-        if k not in given:
-            raise InvalidArgument(f"distance {k} of `new` must be given, as its weight is {d[k]:g}; got None")
-        total += d[k] * given[k]
-    return total
+def given_distances(distances: Sequence[ArrayLike] | NDArray[np.floating], check: bool) -> StoredDistances:
+    """Return distances that a user passed in, or refuse what is none; the index is named."""
+    check, (p, n) = flag("check", check), size_of_stack("distances", distances)
+    store = np.empty((p, n * (n - 1) // 2))
+    for k in range(p):
+        name, D = f"distance {k} of `distances`", matrix_of_stack("distances", "distance", distances, k)
+        if D.min() < 0:
+            where = tuple(int(i) for i in np.unravel_index(int(D.argmin()), D.shape))
+            raise InvalidArgument(f"{name} must be nonnegative, got {D.min():g} at {where}")
+        if D.diagonal().any():
+            raise InvalidArgument(f"{name} must be zero on its diagonal, got {D.diagonal().max():g}")
+        if check:
+            means = D.mean(axis=0)
+            check_positive_semidefinite(
+                -0.5 * (D - means - means[:, None] + means.mean()), f"the centered -1/2 D of {name}"
+            )
+        store[k] = squareform(D, checks=False)
+    return StoredDistances(store, n, GivenCrossKernels(p, n, noun="distance"))
 
 
 class PointDistances:
     """Squared differences of standardized features, never stored: all sums are matrix products."""
 
+    by_rows = True
+
     def __init__(self, X: ArrayLike) -> None:
         self._standardize, self._points = Standardization.of(X)
-        self.shape = self._points.shape[1], self._points.shape[0]
+        self._count()
+
+    def _count(self) -> None:
+        self.n_points, self.n_kernels = self._points.shape
+        self.shape = self.n_kernels, self.n_points
 
     def total(self, d: Vector) -> Matrix:
         """``sum(d_k D_k)``, ndarray of shape (n, n), a new one."""
@@ -187,9 +173,9 @@ class PointDistances:
         forms: Vector = 2.0 * ((s * sums) @ (Z * Z) - mixed)
         return forms
 
-    def cross(self, new: ArrayLike, d: Vector) -> Matrix:
+    def cross(self, new: ArrayLike, weights: ArrayLike) -> Matrix:
         """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
-        return self._between(self._standardize(new), d)
+        return self._between(self._standardize(new), np.asarray(weights, dtype=float))
 
     def label(self, k: int) -> tuple[str, str]:
         """Name of a distance, and of its group: its column."""
@@ -197,8 +183,8 @@ class PointDistances:
         return f"squared difference of {column}", column
 
     def on(self, points: Indices) -> PointDistances:
-        """The distances of some of the points: not of these, whose new points would have to be cut down, too."""
-        raise InvalidArgument("`points` can be chosen of the distances that KernelList.fit_product makes alone")
+        """The distances of some of the points, standardized as all are."""
+        return self.kept(np.arange(self.shape[0]), points)
 
     def kept(self, which: Indices, points: Indices) -> PointDistances:
         """Some of the distances, between new points and some of the points, and nothing else."""
@@ -206,7 +192,7 @@ class PointDistances:
         raw = self._standardize
         kept._standardize = Standardization(raw.columns[which], raw.center[which], raw.spread[which], raw.n_columns)
         kept._points = np.ascontiguousarray(self._points[np.ix_(points, which)])
-        kept.shape = kept._points.shape[1], kept._points.shape[0]
+        kept._count()
         return kept
 
     def content(self) -> NDArray[np.float64]:

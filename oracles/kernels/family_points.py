@@ -12,10 +12,8 @@ from scipy import sparse
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.points import Points, distinct, of_features, squared_norms
+from oracle_opt.oracles.kernels.points import FEW_FEATURES, Points, distinct, of_features, squared_norms
 
-# Sparse points are kept as dense ones on so few features.
-FEW_FEATURES = 4
 # Coordinates beyond which single precision is not used: squares of differences then stay finite.
 FAR = 1e15
 

@@ -9,34 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from oracle_opt.arguments import flag, floats, whole
+from oracle_opt.arguments import flag, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import (
-    Indices,
-    KernelBank,
-    checked_indices,
-    checked_kernels,
-    checked_out,
-    checked_vector,
-    most_of_memory,
-)
-from oracle_opt.oracles.kernels.checked_kernel import (
+from oracle_opt.oracles.kernels.bank_checks import (
     check_fits_single,
     check_positive_semidefinite,
-    checked_kernel,
-    n_matrices,
+    checked_indices,
+    checked_kernels,
+    checked_vector,
+    matrix_of_stack,
+    most_of_memory,
     rounding_of,
+    size_of_stack,
 )
-from oracle_opt.oracles.kernels.compiled import packed_loops, thread_count
+from oracle_opt.oracles.kernels.base import Indices, KeptKernels, KernelBank
+from oracle_opt.oracles.kernels.compiled import packed_loops, pair_loops, thread_count
 from oracle_opt.oracles.kernels.kept_kernels import (
     CrossKernels,
     Given,
     GivenCrossKernels,
-    KeptKernels,
     KeptPart,
 )
-from oracle_opt.oracles.kernels.pair_rows import PairRows
 
 
 class GramBank(KernelBank):
@@ -100,21 +94,13 @@ class GramBank(KernelBank):
         memory_limit: int | None = None,
         check: bool = True,
     ) -> None:
-        p = n_matrices("kernels", kernels)
-        first = floats("kernels", kernels[0], "matrices of real numbers").shape if p else ()
         normalize, check = flag("normalize", normalize), flag("check", check)
-        if len(first) != 2:
-            raise InvalidArgument(
-                f"`kernels` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}"
-            )
-        n = first[0]
+        p, n = size_of_stack("kernels", kernels)
         packed = empty_store(p, n, dtype, memory_limit)
         scales, rounding = np.ones(p), 0.0
         for k in range(p):
             name = f"kernel {k} of `kernels`"
-            matrix = checked_kernel(kernels[k], name)
-            if matrix.shape != (n, n):
-                raise InvalidArgument(f"{name} must have shape {(n, n)} like kernel 0, got {matrix.shape}")
+            matrix = matrix_of_stack("kernels", "kernel", kernels, k)
             rounding = max(rounding, rounding_of(matrix.dtype))
             if check:
                 rounding = max(rounding, check_positive_semidefinite(matrix, name))
@@ -235,26 +221,18 @@ class GramBank(KernelBank):
             return kept
         return KeptPart(Given(kept), which.size, some.size, scales=scales, by_rows=kept.by_rows)
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        K = checked_out(out, self.n_points)
+    def _combine(self, d: Vector, K: Matrix) -> None:
         if self._total is not None and (d == d[0]).all():
             packed_loops.combine_halves(self._total[None], np.zeros(1, np.intp), d[:1], K, 1)
-            return K
+            return
         used = np.flatnonzero(d)
         threads = thread_count(used.size * self._packed.shape[1])
         packed_loops.combine_halves(self._packed, self._kernels[used], d[used], K, threads)
-        return K
 
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`; reads these of the kernels of non-zero weight."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        used, found = np.flatnonzero(d), np.zeros((which.size, others.size))
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        used, found = np.flatnonzero(d), np.zeros((rows.size, columns.size))
         threads = thread_count(found.size * used.size)
-        packed_loops.combine_block(self._packed, self._kernels[used], d[used], which, others, found, threads)
+        packed_loops.combine_block(self._packed, self._kernels[used], d[used], rows, columns, found, threads)
         return found
 
     def subset(self, kernels: ArrayLike) -> GramBank:
@@ -283,9 +261,7 @@ class GramBank(KernelBank):
         """Error of a sum of so many kernels, see `KernelBank.noise`; four are added up before they are added."""
         return self.exactness + 0.5 * EPS * (n_used / 4 + 8)
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         support = np.flatnonzero(x)
         if self._pairs is not None:
             return self._pairs.quadratic_forms(support, x)
@@ -294,13 +270,9 @@ class GramBank(KernelBank):
         packed_loops.packed_forms(self._packed, self._kernels, support, x, forms, thread_count(n_entries))
         return forms
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        x = checked_vector(v, self.n_points, "v")
-        which = checked_indices(rows, self.n_points, "rows")
-        support = np.flatnonzero(x)
-        products = np.empty((which.size, self.n_kernels))
-        self._read_rows(which, support, x[support], products)
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        support, products = np.flatnonzero(x), np.empty((rows.size, self.n_kernels))
+        self._read_rows(rows, support, x[support], products)
         return products
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
@@ -332,20 +304,10 @@ class GramBank(KernelBank):
             packed_loops.row_products(self._packed, self._kernels, rows, support, values, out, threads)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
+        """Weighted sum of the kernels between new points and those of the bank, see `KernelBank.cross`.
 
-        Parameters
-        ----------
-        new : array_like
-            For a bank of given kernels, the p cross-kernels, shape (p, m, n), those of weight zero perhaps None. For a
-            bank made from points (`uci_bank`), m new points, shape (m, d).
-        weights : array_like of shape (p,)
-            Weights of the kernels; only kernels of non-zero weight are evaluated.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum, each kernel scaled as on the points of the bank.
+        New points of a bank made from points (`uci_bank`) have shape (m, d). For given kernels these are the p
+        cross-kernels, shape (p, m, n), those of weight zero perhaps None.
         """
         every = np.zeros(self._cross_kernels.n_kernels)
         every[self._numbers] = self.scales * checked_vector(weights, self.n_kernels, "weights")
@@ -376,3 +338,50 @@ def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: i
             "KernelList(..., on_the_fly=True)"
         )
     return np.empty((n_kernels, size), kind)
+
+
+class PairRows:
+    """Entries of all kernels at one pair of points next to each other, for the pairs that were asked for.
+
+    To copy the entries of a pair out of the halves takes about as long as to read them there once, so a pair is copied
+    the first time it is asked for, and then kept. Support vectors change little from one query to the next: a run
+    copies the pairs of its support vectors, on most data a small part of all. Sums are over the copied rows, in an
+    order that does not depend on when they were copied.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (number of kernels stored, n (n + 1) / 2)
+        Lower halves, which are not copied.
+    kernels : ndarray of int, shape (p,)
+        Rows of `packed` of which this holds the entries.
+    """
+
+    def __init__(self, packed: NDArray[np.floating], kernels: Indices) -> None:
+        self._packed, self._kernels = packed, kernels
+        # Memory is taken from the system where it is first written to.
+        self._rows = np.empty((packed.shape[1], kernels.size), packed.dtype)
+        self._places = np.full(packed.shape[1], -1, np.int32)
+        self._kept = np.zeros(1, np.intp)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows that are kept."""
+        return int(self._kept[0]) * self._kernels.size * self._packed.itemsize
+
+    def quadratic_forms(self, support: Indices, v: Vector) -> Vector:
+        """Quadratic forms of the kernels at v, shape (p,)."""
+        n_pairs = support.size * (support.size + 1) // 2
+        places, weights = np.empty(n_pairs, np.intp), np.empty(n_pairs)
+        pair_loops.support_pairs(
+            self._packed, self._kernels, support, v, self._rows, self._places, self._kept, places, weights
+        )
+        shares = np.empty((pair_loops.piece_count(n_pairs), self._kernels.size))
+        pair_loops.weighted_rows(self._rows, places, weights, shares, thread_count(n_pairs * self._kernels.size))
+        total: Vector = np.add.reduce(shares, axis=0)
+        return total
+
+    def products(self, rows: Indices, support: Indices, values: Vector, out: Matrix) -> None:
+        """Write entries `rows` of every kernel times the vector of these values on the support, shape (r, p)."""
+        places = np.empty((rows.size, support.size), np.intp)
+        pair_loops.row_pairs(self._packed, self._kernels, rows, support, self._rows, self._places, self._kept, places)
+        pair_loops.pair_products(self._rows, places, values, out, thread_count(places.size * self._kernels.size))

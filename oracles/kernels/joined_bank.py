@@ -1,9 +1,11 @@
-"""Several banks on the same points as one."""
+"""Several banks on the same points as one, and how the kernels of a bank are numbered that is made of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,15 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import (
-    KernelBank,
-    checked_indices,
-    checked_kernels,
-    checked_out,
-    checked_vector,
-)
-from oracle_opt.oracles.kernels.kept_kernels import KeptJoined, joined_cross
-from oracle_opt.oracles.kernels.numbering import Numbering
+from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_kernels, checked_vector
+from oracle_opt.oracles.kernels.base import Indices, KeptKernels, KernelBank
 from oracle_opt.words import shown
 
 Labels = list[tuple[str, str]]
@@ -99,37 +94,27 @@ class JoinedBank(KernelBank):
         """By how much an entry may differ from that of the kernel: that of the worst bank."""
         return max(bank.entry_error for bank in self.banks)
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`."""
-        used = self._used(weights)
-        K = checked_out(out, self.n_points)
+    def _combine(self, d: Vector, K: Matrix) -> None:
+        used = self._used(d)
         if not used:
             K[:] = 0.0
-        for i, (bank, d) in enumerate(used):
+        for i, (bank, of_bank) in enumerate(used):
             if i == 0:
-                bank.combine(d, out=K)
+                bank.combine(of_bank, out=K)
             else:
-                K += bank.combine(d)
-        return K
+                K += bank.combine(of_bank)
 
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`."""
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        found = np.zeros((which.size, others.size))
-        for bank, d in self._used(weights):
-            found += bank.block(d, which, others)
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        found = np.zeros((rows.size, columns.size))
+        for bank, of_bank in self._used(d):
+            found += bank.block(of_bank, rows, columns)
         return found
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         return self._by_kernel([bank.quadratic_forms(x) for bank in self.banks])
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        which, x = checked_indices(rows, self.n_points, "rows"), checked_vector(v, self.n_points, "v")
-        return self._by_kernel([bank.row_products(which, x) for bank in self.banks])
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        return self._by_kernel([bank.row_products(rows, x) for bank in self.banks])
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Some entries of every kernel, see `KernelBank.entries`."""
@@ -179,30 +164,15 @@ class JoinedBank(KernelBank):
         return max(by_largest), max(by_trace)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
-
-        Parameters
-        ----------
-        new : array_like
-            New points as every bank takes them, once `prepare` has seen them.
-        weights : array_like of shape (p,)
-            Weights of the kernels, not all zero.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum.
-        """
-        d = checked_vector(weights, self.n_kernels, "weights")
-        return joined_cross(self.banks, self._numbering.parts, self._prepare, new, d)
+        """Weighted sum, see `KernelBank.cross`; new points are as every bank takes them, once `prepare` saw them."""
+        return KeptJoined(self.banks, self._numbering.parts, self._prepare).cross(new, weights)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
         return digest("joined", [bank.digest() for bank in self.banks], self._numbering.order)
 
-    def _used(self, weights: ArrayLike) -> list[tuple[KernelBank, Vector]]:
+    def _used(self, d: Vector) -> list[tuple[KernelBank, Vector]]:
         """Banks of which a kernel has a weight, and the weights of all of theirs."""
-        d = checked_vector(weights, self.n_kernels, "weights")
         parts = [
             (bank, np.ascontiguousarray(d[part])) for bank, part in zip(self.banks, self._numbering.parts, strict=True)
         ]
@@ -218,6 +188,43 @@ class JoinedBank(KernelBank):
         return found
 
 
+class KeptJoined(KeptKernels):
+    """Several banks on the same points, or what is kept of them, between new points and these.
+
+    Parameters
+    ----------
+    kept : sequence of KeptKernels
+        At least one.
+    parts : sequence of slice or ndarray of int
+        Which kernels are those of each.
+    prepare : callable or None
+        What is done to new points first.
+    """
+
+    def __init__(
+        self,
+        kept: Sequence[KeptKernels],
+        parts: Sequence[slice | Indices],
+        prepare: Callable[[Any], Any] | None,
+    ) -> None:
+        self.n_kernels, self.n_points = sum(one.n_kernels for one in kept), kept[0].n_points
+        self._kept, self._parts, self._prepare = tuple(kept), tuple(parts), prepare
+        self.by_rows = all(one.by_rows for one in kept)
+
+    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
+        """Weighted sum, see `KeptKernels.cross`."""
+        d = checked_vector(weights, self.n_kernels, "weights")
+        points = new if self._prepare is None else self._prepare(new)
+        total: Matrix | None = None
+        for one, part in zip(self._kept, self._parts, strict=True):
+            if d[part].any():
+                term = one.cross(points, d[part])
+                total = term if total is None else total + term
+        if total is None:
+            raise InvalidArgument("`weights` must not be all zero")
+        return total
+
+
 def _checked_labels(labels: Sequence[tuple[str, str]], n_kernels: int) -> Labels:
     """Return a name and a group of each kernel, or refuse what is none."""
     given = [] if isinstance(labels, str) or not isinstance(labels, Sequence) else list(labels)
@@ -225,3 +232,88 @@ def _checked_labels(labels: Sequence[tuple[str, str]], n_kernels: int) -> Labels
     if len(given) != n_kernels or not pairs:
         raise InvalidArgument(f"`labels` must be {n_kernels} tuples (name, group) of texts, got {shown(labels)}")
     return given
+
+
+class Numbering:
+    """Which kernels of a bank are those of its parts.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of kernels of each part, at least 1.
+    order : ndarray of int, shape (p,), optional
+        Kernel i is number ``order[i]`` if the parts stand one after another. Default: they do.
+
+    Attributes
+    ----------
+    n_kernels : int
+        p.
+    parts : list of slice or ndarray of int
+        The kernels of each part, in its order.
+    """
+
+    def __init__(self, sizes: Sequence[int], order: Indices | None = None) -> None:
+        self._ends = np.cumsum(sizes)
+        self.n_kernels, self.order = int(self._ends[-1]), order
+        starts = (self._ends - np.asarray(sizes)).tolist()
+        slices = [slice(start, stop) for start, stop in zip(starts, self._ends.tolist(), strict=True)]
+        self.parts: list[slice | Indices] = list(slices)
+        if order is not None:
+            places = np.empty_like(order)
+            places[order] = np.arange(order.size)
+            self.parts = [places[part] for part in slices]
+
+    def place(self, k: int) -> tuple[int, int]:
+        """Number of the part that kernel k belongs to, and its number there."""
+        number = k if self.order is None else int(self.order[k])
+        part = int(np.searchsorted(self._ends, number, side="right"))
+        return part, number - (int(self._ends[part - 1]) if part else 0)
+
+    def subset(self, kernels: Indices) -> tuple[Numbering, list[tuple[int, Indices]]]:
+        """Number some of the kernels anew, in the order given.
+
+        Returns
+        -------
+        tuple
+            The new numbering, and of each part that is left its number and which of its kernels.
+        """
+        numbers = kernels if self.order is None else self.order[kernels]
+        part = np.searchsorted(self._ends, numbers, side="right")
+        by_part = np.argsort(part, kind="stable")
+        used, first = np.unique(part[by_part], return_index=True)
+        groups = np.split(numbers[by_part], first[1:])
+        starts = np.concatenate([[0], self._ends])
+        order = None
+        if (np.diff(by_part) < 0).any():
+            order = np.empty_like(by_part)
+            order[by_part] = np.arange(by_part.size)
+        chosen = [(i, group - starts[i]) for i, group in zip(used.tolist(), groups, strict=True)]
+        return Numbering([group.size for group in groups], order), chosen
+
+
+def joined(parts: Sequence[slice | Indices]) -> slice | Indices:
+    """Where some parts are, one after another: as a slice, which is faster, if they follow each other."""
+    if not parts:
+        return slice(0)
+    slices = [part for part in parts if isinstance(part, slice)]
+    if len(slices) == len(parts) and all(a.stop == b.start for a, b in pairwise(slices)):
+        return slice(slices[0].start, slices[-1].stop)
+    return np.concatenate([np.arange(part.start, part.stop) if isinstance(part, slice) else part for part in parts])
+
+
+def entries_array(rows: int, columns: int, n_kernels: int, n_parts: int) -> NDArray[np.float64]:
+    """Return an array of shape (r, c, p) for entries: kernel by kernel in memory if the parts have few kernels each."""
+    if 4 * n_parts < n_kernels:
+        return np.empty((rows, columns, n_kernels))
+    return np.empty((n_kernels, rows, columns)).transpose(1, 2, 0)
+
+
+@contextmanager
+def kernels_of(found: NDArray[np.float64], part: slice | Indices) -> Iterator[NDArray[np.float64]]:
+    """Yield where to write the entries of some kernels, an array of shape (r, c, number of them)."""
+    if isinstance(part, slice):
+        yield found[:, :, part]
+        return
+    out = np.empty((part.size, *found.shape[:2]))
+    yield out.transpose(1, 2, 0)
+    found.transpose(2, 0, 1)[part] = out

@@ -2,56 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices, checked_vector
-from oracle_opt.oracles.kernels.checked_kernel import n_matrices
-from oracle_opt.oracles.kernels.points import checked_new, of_features
-
-
-class KeptKernels(ABC):
-    """Some kernels of a bank between new points and some points of the bank; see `KernelBank.kept`.
-
-    Attributes
-    ----------
-    n_kernels, n_points : int
-        How many kernels, and points of the bank, were kept.
-    by_rows : bool
-        Whether rows of new points can be taken apart, as a row of `cross` depends on no other. Default: False.
-    """
-
-    n_kernels: int
-    n_points: int
-    by_rows: bool = False
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_kernels={self.n_kernels}, n_points={self.n_points})"
-
-    @abstractmethod
-    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and the points kept.
-
-        Parameters
-        ----------
-        new : array_like
-            New points as `KernelBank.cross` of the bank takes them.
-        weights : array_like of shape (n_kernels,)
-            Weights of the kernels kept.
-
-        Returns
-        -------
-        ndarray of shape (m, n_points)
-        """
+from oracle_opt.oracles.kernels.bank_checks import checked_vector, n_matrices
+from oracle_opt.oracles.kernels.base import Indices, KeptKernels
 
 
 class CrossKernels(Protocol):
@@ -80,39 +42,54 @@ class GivenCrossKernels(KeptKernels):
         How many the user evaluates.
     kernels, points : ndarray of int, optional
         Those of them that are picked. Default: all.
+    noun : str
+        What they are, in names and messages.
     """
 
     def __init__(
-        self, n_kernels: int, n_points: int, kernels: Indices | None = None, points: Indices | None = None
+        self,
+        n_kernels: int,
+        n_points: int,
+        kernels: Indices | None = None,
+        points: Indices | None = None,
+        noun: str = "kernel",
     ) -> None:
-        self._given = n_kernels, n_points
+        self._given, self._noun = (n_kernels, n_points), noun
         self._kernels, self._points = kernels, points
         self.n_kernels = n_kernels if kernels is None else kernels.size
         self.n_points = n_points if points is None else points.size
 
     def label(self, k: int) -> tuple[str, str]:
         """The number of a kernel is its name."""
-        return f"kernel {k}", ""
+        return f"{self._noun} {k}", ""
 
     def kept(self, kernels: Indices, points: Indices) -> GivenCrossKernels:
-        """What picks these kernels and points of those the user evaluates, who gives all of them."""
-        return GivenCrossKernels(*self._given, kernels, points)
+        """What picks some of these kernels and points from those the user evaluates, who gives all of them."""
+        which = kernels if self._kernels is None else self._kernels[kernels]
+        some = points if self._points is None else self._points[points]
+        return GivenCrossKernels(*self._given, which, some, self._noun)
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Add them up."""
         d, (n_kernels, n_points) = checked_vector(weights, self.n_kernels, "weights"), self._given
         if n_matrices("new", new) != n_kernels:
-            raise InvalidArgument(f"`new` must hold {n_kernels} cross-kernels, got {len(new)}")
+            raise InvalidArgument(f"`new` must hold {n_kernels} cross-{self._noun}s, got {len(new)}")
         total: Matrix | None = None
         for i in np.flatnonzero(d).tolist():
             k = i if self._kernels is None else int(self._kernels[i])
+            name = f"{self._noun} {k} of `new`"
+            if new[k] is None:
+                raise InvalidArgument(f"{name} must be given, as its weight is {d[i]:g}; got None")
             term = floats(f"new[{k}]", new[k], "a matrix of real numbers")
             shape = (term.shape[0] if total is None else total.shape[0], n_points) if term.ndim else None
             if term.shape != shape:
-                raise InvalidArgument(f"kernel {k} of `new` must have shape (m, {n_points}), got {term.shape}")
+                raise InvalidArgument(f"{name} must have shape (m, {n_points}), got {term.shape}")
             total = d[i] * term if total is None else total + d[i] * term
         if total is None:
-            raise InvalidArgument("`weights` must not be all zero")
+            sizes = [len(one) for one in new if one is not None]
+            if not sizes:
+                raise InvalidArgument("`weights` must not be all zero where `new` has no matrix")
+            total = np.zeros((sizes[0], n_points))
         return total if self._points is None else total[:, self._points]
 
 
@@ -179,67 +156,3 @@ class KeptPart(KeptKernels):
             d[self._order] = given
         found: Matrix = self._made.cross(new if self._prepare is None else self._prepare(new), d)
         return found
-
-
-class KeptJoined(KeptKernels):
-    """What is kept of several banks on the same points.
-
-    Parameters
-    ----------
-    kept : sequence of KeptKernels
-        At least one.
-    parts : sequence of slice or ndarray of int
-        Which kernels are those of each.
-    prepare : callable or None
-        What is done to new points first.
-    """
-
-    def __init__(
-        self,
-        kept: Sequence[KeptKernels],
-        parts: Sequence[slice | Indices],
-        prepare: Callable[[Any], Any] | None,
-    ) -> None:
-        self.n_kernels, self.n_points = sum(one.n_kernels for one in kept), kept[0].n_points
-        self._kept, self._parts, self._prepare = tuple(kept), tuple(parts), prepare
-        self.by_rows = all(one.by_rows for one in kept)
-
-    def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum, see `KeptKernels.cross`."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        return joined_cross(self._kept, self._parts, self._prepare, new, d)
-
-
-def joined_cross(
-    of: Sequence[Any], parts: Sequence[slice | Indices], prepare: Callable[[Any], Any] | None, new: Any, d: Vector
-) -> Matrix:
-    """Sum of what several know of new points; those are asked of which a kernel has a weight."""
-    points = new if prepare is None else prepare(new)
-    total: Matrix | None = None
-    for one, part in zip(of, parts, strict=True):
-        if d[part].any():
-            term = one.cross(points, d[part])
-            total = term if total is None else total + term
-    if total is None:
-        raise InvalidArgument("`weights` must not be all zero")
-    return total
-
-
-class SomeColumns:
-    """Some columns of new points.
-
-    Parameters
-    ----------
-    columns : ndarray of int
-        Which of them.
-    n_columns : int
-        Number of all.
-    """
-
-    def __init__(self, columns: Indices, n_columns: int) -> None:
-        self.columns, self.n_columns = columns, n_columns
-
-    def __call__(self, new: Any) -> Any:
-        """These columns, of points that have all of them."""
-        points = checked_new(new, self.n_columns)
-        return of_features(points.tocsc() if sparse.issparse(points) else points, self.columns)

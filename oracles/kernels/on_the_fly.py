@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,20 +13,17 @@ from scipy import sparse
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import (
-    Indices,
-    KernelBank,
-    check_square_fits,
+from oracle_opt.oracles.kernels.bank_checks import (
     checked_indices,
     checked_kernels,
-    checked_out,
     checked_vector,
 )
+from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
 from oracle_opt.oracles.kernels.family_sums import KernelFamily, SumTerm, TableTerm, add_terms, mirror, parts
-from oracle_opt.oracles.kernels.kept_kernels import KeptPart, SomeColumns
-from oracle_opt.oracles.kernels.numbering import Numbering, entries_array, kernels_of
-from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
+from oracle_opt.oracles.kernels.joined_bank import Numbering, entries_array, kernels_of
+from oracle_opt.oracles.kernels.kept_kernels import KeptPart
+from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words, of_features
 from oracle_opt.words import shown
 
 # Points of a block of a sum that are copied at a time.
@@ -63,7 +60,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
                 f"`{given[0]}` and `{given[2]}` must have one entry per family, got {sizes[0]} and {sizes[1]}"
             )
         subsets = [checked_features(f, self._n_columns) for f in given[1]]
-        self._block = max(whole("block_bytes", block_bytes) // 8, 1)
+        self._block_size = max(whole("block_bytes", block_bytes) // 8, 1)
         self._shared = SharedPoints(points, single)
         by_column = points.tocsc() if sparse.issparse(points) else points
         misplaced = np.zeros(len(subsets))
@@ -82,53 +79,44 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         self.features = tuple(family.points.features for family in families)
         self.exactness = max(family.exactness for family in families)
 
-    def _part_of(self, whole_bank: OnTheFlyBank[F], kernels: ArrayLike) -> None:
-        """Become some of the kernels of another bank; the points are shared."""
-        which = checked_kernels(kernels, whole_bank.n_kernels)
-        numbering, chosen = whole_bank._numbering.subset(which)
-        self.n_points, self._n_columns = whole_bank.n_points, whole_bank._n_columns
-        self._block, self._shared = whole_bank._block, whole_bank._shared
-        families: list[F] = [whole_bank._families[i].chosen(at) for i, at in chosen]  # type: ignore[misc]
-        scales = whole_bank._scales
-        self._take(families, numbering, scales if isinstance(scales, float) else scales[which])
+    def subset(self, kernels: ArrayLike) -> Self:
+        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`; it is refused if it does not fit into memory."""
-        d = self._scales * checked_vector(weights, self.n_kernels, "weights")
-        check_square_fits(self.n_points)
-        K = checked_out(out, self.n_points)
+        Its `features` and parameters are those of the families that have such kernels.
+        """
+        which = checked_kernels(kernels, self.n_kernels)
+        numbering, chosen = self._numbering.subset(which)
+        families: list[F] = [self._families[i].chosen(at) for i, at in chosen]  # type: ignore[misc]
+        bank = type(self).__new__(type(self))
+        of_all = ("sizes", "_unscaled", "_precise")  # what was computed of all kernels
+        vars(bank).update({name: value for name, value in vars(self).items() if name not in of_all})
+        bank._take(families, numbering, self._scales if isinstance(self._scales, float) else self._scales[which])
+        return bank
+
+    def _combine(self, d: Vector, K: Matrix) -> None:
+        every = np.arange(self.n_points)
         K[:] = 0.0
-        self._add(np.arange(self.n_points), np.arange(self.n_points), d, K, lower=True)
+        self._add(every, every, self._scales * d, K, lower=True)
         mirror(K)
-        return K
 
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`."""
-        d = self._scales * checked_vector(weights, self.n_kernels, "weights")
-        which = checked_indices(rows, self.n_points, "rows")
-        others = checked_indices(columns, self.n_points, "columns")
-        found, same = np.zeros((which.size, others.size)), np.array_equal(which, others)
-        self._add(which, others, d, found, lower=same)
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        found, same = np.zeros((rows.size, columns.size)), np.array_equal(rows, columns)
+        self._add(rows, columns, self._scales * d, found, lower=same)
         if same:
             mirror(found)
         return found
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         forms = np.zeros(self.n_kernels)
         for family, part in self._one_by_one():
             forms[part] = family.forms(x)
         forms *= self._scales
         return forms
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        x = checked_vector(v, self.n_points, "v")
-        which = checked_indices(rows, self.n_points, "rows")
-        products = np.zeros((which.size, self.n_kernels))  # those that a subclass adds are scaled, too
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        products = np.zeros((rows.size, self.n_kernels))  # those that a subclass adds are scaled, too
         for family, part in self._one_by_one():
-            products[:, part] = family.products(which, x, self._block)
+            products[:, part] = family.products(rows, x, self._block_size)
         products *= self._scales
         return products
 
@@ -146,20 +134,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         return found
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
-
-        Parameters
-        ----------
-        new : array_like or sparse array of shape (m, columns)
-            The new points.
-        weights : array_like of shape (p,)
-            Weights of the kernels.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum.
-        """
+        """Weighted sum of the kernels between new points, shape (m, columns), and these, see `KernelBank.cross`."""
         d = self._scales * checked_vector(weights, self.n_kernels, "weights")
         points = checked_new(new, self._n_columns)
         if sparse.issparse(self._shared.rows):
@@ -178,7 +153,6 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         Held are these points, as they were given, on the columns that the kernels look at.
         """
         some = self.subset(kernels)
-        assert isinstance(some, OnTheFlyBank)
         which = checked_indices(points, self.n_points, "points")
         columns = np.unique(np.concatenate(some.features))
         features = [np.searchsorted(columns, f) for f in some.features]
@@ -209,7 +183,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         """Add a weighted sum, or what is on and below the diagonal of it; points are copied block by block."""
         used = [(family, d[part]) for family, part in self._all() if d[part].any()]
         wanted = [(family, *family.at_nodes(weights), weights) for family, weights in used]
-        size = max(min(self._block // self._n_columns, POINTS_AT_ONCE), 1)
+        size = max(min(self._block_size // self._n_columns, POINTS_AT_ONCE), 1)
         for top in parts(rows.size, size):
             for left in parts(columns.size, size):
                 if lower and left.start >= top.stop:
@@ -231,3 +205,23 @@ def checked_features(features: ArrayLike, n_columns: int) -> Indices:
     if which.size == 0:
         raise InvalidArgument("`features` must have a column in each entry, got an empty one")
     return which
+
+
+class SomeColumns:
+    """Some columns of new points.
+
+    Parameters
+    ----------
+    columns : ndarray of int
+        Which of them.
+    n_columns : int
+        Number of all.
+    """
+
+    def __init__(self, columns: Indices, n_columns: int) -> None:
+        self.columns, self.n_columns = columns, n_columns
+
+    def __call__(self, new: Any) -> Any:
+        """These columns, of points that have all of them."""
+        points = checked_new(new, self.n_columns)
+        return of_features(points.tocsc() if sparse.issparse(points) else points, self.columns)

@@ -15,7 +15,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.kernels.family_points import FamilyPoints
 from oracle_opt.oracles.kernels.family_sums import FamilySums, KernelFamily
-from oracle_opt.oracles.kernels.numbering import Numbering
+from oracle_opt.oracles.kernels.joined_bank import Numbering
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.kernels.points import Points
 from oracle_opt.words import shown
@@ -124,25 +124,16 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
 
     def _take(self, families: Sequence[PolynomialFamily], numbering: Numbering, scales: float | Vector) -> None:
         super()._take(families, numbering, scales)
+        assert not isinstance(scales, float)
+        self.scales = scales
         self.degrees = tuple(family.degrees for family in families)
-
-    def subset(self, kernels: ArrayLike) -> PolynomialBank:
-        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
-
-        Its `features` and `degrees` are those of the families that have such kernels.
-        """
-        bank = type(self).__new__(type(self))
-        bank._part_of(self, kernels)
-        assert not isinstance(bank._scales, float)
-        bank.scales = bank._scales
-        return bank
 
     def _alone(self, points: Points, features: list[Indices]) -> Callable[[], PolynomialBank]:
         scales, order = self.scales, self._numbering.order
         if order is not None:
             scales = np.empty_like(scales)
             scales[order] = self.scales
-        return partial(PolynomialBank, points, features, self.degrees, scale=scales, block_bytes=8 * self._block)
+        return partial(PolynomialBank, points, features, self.degrees, scale=scales, block_bytes=8 * self._block_size)
 
     def __repr__(self) -> str:
         families = f"{len(self._families)} families"

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import KernelBank, checked_indices, checked_kernels, checked_vector
-from oracle_opt.oracles.kernels.distances import DistancesTo, GivenDistances, PointDistances
-from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
+from oracle_opt.oracles.kernels.bank_checks import (
+    checked_indices,
+    checked_kernels,
+    checked_vector,
+)
+from oracle_opt.oracles.kernels.base import KeptKernels, KernelBank
+from oracle_opt.oracles.kernels.distances import Between, PointDistances, StoredDistances, given_distances
 from oracle_opt.words import numbered
 
 
@@ -22,23 +25,20 @@ class KeptProduct(KeptKernels):
 
     Parameters
     ----------
-    distances : DistancesTo
+    distances : Between
         Those kept, between new points and the points kept.
-    n_kernels : int
-        Their number.
     """
 
-    def __init__(self, distances: DistancesTo, n_kernels: int) -> None:
-        self.n_kernels, self.n_points = n_kernels, distances.shape[1]
-        self._distances = distances
-        self.by_rows = isinstance(distances, PointDistances)
+    def __init__(self, distances: Between) -> None:
+        self._distances, self.by_rows = distances, distances.by_rows
+        self.n_kernels, self.n_points = distances.n_kernels, distances.n_points
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Product of the kernels, see `ProductBank.cross`."""
         return np.exp(-self._distances.cross(new, checked_vector(weights, self.n_kernels, "weights")))
 
 
-class ProductBank:
+class ProductBank(KeptKernels):
     """Distances D_1 .. D_p on n points, combined into one kernel by ``exp(-sum(d_k D_k))``.
 
     Parameters
@@ -75,7 +75,7 @@ class ProductBank:
     """
 
     def __init__(self, distances: Sequence[ArrayLike] | NDArray[np.floating], *, check: bool = True) -> None:
-        self._take(GivenDistances(distances, check))
+        self._take(given_distances(distances, check))
 
     @classmethod
     def from_points(cls, X: ArrayLike) -> ProductBank:
@@ -99,7 +99,7 @@ class ProductBank:
         return bank
 
     @classmethod
-    def of_distances(cls, distances: GivenDistances | PointDistances) -> ProductBank:
+    def of_distances(cls, distances: StoredDistances | PointDistances) -> ProductBank:
         """Make a bank of distances that were checked before, as `KernelList.fit_product` does."""
         bank = cls.__new__(cls)
         bank._take(distances)
@@ -117,22 +117,13 @@ class ProductBank:
         -------
         ProductBank
             On r points.
-
-        Raises
-        ------
-        InvalidArgument
-            This bank was not made by `KernelList.fit_product`.
         """
         return self.of_distances(self._source.on(checked_indices(points, self.n_points, "points")))
 
-    def _take(self, source: GivenDistances | PointDistances) -> None:
+    def _take(self, source: StoredDistances | PointDistances) -> None:
         self._source = source
-        shape: tuple[int, int] = source.shape
-        self.n_kernels, self.n_points = shape
+        self.n_kernels, self.n_points = source.shape
         self.on_the_fly = isinstance(source, PointDistances)
-
-    def __repr__(self) -> str:
-        return f"ProductBank(n_kernels={self.n_kernels}, n_points={self.n_points})"
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
         """Product of the kernels.
@@ -186,9 +177,7 @@ class ProductBank:
         ndarray of shape (p,)
             ``v @ (D_k * K) @ v``.
         """
-        x = floats("v", v)
-        if x.shape != (self.n_points,) or not np.isfinite(x).all():
-            raise InvalidArgument(f"`v` must be {self.n_points} finite numbers, got shape {x.shape}")
+        x = checked_vector(v, self.n_points, "v")
         if isinstance(K, KernelBank):
             return self._points().forms_on_the_fly(x, K)
         support = np.flatnonzero(x)
@@ -243,7 +232,7 @@ class ProductBank:
             Its `cross` takes new points, or distances, as that of the bank does, and weights of the q distances.
         """
         which = checked_kernels(kernels, self.n_kernels)
-        return KeptProduct(self._source.kept(which, checked_indices(points, self.n_points, "points")), which.size)
+        return KeptProduct(self._source.kept(which, checked_indices(points, self.n_points, "points")))
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these distances from others."""
@@ -257,7 +246,7 @@ class ProductBank:
         return self._source
 
     def _checked(self, weights: ArrayLike) -> Vector:
-        d = floats("weights", weights)
-        if d.shape != (self.n_kernels,) or not (np.isfinite(d) & (d >= 0)).all():
-            raise InvalidArgument(f"`weights` must be {self.n_kernels} finite numbers >= 0, got shape {d.shape}")
+        d = checked_vector(weights, self.n_kernels, "weights")
+        if (d < 0).any():
+            raise InvalidArgument(f"`weights` must be {self.n_kernels} finite numbers >= 0, got {d.min():g}")
         return d

@@ -13,8 +13,9 @@ from scipy import sparse
 from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices, checked_indices, checked_precision, checked_vector
-from oracle_opt.oracles.kernels.numbering import Numbering, joined
+from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_precision
+from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.joined_bank import Numbering, joined
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank, checked_features
 from oracle_opt.oracles.kernels.points import Points, checked_points, of_features, sampled_distances
 from oracle_opt.oracles.kernels.rbf_family import RBFFamily, RBFTables
@@ -147,19 +148,9 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         subsets, widths = quantile_widths(points, n_kernels, features, quantiles, n_pairs, seed)
         return cls(points, subsets, widths, scale=scale, dtype=dtype, block_bytes=block_bytes)
 
-    def subset(self, kernels: ArrayLike) -> RBFBank:
-        """Return some of the kernels as a bank of their own, see `KernelBank.subset`; it shares the points.
-
-        Its `features` and `widths` are those of the families that have such kernels.
-        """
-        bank = type(self).__new__(type(self))
-        bank.scale, bank._single = self.scale, self._single
-        bank._part_of(self, kernels)
-        return bank
-
     def _alone(self, points: Points, features: list[Indices]) -> Callable[[], RBFBank]:
         dtype: DTypeLike = np.float32 if self._single else np.float64
-        options: dict[str, Any] = {"scale": self.scale, "dtype": dtype, "block_bytes": 8 * self._block}
+        options: dict[str, Any] = {"scale": self.scale, "dtype": dtype, "block_bytes": 8 * self._block_size}
         return partial(RBFBank, points, features, self.widths, **options)
 
     def __repr__(self) -> str:
@@ -176,19 +167,16 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
         """Return this bank, whose precision was asked for."""
         return self
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        forms = super().quadratic_forms(v)
+    def _forms(self, x: Vector) -> Vector:
+        forms = super()._forms(x)
         if self._tables is not None:
-            forms[self._in_tables] = self._tables.forms(checked_vector(v, self.n_points, "v"))
+            forms[self._in_tables] = self._tables.forms(x)
         return forms
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        products = super().row_products(rows, v)
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        products = super()._products(rows, x)
         if self._tables is not None:
-            which, x = checked_indices(rows, self.n_points, "rows"), checked_vector(v, self.n_points, "v")
-            products[:, self._in_tables] = self._tables.products(which, x)
+            products[:, self._in_tables] = self._tables.products(rows, x)
         return products
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:

@@ -13,18 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Matrix, Vector, digest, fingerprint
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import (
-    ENTRIES_AT_ONCE,
-    Indices,
-    KernelBank,
-    check_square_fits,
+from oracle_opt.oracles.kernels.bank_checks import (
     checked_indices,
     checked_kernels,
-    checked_out,
     checked_vector,
 )
+from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KernelBank
 from oracle_opt.oracles.kernels.family_sums import mirror, parts
-from oracle_opt.oracles.kernels.kept_kernels import Given, KeptKernels, KeptPart
 from oracle_opt.words import shown
 
 # Entries of a sum that are made at a time.
@@ -175,6 +170,8 @@ class EvaluatedBank(KernelBank):
         Which of its kernels. Default: all.
     """
 
+    by_rows = True
+
     def __init__(self, source: Source, kernels: ArrayLike | None = None) -> None:
         p = whole("source.n_kernels", source.n_kernels)
         self.source = source
@@ -193,34 +190,34 @@ class EvaluatedBank(KernelBank):
         """Name of a kernel, and of its group: those it has in the source."""
         return self.source.label(int(self._which[k]))
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`; it is refused if it does not fit into memory."""
-        check_square_fits(self.n_points)
-        d, K = checked_vector(weights, self.n_kernels, "weights"), checked_out(out, self.n_points)
+    def _combine(self, d: Vector, K: Matrix) -> None:
         points = self.source.points
         for part in parts(self.n_points, ENTRIES // self.n_points):
             K[part, : part.stop] = self._sum(points[part], points[: part.stop], d)
         mirror(K)
-        return K
 
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        return self._sum(self._some(rows, "rows"), self._some(columns, "columns"), d)
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        return self._sum(self.source.points[rows], self.source.points[columns], d)
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
+        support = np.flatnonzero(x)
+        return self._products_of(self.source.points[rows], self.source.points[support], x[support])
+
+    def _forms(self, x: Vector) -> Vector:
         support = np.flatnonzero(x)
         points, v = self.source.points[support], x[support]
-        forms: Vector = v @ self._products(points, points, v)
+        forms: Vector = v @ self._products_of(points, points, v)
         return forms
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        x, left = checked_vector(v, self.n_points, "v"), self._some(rows, "rows")
-        support = np.flatnonzero(x)
-        return self._products(left, self.source.points[support], x[support])
+    def _products_of(self, left: Any, right: Any, v: Vector) -> Matrix:
+        """Entries of the kernels between two lists of points times numbers of the right ones."""
+        n_rows, most = left.shape[0], ENTRIES // max(v.size, 1)
+        if n_rows <= most and v.size:
+            return self.source.products(left, right, self._which, v)
+        found = np.zeros((n_rows, self.n_kernels))
+        for part in parts(n_rows, most) if v.size else ():
+            found[part] = self.source.products(left[part], right, self._which, v)
+        return found
 
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Some entries of every kernel, see `KernelBank.entries`."""
@@ -243,11 +240,10 @@ class EvaluatedBank(KernelBank):
         d = checked_vector(weights, self.n_kernels, "weights")
         return self._sum(self.source.taken(new), self.source.points, d)
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> EvaluatedBank:
         """Some kernels between new points and some points, see `KernelBank.kept`."""
         which = self._which[checked_kernels(kernels, self.n_kernels)]
-        source = self.source.kept(which, checked_indices(points, self.n_points, "points"))
-        return KeptPart(Given(EvaluatedBank(source, which)), which.size, int(source.points.shape[0]))
+        return EvaluatedBank(self.source.kept(which, checked_indices(points, self.n_points, "points")), which)
 
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others, see `Source.digest`."""
@@ -267,16 +263,6 @@ class EvaluatedBank(KernelBank):
         found = np.zeros((n_rows, right.shape[0]))
         for part in parts(n_rows, most) if used.size else ():
             found[part] = self.source.weighted(left[part], right, which, d)
-        return found
-
-    def _products(self, left: Any, right: Any, v: Vector) -> Matrix:
-        """Entries of the kernels between two lists of points times numbers of the right ones."""
-        n_rows, most = left.shape[0], ENTRIES // max(v.size, 1)
-        if n_rows <= most and v.size:
-            return self.source.products(left, right, self._which, v)
-        found = np.zeros((n_rows, self.n_kernels))
-        for part in parts(n_rows, most) if v.size else ():
-            found[part] = self.source.products(left[part], right, self._which, v)
         return found
 
 

@@ -14,17 +14,13 @@ from oracle_opt.arguments import floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank import stored_kernels
-from oracle_opt.oracles.kernels.base import (
-    Indices,
-    KernelBank,
+from oracle_opt.oracles.kernels.bank_checks import (
     checked_indices,
     checked_kernels,
-    checked_out,
     checked_vector,
-    most_of_memory,
 )
+from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.compiled import subset_loops
-from oracle_opt.oracles.kernels.kept_kernels import Given, KeptPart
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,
@@ -103,7 +99,7 @@ class SubsetBank(KernelBank):
     [[[0.607, 1.0]]]
     """
 
-    nonnegative = True
+    nonnegative = by_rows = True
 
     def __init__(
         self,
@@ -195,30 +191,15 @@ class SubsetBank(KernelBank):
         which = checked_indices([kernel], self.n_kernels, "kernel")
         return np.flatnonzero(unpacked(self._masks[which], self._n_columns)[0])
 
-    def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels, see `KernelBank.combine`; it is refused if it does not fit into memory."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        n, most = self.n_points, most_of_memory()
-        if most is not None and 8 * n * n > most:
-            raise InvalidArgument(
-                f"the combined kernel of {n} points would take {8 * n * n} bytes, more than 70 % of the memory; "
-                "take fewer points"
-            )
-        K = checked_out(out, n)
-        for a, b in lower_pairs(n):
+    def _combine(self, d: Vector, K: Matrix) -> None:
+        for a, b in lower_pairs(self.n_points):
             K[a, b] = K[b, a] = self._weighted(self._points, a, b, d)
         np.fill_diagonal(K, self.scale * d.sum())
-        return K
 
-    def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum, see `KernelBank.block`."""
-        d = checked_vector(weights, self.n_kernels, "weights")
-        which = checked_indices(rows, self.n_points, "rows")
-        return self._rectangle(self._points, which, checked_indices(columns, self.n_points, "columns"), d)
+    def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
+        return self._rectangle(self._points, rows, columns, d)
 
-    def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector, see `KernelBank.quadratic_forms`."""
-        x = checked_vector(v, self.n_points, "v")
+    def _forms(self, x: Vector) -> Vector:
         support = np.flatnonzero(x)
         forms = np.zeros(self.n_kernels)
         if support.size == 0:
@@ -232,14 +213,11 @@ class SubsetBank(KernelBank):
         forms *= size * size * self.scale
         return forms
 
-    def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector, see `KernelBank.row_products`."""
-        x = checked_vector(v, self.n_points, "v")
-        which = checked_indices(rows, self.n_points, "rows")
+    def _products(self, rows: Indices, x: Vector) -> Matrix:
         support = np.flatnonzero(x)
         size = float(np.abs(x).max()) if support.size else 1.0
-        left, right = (np.ascontiguousarray(self._points[:, some]) for some in (which, support))
-        found = np.empty((which.size, self.n_kernels))
+        left, right = (np.ascontiguousarray(self._points[:, some]) for some in (rows, support))
+        found = np.empty((rows.size, self.n_kernels))
         scratch = scratch_for(found.size * support.size)
         subset_loops.products(left, right, x[support] / size, self._masks, self._rates, found, scratch)
         found *= size * self.scale
@@ -281,17 +259,14 @@ class SubsetBank(KernelBank):
         """
         return 1.001 * (self.exactness + 5.0 * SINGLE) + 0.5 * EPS * (n_used + 8)
 
-    def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
-        """Error of ``u @ K_k @ v`` for all k, see `KernelBank.form_error`.
+    @property
+    def _term_error(self) -> float:
+        """Error of a term of a quadratic form, over the diagonal.
 
         The weight of a pair is rounded to single precision, and so are its product with the entry and two sums of four
         such terms; all other sums are made in double precision.
         """
-        n, m = self.n_points, np.count_nonzero(u) * np.count_nonzero(v)
-        relative = 1.001 * (self.exactness + 4.0 * SINGLE) + 0.5 * EPS * (2 * n + m / 64 + 160)
-        sums = float(np.abs(u).sum()) * float(np.abs(v).sum())
-        # An error of an entry is relative to the diagonal, not to the entry: norm(u, 1) <= sqrt(n) * norm(u).
-        return relative * sums, relative * float(np.linalg.norm(u)) * float(np.linalg.norm(v))
+        return 1.001 * (self.exactness + 4.0 * SINGLE)
 
     def subset(self, kernels: ArrayLike) -> KernelBank:
         """Return some of the kernels as a bank of their own, see `KernelBank.subset`.
@@ -320,28 +295,15 @@ class SubsetBank(KernelBank):
         width = self._unit / sqrt(2.0 * log(2.0) * float(self._rates[k]))
         return f"gaussian(width={width:.4g}) of {group}", group
 
-    def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptPart:
+    def kept(self, kernels: ArrayLike, points: ArrayLike) -> SubsetBank:
         """Some kernels between new points and some points, see `KernelBank.kept`."""
         which, some = checked_kernels(kernels, self.n_kernels), checked_indices(points, self.n_points, "points")
         bank = self._some(which)
         bank.n_points, bank._points = some.size, np.ascontiguousarray(self._points[:, some])
-        return KeptPart(Given(bank), which.size, some.size)
+        return bank
 
     def cross(self, new: ArrayLike | sparse.spmatrix | sparse.sparray, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank.
-
-        Parameters
-        ----------
-        new : array_like or sparse array of shape (m, columns)
-            The new points.
-        weights : array_like of shape (p,)
-            Weights of the kernels.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The sum.
-        """
+        """Weighted sum of the kernels between new points, shape (m, columns), and these, see `KernelBank.cross`."""
         d = checked_vector(weights, self.n_kernels, "weights")
         points = _dense(checked_new(new, self._n_columns))
         left = np.ascontiguousarray(points.T / self._unit)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag
-from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
+from oracle_opt.oracles.kernels.bank_checks import checked_kernel
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.solve_svm import solve_dual
 from oracle_opt.oracles.svm.svm_solution import SVMSolution

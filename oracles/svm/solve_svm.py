@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import flag, floats, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.checked_kernel import checked_kernel
+from oracle_opt.oracles.kernels.bank_checks import checked_kernel
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss, checked_dual
 from oracle_opt.oracles.svm.loss_dual import LossDual

@@ -12,10 +12,9 @@ from scipy import sparse
 from oracle_opt.arguments import flag, floats, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
+from oracle_opt.oracles.kernels.points import FEW_FEATURES, positive_distances, squared_distances, weighted_quantiles
 from oracle_opt.oracles.kernels.rbf import checked_widths
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
-from oracle_opt.oracles.kernels.recipes.weighted import positive_distances, squared_distances, weighted_quantiles
 from oracle_opt.words import numbered, shown
 
 # Pairs of points whose distances the quantiles are taken of, at most, where nobody says so.

@@ -11,15 +11,14 @@ from scipy import sparse
 
 from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import KernelBank, checked_precision
-from oracle_opt.oracles.kernels.family_points import FEW_FEATURES
+from oracle_opt.oracles.kernels.bank_checks import checked_precision
+from oracle_opt.oracles.kernels.base import KernelBank
+from oracle_opt.oracles.kernels.points import FEW_FEATURES
 from oracle_opt.oracles.kernels.product import ProductBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.list_plan import Plan, entries_of, planned, warn_of
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
-from oracle_opt.oracles.kernels.recipes.recipe_distances import RecipeDistances
-from oracle_opt.oracles.kernels.recipes.recipe_fly import bank_on_the_fly
-from oracle_opt.oracles.kernels.recipes.recipe_gram import kept_bank
+from oracle_opt.oracles.kernels.recipes.recipe_banks import bank_on_the_fly, kept_bank, kept_distances
 from oracle_opt.words import shown
 
 
@@ -249,7 +248,7 @@ class KernelList:
                 "which keeps no distances"
             )
         warn_of(plan.left_out, "constant are")
-        return ProductBank.of_distances(RecipeDistances.of_plan(plan))
+        return ProductBank.of_distances(kept_distances(plan))
 
     def _planned(self, X: Any, sample_weight: ArrayLike | None) -> Plan:
         return planned(self._entries, X, sample_weight, self.standardize)

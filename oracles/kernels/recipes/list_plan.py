@@ -16,7 +16,8 @@ from oracle_opt.arguments import floats
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.recipes.function_kernel import FunctionKernel
+from oracle_opt.oracles.kernels.points import weighted_moments
+from oracle_opt.oracles.kernels.recipes.function_kernel import FunctionKernel, SklearnKernel, is_sklearn_kernel
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
 from oracle_opt.oracles.kernels.recipes.metric_kernel import MetricKernel
@@ -28,8 +29,6 @@ from oracle_opt.oracles.kernels.recipes.points_table import (
     table_of,
 )
 from oracle_opt.oracles.kernels.recipes.recipe_cross import KernelTerm, Layout, RecipeCross, Scaling
-from oracle_opt.oracles.kernels.recipes.sklearn_kernel import SklearnKernel, is_sklearn_kernel
-from oracle_opt.oracles.kernels.recipes.weighted import weighted_moments
 from oracle_opt.words import numbered, shown
 
 ALL = "all columns"

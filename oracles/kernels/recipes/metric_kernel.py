@@ -12,10 +12,9 @@ from scipy import sparse
 from oracle_opt.arguments import flag, instance, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.points import squared_norms
+from oracle_opt.oracles.kernels.points import products_of, squared_distances, squared_norms
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
 from oracle_opt.oracles.kernels.recipes.points_table import nearest
-from oracle_opt.oracles.kernels.recipes.weighted import products_of, squared_distances
 from oracle_opt.words import shown
 
 Parameters = Mapping[str, float]

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, real
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.oracles.kernels.points import products_of
 from oracle_opt.oracles.kernels.polynomial_bank import checked_degrees
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
-from oracle_opt.oracles.kernels.recipes.weighted import products_of
 from oracle_opt.words import numbered
 
 

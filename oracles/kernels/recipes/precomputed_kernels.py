@@ -13,8 +13,8 @@ from scipy import sparse
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.bank_checks import n_matrices
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.checked_kernel import n_matrices
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
 from oracle_opt.words import shown
 

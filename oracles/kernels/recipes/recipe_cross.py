@@ -12,8 +12,8 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector, digest, fingerprint
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.base import Indices, checked_vector
-from oracle_opt.oracles.kernels.kept_kernels import KeptKernels
+from oracle_opt.oracles.kernels.bank_checks import checked_vector
+from oracle_opt.oracles.kernels.base import Indices, KeptKernels
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, Table
 from oracle_opt.oracles.kernels.recipes.points_table import placed_columns, points_of, table_of
 from oracle_opt.oracles.kernels.source import Source
@@ -139,13 +139,11 @@ class RecipeCross(KeptKernels):
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
         """Weighted sum of kernels between new points and those of the recipes, shape (m, n)."""
-        total: Matrix | None = None
-        for matrix, weight in self._matrices(points_of(new, "new"), checked_vector(weights, self.n_kernels, "weights")):
+        points, total = points_of(new, "new"), None
+        for matrix, weight in self._matrices(points, checked_vector(weights, self.n_kernels, "weights")):
             matrix *= weight
             total = matrix if total is None else np.add(total, matrix, out=total)
-        if total is None:
-            raise InvalidArgument("`weights` must not be all zero")
-        return total
+        return np.zeros((points.shape[0], self.n_points)) if total is None else total
 
     def subset(self, which: Indices) -> RecipeCross:
         """Some of the kernels, on all points."""

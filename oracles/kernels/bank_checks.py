@@ -1,18 +1,22 @@
-"""What a kernel must be before any solver sees it."""
+"""What matrices, weights, vectors and indices must be before any bank sees them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.linalg.lapack import dpotrf
 
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arguments import floats
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels._packed import asymmetry
 from oracle_opt.words import shown
+
+Indices = NDArray[np.intp]
 
 
 def n_matrices(name: str, given: Sequence[Any] | NDArray[np.floating]) -> int:
@@ -22,6 +26,23 @@ def n_matrices(name: str, given: Sequence[Any] | NDArray[np.floating]) -> int:
     if isinstance(given, np.ndarray) and given.ndim:
         return len(given)
     raise InvalidArgument(f"`{name}` must be an array of shape (p, n, n) or a sequence of matrices, got {shown(given)}")
+
+
+def size_of_stack(name: str, given: Sequence[Any] | NDArray[np.floating]) -> tuple[int, int]:
+    """Return the number of square matrices that were given, and of their rows, or refuse what is none."""
+    p = n_matrices(name, given)
+    first = floats(name, given[0], "matrices of real numbers").shape if p else ()
+    if len(first) != 2:
+        raise InvalidArgument(f"`{name}` must have shape (p, n, n) with p >= 1, got {p} entries, the first {first}")
+    return p, int(first[0])
+
+
+def matrix_of_stack(name: str, noun: str, given: Sequence[Any] | NDArray[np.floating], k: int) -> NDArray[np.floating]:
+    """Return one of these matrices, see `checked_kernel`, or refuse one of another shape than the first."""
+    matrix, n = checked_kernel(given[k], f"{noun} {k} of `{name}`"), len(given[0])
+    if len(matrix) != n:
+        raise InvalidArgument(f"{noun} {k} of `{name}` must have shape {(n, n)} like {noun} 0, got {matrix.shape}")
+    return matrix
 
 
 def checked_kernel(
@@ -122,3 +143,76 @@ def _is_semidefinite(kernel: NDArray[np.floating], added: Vector) -> bool:
     larger.flat[:: kernel.shape[0] + 1] += added
     _, failed = dpotrf(larger, clean=0, overwrite_a=1)
     return not failed
+
+
+def checked_vector(values: ArrayLike, size: int, name: str) -> Vector:
+    """Return the values as float64, or raise `InvalidArgument` unless they are so many finite numbers."""
+    try:
+        vector = np.ascontiguousarray(values, dtype=float)
+    except (TypeError, ValueError) as problem:
+        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got {shown(values)}") from problem
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise InvalidArgument(f"`{name}` must be {size} finite numbers, got shape {vector.shape}")
+    return vector
+
+
+def checked_indices(indices: ArrayLike, n_points: int, name: str) -> Indices:
+    """Return the indices, or raise `InvalidArgument` unless they are those of points."""
+    try:
+        which = np.asarray(indices, dtype=np.intp, order="C")
+    except (TypeError, ValueError) as problem:
+        raise InvalidArgument(f"`{name}` must be indices, got {shown(indices)}") from problem
+    if which.ndim != 1 or (which.size and not 0 <= which.min() <= which.max() < n_points):
+        raise InvalidArgument(f"`{name}` must be indices from 0 to {n_points - 1}, got {indices!r}")
+    return which
+
+
+def checked_kernels(kernels: ArrayLike, n_kernels: int, name: str = "kernels") -> Indices:
+    """Return indices of kernels, or of points, or raise `InvalidArgument` unless they are some, none twice."""
+    which = checked_indices(kernels, n_kernels, name)
+    if which.size == 0 or np.unique(which).size < which.size:
+        raise InvalidArgument(f"`{name}` must be indices of {name}, at least one and none twice, got {shown(which)}")
+    return which
+
+
+def checked_out(out: Matrix | None, n_points: int) -> Matrix:
+    """Return where to write a sum of kernels, or raise `InvalidArgument` if it cannot be written there."""
+    shape = (n_points, n_points)
+    if out is None:
+        check_square_fits(n_points)
+    K = np.empty(shape) if out is None else out
+    if K.shape != shape or K.dtype != np.float64 or not K.flags.c_contiguous:
+        raise InvalidArgument(
+            f"`out` must be C-contiguous float64 of shape {shape}, got {K.dtype} of shape {K.shape}; "
+            "leave it out for a new array"
+        )
+    return K
+
+
+def checked_precision(dtype: DTypeLike) -> bool:
+    """Whether the type is float32, or raise `InvalidArgument` if it is not float64 either."""
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError as problem:
+        raise InvalidArgument(f"`dtype` must be float64 or float32, got {shown(dtype)}") from problem
+    if wanted not in (np.float32, np.float64):
+        raise InvalidArgument(f"`dtype` must be float64 or float32, got {wanted}")
+    return wanted == np.float32
+
+
+def check_square_fits(n_points: int) -> None:
+    """Raise `InvalidArgument` if a combined kernel of so many points does not fit into memory."""
+    most = most_of_memory()
+    if most is not None and 8 * n_points * n_points > most:
+        raise InvalidArgument(
+            f"the combined kernel of {n_points} points would take {8 * n_points * n_points} bytes, more than 70 % of "
+            "the memory; solve_lp_mkl does without, or take fewer points"
+        )
+
+
+def most_of_memory() -> int | None:
+    """70 % of the bytes of the machine's memory; None where the system does not tell."""
+    try:
+        return int(0.7 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return None
