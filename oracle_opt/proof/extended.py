@@ -61,7 +61,8 @@ class Extended(Floats):
 
     def dot(self, other: Any) -> Self:
         """Sum of products."""
-        return (self * other).sum()
+        products: Self = self * other
+        return products.sum()
 
     def mapped(self, matrix: Any) -> Self:
         """``matrix @ x``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import pairwise
 from math import fsum
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.proof.number import Numbers
 
 Indices = NDArray[np.intp]
+Some = TypeVar("Some", bound=Numbers)
 Wide = tuple[Indices, Vector, Vector]  # places, lower and upper ends
 
 
@@ -91,7 +93,7 @@ class ScenarioData:
         """Variables of the second stage with two different finite bounds, and these."""
         return _wide(self.problem.y_lower, self.problem.y_upper)
 
-    def lower_sides(self, upper: Numbers) -> Numbers:
+    def lower_sides(self, upper: Some) -> Some:
         """Lower sides of the wide rows, of numbers that are upper sides, a line a scenario."""
         rows, low, high = self.wide_rows
         return upper[:, rows] - (upper.of(high) - low)

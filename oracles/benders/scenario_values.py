@@ -232,7 +232,10 @@ def _sides_at(data: ScenarioData, x: Vector) -> Iterator[Sides]:
     for start in range(0, data.n_scenarios, step):
         members = np.arange(start, min(start + step, data.n_scenarios))
         finite = data.sides(members)
-        lower, upper, error = *(finite.astype(np.longdouble) for _ in range(2)), np.zeros(finite.shape)
+        lower, upper, error = (
+            *(finite.astype(np.longdouble) for _ in range(2)),
+            np.zeros(finite.shape, dtype=np.longdouble),
+        )
         low, wide = data.lower_sides(Extended.of(finite)), data.wide_rows[0]
         lower[:, wide], error[:, wide] = low.x, low.r
         terms = data.technology(members) * at[columns]
