@@ -108,7 +108,7 @@ class Numbers(ABC):
 
     @abstractmethod
     def mapped(self, matrix: Any) -> Self:
-        """``matrix @ x``: of a plain matrix of floats, an array or a sparse one, and numbers of shape (n,)."""
+        """``matrix @ x``: of a plain matrix of floats, an array or sparse, and numbers of shape (n,) or (n, b)."""
 
     @abstractmethod
     def sum(self, axis: int | None = None) -> Self:
@@ -611,20 +611,21 @@ class Fractions(Numbers):
 
     def mapped(self, matrix: Any) -> Self:
         """``matrix @ x``, by whole numbers."""
-        used = np.flatnonzero(self.x)
-        whole, unit = _whole(self.x[used].tolist())
-        x = _objects(whole, (used.size,))
+        used = np.flatnonzero(self.x if self.x.ndim == 1 else self.x.any(axis=1))
+        whole, unit = _whole(self.x[used].ravel().tolist())
+        x, sums = _objects(whole, self.x[used].shape), np.zeros((matrix.shape[0], *self.x.shape[1:]), dtype=object)
         if isinstance(matrix, np.ndarray):
             numbers, low = integers(matrix[:, used])
-            sums = (numbers @ x).tolist() if used.size else [0] * len(matrix)
+            sums = numbers @ x if used.size else sums
         else:
             entries = matrix.tocsc()[:, used].tocoo()
             numbers, low = integers(entries.data)
-            sums = [0] * entries.shape[0]
+            lines, totals = list(x), list(sums)  # whole numbers, or arrays of them
             for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), numbers.tolist(), strict=True):
-                sums[i] += entry * whole[j]
+                totals[i] = totals[i] + entry * lines[j]
+            sums = _objects([one for line in totals for one in np.ravel(line).tolist()], sums.shape)
         power = Fraction(2) ** low / unit
-        return type(self)(_objects([one * power for one in sums], (len(sums),)))
+        return type(self)(_objects([one * power for one in sums.ravel().tolist()], sums.shape))
 
     def sum(self, axis: int | None = None) -> Self:
         """Sum."""

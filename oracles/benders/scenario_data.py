@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import pairwise
 from math import fsum
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
+from oracle_opt.proof.number import Numbers
 
 Indices = NDArray[np.intp]
-Extended = NDArray[np.longdouble]
-UNIT = float(np.finfo(np.longdouble).eps)
+Some = TypeVar("Some", bound=Numbers)
+Wide = tuple[Indices, Vector, Vector]  # places, lower and upper ends
 
 
 class ScenarioData:
@@ -70,24 +72,31 @@ class ScenarioData:
         masses = [fsum(self.probability[first:last].tolist()) for first, last in pairwise(self.first_of)]
         return np.array(masses[:-1]) / fsum(masses)
 
-    def sides(self, members: Indices) -> tuple[Extended, Extended, Extended]:
-        """Lower and upper sides of the rows, and what rounding may have done to the one that moves along."""
-        problem, count = self.problem, len(members)
-        lower = np.tile(problem.row_lower.astype(np.longdouble), (count, 1))
-        upper = np.tile(problem.row_upper.astype(np.longdouble), (count, 1))
-        error = np.zeros_like(lower)
+    def sides(self, members: Indices) -> Matrix:
+        """Upper sides of the rows, lower ones where these are infinite, 0 where both are: a line a scenario."""
+        problem = self.problem
+        nominal = finite_ends(problem.row_lower, problem.row_upper)
+        sides = np.tile(nominal, (len(members), 1))
         for block, outcome in zip(problem.blocks, self.outcomes[members].T, strict=True):
             assert block.rhs is not None
-            for i, value in zip(block.rows.tolist(), block.rhs[outcome].astype(np.longdouble).T, strict=True):
-                low, high = problem.row_lower[i], problem.row_upper[i]
-                if np.isfinite(high):
-                    upper[:, i] = value
-                    if np.isfinite(low):
-                        lower[:, i] = value if low == high else value + (np.longdouble(low) - np.longdouble(high))
-                        error[:, i] = 0.0 if low == high else 2.0 * UNIT * (np.abs(value) + abs(low) + abs(high))
-                elif np.isfinite(low):
-                    lower[:, i] = value
-        return lower, upper, error
+            sides[:, block.rows] = block.rhs[outcome]
+        sides[:, np.isinf(problem.row_lower) & np.isinf(problem.row_upper)] = 0.0
+        return sides
+
+    @cached_property
+    def wide_rows(self) -> Wide:
+        """Rows with two different finite sides, and these: in a scenario the lower one follows the upper one."""
+        return _wide(self.problem.row_lower, self.problem.row_upper)
+
+    @cached_property
+    def wide_columns(self) -> Wide:
+        """Variables of the second stage with two different finite bounds, and these."""
+        return _wide(self.problem.y_lower, self.problem.y_upper)
+
+    def lower_sides(self, upper: Some) -> Some:
+        """Lower sides of the wide rows, of numbers that are upper sides, a line a scenario."""
+        rows, low, high = self.wide_rows
+        return upper[:, rows] - (upper.of(high) - low)
 
     def costs(self, members: Indices) -> Matrix:
         """Costs of the second stage, a line a scenario, or one line for all."""
@@ -141,6 +150,17 @@ class ScenarioData:
     def technology_matrix(self, member: int) -> sparse.csr_array:
         """T of one scenario."""
         return _with(self.T, self.technology_entries, self.technology(np.array([member]))[0])
+
+
+def finite_ends(lower: Vector, upper: Vector) -> Vector:
+    """Upper ends, lower ones where these are infinite, 0 where both are."""
+    ends = np.where(np.isfinite(upper), upper, lower)
+    return np.where(np.isfinite(ends), ends, 0.0)
+
+
+def _wide(lower: Vector, upper: Vector) -> Wide:
+    where = np.flatnonzero(np.isfinite(lower) & np.isfinite(upper) & (lower != upper))
+    return where, lower[where], upper[where]
 
 
 def _without(matrix: sparse.csr_array, places: Indices) -> sparse.csr_array:

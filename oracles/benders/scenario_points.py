@@ -16,6 +16,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO
+from oracle_opt.proof.number import Plain
 
 _NEAR = 1e-9  # by how much a basis may miss a bound, relative to 1 and to the entry
 _PROBE = 64  # programs that a basis is tried on before it is tried on all
@@ -229,7 +230,10 @@ def inside_of_both(data: ScenarioData, domain: Domain, x: Vector, members: Indic
     for s, member in enumerate(members.tolist()):
         place = sparse.csr_array(([1.0], ([0], [s])), shape=(1, len(members)))
         lines.append(sparse.hstack([data.technology_matrix(member), sparse.kron(place, data.matrix(member))]))
-    lower, upper, _ = data.sides(members)
+    upper = data.sides(members)
+    lower = upper.copy()
+    lower[:, data.wide_rows[0]] = data.lower_sides(Plain.of(upper)).x
+    lower[:, np.isinf(problem.row_lower)], upper[:, np.isinf(problem.row_upper)] = -np.inf, np.inf
     equations = np.r_[
         problem.first_lower == problem.first_upper,
         np.tile(problem.row_lower == problem.row_upper, len(members)),
@@ -243,7 +247,7 @@ def inside_of_both(data: ScenarioData, domain: Domain, x: Vector, members: Indic
         np.r_[np.clip(x - reach, least, most), np.tile(problem.y_lower, len(members))],
         np.r_[np.clip(x + reach, least, most), np.tile(problem.y_upper, len(members))],
         equations,
-        np.r_[problem.first_lower, lower.astype(float).ravel()][None],
-        np.r_[problem.first_upper, upper.astype(float).ravel()][None],
+        np.r_[problem.first_lower, lower.ravel()][None],
+        np.r_[problem.first_upper, upper.ravel()][None],
     )[0, :n]
     return found if np.isfinite(found).all() else None

@@ -26,10 +26,11 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.benders.exact_stage import ExactStage, Side
 from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
-from oracle_opt.oracles.benders.scenario_data import UNIT, Extended, Indices, ScenarioData
+from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_points import Bases, Programs, Unsolved, inner_points, inside_of_both
-from oracle_opt.oracles.benders.scenario_proof import exact_sides
 from oracle_opt.proof.claim import Bound, ValueClaim
+from oracle_opt.proof.extended import UNIT, Extended
+from oracle_opt.proof.number import Fractions
 
 _STEPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)  # toward the point inside
 _TOGETHER = 1 << 20  # entries of the sides and points looked at together
@@ -58,10 +59,10 @@ class Sides:
     """
 
     members: Indices
-    lower: Extended
-    upper: Extended
-    error: Extended
-    size: Extended
+    lower: NDArray[np.longdouble]
+    upper: NDArray[np.longdouble]
+    error: NDArray[np.longdouble]
+    size: NDArray[np.longdouble]
 
     def take(self, lines: Indices) -> Sides:
         """Those of some of the scenarios."""
@@ -230,15 +231,22 @@ def _sides_at(data: ScenarioData, x: Vector) -> Iterator[Sides]:
     width = int(np.diff(data.T.indptr).max(initial=0)) + len(rows)
     for start in range(0, data.n_scenarios, step):
         members = np.arange(start, min(start + step, data.n_scenarios))
-        lower, upper, error = data.sides(members)
+        finite = data.sides(members)
+        lower, upper, error = (
+            *(finite.astype(np.longdouble) for _ in range(2)),
+            np.zeros(finite.shape, dtype=np.longdouble),
+        )
+        low, wide = data.lower_sides(Extended.of(finite)), data.wide_rows[0]
+        lower[:, wide], error[:, wide] = low.x, low.r
         terms = data.technology(members) * at[columns]
         pulled, size = np.tile(moved, (len(members), 1)), np.tile(moved_size, (len(members), 1))
         np.add.at(pulled.T, rows, terms.T)
         np.add.at(size.T, rows, np.abs(terms).T)
-        finite = (np.where(np.isinf(side), 0.0, np.abs(side)) for side in (lower, upper))
-        size = size + np.maximum(*finite)
+        size = size + np.maximum(np.abs(lower), np.abs(upper))
         error = error + UNIT * (width + 6) * size
-        yield Sides(members, lower - pulled, upper - pulled, error, size)
+        lower, upper = lower - pulled, upper - pulled
+        lower[:, np.isinf(data.problem.row_lower)], upper[:, np.isinf(data.problem.row_upper)] = -inf, inf
+        yield Sides(members, lower, upper, error, size)
 
 
 def _groups(data: ScenarioData, sides: Sides, lines: Indices) -> Iterator[tuple[Indices, AlikeScenarios]]:
@@ -353,14 +361,11 @@ def _exact_cost(
 ) -> Fraction | None:
     """Cost of a point of one scenario, in fractions: of a basis, or near to the first of some for which that works."""
     problem, member = data.problem, int(group.sides.members[i])
-    T, at = data.technology_matrix(member), [Fraction(z) for z in x.tolist()]
-    sides: list[tuple[Side, Side]] = []
-    for r, (low, high) in enumerate(exact_sides(data, member)):
-        part = slice(T.indptr[r], T.indptr[r + 1])
-        pairs = zip(T.indices[part].tolist(), T.data[part].tolist(), strict=True)
-        pulled = sum((Fraction(t) * at[j] for j, t in pairs if at[j]), Fraction(0))
-        least, most = problem.row_lower[r], problem.row_upper[r]
-        sides.append((low - pulled if isfinite(least) else None, high - pulled if isfinite(most) else None))
+    upper = Fractions.of(data.sides(np.array([member]))) - Fractions.of(x).mapped(data.technology_matrix(member))
+    lower = upper.x.copy()
+    lower[:, data.wide_rows[0]] = data.lower_sides(upper).x
+    lower[:, np.isinf(problem.row_lower)], upper.x[:, np.isinf(problem.row_upper)] = None, None
+    sides: list[tuple[Side, Side]] = [*zip(lower[0].tolist(), upper.x[0].tolist(), strict=True)]
     stage = ExactStage(group.W, problem.y_lower, problem.y_upper, sides)
     found = None if basis is None else stage.vertex(basis)
     for y in points:

@@ -13,7 +13,8 @@ from oracle_opt.oracles.benders.dual_bound import check_signs
 from oracle_opt.oracles.benders.gathered import Frame, accepted
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF
-from oracle_opt.oracles.benders.scenario_proof import Subject, in_fractions
+from oracle_opt.oracles.benders.scenario_proof import Subject, proven
+from oracle_opt.proof.number import Fractions
 
 FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bounds of x hardly depends on it
 
@@ -54,15 +55,15 @@ def unserved(data: ScenarioData, bounds: tuple[Vector, Vector], ray: Vector, mem
     subject = Subject(np.array([member]), np.ones(1), ray[None], one, Fraction(0), False)
     try:
         check_signs(subject.vertices, data.problem.row_lower, data.problem.row_upper)
-        found = in_fractions(data, subject)
+        found = proven(data, subject, Fractions)
     except Refuted:
         return ""
     if found is None:
         return ""
-    least, slope = found
+    least, slope = (one.x for one in found)
     for rate, low, high in zip(slope, *(side.tolist() for side in bounds), strict=True):
         if rate:
             least += rate * Fraction(low if rate > 0 else high)
     if least <= 0:
         return ""
-    return "at any x within the bounds" if any(slope) else "whatever x is"
+    return "at any x within the bounds" if slope.any() else "whatever x is"
