@@ -35,7 +35,7 @@ def test_solver_gives_the_same_answer(n, C):
     for module in both("oracle_opt.oracles.svm._smo"):
         b = np.zeros(n)
         lower, upper = np.minimum(C * y, 0.0), np.maximum(C * y, 0.0)
-        exact = None, 0.0, 0.0, 0.0, 0.0  # no ridge, sum, epsilon, offset or noise
+        exact = None, None, False, 0.0, 0.0, 0.0  # no kink, no ridge, ends that count; sum, offset, noise
         g, dual, primal, gap, bias, *_ = module.solve_signed(K, y, lower, upper, *exact, b, 1e-12, 1e-6, 1_000_000)
         assert 0 <= gap <= 1e-11 * dual  # the rounding of the sums included
         assert dual <= primal <= dual * (1 + 1e-10)

@@ -50,6 +50,11 @@ def test_conforms(kind, dtype):
     check_oracle(oracle_of(kind, t, bank), weights(bank.n_kernels, 6), accuracies=(1e-2, 1e-10))
 
 
+def costs(oracle):
+    """C of each point."""
+    return oracle.loss.C * np.where(oracle.y > 0, (oracle.loss.class_weight or {}).get(1, 1.0), 1.0)
+
+
 def objective(oracle, kind, K, cut):
     """Objective of the dual on K at the dual variables of a cut, by the definition; and S by plain products."""
     if kind in ("regression", "absolute loss"):
@@ -61,8 +66,7 @@ def objective(oracle, kind, K, cut):
     else:
         a = cut.extras["alpha"]
         b = oracle.y * a
-        C = oracle.loss.C * np.where(oracle.y > 0, (oracle.loss.class_weight or {}).get(1, 1.0), 1.0)
-        linear = a.sum() - np.sum(a**2 / (4 * C))
+        linear = a.sum() - np.sum(a**2 / (4 * costs(oracle)))
     S = np.array([b @ oracle.bank.combine(row) @ b for row in np.eye(oracle.bank.n_kernels)])
     return linear, linear - 0.5 * b @ K @ b, S
 
@@ -83,9 +87,12 @@ def test_cut_is_what_it_says(kind):
     assert cut.value == pytest.approx(value, rel=1e-10)
     assert cut.value == pytest.approx(solution.dual_objective, rel=1e-7)
     assert cut.upper == pytest.approx(solution.primal_objective, rel=1e-7)
-    # smaller multiples of b are feasible, too, where b adds up to 0, and L is concave
-    m = max(min(1.0, linear / S.max()), 0.0) if kind != "one class" else 1.0
-    assert cut.lower_bound == pytest.approx(m * linear - 0.5 * m**2 * S.max(), rel=1e-10)
+    # smaller multiples of b are feasible, too, where b adds up to 0, and L is concave; without upper ends larger ones
+    most = np.inf if "squared hinge" in kind else 1.0
+    ridge = cut.extras["alpha"] ** 2 @ (1 / (2 * costs(oracle))) if "squared hinge" in kind else 0.0
+    curved = S.max() + ridge
+    m = max(min(most, (linear + 0.5 * ridge) / curved), 0.0) if kind != "one class" else 1.0
+    assert cut.lower_bound == pytest.approx(m * (linear + 0.5 * ridge) - 0.5 * m**2 * curved, rel=1e-10)
     np.testing.assert_allclose(cut.subgradient, -0.5 * S, rtol=1e-10, atol=1e-11 * S.max())
     np.testing.assert_allclose(
         oracle.decision_function(cut, X), solution.decision_function(K), rtol=1e-4, atol=1e-4 * np.abs(K).max()

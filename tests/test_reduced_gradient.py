@@ -38,7 +38,7 @@ def dual_optimum(X, y):
 def test_a_kink_does_not_end_the_run(seed):
     """One subgradient alone ends each of these runs at a kink, at gaps of 2e-3 to 9e-2."""
     kernels, X, y = machine_with_kinks(seed)
-    result = minimize(MKLOracle(GramBank(kernels), y, C=C), ReducedGradient(), rtol=2e-4, max_calls=2000)
+    result = minimize(MKLOracle(GramBank(kernels), y, C=C), ReducedGradient(), rtol=1e-3, max_calls=2000)
     assert result.status is Status.CONVERGED
     assert result.fun == pytest.approx(dual_optimum(X, y), rel=2e-4)
 

@@ -104,3 +104,17 @@ def solve(matrix, rhs):
             if i != j and factor:
                 table[i] = [a - factor * c if c else a for a, c in zip(table[i], head, strict=True)]
     return [row[-1] for row in table]
+
+
+def semidefinite(matrix):
+    """Whether elimination in fractions finds no negative pivot, and only zeros beside a pivot that is zero."""
+    left = [list(map(Fraction, row)) for row in matrix]
+    while left:
+        pivot, *row = left[0]
+        if pivot < 0 or (pivot == 0 and any(row)):
+            return False
+        left = [
+            [b - x * y / pivot for b, y in zip(one[1:], row, strict=True)] if pivot else one[1:]
+            for one, x in zip(left[1:], row, strict=True)
+        ]
+    return True

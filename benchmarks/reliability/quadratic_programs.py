@@ -10,13 +10,12 @@ from fractions import Fraction
 
 import clarabel
 import numpy as np
-from _rational import solve
+from _rational import semidefinite, solve
 from scipy import sparse
 
 from oracle_opt import Box, InvalidArgument, ObjectiveCut, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import ConicOracle, Nonnegative, SecondOrder
-from oracle_opt.oracles.conic.definiteness import semidefinite
 
 UNIT = "programs, by four generators in turn"
 FULL, SMALL = 2000, 24

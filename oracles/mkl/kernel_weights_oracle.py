@@ -265,8 +265,10 @@ class KernelWeightsOracle(Oracle):
                 S[unsure], wrong[unsure] = near.x, near.r
                 F[unsure] = moved_of(bank.subset(unsure), near, b, one.svm.imbalance).above()
             # What rounding leaves open of the forms of P and of D alike is not in their difference.
-            dual = Floats(of.dual.value(b), of.dual.rounding(b)) - d.dot(Floats(S, wrong * ON)) * 0.5
-            primal = min(one.svm.primal_objective, (dual + one.svm.gap).above())
+            primal, of_pieces = one.svm.primal_objective, of.dual.piecewise
+            if of_pieces is not None:
+                dual = Floats(of_pieces.value(b), of_pieces.rounding(b)) - d.dot(Floats(S, wrong * ON)) * 0.5
+                primal = min(primal, (dual + one.svm.gap).above())
             svm = replace(one.svm, primal_objective=primal)
             parts.append(replace(one, svm=svm, S=S, proof=one.proof.with_forms(F)))
         return self._round(found.w, found.solved, parts)

@@ -195,6 +195,10 @@ class EntropyRegularizer(Regularizer):
 
     def value_of(self, d: Numbers) -> Numbers:
         """The same on numbers of a proof: with ``u = d / reference - 1`` each term is ``(1 + u) log(1 + u) - u``."""
+        if self.reference.shape not in ((), d.x.shape):
+            raise InvalidArgument(
+                f"`reference` must have {d.x.size} weights, one per kernel, got {self.reference.size}"
+            )
         of = np.broadcast_to(self.reference, d.x.shape)
         return ((d - of) / of).divergence().dot(of) * self.weight
 

@@ -143,7 +143,7 @@ def to_json(value: object) -> str:
 
     Examples
     --------
-    >>> from oracle_opt.study.report.embedding import to_json
+    >>> from oracle_opt.study.report.write_report import to_json
     >>> to_json({"a": [1, 0.1, float("inf"), float("nan")]}), to_json("</script>")
     ('{"a":[1,0.1,1e999,null]}', '"\\u003c/script\\u003e"')
     """
