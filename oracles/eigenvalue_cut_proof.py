@@ -16,7 +16,9 @@ from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import SMALLEST
-from oracle_opt.proof.number import Floats, Fractions, Numbers
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
+from oracle_opt.proof.rationals import Fractions
 from oracle_opt.proof.witness_numbers import numbers
 
 AT_ONCE = 1 << 16  # entries of W computed at a time

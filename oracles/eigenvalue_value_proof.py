@@ -14,7 +14,8 @@ from oracle_opt.oracles.eigenvalue_cut_proof import MaxEigenvalueProgram
 from oracle_opt.proof.claim import Bound
 from oracle_opt.proof.elimination import semidefinite
 from oracle_opt.proof.exact_sums import SMALLEST, exact
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions
 from oracle_opt.proof.witness_numbers import numbers
 
 LARGEST = 8000  # order: a matrix of it takes 512 MB

@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 from oracle_opt.proof.extended import UNIT, Extended
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions
 
 
 def held(near, truth):

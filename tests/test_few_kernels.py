@@ -13,7 +13,7 @@ from oracle_opt.oracles.mkl.few_kernels import FewKernels, stored
 from oracle_opt.oracles.mkl.formula import Proven, least
 from oracle_opt.oracles.mkl.weights import Groups
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
-from oracle_opt.proof.number import Floats
+from oracle_opt.proof.floats import Floats
 from oracle_opt.testing import check_oracle
 
 N = 30

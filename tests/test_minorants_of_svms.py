@@ -11,7 +11,7 @@ from oracle_opt.oracles import GramBank, MKLOracle, RandomBlock
 from oracle_opt.oracles.mkl.computed_forms import forms_near
 from oracle_opt.oracles.mkl.formula import proven
 from oracle_opt.oracles.svm import Hinge, solve_csvc
-from oracle_opt.proof.number import Floats
+from oracle_opt.proof.floats import Floats
 
 
 def problem(seed, n=9):

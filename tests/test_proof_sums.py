@@ -10,7 +10,8 @@ import pytest
 
 from oracle_opt.proof.enclosed_products import scattered
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions
 
 
 def wide(rng: np.random.Generator, count: int) -> np.ndarray:

@@ -27,7 +27,8 @@ from oracle_opt.oracles.mkl.formula import Proven, least
 from oracle_opt.oracles.mkl.weights import Regularized
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
 from oracle_opt.proof.claim import ClaimKind, CutClaim
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions
 
 PENALTIES = {
     "entropy": EntropyRegularizer(1e-12),

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import EPS
 from oracle_opt.proof.exact_sums import SMALLEST, rounded_up
-from oracle_opt.proof.number import Fractions, Numbers
+from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.rational_bounds import Ends, exp_ends, log_ends, sqrt_ends
+from oracle_opt.proof.rationals import Fractions
 
 LIBRARY = 4 * EPS  # relative error that `exp` and `log` of a library may make: eight units of roundoff
 MOST = float(np.finfo(float).max)

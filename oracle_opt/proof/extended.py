@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from oracle_opt.proof.exact_sums import SMALLEST
-from oracle_opt.proof.number import EXACT, ON, Floats, Fractions
+from oracle_opt.proof.floats import EXACT, ON, Floats
+from oracle_opt.proof.rationals import Fractions
 
 UNIT = float(np.finfo(np.longdouble).eps)
 # Products of eight floats do not underflow where exponents are longer, too; elsewhere this is what they lose.

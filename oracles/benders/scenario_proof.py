@@ -28,7 +28,8 @@ from oracle_opt.proof.affine_excess import excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.extended import Extended
-from oracle_opt.proof.number import Fractions, Numbers
+from oracle_opt.proof.number import Numbers
+from oracle_opt.proof.rationals import Fractions
 from oracle_opt.proof.witness_numbers import number, numbers, whole_numbers
 
 _TOGETHER = 1 << 19  # entries of the dual vectors looked at together

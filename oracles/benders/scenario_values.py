@@ -30,7 +30,7 @@ from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_points import Bases, Programs, Unsolved, inner_points, inside_of_both
 from oracle_opt.proof.claim import Bound, ValueClaim
 from oracle_opt.proof.extended import UNIT, Extended
-from oracle_opt.proof.number import Fractions
+from oracle_opt.proof.rationals import Fractions
 
 _STEPS = (0.0, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5)  # toward the point inside
 _TOGETHER = 1 << 20  # entries of the sides and points looked at together

@@ -14,7 +14,7 @@ from oracle_opt.oracles.benders.gathered import Frame, accepted
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF
 from oracle_opt.oracles.benders.scenario_proof import Subject, proven
-from oracle_opt.proof.number import Fractions
+from oracle_opt.proof.rationals import Fractions
 
 FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bounds of x hardly depends on it
 

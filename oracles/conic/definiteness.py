@@ -17,7 +17,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.proof.elimination import semidefinite
 from oracle_opt.proof.exact_sums import SMALLEST
-from oracle_opt.proof.number import integers
+from oracle_opt.proof.rationals import integers
 
 ELIMINATED = 30  # largest order of a block that is eliminated in fractions
 INDEFINITE = 1e-9  # a negative eigenvalue of this share of the largest is none of rounding

@@ -17,7 +17,8 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined, pairs_of
 from oracle_opt.proof.claim import Bound
 from oracle_opt.proof.exact_sums import exact
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions
 
 Counts = NDArray[np.int64]
 

@@ -17,7 +17,8 @@ from oracle_opt.errors import Refuted
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined, pairs_of
 from oracle_opt.proof.enclosed_products import scattered
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.number import Floats, Fractions
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions
 
 Pairs = NDArray[np.intp]
 _BLOCK = 2_000_000  # numbers of a table of distances

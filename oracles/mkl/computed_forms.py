@@ -9,7 +9,7 @@ import numpy as np
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.svm.pieces import Pieces
-from oracle_opt.proof.number import Floats
+from oracle_opt.proof.floats import Floats
 
 
 def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]) -> Floats:

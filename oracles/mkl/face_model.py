@@ -19,7 +19,7 @@ from oracle_opt.oracles.mkl.computed_forms import forms_near
 from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
 from oracle_opt.oracles.mkl.formula import proven, value_at
 from oracle_opt.oracles.svm.separable_dual import Separable
-from oracle_opt.proof.number import Floats
+from oracle_opt.proof.floats import Floats
 
 # Bytes that the chosen kernels on the free points may take; a larger face is left alone.
 MOST_BYTES = 1 << 28

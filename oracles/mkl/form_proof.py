@@ -36,7 +36,8 @@ from oracle_opt.oracles.mkl.rounded_kernel import is_classification
 from oracle_opt.oracles.svm.dual_proof import feasible
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.proof.exact_sums import SMALLEST
-from oracle_opt.proof.number import Floats, Fractions, integers
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions, integers
 
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time
 EXACT_AT_ONCE = 1 << 15  # of integers, each an object

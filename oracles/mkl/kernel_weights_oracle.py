@@ -51,7 +51,8 @@ from oracle_opt.oracles.mkl.witness import (
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
-from oracle_opt.proof.number import ON, Floats, Fractions
+from oracle_opt.proof.floats import ON, Floats
+from oracle_opt.proof.rationals import Fractions
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.oracles.svm.svm_solution import SVMStatus
-from oracle_opt.proof.number import Floats
+from oracle_opt.proof.floats import Floats
 
 # Entries of the products that are computed at a time.
 ENTRIES_AT_ONCE = 1 << 21

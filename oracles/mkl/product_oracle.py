@@ -11,7 +11,7 @@ from oracle_opt.oracles.mkl.kernel_weights_oracle import checked_query_point, er
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.regularizer import ROUNDING, regularize
 from oracle_opt.proof.claim import ValueClaim
-from oracle_opt.proof.number import Floats
+from oracle_opt.proof.floats import Floats
 
 
 class ProductOracle(GMKLOracle):

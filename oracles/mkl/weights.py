@@ -22,7 +22,8 @@ from oracle_opt.oracles.mkl.formula import Proven
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights
 from oracle_opt.oracles.mkl.regularizer import Regularizer, regularize
 from oracle_opt.oracles.mkl.regularizers import ElasticNet, EntropyRegularizer, LpRegularizer, lp_norm
-from oracle_opt.proof.number import Floats, Numbers
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
 from oracle_opt.words import by_attributes, shown
 
 # The least weight c_j, which a group keeps whose kernels vanish on the support vectors: it costs less than 1e-7 of the

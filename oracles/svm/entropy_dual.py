@@ -18,7 +18,8 @@ from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.pieces import imbalance
 from oracle_opt.oracles.svm.smo_build import signed_box
 from oracle_opt.oracles.svm.svm_solution import SVMSolution, SVMStatus
-from oracle_opt.proof.number import Floats, Numbers
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
 
 # Second derivatives beyond so many times the least count as without end: such a variable hardly moves.
 STIFF = 1e8

@@ -1,0 +1,206 @@
+"""Numbers of a proof in fractions, whose sums and products go through whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import isfinite, lcm
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.proof.decimals import exp_less_one_above, log_above, power_above
+from oracle_opt.proof.number import Numbers
+from oracle_opt.proof.rational_bounds import sqrt_ends
+
+
+class Fractions(Numbers):
+    """Fractions; arrays of them are arrays of objects. Sums and products go through whole numbers, which is fast.
+
+    Parameters
+    ----------
+    x : Fraction or ndarray of Fraction
+        The numbers.
+    """
+
+    __slots__ = ()
+    exact = True
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __repr__(self) -> str:
+        return f"Fractions({self.x!r})"
+
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """Numbers as they are.
+
+        Raises
+        ------
+        OverflowError
+            One of them is not finite.
+        """
+        if type(x) is cls:
+            return x
+        if np.ndim(x) == 0:
+            return cls(_fraction(x))
+        given = np.asarray(x)
+        plain = given.dtype == np.float64 and bool(np.isfinite(given).all())
+        return cls(_objects([*map(Fraction if plain else _fraction, given.ravel().tolist())], given.shape))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Self:
+        """One array of several."""
+        return cls(np.concatenate([np.atleast_1d(cls.of(one).x) for one in parts]))
+
+    def __add__(self, other: Any) -> Self:
+        """Sum."""
+        return type(self)(self.x + self.of(other).x)
+
+    def __neg__(self) -> Self:
+        """Negative."""
+        return type(self)(-self.x)
+
+    def __mul__(self, other: Any) -> Self:
+        """Product."""
+        return type(self)(self.x * self.of(other).x)
+
+    def __truediv__(self, other: Any) -> Self:
+        """Quotient.
+
+        Raises
+        ------
+        ZeroDivisionError
+            By 0.
+        """
+        return type(self)(self.x / self.of(other).x)
+
+    def __abs__(self) -> Self:
+        """Sizes."""
+        return type(self)(abs(self.x))
+
+    def __getitem__(self, where: Any) -> Self:
+        """Some of them."""
+        return type(self)(self.x[where])
+
+    def dot(self, other: Any) -> Self:
+        """Sum of products."""
+        pairs = [(a, b) for a, b in zip(self.x, self.of(other).x, strict=True) if a and b]
+        left, unit = _whole([a for a, _ in pairs])
+        right, other_unit = _whole([b for _, b in pairs])
+        return type(self)(Fraction(sum(a * b for a, b in zip(left, right, strict=True)), unit * other_unit))
+
+    def mapped(self, matrix: Any) -> Self:
+        """``matrix @ x``, by whole numbers."""
+        used = np.flatnonzero(self.x if self.x.ndim == 1 else self.x.any(axis=1))
+        whole, unit = _whole(self.x[used].ravel().tolist())
+        x, sums = _objects(whole, self.x[used].shape), np.zeros((matrix.shape[0], *self.x.shape[1:]), dtype=object)
+        if isinstance(matrix, np.ndarray):
+            numbers, low = integers(matrix[:, used])
+            sums = numbers @ x if used.size else sums
+        else:
+            entries = matrix.tocsc()[:, used].tocoo()
+            numbers, low = integers(entries.data)
+            lines, totals = list(x), list(sums)  # whole numbers, or arrays of them
+            for i, j, entry in zip(entries.row.tolist(), entries.col.tolist(), numbers.tolist(), strict=True):
+                totals[i] = totals[i] + entry * lines[j]
+            sums = _objects([one for line in totals for one in np.ravel(line).tolist()], sums.shape)
+        power = Fraction(2) ** low / unit
+        return type(self)(_objects([one * power for one in sums.ravel().tolist()], sums.shape))
+
+    def sum(self, axis: int | None = None) -> Self:
+        """Sum."""
+        whole, unit = _whole(self.x.ravel().tolist())
+        if axis is None:
+            return type(self)(Fraction(sum(whole), unit))
+        sums = np.asarray(_objects(whole, self.x.shape).sum(axis=axis), dtype=object)
+        return type(self)(_objects([Fraction(one, unit) for one in sums.ravel().tolist()], sums.shape))
+
+    def maximum(self, other: Any) -> Self:
+        """The larger of two."""
+        return type(self)(np.maximum(self.x, self.of(other).x))
+
+    def minimum(self, other: Any) -> Self:
+        """The smaller of two."""
+        return type(self)(np.minimum(self.x, self.of(other).x))
+
+    def max(self) -> Self:
+        """The largest."""
+        return type(self)(max(self.x.ravel().tolist()))
+
+    def sqrt(self) -> Self:
+        """Roots, rounded up to 160 binary digits; those of squares are exact."""
+        return self._each(lambda x: sqrt_ends(max(x, Fraction(0)))[1])
+
+    def power(self, exponent: Fraction) -> Self:
+        """Powers, rounded up to 50 digits; small whole ones are exact."""
+        return self._each(lambda x: power_above(max(x, Fraction(0)), exponent))
+
+    def expm1(self) -> Self:
+        """``exp(x) - 1``, rounded up to 50 digits."""
+        return self._each(exp_less_one_above)
+
+    def divergence(self) -> Self:
+        """``(1 + x) log(1 + x) - x``, rounded up to 50 digits."""
+        return self._each(lambda x: (1 + x) * log_above(1 + x) - x if x > -1 else Fraction(1))
+
+    def _each(self, function: Callable[[Fraction], Fraction]) -> Self:
+        """A function of each number."""
+        if isinstance(self.x, Fraction):
+            return type(self)(function(self.x))
+        return type(self)(_objects([function(one) for one in self.x.ravel().tolist()], self.x.shape))
+
+    @classmethod
+    def near(cls, x: float, r: float) -> Self:
+        """The upper end."""
+        return cls(_fraction(x) + _fraction(r))
+
+    def group_sums(self, starts: NDArray[np.intp]) -> Self:
+        """Sums of groups."""
+        sums = [type(self)(one).sum().x for one in np.split(self.x, starts[1:])]
+        return type(self)(_objects(sums, (len(sums),)))
+
+    def group_max(self, starts: NDArray[np.intp]) -> Self:
+        """Largest of groups."""
+        largest = [max(one.tolist()) for one in np.split(self.x, starts[1:])]
+        return type(self)(_objects(largest, (len(largest),)))
+
+    def below(self) -> Any:
+        """They."""
+        return self.x
+
+    def above(self) -> Any:
+        """They."""
+        return self.x
+
+
+def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
+    """Integers, as Python objects, and an exponent: ``values == integers * 2**exponent``, exactly."""
+    mantissas, exponents = np.frexp(values)
+    whole = (mantissas * 2.0**53).astype(np.int64).astype(object)
+    low = int(exponents.min(initial=0))
+    return whole << (exponents - low).astype(object), low - 53
+
+
+def _whole(values: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Whole numbers and a unit of which fractions are the quotients."""
+    unit = lcm(*(one.denominator for one in values))
+    return [one.numerator * (unit // one.denominator) for one in values], unit
+
+
+def _fraction(value: Any) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, int):
+        return Fraction(value)
+    if not isfinite(value):
+        raise OverflowError(f"{value} is no number that can be counted with")
+    return Fraction(float(value))
+
+
+def _objects(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    made = np.empty(shape, dtype=object)
+    made.reshape(-1)[:] = values
+    return made
