@@ -118,11 +118,7 @@ def one(rng, tally):
     ):  # upper bounds of incomplete recourse rest on a tolerance: nothing is certified
         tally.error("upper bound below a lower one, of their size", (run.lower_bound - run.upper_bound) / size)
     elif run.point is not None:
-        try:
-            verdict = run.certificate().verify(oracle)
-            tally.count("proven" if verdict.proven else "verified, value or cuts given")
-        except OracleOptError as refusal:
-            words.append(f"refused: {refusal}")
+        words += tally.certificate(run, oracle)
     return words
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from _rational import _dot, _independent, solve
 from scipy.optimize import linprog
 
-from oracle_opt import EmptyLocalizationSet, FeasibilityCut, OracleOptError, Query, Status, minimize
+from oracle_opt import EmptyLocalizationSet, FeasibilityCut, Query, Status, minimize
 from oracle_opt.oracles import (
     BendersOracle,
     FacilityLocationOracle,
@@ -312,11 +312,7 @@ def verified(oracle, points, known, slack, tally):
     if run.status is Status.EMPTY and any(value is not None for value in known):
         words.append("the run ended as empty, and a point is feasible")
     if np.isfinite(run.lower_bound) and run.point is not None and not oracle.domain.doubt(run.point):
-        try:
-            verdict = run.certificate().verify(oracle)
-            tally.count("certificate proven" if verdict.proven else "certificate verified, value or cuts given")
-        except OracleOptError as refusal:
-            words.append(f"the run's certificate is refused: {refusal}")
+        words += tally.certificate(run, oracle)
     return words
 
 

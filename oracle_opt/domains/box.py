@@ -11,8 +11,8 @@ from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains._checked import short
 from oracle_opt.domains.described_sets import Described, described_bounds
-from oracle_opt.domains.domain import Domain, ellipsoid_around
-from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.domains.domain import Domain
+from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around
 from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
 from oracle_opt.domains.described_sets import Described, described_blocks, described_polyhedron
-from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around
 from oracle_opt.domains.simplex_blocks import SimplexBlocks
 from oracle_opt.errors import InvalidArgument, InvalidCertificate
 
@@ -392,10 +392,3 @@ class Domain(ABC):
             Equal for equal sets, in every process.
         """
         return f"{self!r}, {fingerprint(self)}"
-
-
-def ellipsoid_around(lower: Vector, upper: Vector) -> tuple[Vector, Matrix]:
-    """Center and axes of the smallest ellipsoid around a box, flat in the variables that it fixes."""
-    half = 0.5 * (upper - lower)
-    wide = np.flatnonzero(half > 0)
-    return lower + half, np.sqrt(len(wide)) * np.diag(half)[:, wide]

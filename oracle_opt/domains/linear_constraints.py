@@ -79,3 +79,10 @@ class LinearConstraints:
         else:
             normal = rows[chosen - len(worst)]
         return normal, float(depths[chosen])
+
+
+def ellipsoid_around(lower: Vector, upper: Vector) -> tuple[Vector, Matrix]:
+    """Center and axes of the smallest ellipsoid around a box, flat in the variables that it fixes."""
+    half = 0.5 * (upper - lower)
+    wide = np.flatnonzero(half > 0)
+    return lower + half, np.sqrt(len(wide)) * np.diag(half)[:, wide]
