@@ -250,7 +250,10 @@ class KernelWeightsOracle(Oracle):
         return self._round(w, c, self._parts(self.weights_set.lifted(w, c), wanted))
 
     def _sharper(self, found: Round) -> Round:
-        """The same round, with forms by parts where their error is more than a little of the largest of the group."""
+        """The same round, with forms by parts where their error is more than a little of the largest of the group.
+
+        Of banks whose entries are exact alone: an error of entries is charged in full by whoever proves the value.
+        """
         weights = self.weights_set
         assert isinstance(weights, Groups)
         largest = np.empty(weights.n_kernels)
@@ -258,6 +261,9 @@ class KernelWeightsOracle(Oracle):
         assert found.solved is not None
         parts, d = [], Floats.of(weights.lifted(found.w, found.solved))
         for of, bank, one in zip(self._of, self._banks, found.parts, strict=True):
+            if bank.entry_error > 0:
+                parts.append(one)
+                continue
             unsure = np.flatnonzero(one.proof.forms - one.S > TOLD * largest)
             S, F, b = one.S.copy(), one.proof.forms.copy(), one.svm.signed_dual
             wrong = F - S
