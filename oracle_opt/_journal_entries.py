@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,10 @@ from numpy.typing import NDArray
 from oracle_opt.answers.answer import Answer
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
 from oracle_opt.errors import InvalidCut
+from oracle_opt.listener import Entry
 
 Fields = dict[str, NDArray[Any]]
 Kinds = Set[Kind]
-
-
-@dataclass(frozen=True, eq=False)
-class Entry:
-    """One answered query: the question, the answer and the seconds the oracle took."""
-
-    query: Query
-    cut: Cut
-    seconds: float
 
 
 def encode(entry: Entry) -> bytes:

@@ -14,7 +14,6 @@ from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundSource, BoundTracker, closed
 from oracle_opt.cuts import Cut, FeasibilityCut
 from oracle_opt.generator import Step
-from oracle_opt.optional import require
 from oracle_opt.resident_memory import peak_memory
 from oracle_opt.words import one_line
 
@@ -163,6 +162,8 @@ class History:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the columns as a pandas data frame."""
+        from oracle_opt.optional import require
+
         pd = require("pandas", "study", "a history as a data frame")
 
         return pd.DataFrame({name: getattr(self, name) for name in COLUMNS} | {"relative_gap": self.relative_gap})

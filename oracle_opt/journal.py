@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from oracle_opt._journal_entries import Entry, cut_fields, decode, encode
+from oracle_opt._journal_entries import cut_fields, decode, encode
 from oracle_opt._journal_file import RecordFile
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.checks import check_cut
@@ -25,7 +25,7 @@ from oracle_opt.consistency import contradiction
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
 from oracle_opt.errors import Exhausted, InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.listener import Listener
+from oracle_opt.listener import Entry, Listener
 from oracle_opt.oracle import Oracle
 from oracle_opt.words import literal
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from oracle_opt.result import Result
     from oracle_opt.run import Run
 
-__all__ = ["Entry", "Journal", "run_identity"]
 ROUNDING = 1e-8  # relative to the value and to the terms of the cut: by so much exact answers may differ
 
 

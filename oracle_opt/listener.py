@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oracle_opt._journal_entries import Entry
-    from oracle_opt.cuts import Query
+    from oracle_opt.cuts import Cut, Query
     from oracle_opt.history import Record
     from oracle_opt.oracle import Oracle
     from oracle_opt.result import Result
     from oracle_opt.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One answered query: the question, the answer and the seconds the oracle took."""
+
+    query: Query
+    cut: Cut
+    seconds: float
 
 
 class Listener:

@@ -16,7 +16,6 @@ from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidCertificate
-from oracle_opt.gap_plot import plot_gap
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
 from oracle_opt.proof.run_proof import RunProof
@@ -271,6 +270,8 @@ class Result:
         MissingPackage
             Matplotlib is not installed.
         """
+        from oracle_opt.gap_plot import plot_gap  # only here: few runs are drawn
+
         return plot_gap(self.history, ax, label, x)
 
     def _repr_html_(self) -> str:

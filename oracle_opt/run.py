@@ -1,8 +1,14 @@
-"""One run of `minimize` as a context: what it keeps, who listens, and how it ends."""
+"""One run of `minimize` as a context: what it keeps, who listens, and how it ends.
+
+Listeners that few runs invite, and the generators that one may be chosen from, are loaded in the methods that need
+them: ``import oracle_opt`` loads neither.
+"""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from math import inf
 from time import perf_counter
 from types import TracebackType
@@ -11,23 +17,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt._choice import chosen
 from oracle_opt._deadline import Deadline
-from oracle_opt._in_use import in_use
 from oracle_opt._questions import Questions
 from oracle_opt.bounds import BoundTracker
-from oracle_opt.checks import check_arguments, check_cut, check_known
+from oracle_opt.checks import check_arguments, check_cut, check_known, check_oracle
 from oracle_opt.confirmation import Confirmation
 from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, Query, bearing, is_infinite
-from oracle_opt.errors import EmptyLocalizationSet, Exhausted, OutOfTime
+from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidArgument, OutOfTime
 from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.history import HistoryRecorder
-from oracle_opt.journal import Entry, Journal
-from oracle_opt.listener import Callback, Listener
+from oracle_opt.listener import Callback, Entry, Listener
 from oracle_opt.oracle import Oracle
-from oracle_opt.progress import ProgressDisplay
 from oracle_opt.result import Ended, Result, Status, make_result
-from oracle_opt.run_log import RunLog
 from oracle_opt.run_options import RunOptions
 
 
@@ -63,7 +64,7 @@ class Run:
         self, oracle: Oracle, generator: QueryPointGenerator | None, point: ArrayLike | None, options: RunOptions
     ) -> None:
         self.recorder = HistoryRecorder(options.keep_cuts)
-        self.generator, self.choice = (generator, "") if generator is not None else chosen(oracle)
+        self.generator, self.choice = (generator, "") if generator is not None else _chosen(oracle)
         self.start = check_arguments(oracle, self.generator, point)
         self.oracle, self.options = oracle, options
         self.bounds = BoundTracker(oracle.domain, oracle.convex, oracle.witness)
@@ -82,7 +83,7 @@ class Run:
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
-        self._stack.enter_context(in_use(self.oracle, self.generator))
+        self._stack.enter_context(_in_use(self.oracle, self.generator))
         self._stack.callback(self.generator.finish)
         return self
 
@@ -124,6 +125,8 @@ class Run:
         """Reset oracle and generator, tell the cuts of an earlier run, and let the listeners begin."""
         oracle, options = self.oracle, self.options
         if options.log is not False:
+            from oracle_opt.run_log import RunLog
+
             self._join(RunLog(options.log))
         oracle.reset()
         oracle.domain.reset()
@@ -133,8 +136,12 @@ class Run:
             _, minorant, weight = self._told(cut)
             self.bounds.update(cut, minorant, weight)
         if options.journal is not None:
+            from oracle_opt.journal import Journal
+
             self._join(Journal.of(options.journal, self))
         if options.progress:
+            from oracle_opt.progress import ProgressDisplay
+
             self._join(ProgressDisplay())
         if options.callback is not None:
             watcher = options.callback
@@ -254,3 +261,46 @@ class Run:
         if status is not None:
             options, n_calls = self.options, self.recorder.n_calls
             raise Ended(*self.confirmation.of(status, self.bounds, options.max_calls, n_calls, self._ends))
+
+
+def _chosen(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
+    """The generator that is chosen for an oracle, and a sentence that says why.
+
+    The one place where the core knows the generators: everything else of it serves any, and imports none.
+    """
+    check_oracle(oracle)
+    from oracle_opt.generators.choose import choose_generator, explain_choice
+
+    return choose_generator(oracle), explain_choice(oracle)
+
+
+# By process and identity, and not in the objects: these can be copied and pickled while a run goes on, and a forked
+# process starts free. Single operations of a dict are atomic, so that no lock is needed.
+_used: dict[tuple[int, int], object] = {}
+
+
+@contextmanager
+def _in_use(oracle: Oracle, generator: QueryPointGenerator) -> Iterator[None]:
+    """Keep both for one run, until the block ends; an oracle that is stateless may serve several.
+
+    Raises
+    ------
+    InvalidArgument
+        Another run, of this thread or of another, is using one of them.
+    """
+    run, taken = object(), []
+    try:
+        for name, thing in (("oracle", oracle), ("generator", generator)):
+            if name == "oracle" and oracle.stateless:
+                continue
+            key = os.getpid(), id(thing)
+            if _used.setdefault(key, run) is not run:
+                raise InvalidArgument(
+                    f"`{name}` must serve one run at a time, and another run is using this {type(thing).__name__}, "
+                    "which keeps state between calls; make one for each run"
+                )
+            taken.append(key)
+        yield
+    finally:
+        for key in taken:
+            del _used[key]

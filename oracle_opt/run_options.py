@@ -12,7 +12,6 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import Record
 from oracle_opt.listener import Listener
-from oracle_opt.run_log import line_writer
 from oracle_opt.words import shown
 
 
@@ -61,4 +60,7 @@ class RunOptions:
             if not isinstance(cut, ObjectiveCut | FeasibilityCut):
                 raise InvalidArgument(f"`cuts[{i}]` must be an ObjectiveCut or a FeasibilityCut, got {shown(cut)}")
         object.__setattr__(self, "cuts", cuts)  # a tuple now: what was given may be read only once
-        line_writer(self.log)
+        if self.log is not False:
+            from oracle_opt.run_log import line_writer  # a listener is loaded where it is invited
+
+            line_writer(self.log)

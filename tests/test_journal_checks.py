@@ -23,7 +23,8 @@ from oracle_opt.generators import (
     Kelley,
     LevelSet,
 )
-from oracle_opt.journal import Entry, disagreement
+from oracle_opt.journal import disagreement
+from oracle_opt.listener import Entry
 
 pytestmark = pytest.mark.usefixtures("unflushed")
 

@@ -24,7 +24,8 @@ from oracle_opt import (
 )
 from oracle_opt._journal_file import RecordFile
 from oracle_opt.generators import Kelley
-from oracle_opt.journal import Entry, Journal
+from oracle_opt.journal import Journal
+from oracle_opt.listener import Entry
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals")
 

@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt._journal_entries import Entry, decode, encode
+from oracle_opt._journal_entries import decode, encode
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
+from oracle_opt.listener import Entry
 from oracle_opt.oracle import Oracle
 from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.cut_rules import check_pairs

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 
-from oracle_opt._journal_entries import Entry, decode, encode
+from oracle_opt._journal_entries import decode, encode
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
+from oracle_opt.listener import Entry
 from oracle_opt.testing.conformance import copied, difference, ruled
 from oracle_opt.testing.oracle_exam import WRITTEN, Answered, OracleExam
 

@@ -65,10 +65,10 @@ class BendersOracle(Oracle):
     solves the first one, those that this fails for, and all where the second stage has more than 300 rows.
     What is kept takes 128 MiB at most; of shared vertices those go first that were best for no scenario for longest.
     Cuts hold to the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points
-    found miss costs at most what multipliers can be (docs/theory.md). Two tolerances remain. Where a variable of the
-    second stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 count as zero. Where
-    multipliers have no bound, as without complete recourse, what is missed, at most 1e-7, is priced at ten times those
-    found: the upper bound rests on that.
+    found miss costs at most what multipliers can be (docs/theory_benders.md). Two tolerances remain. Where a variable
+    of the second stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 count as zero.
+    Where multipliers have no bound, as without complete recourse, what is missed, at most 1e-7, is priced at ten times
+    those found: the upper bound rests on that.
 
     With an `executor` each of its processes makes the scenarios once, from the problem and the seed; a task gets x and
     the numbers of its scenarios, and brings back their sums, and the dual vectors that prove them. It begins with a

@@ -1,6 +1,6 @@
 """What makes a second stage's answer true to the last bit: multipliers moved inside, prices of what primal points miss.
 
-docs/theory.md, "Benders' decomposition", has the proofs.
+docs/theory_benders.md has the proofs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The second stage as ``W y - r = 0`` with bounds on y and on r, and what its multipliers and points prove.
 
-All methods take many scenarios at a time, a line each. docs/theory.md, "Benders' decomposition", has the proofs.
+All methods take many scenarios at a time, a line each. docs/theory_benders.md has the proofs.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class RBFFamily(KernelFamily):
         return speeds
 
     def _error(self, single: bool, precise: bool) -> float:
-        """How wrong an entry may be, over the diagonal: derived in docs/theory.md, "Kernels on the fly".
+        """How wrong an entry may be, over the diagonal: derived in docs/theory_smooth_mkl.md, "Kernels on the fly".
 
         It is in single precision or not; distances are `precise` where they are in double precision.
         """

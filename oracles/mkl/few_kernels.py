@@ -27,7 +27,7 @@ class FewKernels:
     The second root is at most ``norm(D, 1)`` times the root of the largest diagonal entry, and at most ``norm(D)``
     times that of the trace. If no kernel has a negative entry, positive and negative entries of D count against each
     other: with ``t = sum(D)`` it is at most ``sqrt((norm(D, 1)**2 + t**2) / 2)`` times the root of the largest diagonal
-    entry. docs/theory.md has the proofs.
+    entry. docs/theory_kernels.md has the proofs.
 
     Parameters
     ----------

@@ -15,7 +15,8 @@ values ``v = K @ b`` and any bias, as ``bias (total - sum(x))`` is 0, the maximu
 
     norms + bias total + sum_i max over x_i of (linear_i - v_i - bias) x_i - kink_i abs(x_i) - 1/2 ridge_i x_i**2,
 
-the primal objective of the hyperplane of b and the bias, with ``norms = 1/2 b @ v``. docs/theory.md has the proofs.
+the primal objective of the hyperplane of b and the bias, with ``norms = 1/2 b @ v``. Proofs:
+docs/theory_kernels.md.
 """
 
 from __future__ import annotations
