@@ -1,6 +1,7 @@
 # make demo   the main job on real data, in a virtual environment of its own
 # make test   lint, types and all tests
 # make bench  all benchmarks, hours; rewrites docs/performance.md (BENCH="--only footprint" or --quick for less)
+# make figures  the measured tables of the documentation, the stalest first
 # make site   the documentation as a site, in build/site
 # make sanitize  tests of the compiled modules under AddressSanitizer and UndefinedBehaviorSanitizer, some ten minutes
 # make wheel  a release on this machine, and its tests as users get it; make oldest  the same with the oldest packages
@@ -14,7 +15,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
-.PHONY: demo test bench site sanitize wheel oldest clean
+.PHONY: demo test bench figures site sanitize wheel oldest clean
 
 demo: $(VENV)/.installed
 	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --out demo-report
@@ -31,6 +32,9 @@ test: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+figures: $(VENV)/.installed-dev
+	$(BIN)/python docs/list_figures.py
 
 $(VENV)/.ready: tools/make_venv.sh
 	sh tools/make_venv.sh $(PYTHON) $(VENV)
