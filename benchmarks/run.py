@@ -1,4 +1,4 @@
-"""Run the benchmarks and write what they print into the pages `PAGES` names, by default docs/performance.md.
+"""Run the benchmarks and write what they print into the pages that `PAGES` names, by default docs/performance.md.
 
     python benchmarks/run.py [--only NAME ...]   rewrites their sections
     python benchmarks/run.py --quick             a small part of each, printed and not kept
@@ -26,6 +26,9 @@ from oracle_opt.files import atomic_text
 
 PROBLEMS = ROOT / "docs" / "problems.md"
 SCALING = ROOT / "docs" / "scaling.md"
+CALLS = ROOT / "docs" / "performance_calls.md"
+KERNELS = ROOT / "docs" / "performance_kernels.md"
+PROVEN = ROOT / "docs" / "performance_certificates.md"
 LEARNING = ROOT / "docs" / "learning_compared.md"
 PEERS_PAGE = ROOT / "docs" / "peers.md"
 PAGES = {
@@ -35,6 +38,9 @@ PAGES = {
     "workers": SCALING,
     "products": SCALING,
     "learning": LEARNING,
+    **dict.fromkeys(("uci_calls", "face_model", "small_problems", "masters", "level_interior"), CALLS),
+    **dict.fromkeys(("lp_mkl", "on_the_fly", "entries_on_the_fly", "gmkl", "scale", "features", "mixed_norm"), KERNELS),
+    **dict.fromkeys(("certificates", "benders_certificates"), PROVEN),
 }  # the other sections are on the page of performance
 COPIES = {"peers_large": [ROOT / "docs" / "how_to_choose.md"]}  # where a section stands a second time
 PERFORMANCE = ROOT / "docs" / "performance.md"

@@ -14,7 +14,16 @@ from oracle_opt.errors import DataUnavailable
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "\n".join(
     (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("performance.md", "problems.md", "scaling.md", "learning_compared.md", "peers.md")
+    for name in (
+        "performance.md",
+        "performance_calls.md",
+        "performance_kernels.md",
+        "performance_certificates.md",
+        "problems.md",
+        "scaling.md",
+        "learning_compared.md",
+        "peers.md",
+    )
 )
 
 

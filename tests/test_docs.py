@@ -124,6 +124,17 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), f"{link}: no such heading"
 
 
+def test_the_tour_names_files_that_exist():
+    """Ten changes and the files to touch for each."""
+    page = (ROOT / "docs" / "tour.md").read_text().partition("| change | touch |")[2]
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", page, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 11))
+    for _, touched in rows:
+        names = re.findall(r"`([^`]+)`", touched)
+        assert names
+        assert [name for name in names if not (ROOT / name).is_file()] == []
+
+
 @pytest.mark.parametrize("folder", ["docs", "docs/gallery"])
 def test_index_leads_to_every_page(folder):
     index = (ROOT / folder / "index.md").read_text()
