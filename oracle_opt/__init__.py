@@ -42,10 +42,11 @@ from oracle_opt.errors import (
     StudyFailed,
     StudyWarning,
 )
+from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.history import History, Record
 from oracle_opt.listener import Listener
-from oracle_opt.oracle import FunctionOracle, Oracle
+from oracle_opt.oracle import Oracle
 from oracle_opt.partial_query import PartialQuery
 from oracle_opt.result import Result, Status
 

@@ -1,31 +1,18 @@
-"""The oracle contract, and the adapter that makes an oracle of a function."""
+"""The oracle contract."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from math import inf
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from oracle_opt.answers.answer import Answer
-from oracle_opt.arguments import callback, flag, instance, instances, text
-from oracle_opt.arrays import Vector, real_array
-from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Cut, Kind, Query
 from oracle_opt.domains import Domain
-from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-A_KIND = "FeasibilityCut or a kind of Answer"
-C = TypeVar("C", ObjectiveCut, FeasibilityCut)
-POINT = "point"  # the witness that an oracle made of a function provides itself
-A_PROOF = "a function of a claim and of `exact` that returns a number or None"
 
 
 class Oracle(ABC):
@@ -222,109 +209,3 @@ class Oracle(ABC):
             Equal for equal functions, in every process.
         """
         return self.identity()
-
-
-class FunctionOracle(Oracle):
-    """An oracle made of a function.
-
-    The function gets a copy of the point, and what it returns is copied: it may change the one and use the other
-    again. Several runs may share the oracle; whether they may share the function is the function's matter.
-
-    Parameters
-    ----------
-    function : callable
-        Maps a point, an ndarray of shape (n,), to ``(value, subgradient)`` or to a cut. The value +inf says "not here".
-    domain : Domain
-        Where the function is minimized.
-    gives : iterable of kinds of answers
-        What the function may return besides value and subgradient: `FeasibilityCut`, kinds of `Answer` in its cuts.
-    convex : bool
-        Whether the function is convex.
-    name : str, optional
-        Tells this problem from others in a journal; default is the function's name.
-    witness : iterable of str
-        Names of the `extras` of the function's cuts that prove them, as `Oracle.witness`. The name ``"point"`` stands
-        for the query point, which is added to the extras by itself. Default: none.
-    prove_cut, prove_value : callable, optional
-        What judges claims: called as `Oracle.prove_cut` and `Oracle.prove_value` are, with the claim and `exact`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracle_opt import FunctionOracle, Query, Simplex
-    >>> oracle = FunctionOracle(lambda z: (z @ z, 2 * z), Simplex(2))
-    >>> oracle.query(Query(np.array([0.5, 0.5]))).value
-    0.5
-    """
-
-    stateless = True
-
-    def __init__(
-        self,
-        function: Callable[[Vector], tuple[Any, Any] | Cut],
-        domain: Domain,
-        *,
-        gives: Iterable[Kind] = (),
-        convex: bool = True,
-        name: str | None = None,
-        witness: Iterable[str] = (),
-        prove_cut: Callable[[CutClaim, bool], float | Fraction | None] | None = None,
-        prove_value: Callable[[ValueClaim, bool], float | Fraction | None] | None = None,
-    ) -> None:
-        self.function = callback("function", function, "a function of a point that returns (value, subgradient)")
-        self.domain = instance("domain", domain, Domain, "a Domain such as Box(lower, upper)")
-        self.gives = frozenset(instances("gives", gives, type, A_KIND))
-        for kind in self.gives:
-            if not issubclass(kind, Answer | FeasibilityCut):
-                raise InvalidArgument(f"`gives` must hold {A_KIND}, got {shown(kind)}")
-        self.convex = flag("convex", convex)
-        self.name = getattr(function, "__qualname__", repr(function)) if name is None else text("name", name)
-        names = instances("witness", witness, str, "the name of one of a cut's extras")
-        self.witness = names or type(self).witness  # a subclass may name them
-        self._prove_cut = None if prove_cut is None else callback("prove_cut", prove_cut, A_PROOF)
-        self._prove_value = None if prove_value is None else callback("prove_value", prove_value, A_PROOF)
-
-    def query(self, query: Query) -> Cut:
-        """Evaluate the function at the query point."""
-        answer = self.function(query.point.copy())
-        try:
-            cut: Any
-            if isinstance(answer, ObjectiveCut | FeasibilityCut):
-                cut = owned(answer)
-            else:
-                value, subgradient = answer
-                number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
-                # where f is +inf nobody reads the subgradient, and it may be None
-                slope = np.zeros(query.point.shape) if number == inf else real_array(subgradient)
-                cut = ObjectiveCut(query.point, number, slope)
-            answered: Cut = _with_point(cut) if POINT in self.witness else cut
-            return answered
-        except (TypeError, ValueError, AttributeError) as problem:
-            raise InvalidCut(
-                f"`function` must return (value, subgradient) or a cut, got {answer!r}: {problem}"
-            ) from problem
-
-    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
-        """As the argument of this name does; `None` without."""
-        return None if self._prove_cut is None else self._prove_cut(claim, exact)
-
-    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
-        """As the argument of this name does; `None` without."""
-        return None if self._prove_value is None else self._prove_value(claim, exact)
-
-    def __repr__(self) -> str:
-        return f"FunctionOracle({shown(self.name)}, on {shown(self.domain)})"
-
-    def identity(self) -> str:
-        """Name of the function, and what it is said to be; what the function computes is not known here."""
-        gives = f", gives {' '.join(sorted(kind.__name__ for kind in self.gives))}" if self.gives else ""
-        return f"{super().identity()}, function {self.name}{gives}"
-
-
-def _with_point(cut: C) -> C:
-    """The cut, and all that came with it, with the query point among its extras."""
-    extras, further = {**cut.extras, POINT: cut.point}, tuple(_with_point(one) for one in cut.further)
-    parts: dict[str, Any] = {"further": further}
-    if isinstance(cut, ObjectiveCut):
-        parts["summands"] = tuple(_with_point(one) for one in cut.summands)
-    return replace(cut, extras=extras, **parts)

@@ -12,7 +12,8 @@ import numpy as np
 from oracle_opt.doctor.findings import Finding, found
 from oracle_opt.domains import FreeSpace, Simplex
 from oracle_opt.driver import minimize
-from oracle_opt.oracle import FunctionOracle, Oracle
+from oracle_opt.function_oracle import FunctionOracle
+from oracle_opt.oracle import Oracle
 
 if TYPE_CHECKING:
     from oracle_opt.generator import QueryPointGenerator

@@ -16,7 +16,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.oracle import FunctionOracle
+from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.problems.tangent import Tangent, variables
 from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing

@@ -20,7 +20,8 @@ from oracle_opt.domains import (
     ProductOfSimplices,
     Simplex,
 )
-from oracle_opt.oracle import FunctionOracle, Oracle
+from oracle_opt.function_oracle import FunctionOracle
+from oracle_opt.oracle import Oracle
 from oracle_opt.testing.samples import points_of
 
 SLACK = 1e-9  # by which the oracle with feasibility cuts tolerates points outside, in the unit of its cuts

@@ -15,7 +15,8 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument, InvalidCut
-from oracle_opt.oracle import FunctionOracle, Oracle
+from oracle_opt.function_oracle import FunctionOracle
+from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import deepest
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.linear_rows import LOOKED_AT, ViolatedRows, too_far

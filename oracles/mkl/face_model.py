@@ -13,7 +13,7 @@ from oracle_opt.answers.local_model import LocalFunction, LocalMinimum
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Simplex
-from oracle_opt.oracle import FunctionOracle
+from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.computed_forms import forms_near
 from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face

@@ -1,0 +1,111 @@
+"""Cuts of a convex function that returns its value alone: difference quotients, with what they leave open as error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isfinite
+
+import numpy as np
+
+from oracle_opt.arguments import callback, real
+from oracle_opt.arrays import Vector, real_array
+from oracle_opt.cuts import ObjectiveCut
+from oracle_opt.domains import Domain
+from oracle_opt.errors import InvalidArgument, InvalidCut
+
+MOST_VARIABLES = 50  # 2 n + 1 values a cut: beyond, a gradient is worth writing
+ASIDE = 1e-5  # where f has a kink at a point, it rarely has one so far beside it, in units of a variable
+ROUNDING = 4 * np.finfo(float).eps
+
+
+class Differences:
+    """A function of values, as one that returns cuts.
+
+    Let z be a point, h > 0 a step and ``[b_i, a_i]`` the backward and the forward quotient of f in direction i, each
+    moved outward by what the values may be wrong. As f is convex, each subgradient g at z has ``b_i <= g_i <= a_i``,
+    so that with the middle m and half the width r of these intervals
+
+        f(x) >= f(z) + g @ (x - z) >= f(z) + m @ (x - z) - sum_i r_i abs(x_i - z_i)    for all x,
+
+    and the last sum is at most its maximum over the smallest box around the domain: the error of the cut.
+
+    Parameters
+    ----------
+    function : callable
+        Maps a point of shape (n,) to a finite number.
+    domain : Domain
+        Bounded, n at most 50.
+    accuracy : float
+        By how much a value may be wrong, relative to ``max(1, abs(value))``.
+
+    Raises
+    ------
+    InvalidArgument
+        An argument cannot be used.
+    """
+
+    def __init__(self, function: Callable[[Vector], float], domain: Domain, accuracy: float = 1e-14) -> None:
+        self.function = callback("function", function, "a function of a point that returns a number")
+        self.accuracy = real("accuracy", accuracy, least=ROUNDING / 4, below=1.0)
+        n = domain.dimension
+        if n > MOST_VARIABLES:
+            raise InvalidArgument(
+                f"`domain` must have at most {MOST_VARIABLES} variables where slopes are finite differences, got {n}; "
+                "return (value, subgradient), or see FunctionOracle.from_jax and from_torch"
+            )
+        units = np.eye(n)
+        self.lower = np.array([domain.minimize_linear(unit)[0] for unit in units])
+        self.upper = np.array([-domain.minimize_linear(-unit)[0] for unit in units])
+        if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
+            raise InvalidArgument("`domain` must be bounded, or have a radius, where slopes are finite differences")
+        self._aside = np.random.default_rng(0).uniform(-ASIDE, ASIDE, n)
+
+    def __call__(self, point: Vector) -> ObjectiveCut:
+        """Return the better of the cuts that are made at the point and, near a kink, beside it."""
+        value, doubt = self._value(point)
+        best = -inf, np.zeros(len(point))
+        for aside in (0.0, 1.0):
+            best = max(best, self._minorant(point, aside * self._aside), key=lambda one: one[0])
+            if value - best[0] <= ASIDE * max(1.0, abs(value)):
+                break
+        lower = min(best[0], value)
+        return ObjectiveCut(point, lower, best[1], error=(value + doubt - lower) * (1 + ROUNDING))
+
+    def _value(self, point: Vector) -> tuple[float, float]:
+        """A value, and by how much it may be wrong."""
+        answer = self.function(point.copy())
+        try:
+            value = float(real_array(answer).reshape(()))
+        except (TypeError, ValueError) as problem:
+            raise InvalidCut(f"`function` must return a number, got {answer!r}: {problem}") from problem
+        if not isfinite(value):
+            raise InvalidCut(f"`function` must be finite in a box around the domain, got {value!r} at {point!r}")
+        return value, self.accuracy * max(1.0, abs(value))
+
+    def _minorant(self, point: Vector, aside: Vector) -> tuple[float, Vector]:
+        """Value at the point, less all that is open, and slope of a minorant made at a point beside it."""
+        widths = self.upper - self.lower
+        scales = np.minimum(np.maximum(1.0, abs(point)), widths)
+        steps = np.sqrt(self.accuracy) * scales  # f'' h and accuracy / h weigh the same
+        center = np.clip(point + aside * scales, self.lower + steps, self.upper - steps)
+        value, doubt = self._value(center)
+        slope, total = np.zeros(len(point)), value - doubt
+        for i in np.flatnonzero(widths > 0):
+            ends = []
+            for step in (steps[i], -steps[i]):
+                moved = center.copy()
+                moved[i] += step
+                there, wrong = self._value(moved)
+                taken = abs(moved[i] - center[i])
+                slack = (wrong + doubt) / taken + ROUNDING * abs(there - value) / taken
+                ends.append(((there - value) / taken + slack) * (1.0 if step > 0 else -1.0))
+            above, below = ends
+            if below > above:
+                raise InvalidCut(
+                    f"`function` is not convex along variable {i} at {center!r}, or its values are less accurate than "
+                    f"`accuracy`={self.accuracy:g}"
+                )
+            slope[i], open_ = (above + below) / 2, (above - below) / 2
+            reach = max(self.upper[i] - center[i], center[i] - self.lower[i], abs(point[i] - center[i]))
+            total += slope[i] * (point[i] - center[i]) - open_ * reach * (1 + ROUNDING)
+        return total - ROUNDING * len(point) * (abs(total) + abs(slope) @ abs(point - center)), slope

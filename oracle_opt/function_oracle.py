@@ -1,0 +1,305 @@
+"""The adapter that makes an oracle of functions: of value and gradient, of values alone, or of another library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+
+from oracle_opt.answers.answer import Answer
+from oracle_opt.arguments import callback, flag, instance, instances, real, text
+from oracle_opt.arrays import Vector, real_array
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
+from oracle_opt.domains import Domain
+from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument, InvalidCut
+from oracle_opt.oracle import Oracle
+from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+A_KIND = "FeasibilityCut or a kind of Answer"
+C = TypeVar("C", ObjectiveCut, FeasibilityCut)
+POINT = "point"  # the witness that an oracle made of a function provides itself
+A_PROOF = "a function of a claim and of `exact` that returns a number or None"
+A_FUNCTION = "a function of a point that returns (value, subgradient)"
+A_DOMAIN = "a Domain such as Box(lower, upper)"
+
+
+class FunctionOracle(Oracle):
+    """An oracle made of a function, perhaps with constraints that are functions.
+
+    The function gets a copy of the point, and what it returns is copied: it may change the one and use the other
+    again. Several runs may share the oracle; whether they may share the function is the function's matter.
+
+    A function without gradients has `from_values`, one of JAX or PyTorch `from_jax` and `from_torch`.
+
+    Parameters
+    ----------
+    function : callable
+        Maps a point, an ndarray of shape (n,), to ``(value, subgradient)`` or to a cut. The value +inf says "not here".
+    domain : Domain
+        Where the function is minimized.
+    constraints : sequence of callable
+        Convex functions; z is feasible where all are at most 0. Each maps a point to ``(value, subgradient)``. A point
+        that violates some is answered by a cut for each of these, the most violated first in its unit, and the
+        function itself is asked at no such point.
+    tolerance : float
+        A point counts as feasible where no constraint is above this number times its unit: the larger of its value's
+        size and its slope's norm at the domain's interior point, 1 where both are 0.
+    gives : iterable of kinds of answers
+        What the function may return besides value and subgradient: `FeasibilityCut`, kinds of `Answer` in its cuts.
+    convex : bool
+        Whether the function is convex.
+    name : str, optional
+        Tells this problem from others in a journal; default is the function's name.
+    witness : iterable of str
+        Names of the `extras` of the function's cuts that prove them, as `Oracle.witness`. The name ``"point"`` stands
+        for the query point, which is added to the extras by itself. Default: none.
+    prove_cut, prove_value : callable, optional
+        What judges claims: called as `Oracle.prove_cut` and `Oracle.prove_value` are, with the claim and `exact`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import FunctionOracle, Query, Simplex
+    >>> oracle = FunctionOracle(lambda z: (z @ z, 2 * z), Simplex(2))
+    >>> oracle.query(Query(np.array([0.5, 0.5]))).value
+    0.5
+
+    The point of a disk that is nearest to (2, 1):
+
+    >>> from oracle_opt import Box, minimize
+    >>> target = np.array([2.0, 1.0])
+    >>> disk = lambda z: (z @ z - 1, 2 * z)
+    >>> nearest = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), Box([-2, -2], [2, 2]),
+    ...                          constraints=[disk])
+    >>> minimize(nearest).point.round(3).tolist()
+    [0.894, 0.447]
+    """
+
+    stateless = True
+
+    def __init__(
+        self,
+        function: Callable[[Vector], tuple[Any, Any] | Cut],
+        domain: Domain,
+        *,
+        constraints: Sequence[Callable[[Vector], tuple[Any, Any]]] = (),
+        tolerance: float = 1e-9,
+        gives: Iterable[Kind] = (),
+        convex: bool = True,
+        name: str | None = None,
+        witness: Iterable[str] = (),
+        prove_cut: Callable[[CutClaim, bool], float | Fraction | None] | None = None,
+        prove_value: Callable[[ValueClaim, bool], float | Fraction | None] | None = None,
+    ) -> None:
+        self.function = callback("function", function, A_FUNCTION)
+        self.domain = instance("domain", domain, Domain, A_DOMAIN)
+        if callable(constraints):
+            raise InvalidArgument(f"`constraints` must be a list of functions, got {shown(constraints)}; pass [it]")
+        self.constraints = tuple(
+            callback(f"constraints[{i}]", one, A_FUNCTION)
+            for i, one in enumerate(instances("constraints", constraints, object, A_FUNCTION))
+        )
+        self.tolerance = real("tolerance", tolerance, least=0.0)
+        self.gives = frozenset(instances("gives", gives, type, A_KIND))
+        for kind in self.gives:
+            if not issubclass(kind, Answer | FeasibilityCut):
+                raise InvalidArgument(f"`gives` must hold {A_KIND}, got {shown(kind)}")
+        if self.constraints:
+            self.gives |= {FeasibilityCut}
+        self.convex = flag("convex", convex)
+        self.name = _name(function) if name is None else text("name", name)
+        names = instances("witness", witness, str, "the name of one of a cut's extras")
+        self.witness = names or type(self).witness  # a subclass may name them
+        self._prove_cut = None if prove_cut is None else callback("prove_cut", prove_cut, A_PROOF)
+        self._prove_value = None if prove_value is None else callback("prove_value", prove_value, A_PROOF)
+
+    @classmethod
+    def from_values(
+        cls, function: Callable[[Vector], float], domain: Domain, *, accuracy: float = 1e-14, **options: Any
+    ) -> Self:
+        """Make an oracle of a convex function that returns its value alone, by finite differences.
+
+        A query takes ``2 n + 1`` values, twice as many near a kink. The slopes of f in each direction lie between two
+        difference quotients; what that leaves open over the whole domain is the `error` of the cut, so that bounds
+        hold in spite of it. The gap that can be reached is about ``1e-7 * n`` times the size of f, more in a large
+        domain.
+
+        Parameters
+        ----------
+        function : callable
+            Maps a point of shape (n,) to a finite number, in the smallest box around the domain.
+        domain : Domain
+            Bounded, or with a promised radius; n is at most 50.
+        accuracy : float
+            By how much a value may be wrong at most, relative to ``max(1, abs(value))``.
+        **options
+            As of the constructor, without `gives`.
+
+        Raises
+        ------
+        InvalidArgument
+            There are more than 50 variables, or the domain has no end in some direction.
+        """
+        from oracle_opt.differences import Differences
+
+        instance("domain", domain, Domain, A_DOMAIN)
+        return cls(Differences(function, domain, accuracy), domain, **{"name": _name(function), **options})
+
+    @classmethod
+    def from_jax(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:
+        """Make an oracle of a convex function written in JAX; its gradient is taken in double precision.
+
+        Parameters
+        ----------
+        function : callable
+            Maps a JAX array of shape (n,) to a number. It is compiled at the first call.
+        domain : Domain
+        **options
+            As of the constructor; `constraints` are functions of the same kind.
+
+        Raises
+        ------
+        MissingPackage
+            JAX is not installed.
+        """
+        from oracle_opt.autodiff import of_jax
+
+        return cls._differentiated(of_jax, function, domain, options)
+
+    @classmethod
+    def from_torch(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:
+        """Make an oracle of a convex function written in PyTorch; its gradient is taken in double precision.
+
+        Parameters
+        ----------
+        function : callable
+            Maps a tensor of shape (n,) to a number.
+        domain : Domain
+        **options
+            As of the constructor; `constraints` are functions of the same kind.
+
+        Raises
+        ------
+        MissingPackage
+            PyTorch is not installed.
+        """
+        from oracle_opt.autodiff import of_torch
+
+        return cls._differentiated(of_torch, function, domain, options)
+
+    @classmethod
+    def _differentiated(
+        cls, bridge: Callable[..., Any], function: Callable[[Any], Any], domain: Domain, options: dict[str, Any]
+    ) -> Self:
+        """An oracle of a function, and of constraints, that another library differentiates."""
+        constraints = options.pop("constraints", ())
+        if not callable(constraints):  # a single function is refused by the constructor
+            given = instances("constraints", constraints, object, "a function of a point")
+            constraints = [bridge(f"constraints[{i}]", one) for i, one in enumerate(given)]
+        return cls(bridge("function", function), domain, constraints=constraints, **options)
+
+    def query(self, query: Query) -> Cut:
+        """Evaluate the constraints at the query point, and the function where all hold."""
+        cut: Any = self._violated(query.point)
+        if cut is None:
+            cut = self._evaluated(query.point)
+        answered: Cut = _with_point(cut) if POINT in self.witness else cut
+        return answered
+
+    @cached_property
+    def tolerances(self) -> tuple[float, ...]:
+        """Up to which value each constraint counts as held; the constraints are asked once for it."""
+        middle = self.domain.interior_point()
+        answers = [self._constraint(i, middle) for i in range(len(self.constraints))]
+        units = [max(abs(value), float(np.linalg.norm(slope))) for value, slope in answers]
+        return tuple(self.tolerance * (unit or 1.0) for unit in units)
+
+    def _constraint(self, i: int, point: Vector) -> tuple[float, Vector]:
+        """Value and subgradient of a constraint."""
+        answer = self.constraints[i](point.copy())
+        try:
+            value, slope = _pair(answer, point)
+            finite = abs(value) < inf and bool(np.isfinite(slope).all())
+        except (TypeError, ValueError) as problem:
+            raise InvalidCut(
+                f"`constraints[{i}]` must return (value, subgradient), got {answer!r}: {problem}"
+            ) from problem
+        if not finite:
+            raise InvalidCut(f"`constraints[{i}]` must return finite numbers, got {answer!r} at {point!r}")
+        return value, slope
+
+    def _violated(self, point: Vector) -> FeasibilityCut | None:
+        """Cuts of the constraints that are violated, the most violated first; `None` if the point counts as feasible.
+
+        A point x that counts as feasible has ``g(z) + g'(z) @ (x - z) <= g(x) <= tolerance``: the cut's error.
+        """
+        cuts = []
+        for i, tolerance in enumerate(self.tolerances if self.constraints else ()):
+            value, normal = self._constraint(i, point)
+            if value > tolerance:
+                if not normal.any():
+                    raise EmptyLocalizationSet(f"`constraints[{i}]` is nowhere below {value!r}: no point is feasible")
+                cuts.append((value / (tolerance or 1.0), FeasibilityCut(point, value, normal, error=tolerance)))
+        if not cuts:
+            return None
+        first, *others = (cut for _, cut in sorted(cuts, key=lambda one: -one[0]))
+        return replace(first, further=tuple(others))
+
+    def _evaluated(self, point: Vector) -> Cut:
+        """What the function answers at a feasible point."""
+        answer = self.function(point.copy())
+        try:
+            if isinstance(answer, ObjectiveCut | FeasibilityCut):
+                return owned(answer)
+            return ObjectiveCut(point, *_pair(answer, point))
+        except (TypeError, ValueError, AttributeError) as problem:
+            raise InvalidCut(
+                f"`function` must return (value, subgradient) or a cut, got {answer!r}: {problem}"
+            ) from problem
+
+    def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
+        """As the argument of this name does; `None` without."""
+        return None if self._prove_cut is None else self._prove_cut(claim, exact)
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """As the argument of this name does; `None` without."""
+        return None if self._prove_value is None else self._prove_value(claim, exact)
+
+    def __repr__(self) -> str:
+        return f"FunctionOracle({shown(self.name)}, on {shown(self.domain)})"
+
+    def identity(self) -> str:
+        """Name of the function, and what it is said to be; what the function computes is not known here."""
+        gives = f", gives {' '.join(sorted(kind.__name__ for kind in self.gives))}" if self.gives else ""
+        names = " ".join(map(_name, self.constraints))
+        constrained = f", constraints {names} up to {self.tolerance!r}" if names else ""
+        return f"{super().identity()}, function {self.name}{gives}{constrained}"
+
+
+def _pair(answer: Any, point: Vector) -> tuple[float, Vector]:
+    """Value and subgradient, as numbers; where the value is +inf nobody reads the subgradient, and it may be None."""
+    value, subgradient = answer
+    number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
+    return number, np.zeros(point.shape) if number == inf else real_array(subgradient)
+
+
+def _name(function: Any) -> str:
+    """What a function is called in an identity."""
+    return str(getattr(function, "__qualname__", repr(function)))
+
+
+def _with_point(cut: C) -> C:
+    """The cut, and all that came with it, with the query point among its extras."""
+    extras, further = {**cut.extras, POINT: cut.point}, tuple(_with_point(one) for one in cut.further)
+    parts: dict[str, Any] = {"further": further}
+    if isinstance(cut, ObjectiveCut):
+        parts["summands"] = tuple(_with_point(one) for one in cut.summands)
+    return replace(cut, extras=extras, **parts)

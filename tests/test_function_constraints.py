@@ -1,0 +1,134 @@
+"""Constraints that are functions: every point called feasible is, bounds bracket what Clarabel finds."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from oracle_opt import (
+    Box,
+    EmptyLocalizationSet,
+    FeasibilityCut,
+    FunctionOracle,
+    InvalidArgument,
+    InvalidCut,
+    ObjectiveCut,
+    Query,
+    minimize,
+)
+from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
+
+
+def _random_program(seed):
+    """A quadratic over two ellipsoids and a half-space, as an oracle and for cvxpy."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    target, a = rng.normal(0, 2, n), rng.normal(size=n)
+    factors = rng.normal(size=(2, n, n)) + 2 * np.eye(n)
+    scale = 10.0 ** rng.integers(-3, 4)  # constraints in odd units
+
+    def ellipsoid(factor):
+        return lambda z: (scale * (np.linalg.norm(factor @ z) - 2), scale * _slope(factor, z))
+
+    constraints = [ellipsoid(factors[0]), ellipsoid(factors[1]), lambda z: (a @ z - 0.1, a)]
+    oracle = FunctionOracle(
+        lambda z: ((z - target) @ (z - target), 2 * (z - target)),
+        Box(np.full(n, -5.0), np.full(n, 5.0)),
+        constraints=constraints,
+    )
+    z = cp.Variable(n)
+    held = [*(cp.norm(factor @ z) <= 2 for factor in factors), a @ z <= 0.1, cp.abs(z) <= 5]
+    known = cp.Problem(cp.Minimize(cp.sum_squares(z - target)), held).solve(solver=cp.CLARABEL)
+    return oracle, known
+
+
+def _slope(factor, z):
+    norm = np.linalg.norm(factor @ z)
+    return factor.T @ (factor @ z) / norm if norm else np.zeros(len(z))
+
+
+@pytest.mark.parametrize(
+    "generator", [None, Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle(), Ellipsoid()], ids=repr
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_constrained_functions_match_clarabel(seed, generator):
+    oracle, known = _random_program(seed)
+    result = minimize(oracle, generator, rtol=1e-5, max_calls=2000)
+    assert result.success, result
+    slack = 1e-6 * max(1.0, abs(known))
+    assert result.lower_bound - slack <= known <= result.upper_bound + slack
+    held = zip(oracle.constraints, oracle.tolerances, strict=True)
+    assert all(constraint(result.point)[0] <= tolerance for constraint, tolerance in held)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_point_that_counts_as_feasible_is_cut_off_by_more_than_the_error(seed):
+    oracle, _ = _random_program(seed)
+    rng = np.random.default_rng(seed)
+    n = oracle.domain.dimension
+    asked = rng.uniform(-5, 5, (20, n))
+    held = list(zip(oracle.constraints, oracle.tolerances, strict=True))
+    inside = [z for z in rng.normal(0, 0.5, (200, n)) if all(g(z)[0] <= most for g, most in held)]
+    for point in asked:
+        cut = oracle.query(Query(point))
+        if isinstance(cut, ObjectiveCut):
+            continue
+        violated = [(value, most) for g, most in held if (value := g(point)[0]) > most]
+        violated.sort(key=lambda one: -one[0] / one[1])
+        assert [(one.violation, one.error) for one in (cut, *cut.further)] == violated
+        for one in (cut, *cut.further):
+            rounding = 1e-12 * (abs(one.violation) + abs(one.normal).sum() * 10)
+            assert all(one.violation + one.normal @ (z - point) <= one.error + rounding for z in inside)
+
+
+def test_the_function_is_not_asked_where_a_constraint_is_violated():
+    asked = []
+
+    def root(z):
+        asked.append(z[0])
+        return -np.sqrt(z[0]), -0.5 / np.sqrt(z)
+
+    minimize(
+        FunctionOracle(root, Box([-1.0], [1.0]), constraints=[lambda z: (0.01 - z[0], np.array([-1.0]))]), Kelley()
+    )
+    assert asked
+    assert min(asked) >= 0.01 - 1e-9
+
+
+def test_a_constraint_that_is_nowhere_satisfied_ends_the_run():
+    oracle = FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0], [1.0]), constraints=[lambda z: (z @ z + 1, 2 * z)])
+    with pytest.raises(EmptyLocalizationSet, match=r"constraints\[0\]"):
+        oracle.query(Query(np.zeros(1)))
+    assert minimize(oracle, Kelley()).status.name == "EMPTY"
+
+
+def test_constraints_are_part_of_the_identity():
+    def domain():
+        return Box([-1.0], [1.0])
+
+    def f(z):
+        return z @ z, 2 * z
+
+    free, held = FunctionOracle(f, domain()), FunctionOracle(f, domain(), constraints=[f])
+    looser = FunctionOracle(f, domain(), constraints=[f], tolerance=1e-6)
+    assert len({free.identity(), held.identity(), looser.identity()}) == 3
+    assert held.gives == {FeasibilityCut}
+    assert not free.gives
+
+
+@pytest.mark.parametrize(
+    ("constraints", "named"),
+    [(lambda z: (0, z), "constraints"), ([1], r"constraints\[0\]"), (5, "constraints"), ("no", "constraints")],
+    ids=["a function", "a number in a list", "a number", "a text"],
+)
+def test_what_is_no_list_of_functions_is_refused(constraints, named):
+    with pytest.raises(InvalidArgument, match=named):
+        FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0], [1.0]), constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    "answer", [None, 1.0, (1.0,), (np.inf, np.ones(1)), (np.nan, np.ones(1)), (1.0, [np.nan])], ids=repr
+)
+def test_a_constraint_that_answers_no_numbers_is_refused_by_its_number(answer):
+    oracle = FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0], [1.0]), constraints=[lambda z: answer])
+    with pytest.raises(InvalidCut, match=r"constraints\[0\]"):
+        oracle.query(Query(np.zeros(1)))
