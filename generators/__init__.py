@@ -42,3 +42,7 @@ __all__ = [
     "choose_generator",
     "explain_choice",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers

@@ -1,5 +1,13 @@
 """Convex optimization through oracles, in one loop, with a proven duality gap."""
 
+from importlib.util import find_spec
+
+if find_spec("oracle_opt.oracles") is None:  # a clone keeps this package, its oracles and generators side by side
+    raise ImportError(
+        f"{__path__[0]} is the source folder of oracle_opt, not the installed package, which it hides: "
+        "leave the folder of the clone, or install it with pip install --editable ."
+    )
+
 from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
@@ -110,6 +118,10 @@ __all__ = [
     "__version__",
     "minimize",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers
 
 
 def __getattr__(name: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from math import inf, isnan
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,29 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def called_otherwise(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function whose arguments have other names elsewhere: a call with one of these is told ours.
+
+    Parameters
+    ----------
+    **names : str
+        What the argument is called elsewhere, and what to pass here.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def named(*args: P.args, **kwargs: P.kwargs) -> T:
+            for word in kwargs:
+                if word in names:
+                    raise TypeError(f"{function.__name__}() has no argument `{word}`: pass `{names[word]}`")
+            return function(*args, **kwargs)
+
+        return named
+
+    return decorate
 
 
 def instance(name: str, value: object, kind: type[T], instead: str) -> T:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oracle_opt.arguments import called_otherwise
 from oracle_opt.bounds import BoundTracker, closed
 from oracle_opt.cuts import Cut, ObjectiveCut, is_infinite
 from oracle_opt.domains import Domain
@@ -21,6 +22,19 @@ from oracle_opt.run import Run
 from oracle_opt.run_options import RunOptions
 
 
+@called_otherwise(
+    x0="point",
+    tol="rtol",
+    ftol="rtol",
+    max_iter="max_calls",
+    maxiter="max_calls",
+    max_iterations="max_calls",
+    timeout="max_seconds",
+    time_limit="max_seconds",
+    verbose="log",
+    method="generator",
+    solver="generator",
+)
 def minimize(
     oracle: Oracle,
     generator: QueryPointGenerator | None = None,

@@ -162,6 +162,7 @@ class FunctionOracle(Oracle):
         function : callable
             Maps a JAX array of shape (n,) to a number. It is compiled at the first call.
         domain : Domain
+            Where the function is minimized.
         **options
             As of the constructor; `constraints` are functions of the same kind.
 
@@ -183,6 +184,7 @@ class FunctionOracle(Oracle):
         function : callable
             Maps a tensor of shape (n,) to a number.
         domain : Domain
+            Where the function is minimized.
         **options
             As of the constructor; `constraints` are functions of the same kind.
 

@@ -161,3 +161,7 @@ __all__ = [
     "uci_bank",
     "uci_bank_on_the_fly",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers

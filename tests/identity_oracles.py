@@ -85,9 +85,11 @@ ORACLES = {
             "domain": [Box([0, 0], [1, next_to(1.0)])],
             "gives": [(FeasibilityCut,), (Curvature,)],
             "convex": [False],
+            "constraints": [[solve], [solve, solve]],
             "name": ["other"],
         },
-        dict.fromkeys(("witness", "prove_cut", "prove_value"), "who examines claims, not what is claimed"),
+        dict.fromkeys(("witness", "prove_cut", "prove_value"), "who examines claims, not what is claimed")
+        | {"tolerance": "of constraints, and there are none: test_function_constraints has some"},
     ),
     MKLOracle: Case(MKLOracle, SVM_ARGUMENTS, SVM | {"bank": [OTHER_BANK]}, SHORT),
     KernelWeightsOracle: Case(

@@ -143,6 +143,7 @@ CASES = {
         {"function": square, "domain": Simplex(3)},
         {
             "function": "function class",
+            "tolerance": NUMBER,
             "convex": FLAG,
             "name": "none text",
             "prove_cut": "none function class",

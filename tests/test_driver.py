@@ -347,3 +347,11 @@ def test_history_frame_plot_and_notebook(oracle) -> None:
 def test_progress_is_silent_without_a_terminal(oracle, capfd) -> None:
     minimize(oracle, Kelley(), max_calls=5, progress=True)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "here"), [("x0", "point"), ("tol", "rtol"), ("max_iter", "max_calls"), ("timeout", "max_seconds")]
+)
+def test_arguments_of_other_libraries_are_told_their_name_here(oracle, elsewhere, here):
+    with pytest.raises(TypeError, match=f"`{elsewhere}`.*`{here}`"):
+        minimize(oracle, **{elsewhere: 1})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -171,3 +172,22 @@ def test_public_names_exist_and_have_docstrings() -> None:
         for name in module.__all__:
             thing = getattr(module, name)
             assert name.startswith("__") or name == "Cut" or (thing.__doc__ or "").strip(), name
+
+
+@pytest.mark.parametrize(
+    "package", ["", ".study", ".learn", ".generators", ".oracles", ".problems", ".datasets", ".testing"]
+)
+def test_completion_offers_the_public_names_alone(package):
+    module = importlib.import_module(f"oracle_opt{package}")
+    assert dir(module) == sorted(module.__all__)
+
+
+@needs_sources
+def test_the_source_folder_says_that_it_is_none_of_the_installed_package():
+    """Without the packages of an environment (-S), as where Python finds the clone before what pip installed."""
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", "import oracle_opt.learn"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == 1
+    assert "ImportError" in run.stderr
+    assert "source folder" in run.stderr

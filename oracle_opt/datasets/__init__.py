@@ -16,3 +16,7 @@ __all__ = [
     "names",
     "split_points",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers

@@ -10,3 +10,7 @@ from oracle_opt.learn.mkl_one_class import MKLOneClass  # noqa: E402
 from oracle_opt.learn.mkl_regressor import MKLRegressor  # noqa: E402
 
 __all__ = ["MKLClassifier", "MKLClassifierCV", "MKLOneClass", "MKLRegressor"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers

@@ -23,3 +23,7 @@ __all__ = [
     "stored_certificate",
     "suite",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers

@@ -38,3 +38,7 @@ __all__ = [
     "summary_table",
     "trace_localization",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers

@@ -17,3 +17,7 @@ __all__ = [
     "small_domains",
     "small_problems",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # what completion offers
