@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages by task, from ten_minutes to coming_from.
+"""Draw the pictures of README and of the pages by task, from ten_minutes to coming_from.
 
     python docs/make_task_pages.py [PAGE ...]
 
@@ -33,14 +33,14 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 UPPER, LOWER, TRUTH = "#D55E00", "#0072B2", "#000000"
 
 
-def names_of(page: str) -> dict[str, Any]:
-    """What the listings of a page leave behind."""
+def names_of(page: str, listings: int | None = None) -> dict[str, Any]:
+    """What the listings of a page, or its first ones, leave behind."""
     namespace: dict[str, Any] = {"__name__": "page"}
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            for block in BLOCK.finditer((DOCS / f"{page}.md").read_text()):
+            for block in [*BLOCK.finditer((DOCS / f"{page}.md").read_text())][:listings]:
                 exec(block[1], namespace)
         finally:
             os.chdir(here)
@@ -82,6 +82,12 @@ def draw_bounds(panel: Axes, run: Result, truth: float | None, title: str) -> No
     panel.set_xlabel("oracle calls")
     panel.locator_params(axis="x", integer=True)
     panel.legend(frameon=False, loc="best")
+
+
+def readme() -> Figure:
+    """The study of the first screen."""
+    names_of("../README", listings=1)  # loads what a first run loads
+    return side_by_side(names_of("../README", listings=1)["results"])
 
 
 def ten_minutes() -> Figure:
@@ -150,7 +156,8 @@ def coming_from() -> Figure:
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
-    one.__name__: one for one in (ten_minutes, compare_strategies, own_oracle, own_generator, certificates, coming_from)
+    one.__name__: one
+    for one in (readme, ten_minutes, compare_strategies, own_oracle, own_generator, certificates, coming_from)
 }
 
 

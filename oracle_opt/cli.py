@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oracle_opt.datasets import Dataset
 
 main = typer.Typer(
-    help="Compare query-point generators on multiple kernel learning, by oracle calls and proven gaps.",
+    help="Compare query-point methods on convex problems: convergence curves, calls and seconds to a proven gap.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

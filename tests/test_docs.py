@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import matplotlib as mpl
@@ -34,7 +35,7 @@ def examples(page):
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, id=name) for page, name in zip(PAGES, IDS, strict=True) if examples(page)]
+    "page", [pytest.param(page, id=name) for page, name in zip(PAGES, IDS, strict=True) if name != "README.md" and examples(page)]
 )
 def test_examples_run(page, tmp_path, monkeypatch):
     """The blocks of a page run one after the other in one namespace, with warnings as errors."""
@@ -46,16 +47,29 @@ def test_examples_run(page, tmp_path, monkeypatch):
         exec(compile("\n" * (line - 1) + source, str(page), "exec"), namespace)
 
 
-def test_readme_has_its_examples(tmp_path, monkeypatch):
-    blocks = [source for _, source in examples(ROOT / "README.md")]
-    assert len(blocks) >= 4
-    (study,) = (source for source in blocks if "import Limits, Study" in source)
-    assert len([line for line in study.splitlines() if line.strip()]) <= 15
+README = [source for _, source in examples(ROOT / "README.md")]
+
+
+@pytest.mark.parametrize("listing", range(len(README)))
+def test_each_listing_of_readme_runs_alone(listing, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec("import numpy as np\nfrom oracle_opt import FunctionOracle\n" + study, {"__name__": "example"})
-    page = (tmp_path / "balls.html").read_text(encoding="utf-8")
-    assert len(page) < 1_000_000
-    assert "smallest_ball" in page
+    mpl.use("Agg")
+    exec(README[listing], {"__name__": "example"})
+
+
+def test_readme_begins_with_a_short_listing_and_its_picture(tmp_path, monkeypatch):
+    assert len([line for line in README[0].splitlines() if line.strip()]) <= 15
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.index(README[0]) < text.index("docs/images/readme.png") < text.index(README[1])
+    assert "onvergence curves" in text[: text.index(README[1])]
+
+
+def test_the_page_of_the_package_index_stands_alone():
+    """It is shown where neither this folder nor its images are: no relative link, and the listing of README."""
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / package["readme"]).read_text(encoding="utf-8")
+    assert all(link.startswith("https://") for link in LINK.findall(text))
+    assert README[0] in text
 
 
 MODULES = [
