@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from math import inf, isfinite
 
 import numpy as np
 
-from oracle_opt.arguments import callback, real
+from oracle_opt.arguments import callback, instance, real
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Domain
@@ -37,6 +38,8 @@ class Differences:
         Bounded, n at most 50.
     accuracy : float
         By how much a value may be wrong, relative to ``max(1, abs(value))``.
+    executor : concurrent.futures.Executor, optional
+        Computes the values of a cut at the same time.
 
     Raises
     ------
@@ -44,9 +47,16 @@ class Differences:
         An argument cannot be used.
     """
 
-    def __init__(self, function: Callable[[Vector], float], domain: Domain, accuracy: float = 1e-14) -> None:
+    def __init__(
+        self,
+        function: Callable[[Vector], float],
+        domain: Domain,
+        accuracy: float = 1e-14,
+        executor: Executor | None = None,
+    ) -> None:
         self.function = callback("function", function, "a function of a point that returns a number")
         self.accuracy = real("accuracy", accuracy, least=ROUNDING / 4, below=1.0)
+        self.executor = None if executor is None else instance("executor", executor, Executor, "an Executor or None")
         n = domain.dimension
         if n > MOST_VARIABLES:
             raise InvalidArgument(
@@ -62,8 +72,8 @@ class Differences:
 
     def __call__(self, point: Vector) -> ObjectiveCut:
         """Return the better of the cuts that are made at the point and, near a kink, beside it."""
-        value, doubt = self._value(point)
-        best = -inf, np.zeros(len(point))
+        best: tuple[float, Vector] = -inf, np.zeros(len(point))
+        ((value, doubt),) = self._values([point])
         for aside in (0.0, 1.0):
             best = max(best, self._minorant(point, aside * self._aside), key=lambda one: one[0])
             if value - best[0] <= ASIDE * max(1.0, abs(value)):
@@ -71,16 +81,19 @@ class Differences:
         lower = min(best[0], value)
         return ObjectiveCut(point, lower, best[1], error=(value + doubt - lower) * (1 + ROUNDING))
 
-    def _value(self, point: Vector) -> tuple[float, float]:
-        """A value, and by how much it may be wrong."""
-        answer = self.function(point.copy())
-        try:
-            value = float(real_array(answer).reshape(()))
-        except (TypeError, ValueError) as problem:
-            raise InvalidCut(f"`function` must return a number, got {answer!r}: {problem}") from problem
-        if not isfinite(value):
-            raise InvalidCut(f"`function` must be finite in a box around the domain, got {value!r} at {point!r}")
-        return value, self.accuracy * max(1.0, abs(value))
+    def _values(self, points: list[Vector]) -> list[tuple[float, float]]:
+        """Values at some points, and by how much each may be wrong."""
+        ask = map if self.executor is None else self.executor.map
+        values = []
+        for point, answer in zip(points, ask(self.function, [one.copy() for one in points]), strict=True):
+            try:
+                value = float(real_array(answer).reshape(()))
+            except (TypeError, ValueError) as problem:
+                raise InvalidCut(f"`function` must return a number, got {answer!r}: {problem}") from problem
+            if not isfinite(value):
+                raise InvalidCut(f"`function` must be finite in a box around the domain, got {value!r} at {point!r}")
+            values.append((value, self.accuracy * max(1.0, abs(value))))
+        return values
 
     def _minorant(self, point: Vector, aside: Vector) -> tuple[float, Vector]:
         """Value at the point, less all that is open, and slope of a minorant made at a point beside it."""
@@ -88,24 +101,22 @@ class Differences:
         scales = np.minimum(np.maximum(1.0, abs(point)), widths)
         steps = np.sqrt(self.accuracy) * scales  # f'' h and accuracy / h weigh the same
         center = np.clip(point + aside * scales, self.lower + steps, self.upper - steps)
-        value, doubt = self._value(center)
+        free = np.flatnonzero(widths > 0)
+        moved = [np.where(np.arange(len(point)) == i, center + sign * steps, center) for i in free for sign in (1, -1)]
+        (value, doubt), *others = self._values([center, *moved])
         slope, total = np.zeros(len(point)), value - doubt
-        for i in np.flatnonzero(widths > 0):
-            ends = []
-            for step in (steps[i], -steps[i]):
-                moved = center.copy()
-                moved[i] += step
-                there, wrong = self._value(moved)
-                taken = abs(moved[i] - center[i])
-                slack = (wrong + doubt) / taken + ROUNDING * abs(there - value) / taken
-                ends.append(((there - value) / taken + slack) * (1.0 if step > 0 else -1.0))
-            above, below = ends
+        for k, i in enumerate(free):
+            quotients = []
+            for end, (there, wrong) in zip(moved[2 * k : 2 * k + 2], others[2 * k : 2 * k + 2], strict=True):
+                taken = abs(end[i] - center[i])
+                quotients.append((there - value) / taken + (wrong + doubt + ROUNDING * abs(there - value)) / taken)
+            above, below = quotients[0], -quotients[1]
             if below > above:
                 raise InvalidCut(
                     f"`function` is not convex along variable {i} at {center!r}, or its values are less accurate than "
                     f"`accuracy`={self.accuracy:g}"
                 )
-            slope[i], open_ = (above + below) / 2, (above - below) / 2
+            slope[i], half = (above + below) / 2, (above - below) / 2
             reach = max(self.upper[i] - center[i], center[i] - self.lower[i], abs(point[i] - center[i]))
-            total += slope[i] * (point[i] - center[i]) - open_ * reach * (1 + ROUNDING)
+            total += slope[i] * (point[i] - center[i]) - half * reach * (1 + ROUNDING)
         return total - ROUNDING * len(point) * (abs(total) + abs(slope) @ abs(point - center)), slope

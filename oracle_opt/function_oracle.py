@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -123,7 +124,13 @@ class FunctionOracle(Oracle):
 
     @classmethod
     def from_values(
-        cls, function: Callable[[Vector], float], domain: Domain, *, accuracy: float = 1e-14, **options: Any
+        cls,
+        function: Callable[[Vector], float],
+        domain: Domain,
+        *,
+        accuracy: float = 1e-14,
+        executor: Executor | None = None,
+        **options: Any,
     ) -> Self:
         """Make an oracle of a convex function that returns its value alone, by finite differences.
 
@@ -140,6 +147,8 @@ class FunctionOracle(Oracle):
             Bounded, or with a promised radius; n is at most 50.
         accuracy : float
             By how much a value may be wrong at most, relative to ``max(1, abs(value))``.
+        executor : concurrent.futures.Executor, optional
+            Computes the values of a query at the same time; processes need a function that can be pickled.
         **options
             As of the constructor, without `gives`.
 
@@ -151,7 +160,7 @@ class FunctionOracle(Oracle):
         from oracle_opt.differences import Differences
 
         instance("domain", domain, Domain, A_DOMAIN)
-        return cls(Differences(function, domain, accuracy), domain, **{"name": _name(function), **options})
+        return cls(Differences(function, domain, accuracy, executor), domain, **{"name": _name(function), **options})
 
     @classmethod
     def from_jax(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:

@@ -1,5 +1,6 @@
 """Functions without gradients: every cut holds with its error, in whatever function, and bounds bracket the minimum."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -86,6 +87,20 @@ def test_values_that_are_wrong_by_the_stated_accuracy_give_bounds_that_hold(nois
     result = minimize(oracle, rtol=1e-6, max_calls=60)
     assert result.lower_bound <= 1 <= result.upper_bound
     assert result.gap < 200 * np.sqrt(noise)
+
+
+def test_an_executor_changes_nothing_but_who_computes():
+    def f(z):
+        return float(z @ z + abs(z).max())
+
+    bounds, point = Box([-1.0] * 3, [2.0] * 3), np.array([0.1, 0.5, -0.3])
+    alone = FunctionOracle.from_values(f, bounds).query(Query(point))
+    with ThreadPoolExecutor(2) as executor:
+        shared = FunctionOracle.from_values(f, bounds, executor=executor).query(Query(point))
+    assert (shared.value, shared.error) == (alone.value, alone.error)
+    assert (shared.subgradient == alone.subgradient).all()
+    with pytest.raises(InvalidArgument, match="executor"):
+        FunctionOracle.from_values(f, bounds, executor=2)
 
 
 def test_more_variables_than_differences_are_worth_are_refused():

@@ -35,7 +35,12 @@ def examples(page):
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, id=name) for page, name in zip(PAGES, IDS, strict=True) if name != "README.md" and examples(page)]
+    "page",
+    [
+        pytest.param(page, id=name)
+        for page, name in zip(PAGES, IDS, strict=True)
+        if name != "README.md" and examples(page)
+    ],
 )
 def test_examples_run(page, tmp_path, monkeypatch):
     """The blocks of a page run one after the other in one namespace, with warnings as errors."""
