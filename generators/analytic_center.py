@@ -74,6 +74,19 @@ class AnalyticCenter(QueryPointGenerator):
     ----------
     Goffin & Vial (2002), "Convex nondifferentiable optimization: a survey focused on the analytic center cutting
     plane method"; Wulff & Ong (2014), Algorithm 2 and (11); Babonneau et al. (2007), "Proximal-ACCPM".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt.generators import AnalyticCenter
+    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
+    >>> def largest(z):
+    ...     values = A @ z + [0, 1, 2]
+    ...     return values.max(), A[values.argmax()]
+    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), AnalyticCenter())
+    >>> print(f"between {result.lower_bound:.4f} and {result.upper_bound:.4f}")
+    between 1.1250 and 1.1250
     """
 
     needs_convexity = True

@@ -59,6 +59,19 @@ class Ellipsoid(QueryPointGenerator):
     Yudin & Nemirovskii (1976) and Shor (1977), for the method; Bland, Goldfarb & Todd (1981), "The ellipsoid method: a
     survey", for deep cuts; Nemirovski, Onn & Rothblum (2010), "Accuracy certificates for computational problems with
     convex structure", for the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt.generators import Ellipsoid
+    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
+    >>> def largest(z):
+    ...     values = A @ z + [0, 1, 2]
+    ...     return values.max(), A[values.argmax()]
+    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), Ellipsoid(), rtol=1e-4)
+    >>> print(f"between {result.lower_bound:.3f} and {result.upper_bound:.3f}")
+    between 1.125 and 1.125
     """
 
     needs_convexity = True

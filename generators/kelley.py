@@ -51,6 +51,19 @@ class Kelley(QueryPointGenerator):
     ----------
     Kelley (1960), "The cutting-plane method for solving convex programs"; Wulff & Ong (2014), section 2.2.1 and (15);
     Elzinga & Moore (1975), "A central cutting plane algorithm", for the ball.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt.generators import Kelley
+    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
+    >>> def largest(z):
+    ...     values = A @ z + [0, 1, 2]
+    ...     return values.max(), A[values.argmax()]
+    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), Kelley())
+    >>> print(f"between {result.lower_bound:.4f} and {result.upper_bound:.4f}")
+    between 1.1250 and 1.1250
     """
 
     needs_convexity = True

@@ -31,6 +31,16 @@ class LBFGS(SequentialGenerator):
     ----------
     Bertsekas (1982), "Projected Newton methods for optimization problems with simple constraints", SIAM J. Control
     Optim. 20:221-246; Nocedal (1980), "Updating quasi-Newton matrices with limited storage".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import FreeSpace, FunctionOracle, minimize
+    >>> from oracle_opt.generators import LBFGS
+    >>> target = np.array([0.2, 0.3, 0.5])
+    >>> oracle = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), FreeSpace(3, radius=10))
+    >>> minimize(oracle, LBFGS(), gtol=1e-8).point.round(6).tolist()
+    [0.2, 0.3, 0.5]
     """
 
     def __init__(self, memory: int = 10, sufficient_decrease: float = 1e-4) -> None:

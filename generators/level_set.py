@@ -77,6 +77,19 @@ class LevelSet(QueryPointGenerator):
 
     Lemarechal, Nemirovskii & Nesterov (1995), "New variants of bundle methods"; Xu, Jin, King & Lyu (2008) and
     Wulff & Ong (2014), (16), for MKL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt.generators import LevelSet
+    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
+    >>> def largest(z):
+    ...     values = A @ z + [0, 1, 2]
+    ...     return values.max(), A[values.argmax()]
+    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), LevelSet())
+    >>> print(f"between {result.lower_bound:.4f} and {result.upper_bound:.4f}")
+    between 1.1250 and 1.1250
     """
 
     needs_convexity = True

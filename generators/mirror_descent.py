@@ -35,6 +35,16 @@ class MirrorDescent(QueryPointGenerator):
     mixed-norm based kernel learning formulation", (7)-(9) and Algorithm 1; Beck & Teboulle (2003), "Mirror descent and
     nonlinear projected subgradient methods", for the rate; Nesterov (2009), "Primal-dual subgradient methods for convex
     problems", for the certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import FunctionOracle, Simplex, minimize
+    >>> from oracle_opt.generators import MirrorDescent
+    >>> target = np.array([0.2, 0.3, 0.5])
+    >>> oracle = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), Simplex(3))
+    >>> minimize(oracle, MirrorDescent(), max_calls=200).point.round(1).tolist()
+    [0.2, 0.3, 0.5]
     """
 
     def __init__(self, scale: float = 1.0) -> None:

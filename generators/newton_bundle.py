@@ -90,6 +90,19 @@ class NewtonBundle(QueryPointGenerator):
     Lemarechal & Sagastizabal (1997), "Variable metric bundle methods", for bundles with curvature; Qi & Sun (1993), "A
     nonsmooth version of Newton's method", for piecewise smooth functions; Chapelle & Rakotomamonjy (2008), "Second
     order optimization of kernel parameters", for the Hessian of an SVM.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import NewtonBundle
+    >>> from oracle_opt.oracles import GramBank, MKLOracle
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)  # one kernel for each column
+    >>> oracle = MKLOracle(GramBank([np.outer(x, x) for x in X.T]), y, C=1)
+    >>> result = minimize(oracle, NewtonBundle())
+    >>> result.success, result.point.round(2).tolist()
+    (True, [0.7, 0.3, 0.0])
     """
 
     needs_convexity = True

@@ -39,6 +39,16 @@ class ProjectedGradient(SequentialGenerator):
     ----------
     Jain, Vishwanathan & Varma (2012), "SPG-GMKL", section 3, (5); Bertsekas (1976), "On the Goldstein-Levitin-Polyak
     gradient projection method", for the arc.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import FunctionOracle, Simplex, minimize
+    >>> from oracle_opt.generators import ProjectedGradient
+    >>> target = np.array([0.2, 0.3, 0.5])
+    >>> oracle = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), Simplex(3))
+    >>> minimize(oracle, ProjectedGradient(), gtol=1e-8).point.round(6).tolist()
+    [0.2, 0.3, 0.5]
     """
 
     def __init__(

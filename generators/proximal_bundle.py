@@ -82,6 +82,19 @@ class ProximalBundle(QueryPointGenerator):
     ----------
     Kiwiel (1990), "Proximity control in bundle methods for convex nondifferentiable minimization"; Lemarechal &
     Sagastizabal (1997), "Variable metric bundle methods".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt.generators import ProximalBundle
+    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
+    >>> def largest(z):
+    ...     values = A @ z + [0, 1, 2]
+    ...     return values.max(), A[values.argmax()]
+    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), ProximalBundle())
+    >>> print(f"between {result.lower_bound:.4f} and {result.upper_bound:.4f}")
+    between 1.1250 and 1.1250
     """
 
     needs_convexity = True

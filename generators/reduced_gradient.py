@@ -47,6 +47,19 @@ class ReducedGradient(SequentialGenerator):
     ----------
     Rakotomamonjy, Bach, Canu & Grandvalet (2008), "SimpleMKL", Algorithm 1 and (12); Wolfe (1975), "A method of
     conjugate subgradients for minimizing nondifferentiable functions".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import minimize
+    >>> from oracle_opt.generators import ReducedGradient
+    >>> from oracle_opt.oracles import GramBank, MKLOracle
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)  # one kernel for each column
+    >>> oracle = MKLOracle(GramBank([np.outer(x, x) for x in X.T]), y, C=1)
+    >>> result = minimize(oracle, ReducedGradient(), rtol=1e-3)
+    >>> result.success, result.point.round(2).tolist()
+    (True, [0.7, 0.3, 0.0])
     """
 
     def __init__(self, line_tolerance: float = 1e-2) -> None:

@@ -70,6 +70,16 @@ class SPG(SequentialGenerator):
     Martinez & Raydan (2000), "Nonmonotone spectral projected gradient methods on convex sets"; Zhang & Hager (2004),
     "A nonmonotone line search technique", for the average; Bonettini, Zanella & Zanni (2009), "A scaled gradient
     projection method", for the metric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oracle_opt import FunctionOracle, Simplex, minimize
+    >>> from oracle_opt.generators import SPG
+    >>> target = np.array([0.2, 0.3, 0.5])
+    >>> oracle = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), Simplex(3))
+    >>> minimize(oracle, SPG(), gtol=1e-8).point.round(6).tolist()
+    [0.2, 0.3, 0.5]
     """
 
     def __init__(

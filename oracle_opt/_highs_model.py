@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from oracle_opt._deadline import seconds_left
@@ -20,11 +21,22 @@ def new_model(options: Options) -> highspy.Highs:
     than the tolerance. Entries down to 1e-12 count, the least that HiGHS can be told: by default it drops those below
     1e-9, and in odd units the rows are then others.
     """
+    model = _silent()()
+    set_options(model, {"presolve": "off", "threads": 1, "small_matrix_value": 1e-12, **options})
+    return model
+
+
+@cache
+def _silent() -> type[highspy.Highs]:
+    """HiGHS that is told to be silent before its constructor sets callbacks: version 1.16 prints its name there."""
     import highspy  # only here and where it solves: the import takes time
 
-    model = highspy.Highs()
-    set_options(model, {"output_flag": False, "presolve": "off", "threads": 1, "small_matrix_value": 1e-12, **options})
-    return model
+    class Silent(highspy.Highs):  # type: ignore[misc]
+        def enableCallbacks(self) -> None:
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    return Silent
 
 
 def set_options(model: highspy.Highs, options: Options) -> None:

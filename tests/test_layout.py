@@ -191,3 +191,10 @@ def test_the_source_folder_says_that_it_is_none_of_the_installed_package():
     assert run.returncode == 1
     assert "ImportError" in run.stderr
     assert "source folder" in run.stderr
+
+
+def test_every_generator_has_an_example():
+    from oracle_opt import generators
+
+    classes = [thing for name in generators.__all__ if isinstance(thing := getattr(generators, name), type)]
+    assert [one.__name__ for one in classes if ">>>" not in (one.__doc__ or "")] == []

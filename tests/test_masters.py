@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 
 import cvxpy as cp
 import numpy as np
@@ -369,3 +371,10 @@ def test_epigraph_program_agrees_with_clarabel(m, rank) -> None:
     reduced = root.T @ (root @ solved.x) + linear + solved.multipliers @ slopes + solved.sum_multiplier
     assert reduced.min() >= -1e-6
     assert np.abs(reduced * solved.x).max() <= 1e-6
+
+
+def test_linear_programs_print_nothing():
+    """HiGHS writes past sys.stdout, so only a process of its own shows it."""
+    code = "from oracle_opt._highs_model import new_model, run_in_time; run_in_time(new_model({}))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == done.stderr == ""
