@@ -137,7 +137,7 @@ class SetAscent:
         after = b.copy()
         after[chosen] = svm.signed_dual
         delta, change = after - b, self.move(b, after)
-        gain = self._linear_gain(delta) - float(delta @ self.decision) - 0.5 * float(delta @ change)
+        gain = self._gain(delta, change)
         b[:] = after
         self.decision += change
         self._gains.append(gain)
@@ -145,7 +145,7 @@ class SetAscent:
         return gain > 0.0
 
     def _along_moves(self) -> None:
-        """A step to the best point of the space of the last moves, as far as the box and the kinks allow.
+        """A step to the best point of the space of the last moves, as far as the box allows, unless kinks cost more.
 
         Sets that undo what others did, as where more variables are free than fit into one, so make steps of conjugate
         gradients.
@@ -169,20 +169,21 @@ class SetAscent:
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(step > 0, (upper - b) / step, np.where(step < 0, (lower - b) / step, np.inf))
         length = min(1.0, float(room.min()))
-        if length > SHORT:
-            b[:] = np.clip(b + length * step, lower, upper)
-            for x, change in zip(share, changes, strict=True):
-                self.decision += length * x * change
+        after = np.clip(b + length * step, lower, upper)
+        change = length * sum(x * change for x, change in zip(share, changes, strict=True))
+        if length > SHORT and self._gain(after - b, change) > 0.0:
+            b[:] = after
+            self.decision += change
 
-    def _linear_gain(self, delta: Vector) -> float:
-        """By how much L is larger at b + delta than at b."""
+    def _gain(self, delta: Vector, change: Vector) -> float:
+        """By how much the objective is larger at b + delta than at b, for ``change = K @ delta``."""
         dual, b = self.dual, self.b
         gain = float(dual.linear @ delta)
         if dual.kink is not None:
             gain -= float(dual.kink @ (np.abs(b + delta) - np.abs(b)))
         if dual.ridge is not None:
             gain -= 0.5 * float(dual.ridge @ (delta * (2.0 * b + delta)))
-        return gain
+        return gain - float(delta @ self.decision) - 0.5 * float(delta @ change)
 
     def _chosen(self) -> tuple[Indices, float]:
         """The next set, and the largest violation of the optimality conditions.
