@@ -21,7 +21,7 @@ from oracle_opt.oracles import (
     RBFBank,
     uci_bank,
 )
-from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent
+from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent, weighted_kernel
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.svm import (
     EpsilonInsensitive,
@@ -74,7 +74,7 @@ def small_sets(monkeypatch) -> None:
     """Many sets on few points, and a start from a part of them."""
     monkeypatch.setattr(set_ascent, "SET_POINTS", 60)
     monkeypatch.setattr(cold_start, "LEAST_SAMPLE", 60)
-    monkeypatch.setattr(matrix_free_machine, "ENTRIES_AT_ONCE", 1000)
+    monkeypatch.setattr(weighted_kernel, "ENTRIES_AT_ONCE", 1000)
 
 
 def walk(p, count=3, step=0.3, seed=1):
@@ -252,14 +252,20 @@ def test_a_step_along_the_last_moves_never_lowers_the_objective(seed, width, mon
     assert known.value <= cut.upper
 
 
-def test_all_variables_free_and_few_in_a_set() -> None:
-    bank, loss = BANKS["on the fly"], SquaredHinge(1e4)
-    oracle = MKLOracle(bank, LABELS, loss, memory_budget=BUDGET)
-    oracle._machine.most_points = 120
+@pytest.mark.parametrize("most", [70, 120])
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+@pytest.mark.parametrize("loss", [LeastSquares, SquaredEpsilonInsensitive, SquaredHinge])
+def test_all_variables_free_and_few_in_a_set(loss, C, most) -> None:
+    """Newton's method takes them all at once where losses are curved, by products: few rounds, no matrix."""
+    bank, y = BANKS["on the fly"], LABELS if loss is SquaredHinge else TARGETS
+    oracle = MKLOracle(bank, y, loss(C), memory_budget=BUDGET)
+    oracle._machine.most_points = most
     w = np.full(bank.n_kernels, 1 / bank.n_kernels)
     cut = oracle.query(Query(w, 1e-7))
+    assert oracle._dual.free(cut.extras["signed_dual"]).size > most
+    assert cut.extras["n_sets"] <= 8
     assert cut.error <= 1e-7 * cut.upper
-    assert cut.upper == pytest.approx(MKLOracle(bank, LABELS, loss).query(Query(w)).upper, rel=1e-7)
+    assert cut.upper == pytest.approx(MKLOracle(bank, y, loss(C)).query(Query(w)).upper, rel=1e-7)
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared hinge", "regression", "quantile"])
