@@ -21,16 +21,18 @@ from oracle_opt.oracles import (
     RBFBank,
     uci_bank,
 )
-from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent
+from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent, weighted_kernel
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.svm import (
     EpsilonInsensitive,
     Hinge,
     Huber,
+    LeastSquares,
     Loss,
     OneClass,
     Separable,
     SmoothedHinge,
+    SquaredEpsilonInsensitive,
     SquaredHinge,
 )
 
@@ -61,6 +63,8 @@ LOSSES = {
     "quantile": (Quantile(), TARGETS),
     "huber": (Huber(100.0, 0.02), TARGETS),
     "smoothed hinge": (SmoothedHinge(30.0), LABELS),
+    "least squares": (LeastSquares(100.0), TARGETS),
+    "squared tube": (SquaredEpsilonInsensitive(100.0, 0.1), TARGETS),
 }
 BANKS = {"stored": uci_bank(X[:, :2]), "on the fly": RBFBank.from_quantiles(X, 12, [[0, 1, 2], [0, 1], [2]])}
 
@@ -70,7 +74,7 @@ def small_sets(monkeypatch) -> None:
     """Many sets on few points, and a start from a part of them."""
     monkeypatch.setattr(set_ascent, "SET_POINTS", 60)
     monkeypatch.setattr(cold_start, "LEAST_SAMPLE", 60)
-    monkeypatch.setattr(matrix_free_machine, "ENTRIES_AT_ONCE", 1000)
+    monkeypatch.setattr(weighted_kernel, "ENTRIES_AT_ONCE", 1000)
 
 
 def walk(p, count=3, step=0.3, seed=1):
@@ -221,14 +225,47 @@ def test_four_thousand_points_do_not_zigzag(C, monkeypatch) -> None:
     assert oracle._dual.free(cut.extras["signed_dual"]).size > (100 if n == C else 500)
 
 
-def test_all_variables_free_and_few_in_a_set() -> None:
-    bank, loss = BANKS["on the fly"], SquaredHinge(1e4)
-    oracle = MKLOracle(bank, LABELS, loss, memory_budget=BUDGET)
-    oracle._machine.most_points = 120
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("width", [0.0, 0.1, 0.5])
+def test_a_step_along_the_last_moves_never_lowers_the_objective(seed, width, monkeypatch) -> None:
+    """A variable at its kink that moves pays for it: not counted, this undid what sets had gained, without end."""
+    rng = np.random.default_rng(seed)
+    kernels, weights = RBFBank(rng.normal(size=(200, 3)), [np.arange(3)], [[1.0, 3.0]]), np.array([0.5, 0.5])
+    targets, gains = rng.normal(size=200), []
+    step = set_ascent.SetAscent._along_moves
+
+    def watched(ascent) -> None:
+        before = ascent.dual.value(ascent.b) - 0.5 * ascent.b @ ascent.decision
+        step(ascent)
+        gains.append(ascent.dual.value(ascent.b) - 0.5 * ascent.b @ ascent.decision - before)
+
+    monkeypatch.setattr(set_ascent.SetAscent, "_along_moves", watched)
+    loss = EpsilonInsensitive(1e4, width)
+    oracle = MKLOracle(kernels, targets, loss, memory_budget=8 * 200**2 - 1)
+    oracle._machine.most_points = 40
+    cut = oracle.query(Query(weights, 1e-6))
+    assert min(gains) >= -1e-12 * cut.upper
+    assert max(gains) > 0
+    assert cut.error <= 1e-4 * cut.upper
+    known = MKLOracle(kernels, targets, loss).query(Query(weights))
+    assert cut.value <= known.upper
+    assert known.value <= cut.upper
+
+
+@pytest.mark.parametrize("most", [70, 120])
+@pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
+@pytest.mark.parametrize("loss", [LeastSquares, SquaredEpsilonInsensitive, SquaredHinge])
+def test_all_variables_free_and_few_in_a_set(loss, C, most) -> None:
+    """Newton's method takes them all at once where losses are curved, by products: few rounds, no matrix."""
+    bank, y = BANKS["on the fly"], LABELS if loss is SquaredHinge else TARGETS
+    oracle = MKLOracle(bank, y, loss(C), memory_budget=BUDGET)
+    oracle._machine.most_points = most
     w = np.full(bank.n_kernels, 1 / bank.n_kernels)
     cut = oracle.query(Query(w, 1e-7))
+    assert oracle._dual.free(cut.extras["signed_dual"]).size > most
+    assert cut.extras["n_sets"] <= 8
     assert cut.error <= 1e-7 * cut.upper
-    assert cut.upper == pytest.approx(MKLOracle(bank, LABELS, loss).query(Query(w)).upper, rel=1e-7)
+    assert cut.upper == pytest.approx(MKLOracle(bank, y, loss(C)).query(Query(w)).upper, rel=1e-7)
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared hinge", "regression", "quantile"])

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge, SVMStatus, solve_svm
+from oracle_opt.oracles.svm import EpsilonInsensitive, Huber, OneClass, SquaredHinge, SVMStatus, solve_svm
+from oracle_opt.oracles.svm.pieces import Pieces
 
 PRECISE = {"solver": cp.CLARABEL, "tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
@@ -363,3 +364,15 @@ def test_regression_of_one_or_two_points(n):
     solution = solve_svm(np.eye(n), t, EpsilonInsensitive(100.0, 0.25))
     known = [0.0] if n == 1 else [-0.75, 0.75]
     np.testing.assert_allclose(solution.signed_dual, known, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bias_of_the_least_gap_is_found_between_flat_ends(seed):
+    """Of short ramps between long flat ends Newton's method went to and fro: the gap was that of any bias."""
+    rng = np.random.default_rng(seed)
+    n, C = 60, 100.0
+    dual = Huber(C, 10.0 ** rng.uniform(-3, -1)).dual(rng.choice([-3.0, 0.0, 3.0], n) + 0.1 * rng.normal(size=n), n)
+    pieces, decision = Pieces(dual), 0.01 * rng.normal(size=n)
+    b = pieces.best_response(decision)
+    np.testing.assert_allclose(b.sum(), 0.0, atol=1e-10 * np.abs(b).sum())
+    assert pieces.gap(b, decision)[0] <= 1e-10 * C * n

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.arrays import Vector
+from oracle_opt.oracles.mkl.weighted_kernel import WeightedKernel
 from oracle_opt.oracles.svm.pieces import Pieces
 from oracle_opt.oracles.svm.separable_dual import Separable
 
@@ -19,14 +17,7 @@ ROUGH = 1e-4
 BOUNDED = 0.5
 
 
-def cold_start(
-    dual: Separable,
-    pieces: Pieces,
-    block: Callable[[Indices], Matrix],
-    products: Callable[[Vector], Vector],
-    most_points: int,
-    max_steps: int,
-) -> Vector:
+def cold_start(dual: Separable, pieces: Pieces, kernel: WeightedKernel, most_points: int, max_steps: int) -> Vector:
     """Feasible signed dual variables, ndarray of shape (n,).
 
     A machine is solved on a random part of the points, a share s of them, with bounds and sum such that its decision
@@ -41,10 +32,8 @@ def cold_start(
         The dual of all points.
     pieces : Pieces
         Those of the dual.
-    block : callable
-        From points to the kernel on them.
-    products : callable
-        From signed dual variables b to ``K @ b``, ndarray of shape (n,).
+    kernel : WeightedKernel
+        K.
     most_points : int
         Points of a machine at most.
     max_steps : int
@@ -55,14 +44,14 @@ def cold_start(
     if n < 2 * m:
         return pieces.start()
     chosen = np.sort(np.random.default_rng(SEED).permutation(n)[:m])
-    K, b = block(chosen), np.zeros(n)
+    K, b = kernel.block(chosen), np.zeros(n)
     if dual.ridge is None:
         part = dual.part(chosen, n / m)
         found = part.solve(K, start=Pieces(part).start(), accuracy=ROUGH, max_steps=max_steps).signed_dual
         free = part.free(found)
         if np.abs(found[free]).sum() <= (1.0 - BOUNDED) * np.abs(found).sum():
             b[chosen] = found
-            return pieces.best_response(products(b))
+            return pieces.best_response(kernel.product(b))
     if dual.total != 0.0:
         return pieces.start()
     part = dual.part(chosen)

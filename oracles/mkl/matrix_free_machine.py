@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.cold_start import cold_start
 from oracle_opt.oracles.mkl.computed_forms import error_of_forms, forms_near, proof_of_products
 from oracle_opt.oracles.mkl.formula import proven, value_at
-from oracle_opt.oracles.mkl.set_ascent import ALONE, SetAscent
+from oracle_opt.oracles.mkl.set_ascent import SetAscent
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
+from oracle_opt.oracles.mkl.weighted_kernel import WeightedKernel, products, row_pieces, rows_at_once
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.oracles.svm.svm_solution import SVMStatus
 from oracle_opt.proof.floats import Floats
 
-# Entries of the products that are computed at a time.
-ENTRIES_AT_ONCE = 1 << 21
 # Vectors of n points that a solve takes, at most.
 VECTORS = 32
-# Points of a block that is made symmetric at a time.
-SQUARE = 256
 # Matrices of the size of a working set that solving it takes: the kernel, what it is made of, and a factorization.
 MATRICES = 3
 # Least points of a working set.
@@ -160,7 +156,7 @@ class MatrixFreeMachine(SVMMachine):
         """Combined kernel on some points, see `SVMMachine.block`; None if it does not fit into the budget."""
         if points.size > self.most_points:
             return None
-        K = symmetric(self.bank.block(weights, points, points))
+        K = WeightedKernel(self.bank, weights).block(points)
         if self.dual.ridge is not None:
             K.flat[:: points.size + 1] += self.dual.ridge[points]
         return K
@@ -170,15 +166,8 @@ class MatrixFreeMachine(SVMMachine):
         active = np.flatnonzero(weights)
         if not active.size:  # the kernel is 0, and any of them says so
             active = np.zeros(1, dtype=np.intp)
-        chosen, w = self.bank.subset(active), weights[active]
-        return cold_start(
-            self.dual,
-            self._pieces,
-            lambda points: symmetric(chosen.block(w, points, points)),
-            lambda b: decision_values(chosen, w, b),
-            self.most_points,
-            self.max_steps,
-        )
+        kernel = WeightedKernel(self.bank.subset(active), weights[active])
+        return cold_start(self.dual, self._pieces, kernel, self.most_points, self.max_steps)
 
     def _ascent(self, weights: Vector, wanted: float, limit: int) -> SetAscent:
         """An ascent from the dual variables of the products, by the kernels that matter at these weights."""
@@ -190,22 +179,22 @@ class MatrixFreeMachine(SVMMachine):
         left_out = np.cumsum(share[order]) <= LEFT_OUT * wanted * share.sum()
         left_out[-1] = False  # where none has a weight
         active = np.sort(order[~left_out])
-        chosen, w = self.bank.subset(active), weights[active]
+        kernel = WeightedKernel(self.bank.subset(active), weights[active])
         largest = float(weights @ self.bank.sizes[0])
 
         def move(before: Vector, after: Vector) -> Vector:
-            if 2 * active.size <= p or ascent.n_sets > ALONE:
-                return decision_values(chosen, w, after - before)
+            if 2 * active.size <= p or self._b is None or not np.array_equal(before, self._b):
+                return kernel.product(after - before)
             # all kernels are needed in the end, and it is not much more now
             old = M @ weights
             self._add(after)
             change: Vector = M @ weights - old
             return change
 
-        ascent = SetAscent(
+        return SetAscent(
             self.dual,
             self._pieces,
-            lambda points: symmetric(chosen.block(w, points, points)),
+            kernel,
             move,
             lambda b: self._fresh(b)[0] * largest,
             b.copy(),
@@ -213,7 +202,6 @@ class MatrixFreeMachine(SVMMachine):
             self.most_points,
             limit,
         )
-        return ascent
 
     def _solution(self, weights: Vector, wanted: float, status: SVMStatus, n_steps: int, n_newton: int) -> SVMSolution:
         """What the dual variables of the products are at these weights, by all kernels."""
@@ -281,36 +269,3 @@ class MatrixFreeMachine(SVMMachine):
 def _sizes(b: Vector) -> tuple[float, float]:
     """Both norms of b with which products go, rounded up."""
     return (1 + 1e-9) * float(np.abs(b).sum()), (1 + 1e-9) * float(np.linalg.norm(b))
-
-
-def products(bank: KernelBank, rows: Indices, b: Vector) -> Matrix:
-    """The products of all kernels of a bank with b at some points: what several workers may share by their rows."""
-    seconds_left()
-    return bank.row_products(rows, b)
-
-
-def decision_values(bank: KernelBank, weights: Vector, b: Vector) -> Vector:
-    """``sum_k w_k K_k @ b``, ndarray of shape (n,)."""
-    return np.concatenate([products(bank, rows, b) @ weights for rows in row_pieces(bank)])
-
-
-def row_pieces(bank: KernelBank) -> Iterator[Indices]:
-    """The points, as many at a time as products of all kernels may take."""
-    at_once = rows_at_once(bank)
-    for start in range(0, bank.n_points, at_once):
-        yield np.arange(start, min(start + at_once, bank.n_points))
-
-
-def rows_at_once(bank: KernelBank) -> int:
-    """Points whose products are computed at a time."""
-    return min(max(ENTRIES_AT_ONCE // bank.n_kernels, 1), bank.n_points)
-
-
-def symmetric(K: Matrix) -> Matrix:
-    """A block of a kernel, rounded alike on both sides of the diagonal, in place."""
-    for first in range(0, len(K), SQUARE):
-        last = first + SQUARE
-        K[:first, first:last] = K[first:last, :first].T
-        square = K[first:last, first:last]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-    return K

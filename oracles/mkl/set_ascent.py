@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from oracle_opt._deadline import seconds_left
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.mkl.free_newton import free_newton
+from oracle_opt.oracles.mkl.weighted_kernel import WeightedKernel
 from oracle_opt.oracles.svm.pieces import Pieces
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 from oracle_opt.oracles.svm.svm_solution import SVMStatus
@@ -38,7 +40,8 @@ class SetAscent:
     """Raises ``L(b) - 1/2 b @ K @ b`` by solving it in the variables of some points, the others being held.
 
     Each set takes in the variables that are free, which so keep their second-order model, and the points that violate
-    the optimality conditions most. Where many variables are free the sets grow with them, as far as memory goes.
+    the optimality conditions most. Where many variables are free the sets grow with them, as far as memory
+    goes; beyond, where all losses are curved, Newton's method takes all of them at once by products with K.
 
     Parameters
     ----------
@@ -46,8 +49,8 @@ class SetAscent:
         L, the box and the sum.
     pieces : Pieces
         Those of the dual.
-    block : callable
-        From points to the kernel on them, ndarray of shape (r, r).
+    kernel : WeightedKernel
+        K.
     move : callable
         From b and other dual variables to the change of ``K @ b`` on the way to these, ndarray of shape (n,).
     slack : callable
@@ -69,7 +72,7 @@ class SetAscent:
         self,
         dual: Separable,
         pieces: Pieces,
-        block: Callable[[Indices], Matrix],
+        kernel: WeightedKernel,
         move: Callable[[Vector, Vector], Vector],
         slack: Callable[[Vector], float],
         b: Vector,
@@ -77,11 +80,12 @@ class SetAscent:
         most_points: int,
         max_steps: int,
     ) -> None:
-        self.dual, self.pieces, self.block, self.move = dual, pieces, block, move
+        self.dual, self.pieces, self.kernel, self.move = dual, pieces, kernel, move
         self.slack, self.b, self.decision = slack, b, decision
         self.most_points, self.max_steps = most_points, max_steps
         self.n_sets = self.n_steps = self.n_newton = 0
         self._set_accuracy = SET_ACCURACY
+        self._newton_helps = dual.ridge is not None and bool((dual.ridge > 0).all())
         self._gains: deque[float] = deque(maxlen=PATIENCE)
         self._moves: deque[tuple[Vector, Vector]] = deque(maxlen=MOVES)
 
@@ -101,7 +105,9 @@ class SetAscent:
                 return SVMStatus.STEP_LIMIT
             if len(self._gains) == PATIENCE and sum(self._gains) <= PROGRESS * bare:
                 return SVMStatus.ROUNDING_FLOOR
-            if not self._one_set():
+            if self._newton_helps and self._crowded():
+                self._newton(accuracy, bare)
+            elif not self._one_set():
                 return SVMStatus.ROUNDING_FLOOR
             if self.n_sets > ALONE:
                 self._along_moves()
@@ -111,13 +117,32 @@ class SetAscent:
         self.decision += self.move(self.b, b)
         self.b[:] = b
 
+    def _room(self, n_free: int) -> int:
+        """Points of the next set, of which so many are free."""
+        return min(max(SET_POINTS, int(ROOM * n_free)), self.most_points)
+
+    def _crowded(self) -> bool:
+        """Whether the free variables take more of a set than they may: it cannot grow any more."""
+        n_free = self.dual.free(self.b).size
+        room = self._room(n_free)
+        return self.b.size > room and n_free > KEPT * room
+
+    def _newton(self, accuracy: float, gap: float) -> None:
+        """Newton's method in all variables; it is not tried again where it does not halve the gap."""
+        most_columns = self.most_points**2 // self.b.size
+        b, decision, rounds = free_newton(self.pieces, self.kernel, self.b, self.decision, most_columns, accuracy)
+        self._newton_helps = self.pieces.gap(b, decision)[0] <= 0.5 * gap
+        self.b[:], self.decision = b, decision
+        self.n_sets += 1
+        self.n_newton += rounds
+
     def _one_set(self) -> bool:
         """Solve one set; whether it raised the objective."""
         dual, b = self.dual, self.b
         chosen, violation = self._chosen()
         if violation <= 0.0:
             return False
-        K, before = self.block(chosen), b[chosen]
+        K, before = self.kernel.block(chosen), b[chosen]
         rest = np.ones(b.size, dtype=bool)
         rest[chosen] = False
         held = float(np.add.reduce(b[rest], dtype=np.longdouble) - np.longdouble(dual.total))
@@ -137,7 +162,7 @@ class SetAscent:
         after = b.copy()
         after[chosen] = svm.signed_dual
         delta, change = after - b, self.move(b, after)
-        gain = self._linear_gain(delta) - float(delta @ self.decision) - 0.5 * float(delta @ change)
+        gain = self._gain(delta, change)
         b[:] = after
         self.decision += change
         self._gains.append(gain)
@@ -145,7 +170,7 @@ class SetAscent:
         return gain > 0.0
 
     def _along_moves(self) -> None:
-        """A step to the best point of the space of the last moves, as far as the box and the kinks allow.
+        """A step to the best point of the space of the last moves, as far as the box allows, unless kinks cost more.
 
         Sets that undo what others did, as where more variables are free than fit into one, so make steps of conjugate
         gradients.
@@ -169,20 +194,21 @@ class SetAscent:
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(step > 0, (upper - b) / step, np.where(step < 0, (lower - b) / step, np.inf))
         length = min(1.0, float(room.min()))
-        if length > SHORT:
-            b[:] = np.clip(b + length * step, lower, upper)
-            for x, change in zip(share, changes, strict=True):
-                self.decision += length * x * change
+        after = np.clip(b + length * step, lower, upper)
+        change = length * sum(x * change for x, change in zip(share, changes, strict=True))
+        if length > SHORT and self._gain(after - b, change) > 0.0:
+            b[:] = after
+            self.decision += change
 
-    def _linear_gain(self, delta: Vector) -> float:
-        """By how much L is larger at b + delta than at b."""
+    def _gain(self, delta: Vector, change: Vector) -> float:
+        """By how much the objective is larger at b + delta than at b, for ``change = K @ delta``."""
         dual, b = self.dual, self.b
         gain = float(dual.linear @ delta)
         if dual.kink is not None:
             gain -= float(dual.kink @ (np.abs(b + delta) - np.abs(b)))
         if dual.ridge is not None:
             gain -= 0.5 * float(dual.ridge @ (delta * (2.0 * b + delta)))
-        return gain
+        return gain - float(delta @ self.decision) - 0.5 * float(delta @ change)
 
     def _chosen(self) -> tuple[Indices, float]:
         """The next set, and the largest violation of the optimality conditions.
@@ -196,7 +222,7 @@ class SetAscent:
         falling = np.where(x > pieces.lower, g, np.inf).reshape(-1, n).min(axis=0)
         top, bottom = float(rising.max()), float(falling.min())
         pair = [int(rising.argmax()), int(falling.argmin())]
-        room = min(max(SET_POINTS, int(ROOM * free.size)), self.most_points)
+        room = self._room(free.size)
         if n <= room:
             return np.arange(n), top - bottom
         kept = free

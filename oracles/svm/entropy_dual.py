@@ -15,7 +15,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.svm.loss_dual import LossDual
-from oracle_opt.oracles.svm.pieces import imbalance
+from oracle_opt.oracles.svm.pieces import falling_root, imbalance
 from oracle_opt.oracles.svm.smo_build import signed_box
 from oracle_opt.oracles.svm.svm_solution import SVMSolution, SVMStatus
 from oracle_opt.proof.floats import Floats
@@ -25,8 +25,8 @@ from oracle_opt.proof.number import Numbers
 STIFF = 1e8
 # Margins beyond which curvature is that at this margin; it is nothing there.
 FLAT = 60.0
-# Steps for a bias; halvings of a step of Newton's method, and the share of the expected descent that is enough.
-BIAS_STEPS, HALVINGS, DESCENT = 200, 40, 1e-4
+# Halvings of a step of Newton's method, and the share of the expected descent that is enough.
+HALVINGS, DESCENT = 40, 1e-4
 
 
 class EntropyDual(LossDual):
@@ -118,21 +118,16 @@ class EntropyDual(LossDual):
         return b
 
     def bias(self, decision: Vector) -> float:
-        """The bias of least losses, where the `response` adds up to 0: Newton's method, held in an interval."""
+        """The bias of least losses, where the `response` adds up to 0."""
         of_class = log(float(self.C[self.y > 0].sum()) / float(self.C[self.y < 0].sum()))
         low, high = -float(decision.max()) - abs(of_class), abs(of_class) - float(decision.min())
-        bias = min(max(of_class - float(np.median(decision)), low), high)
-        for _ in range(BIAS_STEPS):
+
+        def excess(bias: float) -> tuple[float, float]:
             b = self.response(decision + bias)
-            excess, a = float(b.sum()), np.abs(b)
-            low, high = (bias, high) if excess > 0 else (low, bias)
-            bend, last = float((a * (1.0 - a / self.C)).sum()), bias
-            bias = bias + excess / bend if bend > 0 else 0.5 * (low + high)
-            if not low <= bias <= high:
-                bias = 0.5 * (low + high)
-            if abs(bias - last) <= 2 * EPS * (abs(bias) + 1.0):
-                break
-        return bias
+            a = np.abs(b)
+            return float(b.sum()), float((a * (1.0 - a / self.C)).sum())
+
+        return falling_root(excess, low, high, min(max(of_class - float(np.median(decision)), low), high), unit=1.0)
 
     def losses(self, decision: Vector) -> float:
         """The losses of all points."""

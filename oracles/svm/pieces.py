@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.svm.separable_dual import Separable
 
-# Steps of Newton's method for the bias, each at least halving an interval if it has to.
+# Steps for a bias at most.
 BIAS_STEPS = 100
 
 
@@ -123,10 +125,12 @@ class Pieces:
     def best_response(self, decision: Vector) -> Vector:
         """Signed dual variables b that are best for given decision values, ndarray of shape (n,): the z of `gap`.
 
-        They maximize ``L(b) - decision @ b`` over the box and the sum: variables are at the upper bound in the order of
-        their gradients, as long as the sum allows. For losses without a ridge.
+        They maximize ``L(b) - decision @ b`` over the box and the sum. Without a ridge variables are at the upper bound
+        in the order of their gradients, as long as the sum allows.
         """
         q = self.linear - np.tile(decision, self.linear.size // self.n_points)
+        if self.dual.ridge is not None:
+            return self.signed_dual(self._response(q - self._root(q)))
         order = np.argsort(-q, kind="stable")
         width = (self.upper - self.lower)[order]
         before = np.cumsum(width) - width
@@ -161,20 +165,43 @@ class Pieces:
         return 0.5 * float(q[order[first]] + q[order[first + level]])
 
     def _root(self, q: Vector) -> float:
-        """Where the z of `gap` add up to the total: Newton's method, held in an interval."""
+        """Where the z of `gap` add up to the total."""
         wide = float(self.ridge.max()) * abs(self.total)
         low, high = float(q.min()) - wide, float(q.max()) + wide
-        bias = 0.5 * (low + high)
-        for _ in range(BIAS_STEPS):
+
+        def excess(bias: float) -> tuple[float, float]:
             z = self._response(q - bias)
-            inside, excess = (self._ends[0] < z) & (z < self._ends[1]) & (self.ridge > 0), float(z.sum()) - self.total
-            if excess == 0.0:
-                break
-            low, high = (bias, high) if excess > 0 else (low, bias)
-            last, bend = bias, float((1.0 / self.ridge[inside]).sum())
-            bias = bias + excess / bend if bend > 0 else 0.5 * (low + high)
-            if not low <= bias <= high:
-                bias = 0.5 * (low + high)
-            if abs(bias - last) <= EPS * abs(bias):
-                break
-        return bias
+            inside = (self._ends[0] < z) & (z < self._ends[1]) & (self.ridge > 0)
+            return float(z.sum()) - self.total, float((1.0 / self.ridge[inside]).sum())
+
+        return falling_root(excess, low, high, 0.5 * (low + high))
+
+
+def falling_root(
+    function: Callable[[float], tuple[float, float]], low: float, high: float, start: float, unit: float = 0.0
+) -> float:
+    """Where a function that does not rise is 0: Newton's method, held in an interval.
+
+    A step that leaves the interval, or does not halve the one before, is one to the middle: between two flat ends
+    Newton's method may go to and fro.
+
+    Parameters
+    ----------
+    function : callable
+        From a number to the value there, and how fast it falls.
+    low, high, start : float
+        The interval, and a number in it.
+    unit : float
+        Steps below rounding of this, or of the number, are none.
+    """
+    at, before = start, high - low
+    for _ in range(BIAS_STEPS):
+        value, fall = function(at)
+        step = value / fall if fall > 0 else np.inf
+        if value == 0.0 or abs(step) <= EPS * (abs(at) + unit):
+            return at
+        low, high = (at, high) if value > 0 else (low, at)
+        if not low < at + step < high or abs(step) > 0.5 * before:
+            step = 0.5 * (low + high) - at
+        at, before = at + step, abs(step)
+    return at
