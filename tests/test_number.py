@@ -12,8 +12,9 @@ import pytest
 import scipy.sparse as sp
 
 from oracle_opt.arrays import EPS
-from oracle_opt.proof.floats import Floats, Plain
+from oracle_opt.proof.floats import Floats
 from oracle_opt.proof.number import Numbers
+from oracle_opt.proof.plain import Plain
 from oracle_opt.proof.rationals import Fractions
 
 SCALES = (1.0, 1e150, 1e-150, 1e-160, 1e-310, 3e307)

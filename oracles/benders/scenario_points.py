@@ -16,7 +16,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO
-from oracle_opt.proof.floats import Plain
+from oracle_opt.proof.plain import Plain
 
 _NEAR = 1e-9  # by how much a basis may miss a bound, relative to 1 and to the entry
 _PROBE = 64  # programs that a basis is tried on before it is tried on all

@@ -369,11 +369,16 @@ class KernelBank(KeptKernels):
         times the former, and at most ``norm(u) * norm(v)`` times the latter; a term takes part in no more roundings
         than a sum over pairs in 64 parts, or two sums over points, have.
         """
-        n, m = self.n_points, np.count_nonzero(u) * np.count_nonzero(v)
-        relative = self._term_error + 0.5 * EPS * (2 * n + m / 64 + 160)
-        sums = float(np.abs(u).sum()) * float(np.abs(v).sum())
-        return relative * sums, relative * float(np.linalg.norm(u)) * float(np.linalg.norm(v))
+        m, one, two = _sizes(u)
+        others = (m, one, two) if u is v else _sizes(v)
+        relative = self._term_error + 0.5 * EPS * (2 * self.n_points + m * others[0] / 64 + 160)
+        return relative * (one * others[1]), relative * two * others[2]
 
     @abstractmethod
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
+
+
+def _sizes(v: Vector) -> tuple[int, float, float]:
+    """How many entries are not 0, their sum of sizes, and the norm."""
+    return int(np.count_nonzero(v)), float(np.abs(v).sum()), float(np.linalg.norm(v))

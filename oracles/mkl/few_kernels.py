@@ -56,7 +56,7 @@ class FewKernels:
         self.bank: KernelBank | None = None
         self.machine: SVMMachine | None = None
         self._b: Vector | float = 0.0
-        self._roots: Vector | float = 0.0
+        self._forms: Vector | float = 0.0
 
     def use(
         self, kernels: Indices, make: Callable[[KernelBank], SVMMachine], start: Vector | None
@@ -87,7 +87,7 @@ class FewKernels:
 
     def remember(self, b: Vector, F: Vector) -> None:
         """Take up forms of all kernels at b, or more than these: F, ndarray of shape (p,)."""
-        self._b, self._roots = b, np.sqrt(np.maximum(F, 0.0))
+        self._b, self._forms = b, F
 
     def bounds(self, b: Vector, imbalance: float) -> Vector:
         """At least the forms of all kernels at whatever differs from b as `proven` says: ndarray of shape (p,)."""
@@ -97,9 +97,9 @@ class FewKernels:
         if self._bank.nonnegative:
             one = float(np.hypot(size, abs(float(D.sum())) + EPS * D.size * size)) * np.sqrt(0.5)
         of_largest, of_trace = self._roots_of_sizes
-        rounding = 1.0 + EPS * (D.size + 16)
+        rounding, roots = 1.0 + EPS * (D.size + 16), np.sqrt(np.maximum(self._forms, 0.0))
         F = np.empty(self._bank.n_kernels)
-        np.add(np.minimum(rounding * one * of_largest, rounding * two * of_trace), self._roots, out=F)
+        np.add(np.minimum(rounding * one * of_largest, rounding * two * of_trace), roots, out=F)
         F *= F
         F *= 1.0 + 16.0 * EPS
         if imbalance:

@@ -26,6 +26,7 @@ from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
 from oracle_opt.oracles.mkl.computed_forms import forms_near, moved_of
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.float_formula import proven_in_floats
 from oracle_opt.oracles.mkl.form_proof import (
     MOST_ENTRIES,
     TOLD,
@@ -331,17 +332,22 @@ class KernelWeightsOracle(Oracle):
             S = np.sum([np.maximum(one.S, 0.0) for one in best.parts], axis=0)[weights.order]
             update = weights.update(best.w, S)
             answers += () if update is None else (AnalyticUpdate(update),)
-        bound = least(best.proof, weights) if self.convex else None
+        bound = self._least(best.proof) if self.convex else None
         return ObjectiveCut(
             point=point,
             value=value,
             subgradient=slope,
             error=error_above(value, upper),
-            lower_bound=-np.inf if bound is None else float(bound),
+            lower_bound=-np.inf if bound is None else bound,
             summands=summands,
             answers=answers,
             extras=self._extras(best),
         )
+
+    def _least(self, proof: Proven) -> float | None:
+        """The least value that is proven over all weights."""
+        bound: float | None = least(proof, self.weights_set)
+        return bound
 
     def _summands(self, point: Vector, best: Round) -> tuple[ObjectiveCut, ...]:
         """The cuts of the machines, and that of the regularizer."""
@@ -566,8 +572,11 @@ def part_of(
 ) -> Part:
     """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
     b, forms = svm.signed_dual, forms_near(bank, svm.signed_dual, svm.imbalance, S, error)
-    proof = proven(of.dual, b, svm.imbalance, forms, partial(of.dual.longest_multiple, b), Floats)
-    return Part(svm, S, error, proof, told)
+    loss = of.dual.piecewise
+    if loss is not None:
+        return Part(svm, S, error, proven_in_floats(loss, b, svm.imbalance, forms), told)
+    longest = partial(of.dual.longest_multiple, b)
+    return Part(svm, S, error, proven(of.dual, b, svm.imbalance, forms, longest, Floats), told)
 
 
 def factor_of(of: KernelMachine, solver: SVMMachine, d: Vector, b: Vector) -> Matrix | None:
@@ -592,11 +601,11 @@ def sum_below(numbers: Sequence[float]) -> float:
 def checked_query_point(point: Vector, domain: Domain) -> Vector:
     """Return a copy of a query point, or raise `InvalidArgument` unless it is finite and in the domain."""
     checked, dimension = np.array(point, dtype=float), domain.dimension
-    if checked.shape != (dimension,) or not np.isfinite(checked).all():
+    if checked.shape != (dimension,) or not (checked.min() > -np.inf and checked.max() < np.inf):
         raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
-    if np.abs(checked).max() > LARGEST:
+    if checked.max() > LARGEST:
         raise InvalidArgument(
-            f"`query.point` must have weights up to {LARGEST:g}, got {np.abs(checked).max():.3g}: objectives of "
+            f"`query.point` must have weights up to {LARGEST:g}, got {checked.max():.3g}: objectives of "
             "machines overflow; a regularizer of more weight, or a radius, keeps them smaller"
         )
     if not domain.contains(checked):

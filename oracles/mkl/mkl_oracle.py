@@ -17,9 +17,11 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.face_model import FaceData, FaceModel
 from oracle_opt.oracles.mkl.few_kernels import FewKernels
-from oracle_opt.oracles.mkl.formula import least, value_at
+from oracle_opt.oracles.mkl.float_formula import least_in_floats, value_in_floats
+from oracle_opt.oracles.mkl.formula import Proven
 from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, checked_bank
 from oracle_opt.oracles.mkl.kernel_weights_oracle import (
+    Part,
     Round,
     checked_query_point,
     error_above,
@@ -240,19 +242,31 @@ class MKLOracle(SVMOracle):
         svm = part.svm
         F = self._few.bounds(svm.signed_dual, svm.imbalance)
         F[kernels] = part.proof.forms
-        value = float(value_at(part.proof, weights).below())
+        found = self._round(weights, None, [part])
         factor = factor_of(self.machine, solver, weights, svm.signed_dual) if Curvature in query.wishes else None
-        bound = least(part.proof.with_forms(F), self.weights_set)
+        bound = self._least(part.proof.with_forms(F))
+        assert bound is not None  # over one simplex
         wished = () if factor is None or not factor.size else (Curvature(factor, kernels),)
         return ObjectiveCut(
             point=point,
-            value=value,
+            value=found.value,
             subgradient=-0.5 * F,
-            error=error_above(value, svm.primal_objective),
-            lower_bound=float(bound),
+            error=error_above(found.value, found.upper),
+            lower_bound=bound,
             answers=(ExactSlopes(kernels), *wished),
-            extras=self._extras(Round([part], part.proof, weights, None, None, value, svm.primal_objective)),
+            extras=self._extras(found),
         )
+
+    def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
+        """As of all; one machine of a piecewise quadratic loss on one simplex in floats that are written out."""
+        if self._dual.piecewise is None:
+            return super()._round(w, c, parts)
+        one = parts[0]
+        return Round(parts, one.proof, w, None, None, value_in_floats(one.proof, w), one.svm.primal_objective)
+
+    def _least(self, proof: Proven) -> float | None:
+        """As of all."""
+        return super()._least(proof) if self._dual.piecewise is None else least_in_floats(proof)
 
     def _local_model(self, b: Vector, S: Vector, error: tuple[float, float]) -> LocalModel:
         """The face model about dual variables with these quadratic forms."""

@@ -14,8 +14,8 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.mkl.duals import GeneralizedKL, SmoothDual, SquaredLpNorm, Thresholded
 from oracle_opt.oracles.mkl.regularizer import Regularizer
-from oracle_opt.proof.floats import Plain
 from oracle_opt.proof.number import Numbers
+from oracle_opt.proof.plain import Plain
 from oracle_opt.words import shown
 
 

@@ -1,0 +1,137 @@
+"""Numbers that are plain floats: for searches, and where rounding is bounded as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oracle_opt.arrays import EPS
+from oracle_opt.proof.number import Numbers
+
+# Of the divergence: up to where its series is taken, whose coefficients are 1 / (k (k - 1)), highest first.
+NEAR, SERIES = 0.1, [1.0 / (k * (k - 1)) for k in range(18, 1, -1)]
+
+
+class Plain(Numbers):
+    """Floats as they come out, of which nothing is known.
+
+    Parameters
+    ----------
+    x : float or ndarray
+        The numbers.
+    """
+
+    __slots__ = ()
+    exact = False
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __repr__(self) -> str:
+        return f"Plain({self.x!r})"
+
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """Numbers as they are, or rounded."""
+        if type(x) is cls:
+            return x
+        return cls(x if type(x) is float or type(x) is np.ndarray else np.asarray(x, dtype=float)[()])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Self:
+        """One array of several."""
+        return cls(np.concatenate([np.atleast_1d(cls.of(one).x) for one in parts]))
+
+    def __add__(self, other: Any) -> Self:
+        """Sum."""
+        return type(self)(self.x + self.of(other).x)
+
+    def __neg__(self) -> Self:
+        """Negative."""
+        return type(self)(-self.x)
+
+    def __mul__(self, other: Any) -> Self:
+        """Product."""
+        return type(self)(self.x * self.of(other).x)
+
+    def __truediv__(self, other: Any) -> Self:
+        """Quotient."""
+        return type(self)(self.x / self.of(other).x)
+
+    def __abs__(self) -> Self:
+        """Sizes."""
+        return type(self)(abs(self.x))
+
+    def __getitem__(self, where: Any) -> Self:
+        """Some of them."""
+        return type(self)(self.x[where])
+
+    def dot(self, other: Any) -> Self:
+        """Sum of products."""
+        return type(self)(self.x.dot(self.of(other).x))
+
+    def mapped(self, matrix: Any) -> Self:
+        """``matrix @ x``."""
+        return type(self)(matrix @ self.x)
+
+    def sum(self, axis: int | None = None) -> Self:
+        """Sum."""
+        return type(self)(self.x.sum(axis=axis))
+
+    def maximum(self, other: Any) -> Self:
+        """The larger of two."""
+        return type(self)(np.maximum(self.x, self.of(other).x))
+
+    def max(self) -> Self:
+        """The largest."""
+        return type(self)(self.x.max())
+
+    def sqrt(self) -> Self:
+        """Roots."""
+        return type(self)(np.sqrt(np.maximum(self.x, 0.0)))
+
+    def power(self, exponent: Fraction) -> Self:
+        """Powers."""
+        return type(self)(self.x ** float(exponent))
+
+    def expm1(self) -> Self:
+        """``exp(x) - 1``."""
+        with np.errstate(over="ignore"):
+            return type(self)(np.expm1(self.x))
+
+    def divergence(self) -> Self:
+        """``(1 + x) log(1 + x) - x``."""
+        return type(self)(divergence(self.x))
+
+    @classmethod
+    def near(cls, x: float, r: float) -> Self:
+        """The number."""
+        return cls(x)
+
+    def group_sums(self, starts: NDArray[np.intp]) -> Self:
+        """Sums of groups."""
+        return type(self)(np.add.reduceat(self.x, starts))
+
+    def group_max(self, starts: NDArray[np.intp]) -> Self:
+        """Largest of groups."""
+        return type(self)(np.maximum.reduceat(self.x, starts))
+
+    def below(self) -> Any:
+        """They."""
+        return self.x
+
+    def above(self) -> Any:
+        """They."""
+        return self.x
+
+
+def divergence(x: Any) -> Any:
+    """``(1 + x) log(1 + x) - x`` of floats; near 0, where terms cancel, ``x**2 / 2 - .. + (-x)**k / (k (k - 1))``."""
+    small = np.abs(x) < NEAR
+    away, v = np.where(small, 1.0, np.maximum(x, -1.0)), np.where(small, x, 0.0)
+    terms = np.where(away > -1.0, (1.0 + away) * np.log1p(np.maximum(away, EPS - 1.0)) - away, 1.0)
+    return np.where(small, v * v * np.polyval(SERIES, -v), terms)
