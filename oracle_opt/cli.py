@@ -247,6 +247,7 @@ def list_problems(
     """List the problems known by name: variables, optimum, the gap proven of each, or why it is not at hand."""
     from rich.table import Table
 
+    from oracle_opt.problems.certified import where_stored
     from oracle_opt.problems.listing import listings
 
     with refusals():
@@ -258,7 +259,9 @@ def list_problems(
         column.justify = "right"
     for line in lines:
         table.add_row(*line)
-    console_of(250).print(table, highlight=False)
+    console = console_of(250)
+    console.print(table, highlight=False)
+    say(where_stored())
 
 
 @main.command()
@@ -271,8 +274,8 @@ def certify(
 ) -> None:
     """Solve problems known by name, and write the certificate file of each, verified against its data.
 
-    Those of small problems come with the library. `oracle-opt verify` checks a file again. The exit status is 1 if one
-    is refused.
+    A clone of the sources holds those of small problems. `oracle-opt verify` checks a file again. The exit status is 1
+    if one is refused.
     """
     with refusals():
         from oracle_opt.problems import find
