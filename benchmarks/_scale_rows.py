@@ -110,7 +110,7 @@ def small(problem):
 
 def exponent(sizes, seconds):
     """Of the power law through the points, by least squares of the logarithms."""
-    from oracle_opt.study.reproduce.common import growth
+    from oracle_opt.study.analyses.curves import growth
 
     return growth(sizes, seconds)
 

@@ -9,10 +9,11 @@ default one a commit under benchmarks/runs: the same command continues with what
 one core; `--quick`: 2 splits of pima and bupa.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
-from _shared import commit, parser, say, table
+from _shared import ROOT, commit, parser, say, table
 from _verified import WORDS, counted, print_certificates
 from threadpoolctl import threadpool_limits
 
@@ -20,7 +21,9 @@ from oracle_opt.certificates.standing import Standing
 from oracle_opt.datasets import load
 from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS, compare, summary_table
 from oracle_opt.study.display import spread
-from oracle_opt.study.reproduce.paper import all_figures
+
+sys.path.append(str(ROOT))  # last: what is installed is measured, not the sources beside
+from papers.printed import all_figures
 
 HERE = Path(__file__).parent
 SETS = ("wpbc", "ionosphere", "sonar", "bupa", "pima", "vote", "heart", "wdbc")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from oracle_opt.cli_outcome import INTERRUPTED, ended, results_of, say
+from oracle_opt.cli_outcome import INTERRUPTED, REFUSED, console_of, ended, refusals, results_of, say
 from oracle_opt.cli_verify import verify as verify_file
 
 if TYPE_CHECKING:
@@ -23,15 +20,12 @@ main = typer.Typer(
     rich_markup_mode=None,
 )
 
-REFUSED = 2
-FILES = ("table.csv", "table.md", "figure.png")  # of an experiment
-
 
 def _version(wanted: bool) -> None:
     if wanted:
         import oracle_opt
 
-        _console().print(f"oracle-opt {oracle_opt.__version__}", highlight=False)
+        console_of().print(f"oracle-opt {oracle_opt.__version__}", highlight=False)
         raise typer.Exit
 
 
@@ -79,8 +73,8 @@ def compare(
 
     Finished runs are kept in the folder: the same command again continues with what is missing. Ctrl-C is safe.
     """
-    console = _console()
-    with _refusals():
+    console = console_of()
+    with refusals():
         from oracle_opt.study import DEFAULT_GENERATORS, generator_of
         from oracle_opt.study import compare as compare_generators
 
@@ -88,7 +82,7 @@ def compare(
         chosen = {name: generator_of(name) for name in names}
         loaded = _datasets(datasets)
     try:
-        with _refusals():
+        with refusals():
             results = results_of(
                 lambda: compare_generators(
                     loaded,
@@ -148,7 +142,7 @@ def study(
     Finished runs are kept in the folder: the same command again continues with what is missing. Ctrl-C is safe.
     """
     try:
-        with _refusals():
+        with refusals():
             from oracle_opt.study.study_file import read_study
             from oracle_opt.study.summary import certificates
 
@@ -161,7 +155,7 @@ def study(
     except KeyboardInterrupt:
         say("interrupted; finished runs are kept: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
-    console = _console()
+    console = console_of()
     if results.runs["n_calls"].any():
         table = results.table(tau=results.tau[-1])
         words = table.data.replace(float("inf"), float("nan")).to_string(
@@ -181,64 +175,19 @@ def report(
     title: Annotated[str | None, typer.Option(help="Its title.", show_default="the name of the folder")] = None,
 ) -> None:
     """Write the report of a study again: one page that opens offline."""
-    with _refusals():
+    with refusals():
         from oracle_opt.study import Results
 
         page = folder / "report.html" if out is None else out
         Results.read(folder).report(page, title=folder.resolve().name if title is None else title)
-    _console().print(f"Report: {page}", highlight=False, soft_wrap=True)
+    console_of().print(f"Report: {page}", highlight=False, soft_wrap=True)
 
 
-@main.command()
-def reproduce(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Such as accpm-table1.", show_default=False)
-    ] = None,
-    listing: Annotated[
-        bool,
-        typer.Option("--list", help="List every table, figure and algorithm of the papers with its NAME, or why not."),
-    ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A small part of one set, seconds, to see that it runs.")
-    ] = False,
-    splits: Annotated[
-        int | None, typer.Option(help="Random splits, or folds (at most 5).", show_default="as many as the paper")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the splits.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
-    out: Annotated[Path, typer.Option(help="Folder; gets a folder NAME with table.csv, table.md, figure.png.")] = Path(
-        "reproduction"
-    ),
-) -> None:
-    """Run an experiment of one of the papers on the data at hand, and print our figures beside the paper's.
-
-    Finished runs are kept in the folder: the same command again continues with what is missing. Ctrl-C is safe.
-    """
-    console = _console()
-    try:
-        with _refusals():
-            from oracle_opt.errors import InvalidArgument
-            from oracle_opt.study.reproduce import Options, table_of_figures
-            from oracle_opt.study.reproduce import reproduce as run_experiment
-            from oracle_opt.study.reproduce.coverage import coverage_table
-
-            if listing:
-                _console(220).print(coverage_table(), highlight=False)
-                return
-            if name is None:
-                raise InvalidArgument("name an experiment, such as accpm-table1; --list shows all of them")
-            report = run_experiment(name, Options(out, quick, splits, seed, jobs, say, True))
-    except KeyboardInterrupt:
-        say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
-        raise typer.Exit(INTERRUPTED) from None
-    console.print(table_of_figures(report))
-    console.print(f"The paper: {report.experiment.claim}.", highlight=False, soft_wrap=True)
-    for sentence in (report.outcome.caption, *report.outcome.findings):
-        if sentence:
-            console.print(sentence, highlight=False, markup=False, soft_wrap=True)
-    for note in report.outcome.notes:
-        console.print(f"- {note}", highlight=False, markup=False, soft_wrap=True)
-    console.print(f"Files: {', '.join(str(report.folder / n) for n in FILES)}", highlight=False, soft_wrap=True)
+@main.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def reproduce() -> None:
+    """Say where the experiments of the papers are."""
+    say("the experiments of the papers are in a clone of the sources: run `python -m papers NAME` at its top")
+    raise typer.Exit(REFUSED)
 
 
 @main.command()
@@ -250,7 +199,7 @@ def doctor() -> None:
     from oracle_opt.doctor import examine
 
     diagnosis = examine()
-    _console().print(str(diagnosis), highlight=False, markup=False, soft_wrap=True)
+    console_of().print(str(diagnosis), highlight=False, markup=False, soft_wrap=True)
     if not diagnosis.healthy:
         raise typer.Exit(1)
 
@@ -265,7 +214,7 @@ def list_generators() -> None:
     table = Table("name", "class", "what it is", box=None, pad_edge=False)
     for name, kind in GENERATORS.items():
         table.add_row(name, kind.__name__, (kind.__doc__ or "").strip().split("\n")[0])
-    _console().print(table, highlight=False)
+    console_of().print(table, highlight=False)
 
 
 @main.command(name="datasets")
@@ -285,7 +234,7 @@ def list_datasets() -> None:
     kernels = Table("precomputed kernels", "from", box=None, pad_edge=False)
     for name, place in kernel_places().items():
         kernels.add_row(name, place)
-    console = _console(180)
+    console = console_of(180)
     console.print(table, highlight=False)
     console.print()
     console.print(kernels, highlight=False)
@@ -298,9 +247,10 @@ def list_problems(
     """List the problems known by name: variables, optimum, the gap proven of each, or why it is not at hand."""
     from rich.table import Table
 
+    from oracle_opt.problems.certified import where_stored
     from oracle_opt.problems.listing import listings
 
-    with _refusals():
+    with refusals():
         lines = listings(family)
     table = Table(
         "name", "n", "optimum", "proven gap", "calls", "by", "certificate", "source", box=None, pad_edge=False
@@ -309,7 +259,9 @@ def list_problems(
         column.justify = "right"
     for line in lines:
         table.add_row(*line)
-    _console(250).print(table, highlight=False)
+    console = console_of(250)
+    console.print(table, highlight=False)
+    say(where_stored())
 
 
 @main.command()
@@ -322,31 +274,19 @@ def certify(
 ) -> None:
     """Solve problems known by name, and write the certificate file of each, verified against its data.
 
-    Those of small problems come with the library. `oracle-opt verify` checks a file again. The exit status is 1 if one
-    is refused.
+    A clone of the sources holds those of small problems. `oracle-opt verify` checks a file again. The exit status is 1
+    if one is refused.
     """
-    with _refusals():
+    with refusals():
         from oracle_opt.problems import find
         from oracle_opt.problems.certified import write_certificates
 
         problems = [problem for name in names for problem in find(name)]
-        if not write_certificates(problems, out, seconds, lambda line: _console().print(line, highlight=False)):
+        if not write_certificates(problems, out, seconds, lambda line: console_of().print(line, highlight=False)):
             raise typer.Exit(1)
 
 
 main.command(name="verify")(verify_file)
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn the library's refusals into a message and exit code 2."""
-    from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData, MissingPackage, StoreMismatch
-
-    try:
-        yield
-    except (DataUnavailable, InvalidArgument, InvalidData, MissingPackage, StoreMismatch, OSError) as problem:
-        say(f"error: {problem}")
-        raise typer.Exit(REFUSED) from None
 
 
 def _words(wanted: list[str]) -> list[str]:
@@ -369,9 +309,3 @@ def _datasets(wanted: list[str]) -> list[Dataset]:
         if names.count(name) > 1:
             raise InvalidArgument(f"two of the data sets are called {name}; rename a file")
     return loaded
-
-
-def _console(width: int = 150) -> Console:
-    """Standard output; tables do not fold where it is no terminal."""
-    console = Console()
-    return console if console.is_terminal else Console(width=max(width, console.width))

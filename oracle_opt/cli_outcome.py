@@ -1,9 +1,10 @@
-"""What the commands that run studies say of the outcome, a part of `oracle_opt.cli`."""
+"""What commands print, and how they end: a part of `oracle_opt.cli`."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from oracle_opt.study import Results
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
+REFUSED = 2
 
 
 def results_of(run: Callable[[], Results]) -> Results:
@@ -64,3 +66,21 @@ def ended(results: Results, folder: Path, seeds: str) -> None:
 def say(message: str) -> None:
     """Print a line on standard error."""
     Console(stderr=True).print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def console_of(width: int = 150) -> Console:
+    """Standard output; tables do not fold where it is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=max(width, console.width))
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn the library's refusals into a message and exit code 2."""
+    from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData, MissingPackage, StoreMismatch
+
+    try:
+        yield
+    except (DataUnavailable, InvalidArgument, InvalidData, MissingPackage, StoreMismatch, OSError) as problem:
+        say(f"error: {problem}")
+        raise typer.Exit(REFUSED) from None

@@ -15,7 +15,7 @@ from checkout import needs_sources
 import oracle_opt
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("papers/**/*.md"))]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r"<!-- source: [^\n]* -->\n\Z")

@@ -19,7 +19,7 @@ RECIPES = re.findall(
     (ROOT / "CONTRIBUTING.md").read_text(),
     re.M,
 )
-# what compares, reproduces, checks and fits names plug-ins on purpose; plug-ins do not depend on it
+# what compares, checks and fits names plug-ins on purpose; plug-ins do not depend on it
 OUTER = ("learn", "study", "problems", "testing", "cli.py")
 
 pytestmark = needs_sources

@@ -125,3 +125,12 @@ def test_citation_agrees():
     assert str(citation["version"]) == VERSION
     assert citation["license"] == PROJECT["project"]["license"]
     assert [author["name"] for author in citation["authors"]] == [a["name"] for a in PROJECT["project"]["authors"]]
+
+
+@needs_sources
+def test_what_is_of_a_clone_alone_is_not_installed():
+    """Whole folders are installed: neither the experiments of the papers nor certificates lie in one of them."""
+    installed = [path for folder in ("oracle_opt", "oracles", "generators") for path in (ROOT / folder).rglob("*")]
+    assert not [path for path in installed if "papers" in path.parts[len(ROOT.parts) :] or path.suffix == ".gz"]
+    data = sum(p.stat().st_size for p in installed if p.suffix not in (".py", ".pyi", ".pyx", ".pxd", ".pyc", ".so"))
+    assert data < 1_500_000

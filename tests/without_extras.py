@@ -135,12 +135,6 @@ def weights(folder):
     return oracle.weights(minimize(oracle, Kelley(), max_calls=3))
 
 
-def experiment(folder):
-    from oracle_opt.study.reproduce import Options, reproduce
-
-    return reproduce("accpm-table1", Options(folder, True, None, 0, 1, print, False))
-
-
 def studied(folder):
     from oracle_opt.problems import suite
 
@@ -174,7 +168,6 @@ NEEDS = {
     ),
     "models of linopy": ("linopy", "modeling", lambda folder: TwoStageProblem.from_linopy(None, ["x"])),
     "models of Pyomo": ("pyomo", "modeling", lambda folder: TwoStageProblem.from_pyomo(None, ["x"])),
-    "reproduce": ("scikit-learn", "learn", experiment),
 }
 
 

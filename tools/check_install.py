@@ -6,6 +6,7 @@ takes a minute. It needs the environment of `make test`, and prints what is miss
 nothing is.
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Folders of the sources, and where they are installed.
 FOLDERS = {"oracle_opt": "oracle_opt", "oracles": "oracle_opt/oracles", "generators": "oracle_opt/generators"}
+NOT_SHIPPED = re.compile(r"(^|/)papers/|\.jsonl\.gz$")  # what belongs to a clone alone
 BUILT_FROM = {".pyx", ".pxd", ".build"}  # of what is compiled: not installed
 PROGRAM = """
 from oracle_opt import Result, minimize
@@ -51,6 +53,7 @@ def main() -> int:
         compiled = {name for name in names if Path(name).suffix in (".so", ".pyd")}
         faults += [f"missing: {name}" for name in sorted(expected() - names)]
         faults += [f"too much: {name}" for name in sorted(names - compiled - expected())]
+        faults += [f"of a clone alone: {name}" for name in sorted(names) if NOT_SHIPPED.search(name)]
         stubs = {name for name in names if name.endswith(".pyi")}
         built = {name.split(".")[0] for name in compiled}
         faults += [f"not compiled: {name}" for name in sorted(stubs) if name.removesuffix(".pyi") not in built]

@@ -21,6 +21,7 @@ def link(folder: Path) -> Path:
     for source in [*(ROOT / "oracle_opt").iterdir(), ROOT / "oracles", ROOT / "generators"]:
         if source.name != "__pycache__":
             (package / source.name).symlink_to(source, target_is_directory=source.is_dir())
+    (folder / "papers").symlink_to(ROOT / "papers", target_is_directory=True)
     return package
 
 

@@ -44,7 +44,6 @@ LEFT_OUT = {  # patterns of files that are not changed, and why
     "oracle_opt/study/plot_style.py": "looks",
     "oracle_opt/study/display.py": "looks",
     "oracle_opt/study/methods.py": "a table of names",
-    "oracle_opt/study/reproduce/paper.py": "a table of what papers print",
     "oracle_opt/doctor/__main__.py": "one call, made in a process of its own",
 }
 NEAREST = 6.0  # seconds of tests, as measured without tracing, that a mutant meets first

@@ -1,9 +1,9 @@
-"""Prove a gap of every problem of the suite, and write the table and the certificates that ship with the library.
+"""Prove a gap of every problem of the suite, and write the table that ships with the library, and the certificates.
 
     ORACLE_OPT_PROBLEMS=folder python tools/prove_problems.py [--seconds S] [--only FAMILY ...] [--above GAP]
 
 `oracle_opt.problems.certify` solves each problem; its run makes the row of `oracle_opt/problems/proven.csv`, and, if it
-is small, a file in `oracle_opt/problems/certificates`. Rows of problems that are not at hand stay, and so do those of
+is small, a file in `tests/problem_certificates`. Rows of problems that are not at hand stay, and so do those of
 the same data whose certificate was proven, unless their gap is above the one given and a smaller one is found; where
 the minimum is 0 the gap is the absolute one. `--anew` makes all of them again, as after a change of what a witness is.
 """

@@ -1,5 +1,5 @@
 """The order of the pages, read from the tables of the pages that lead to others: docs/index.md has a table under each
-heading of the side bar, docs/gallery/index.md and docs/reproduction.md have those of the pages below them.
+heading of the side bar and docs/gallery/index.md has those of the pages below it.
 """
 
 import re
@@ -9,11 +9,9 @@ from _site import api_pages
 
 DOCS = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)?[\w/]+)\.md\)")
-# Pages with pages below them: where these lie, and whether a row of a table names one page, in its first cell.
-BELOW = {"gallery/index": ("gallery/", True), "reproduction": ("", False)}
 
 
-def rows(page: str, first_cell: bool = True) -> dict[str, dict[str, str]]:
+def rows(page: str) -> dict[str, dict[str, str]]:
     """Return the pages that the tables of a page lead to: by heading, by page, its title there."""
     found: dict[str, dict[str, str]] = {}
     heading = ""
@@ -21,7 +19,7 @@ def rows(page: str, first_cell: bool = True) -> dict[str, dict[str, str]]:
         if line.startswith("## "):
             heading = line[3:]
         elif line.startswith("| "):
-            for title, target in LINK.findall(line.split(" | ")[0] if first_cell else line):
+            for title, target in LINK.findall(line.split(" | ")[0]):
                 found.setdefault(heading, {}).setdefault(target, title)
     return found
 
@@ -36,11 +34,9 @@ def contents(page: str) -> dict[str, dict[str, str]]:
         }
     if page == "api":
         return {"": {f"reference/{module}": module for module in api_pages.sections()}}
-    if page not in BELOW:
-        return {}
-    folder, first_cell = BELOW[page]
-    below = {f"{folder}{name}": title for group in rows(page, first_cell).values() for name, title in group.items()}
-    return {"": {name: title for name, title in below.items() if name.rpartition("/")[0] == page.partition("/")[0]}}
+    if page == "gallery/index":
+        return {"": {f"gallery/{name}": title for group in rows(page).values() for name, title in group.items()}}
+    return {}
 
 
 def toctree(entries: dict[str, str], caption: str) -> str:

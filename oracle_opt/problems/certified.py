@@ -1,4 +1,4 @@
-"""Runs that prove a problem of the suite, and the certificate files of its optimum that ship with the library."""
+"""Runs that prove a problem of the suite, and the certificate files of a clone of the sources."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from oracle_opt.problems.proven import Proof, proof_of
 from oracle_opt.result import Result
 from oracle_opt.words import one_line
 
-FOLDER = Path(__file__).with_name("certificates")
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "problem_certificates"  # of a clone; no part of an install
 ENDING = ".jsonl.gz"
-LARGEST = 20_000  # bytes of a file that ships with the library; those of larger problems are made when they are wanted
+LARGEST = 20_000  # bytes of a file that is kept; those of larger problems are made when they are wanted
 TARGET = 1e-6  # relative gap that a run goes on to
 
 
@@ -96,7 +96,7 @@ def certify(problem: Problem, *, max_seconds: float = 30.0) -> Certified:
 
 
 def stored_certificate(problem: Problem) -> Path | None:
-    """Return the certificate file of a problem that ships with the library.
+    """Return the certificate file of a problem, where the library is a clone of its sources.
 
     Parameters
     ----------
@@ -106,12 +106,21 @@ def stored_certificate(problem: Problem) -> Path | None:
     Returns
     -------
     Path or None
-        For `Certificate.load` and the command ``oracle-opt verify``. None if the problem has no file, because it would
-        be larger than 20 kB (`certify` makes it) or because these data are others.
+        For `Certificate.load` and the command ``oracle-opt verify``. None if the problem has no file: it would be
+        larger than 20 kB, or these data are others, or the library was installed without its sources, which hold the
+        files in ``tests/problem_certificates``. `certify` makes the certificate then.
     """
     instance("problem", problem, Problem, 'a Problem such as find("nonsmooth/CB2")[0]')
     path = FOLDER / certificate_name(problem)
     return path if proof_of(problem) is not None and path.exists() else None
+
+
+def where_stored() -> str:
+    """Say in one sentence where the certificate files are."""
+    if FOLDER.is_dir():
+        return f"The files of certificates are in {FOLDER}."
+    place = "/".join(FOLDER.parts[-2:])
+    return f"The files of certificates are in a clone of the sources, in {place}; `oracle-opt certify` makes any anew."
 
 
 def write_certificates(

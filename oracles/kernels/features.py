@@ -187,7 +187,7 @@ def uci_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit: int |
     Notes
     -----
     The paper speaks of one set of distances, and its figures agree with one set of ten widths, taken from the distances
-    on all features, for every feature: see docs/reproduction/accpm.md. Here each feature has widths of its own.
+    on all features, for every feature: see papers/pages/accpm.md. Here each feature has widths of its own.
 
     References
     ----------

@@ -147,3 +147,14 @@ def together(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
         return pd.concat(filled, ignore_index=True)
     empty = pd.DataFrame({column: np.zeros(0) for column in COLUMNS})
     return empty.astype({"panel": str, "name": str})
+
+
+def growth(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Exponent of the power law through the points, by least squares of the logarithms; NaN for fewer than two.
+
+    Seconds of NaN are left out.
+    """
+    known = np.isfinite(seconds)
+    if known.sum() < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(np.array(sizes)[known]), np.log(np.array(seconds)[known]), 1)[0])
