@@ -8,7 +8,7 @@ from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalFunction, LocalMinimum, LocalModel
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, PartialQuery, Query
 from oracle_opt.domains import (
     Ball,
     Box,
@@ -46,7 +46,6 @@ from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.history import History, Record
 from oracle_opt.listener import Listener
 from oracle_opt.oracle import FunctionOracle, Oracle
-from oracle_opt.partial_query import PartialQuery
 from oracle_opt.result import Result, Status
 
 __all__ = [

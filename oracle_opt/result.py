@@ -270,7 +270,7 @@ class Result:
         MissingPackage
             Matplotlib is not installed.
         """
-        from oracle_opt.gap_plot import plot_gap  # only here: few runs are drawn
+        from oracle_opt.line_styles import plot_gap  # only here: few runs are drawn
 
         return plot_gap(self.history, ax, label, x)
 

@@ -140,7 +140,7 @@ class Run:
 
             self._join(Journal.of(options.journal, self))
         if options.progress:
-            from oracle_opt.progress import ProgressDisplay
+            from oracle_opt.run_log import ProgressDisplay
 
             self._join(ProgressDisplay())
         if options.callback is not None:

@@ -17,7 +17,7 @@ from oracle_opt.listener import Entry
 from oracle_opt.oracle import Oracle
 from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.cut_rules import check_pairs
-from oracle_opt.testing.oracle_exam import WRITTEN, Answered, OracleExam
+from oracle_opt.testing.exams import WRITTEN, Answered, OracleExam
 from oracle_opt.testing.partial_rules import check_partial
 from oracle_opt.testing.samples import points_of
 from oracle_opt.testing.state_rules import check_kept, check_order, check_pickled, check_repeated, check_resumed

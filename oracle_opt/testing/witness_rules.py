@@ -23,7 +23,7 @@ from oracle_opt.proof.claim import (
     claim_of_half_space,
 )
 from oracle_opt.testing.conformance import ruled
-from oracle_opt.testing.oracle_exam import Answered, OracleExam
+from oracle_opt.testing.exams import Answered, OracleExam
 
 RAISED = 1e-6  # by this share of its size a claim is raised above what is true
 LOST = 1e-9  # this share of its size may be lost to rounding where a claim is proven
