@@ -17,7 +17,7 @@ import numpy as np
 from oracle_opt.arguments import instance, instances
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.certificates import certificate_file, verify
-from oracle_opt.certificates.examined import ROUNDING, prove, size_of
+from oracle_opt.certificates.examination import ROUNDING, prove, size_of
 from oracle_opt.certificates.verdict import CertificateVerdict
 from oracle_opt.certificates.verify import Checked, DamagedFile, FalseLine, Record
 from oracle_opt.domains import Domain

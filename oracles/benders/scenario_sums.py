@@ -137,7 +137,7 @@ class Share:
     duals: ScenarioDuals | None
 
 
-class Gathered:
+class ScenarioSums:
     """Sums over the scenarios served, by summand."""
 
     def __init__(self, frame: Frame, x: Vector, n_summands: int, n_scenarios: int) -> None:
