@@ -34,7 +34,7 @@ from oracle_opt.generators.masters.face_cuts import (
     spread,
     without_extras,
 )
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 
 SOLVED = 0.03  # all variables are looked at once the gap on the active ones is this share of that on all
 HOPELESS = 1e-4  # a smaller share of the gap will not help: the cuts are no proof, one by one

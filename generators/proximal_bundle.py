@@ -21,7 +21,7 @@ from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum, MulticutLP
-from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
+from oracle_opt.generators.masters.polyhedra import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
 from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
 from oracle_opt.generators.masters.proximity_control import ProximityControl, first_step
 

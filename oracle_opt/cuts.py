@@ -16,8 +16,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
-    from oracle_opt.domains import Domain
-    from oracle_opt.proof.parts import Parts
+    pass
 
 A = TypeVar("A", bound=Answer)
 
@@ -230,39 +229,3 @@ def bearing(cut: C, names: Collection[str]) -> C:
     if isinstance(cut, FeasibilityCut):
         return replace(cut, further=further, extras=extras)
     return replace(cut, summands=summands, further=further, extras=extras)
-
-
-@dataclass(frozen=True, eq=False)
-class Minorant:
-    """The affine function ``constant + slope @ z - error``, proven to lie below f on the feasible set.
-
-    Parameters
-    ----------
-    constant : float
-        Its value at 0, before the error is taken off.
-    slope : ndarray of shape (n,)
-        Its gradient.
-    error : float
-        How far ``constant + slope @ z`` may exceed f on the domain because its numbers are rounded.
-    tolerance : float
-        How far it may exceed f, besides, at points that an oracle calls feasible within its tolerance: feasibility
-        cuts times their errors.
-    parts : tuple of Parts
-        Which claims of an oracle it is made of, with weights: what a certificate is written from. Without them it is
-        a claim of its own.
-    extras : mapping
-        Then its witness, under names that the oracle knows: see `Oracle.witness`.
-    """
-
-    __repr__ = one_line
-
-    constant: float
-    slope: Vector
-    error: float = 0.0
-    tolerance: float = 0.0
-    parts: tuple[Parts, ...] = ()
-    extras: Mapping[str, Any] = field(default_factory=dict)
-
-    def minimum(self, domain: Domain) -> float:
-        """Least value of ``constant + slope @ z`` on a domain, as computed: `error` is not taken off, nor rounding."""
-        return self.constant + domain.minimize_linear(self.slope)[0]

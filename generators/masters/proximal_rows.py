@@ -9,7 +9,7 @@ import numpy as np
 from oracle_opt import Domain, ObjectiveCut
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool
-from oracle_opt.generators.masters.proximal import ProximalPoint, proximal_point
+from oracle_opt.generators.masters.proximal_master import ProximalPoint, proximal_point
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.domains._checked import checked_center, checked_rows
+from oracle_opt.domains._domain_arguments import checked_center, checked_rows
 from oracle_opt.domains.box import Box
 from oracle_opt.domains.described_sets import Described, described_rows
 from oracle_opt.domains.domain import Domain

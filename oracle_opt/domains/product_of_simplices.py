@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.domains._checked import checked_radius
+from oracle_opt.domains._domain_arguments import checked_radius
 from oracle_opt.domains.described_sets import Described, described_blocks
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from oracle_opt._journal_entries import decode, encode
+from oracle_opt._journal_file import decode, encode
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.listener import Entry

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.compiled import rbf_loops, thread_count
+from oracle_opt.oracles.kernels.compiled_loops import rbf_loops, thread_count
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, Side, side_part, side_size
 from oracle_opt.oracles.kernels.points import Points
 
