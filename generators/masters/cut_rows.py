@@ -275,7 +275,7 @@ class Rows:
         return block
 
     def known(self, numbers: NDArray[np.intp], multipliers: Vector) -> Vector:
-        """Those of `multipliers`, of rows with these serial `numbers` in increasing order, that stand here; else 0."""
+        """For each row here its entry of `multipliers`, given for rows with rising serial `numbers`; else 0."""
         found = np.zeros(self._size)
         if self._size and len(numbers):
             places = np.minimum(np.searchsorted(self.number, numbers), self._size - 1)

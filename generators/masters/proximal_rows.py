@@ -100,7 +100,7 @@ class ProximalRows:
         )
 
     def multipliers(self, found: ProximalPoint) -> RowMultipliers:
-        """Those found, as they stand in pool and domain."""
+        """The multipliers that the master found, of the rows as they stand in pool and domain."""
         u = found.multipliers
         outer = u[self._count : self._inner] * self._scale
         return RowMultipliers(u[: self._count], outer, u[self._inner :] * self._steep)

@@ -48,7 +48,7 @@ class RowShare(Parts):
 
     @property
     def n_copied(self) -> int:
-        """Those of the rows that were never claimed."""
+        """How many numbers are copied when it is gathered: the slopes of rows that were never claimed."""
         return self._rows.unclaimed(self._standing()) * self._rows.dimension
 
     def _standing(self) -> list[int]:

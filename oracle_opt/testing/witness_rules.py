@@ -49,12 +49,12 @@ class _Known:
         return max(found, default=-inf)
 
     def raised(self, by: float) -> _Known:
-        """The same, raised until it is false by so much."""
+        """The claim raised until it is false by so much."""
         constant = self.claim.constant - self.excess + by
         return replace(self, claim=replace(self.claim, constant=constant))
 
     def of(self, witness: Mapping[str, Any]) -> _Known:
-        """The same with another witness."""
+        """The claim with another witness."""
         return replace(self, claim=replace(self.claim, witness=witness))
 
 
@@ -125,7 +125,7 @@ def _summand(values: list[ObjectiveCut], j: int) -> list[ObjectiveCut]:
 
 
 def _size(exam: OracleExam, claim: CutClaim) -> float:
-    """Of the terms of a claim on the domain."""
+    """Size of the terms of a claim on the domain."""
     return abs(claim.constant) + exam.oracle.domain.extent(claim.slope) or 1.0
 
 

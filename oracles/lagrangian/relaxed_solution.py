@@ -100,7 +100,7 @@ def small(numbers: NDArray[np.intp], count: int) -> NDArray[np.signedinteger]:
 
 
 def by_row(numbers: NDArray[np.signedinteger], m: int, n: int) -> list[NDArray[np.signedinteger]]:
-    """Those of each row of a table of shape (m, n)."""
+    """The numbers that belong to each row of a table of shape (m, n)."""
     ends = np.searchsorted(numbers, np.arange(m + 1) * n)
     return [numbers[first:last] for first, last in pairwise(ends.tolist())]
 
