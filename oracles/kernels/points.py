@@ -21,8 +21,8 @@ from oracle_opt.oracles.kernels.base import Indices
 
 Points = Any  # ndarray or CSR array of shape (n, d)
 # Sparse points are kept as dense ones on so few features.
-MIRRORED = 512  # columns of a square that `mirror` copies at a time
 FEW_FEATURES = 4
+MIRRORED = 512  # columns of a square that `mirror` copies at a time
 # Pairs of points whose distances are taken at a time.
 PAIRS_AT_ONCE = 4096
 
