@@ -1,6 +1,6 @@
 """Figures come from runs whose certificate was verified; the tables of a page are renewed one at a time."""
 
-from oracle_opt.certificates.standing import Standing, standing_of
+from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.files import atomic_text
 
 WORDS = {Standing.PROVEN: "proven", Standing.GIVEN: "given", Standing.NONE: "-"}

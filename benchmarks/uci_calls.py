@@ -17,7 +17,7 @@ from _shared import ROOT, commit, parser, say, table
 from _verified import WORDS, counted, print_certificates
 from threadpoolctl import threadpool_limits
 
-from oracle_opt.certificates.standing import Standing
+from oracle_opt.certificates.proof_level import Standing
 from oracle_opt.datasets import load
 from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS, compare, summary_table
 from oracle_opt.study.display import spread

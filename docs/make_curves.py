@@ -21,7 +21,7 @@ from sklearn.datasets import load_breast_cancer
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Box, FunctionOracle, QueryPointGenerator, Result, minimize
-from oracle_opt.certificates.standing import standing_of
+from oracle_opt.certificates.proof_level import standing_of
 from oracle_opt.generators import (
     LBFGS,
     SPG,

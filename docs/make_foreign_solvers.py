@@ -12,7 +12,7 @@ from make_gallery import splice
 from scipy import optimize
 
 from oracle_opt import Box, FunctionOracle, minimize
-from oracle_opt.certificates.standing import standing_of
+from oracle_opt.certificates.proof_level import standing_of
 from oracle_opt.generators import (
     LBFGS,
     AnalyticCenter,

@@ -20,7 +20,7 @@ from make_curves import METHODS, picture, processor_clock, save
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
-from oracle_opt.certificates.standing import standing_of
+from oracle_opt.certificates.proof_level import standing_of
 
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "gallery"

@@ -13,7 +13,7 @@ from make_gallery import splice
 from matplotlib.figure import Figure
 
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
-from oracle_opt.certificates.standing import standing_of
+from oracle_opt.certificates.proof_level import standing_of
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.study import plot_localization, trace_localization
 from oracle_opt.study.localization_plot import draw_step

@@ -34,16 +34,16 @@ from oracle_opt.generators.masters.face_cuts import (
     spread,
     without_extras,
 )
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 
 SOLVED = 0.03  # all variables are looked at once the gap on the active ones is this share of that on all
 HOPELESS = 1e-4  # a smaller share of the gap will not help: the cuts are no proof, one by one
-PATIENCE = 50  # ... or after so many calls
+PATIENCE = 50  # calls after which all variables are looked at all the same
 RELEVANT = 0.1  # share of the gap that new variables have to promise together, unless nothing else is left to do
 WORTH = 0.03  # share of the largest promise that a new variable has to make
 SLACK = 10.0  # variables at 0 stay active if their slope is within so many gaps of the best one's
-ROOM = 1 << 27  # bytes that the model of all variables may take, and as many the cuts that a new start is told ...
-FEWEST, MOST = 10, 100  # ... which are so many at least and at most
+ROOM = 1 << 27  # bytes that the model of all variables may take, and as many the cuts that a new start is told
+FEWEST, MOST = 10, 100  # limits on the number of cuts that a new start is told
 
 
 class ActiveSetPhase(Enum):

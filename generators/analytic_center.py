@@ -20,7 +20,7 @@ from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import ChebyshevLP, ModelMinimum
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 from oracle_opt.generators.masters.row_products import stacked, steepness
 
 AGREES = 0.03  # error of the model that lets the proximal term give way, as a share of the decrease it predicted

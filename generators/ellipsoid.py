@@ -21,10 +21,10 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.cuts import Cut
 from oracle_opt.generators.masters.feasible_points import is_positive, nothing_left
-from oracle_opt.generators.masters.polyhedral import boundless_refusal
+from oracle_opt.generators.masters.polyhedra import boundless_refusal
+from oracle_opt.history import machine_memory
 from oracle_opt.proof.claim import CutClaim, claim_of_cut, claim_of_half_space
 from oracle_opt.proof.parts import Combination
-from oracle_opt.resident_memory import machine_memory
 
 FLAT = 1e-14  # relative to the longest axis
 COPIES = 3  # of the matrix of the axes, which an update holds

@@ -27,7 +27,7 @@ from oracle_opt.arguments import callback, flag
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, is_infinite
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 from oracle_opt.words import shown
 
 OUTSIDE = 1e-9  # distance to the domain, relative to the point's norm, that counts as rounding

@@ -17,7 +17,7 @@ from oracle_opt.arguments import flag, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.level_projection import LevelProjection
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 
 FAR = 100.0  # a value above the best by so many times the decrease that the model predicted ...
 SHALLOW = 0.05  # ... whose cut, on the way back to the best point, ends after this share of it: the step was too long

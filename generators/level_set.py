@@ -17,7 +17,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.level_center import LevelCenter
 from oracle_opt.generators.masters.level_projection import LevelProjection
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
+from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 
 AGREES = 0.03  # error of the model that lets the level fall, as a share of the decrease it predicted
 FALL = 0.25  # the factor by which the level falls then

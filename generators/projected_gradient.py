@@ -9,7 +9,7 @@ import numpy as np
 from oracle_opt import Domain, ObjectiveCut, Query, SequentialGenerator
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
-from oracle_opt.generators.masters.first_step import first_step
+from oracle_opt.generators.masters.proximity_control import first_step
 
 
 class ProjectedGradient(SequentialGenerator):

@@ -19,12 +19,11 @@ from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
-from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum, MulticutLP
-from oracle_opt.generators.masters.polyhedral import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
+from oracle_opt.generators.masters.polyhedra import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
 from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
-from oracle_opt.generators.masters.proximity_control import ProximityControl
+from oracle_opt.generators.masters.proximity_control import ProximityControl, first_step
 
 ALIKE = 100.0  # ratio of the widths of a domain up to which they scale its variables
 TRIES = 6  # master problems per call: with a larger weight after a failure, a smaller one where nothing is left to gain

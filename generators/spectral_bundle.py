@@ -21,11 +21,11 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.generators.masters.factor_rows import FactorRows
-from oracle_opt.generators.masters.first_step import first_step
 from oracle_opt.generators.masters.low_rank import LowRankStart
 from oracle_opt.generators.masters.primal_matrix import PrimalMatrix, PrimalParts
-from oracle_opt.generators.masters.spectral import Model, SpectralPoint, flattened
+from oracle_opt.generators.masters.proximity_control import first_step
 from oracle_opt.generators.masters.spectral_ball import PromisedBall, minimize_within, step_within
+from oracle_opt.generators.masters.spectral_master import Model, SpectralPoint, flattened
 from oracle_opt.generators.masters.spectral_models import ChosenRows, Span, StructuredModel
 from oracle_opt.generators.masters.spectral_subspace import (
     active_part,

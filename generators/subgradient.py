@@ -17,7 +17,7 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import CutAverage
-from oracle_opt.generators.masters.first_step import first_step
+from oracle_opt.generators.masters.proximity_control import first_step
 
 FIRST = 0.4  # share of the first value that the first of the planned steps would take off a linear function
 DEFLECTED = 0.3  # share of the last subgradient in the direction of a planned step

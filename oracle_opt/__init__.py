@@ -16,7 +16,7 @@ from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalFunction, LocalMinimum, LocalModel
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, PartialQuery, Query
 from oracle_opt.domains import (
     Ball,
     Box,
@@ -51,11 +51,10 @@ from oracle_opt.errors import (
     StudyWarning,
 )
 from oracle_opt.function_oracle import FunctionOracle
-from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
+from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.history import History, Record
 from oracle_opt.listener import Listener
 from oracle_opt.oracle import Oracle
-from oracle_opt.partial_query import PartialQuery
 from oracle_opt.result import Result, Status
 
 __all__ = [

@@ -9,10 +9,11 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.consistency import NOTHING, OBJECTIVE, AnswerMemory
-from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, bearing
+from oracle_opt.cuts import Cut, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
+from oracle_opt.generator import Minorant
 from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
-from oracle_opt.proof.parts import Averaged, Parts, alone, parts_of_minorant
+from oracle_opt.proof.parts import Averaged, Parts, alone
 
 ROUGH = 1e-9  # share of the spread of the values: rounding above that is no reason to take an optimum for 0
 LANDED = 2.0**-31  # of the way from the first point, in the unit of f: so near to a minimizer is at one
@@ -181,7 +182,7 @@ class BoundTracker:
         """What the best bound is made of: claims of the cut or minorant that gave it, made when they are asked for."""
         basis, error = self._basis
         if isinstance(basis, Minorant):
-            return parts_of_minorant(basis)
+            return basis.proof()
         if isinstance(basis, ObjectiveCut):
             return alone(claim_of_bound(basis) if self.source is BoundSource.ORACLE else claim_of_cut(basis, error))
         return basis

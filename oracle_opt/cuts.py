@@ -9,14 +9,14 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
-    from oracle_opt.domains import Domain
-    from oracle_opt.proof.parts import Parts
+    pass
 
 A = TypeVar("A", bound=Answer)
 
@@ -52,6 +52,31 @@ class Query:
         """Whether this asks what `previous` asked: the kind of query, the point and all wishes are the same."""
         wishes = (self.accuracy, self.wishes) == (previous.accuracy, previous.wishes)
         return type(self) is type(previous) and wishes and bool((self.point == previous.point).all())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartialQuery(Query):
+    """A point with few nonzero coordinates of a domain in ``z >= 0``, and on which coordinates slopes have to be exact.
+
+    Where a slope on another coordinate takes work, an oracle may answer any number below it: as the variables are not
+    negative, the cut stays valid. It then says so by the answer `ExactSlopes`. Second derivatives are wanted on the
+    coordinates alone. Other oracles take it as a query like others.
+
+    Attributes
+    ----------
+    coordinates : ndarray of int, shape (k,)
+        In increasing order; all nonzero coordinates of the point are among them.
+    """
+
+    coordinates: NDArray[np.intp]
+
+    def repeats(self, previous: Query) -> bool:
+        """Slopes on other coordinates are another question, at the same point, too."""
+        return (
+            super().repeats(previous)
+            and isinstance(previous, PartialQuery)
+            and np.array_equal(self.coordinates, previous.coordinates)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,39 +229,3 @@ def bearing(cut: C, names: Collection[str]) -> C:
     if isinstance(cut, FeasibilityCut):
         return replace(cut, further=further, extras=extras)
     return replace(cut, summands=summands, further=further, extras=extras)
-
-
-@dataclass(frozen=True, eq=False)
-class Minorant:
-    """The affine function ``constant + slope @ z - error``, proven to lie below f on the feasible set.
-
-    Parameters
-    ----------
-    constant : float
-        Its value at 0, before the error is taken off.
-    slope : ndarray of shape (n,)
-        Its gradient.
-    error : float
-        How far ``constant + slope @ z`` may exceed f on the domain because its numbers are rounded.
-    tolerance : float
-        How far it may exceed f, besides, at points that an oracle calls feasible within its tolerance: feasibility
-        cuts times their errors.
-    parts : tuple of Parts
-        Which claims of an oracle it is made of, with weights: what a certificate is written from. Without them it is
-        a claim of its own.
-    extras : mapping
-        Then its witness, under names that the oracle knows: see `Oracle.witness`.
-    """
-
-    __repr__ = one_line
-
-    constant: float
-    slope: Vector
-    error: float = 0.0
-    tolerance: float = 0.0
-    parts: tuple[Parts, ...] = ()
-    extras: Mapping[str, Any] = field(default_factory=dict)
-
-    def minimum(self, domain: Domain) -> float:
-        """Least value of ``constant + slope @ z`` on a domain, as computed: `error` is not taken off, nor rounding."""
-        return self.constant + domain.minimize_linear(self.slope)[0]

@@ -277,11 +277,11 @@ class FunctionOracle(Oracle):
             ) from problem
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
-        """As the argument of this name does; `None` without."""
+        """Ask the function that was passed under this name; `None` without one."""
         return None if self._prove_cut is None else self._prove_cut(claim, exact)
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
-        """As the argument of this name does; `None` without."""
+        """Ask the function that was passed under this name; `None` without one."""
         return None if self._prove_value is None else self._prove_value(claim, exact)
 
     def __repr__(self) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from typing import Any
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Cut, FeasibilityCut, Kind, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted, InvalidArgument
-from oracle_opt.words import literal
+from oracle_opt.proof.claim import ClaimKind, CutClaim, below
+from oracle_opt.proof.parts import Parts, alone
+from oracle_opt.words import literal, one_line
 
 
 class Step(Enum):
@@ -23,6 +26,52 @@ class Step(Enum):
     SERIOUS = "serious"
     NULL = "null"
     FEASIBILITY = "feasibility"
+
+
+@dataclass(frozen=True, eq=False)
+class Minorant:
+    """The affine function ``constant + slope @ z - error``, proven to lie below f on the feasible set.
+
+    Parameters
+    ----------
+    constant : float
+        Its value at 0, before the error is taken off.
+    slope : ndarray of shape (n,)
+        Its gradient.
+    error : float
+        How far ``constant + slope @ z`` may exceed f on the domain because its numbers are rounded.
+    tolerance : float
+        How far it may exceed f, besides, at points that an oracle calls feasible within its tolerance: feasibility
+        cuts times their errors.
+    parts : tuple of Parts
+        Which claims of an oracle it is made of, with weights: what a certificate is written from. Without them it is
+        a claim of its own.
+    extras : mapping
+        Then its witness, under names that the oracle knows: see `Oracle.witness`.
+    """
+
+    __repr__ = one_line
+
+    constant: float
+    slope: Vector
+    error: float = 0.0
+    tolerance: float = 0.0
+    parts: tuple[Parts, ...] = ()
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def minimum(self, domain: Domain) -> float:
+        """Least value of ``constant + slope @ z`` on a domain, as computed: `error` is not taken off, nor rounding."""
+        return self.constant + domain.minimize_linear(self.slope)[0]
+
+    def proof(self) -> tuple[Parts, ...]:
+        """What it is made of; itself, where that is not known."""
+        if self.parts:
+            return self.parts
+        note = "" if self.extras else "a minorant that the generator's model gave"
+        constant = below(self.constant, self.error)
+        return alone(
+            CutClaim(ClaimKind.MINORANT, constant, self.slope, tolerance=self.tolerance, witness=self.extras, note=note)
+        )
 
 
 class QueryPointGenerator(ABC):

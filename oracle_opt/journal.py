@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from oracle_opt._journal_entries import cut_fields, decode, encode
-from oracle_opt._journal_file import RecordFile
+from oracle_opt._journal_file import RecordFile, cut_fields, decode, encode
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.checks import check_cut
 from oracle_opt.consistency import contradiction

@@ -1,4 +1,4 @@
-"""How curves look: colors, dashes, markers, and the axes they are drawn on."""
+"""How curves look: colors, dashes, markers, and the axes they are drawn on; and the picture of one run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.history import History
+from oracle_opt.optional import require
+from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +27,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SMALLEST_GAP = 1e-16  # where a gap of 0 is drawn on a logarithmic axis
 FEW = 12  # points up to which all of a curve have a marker
 APART = 0.15  # between the markers of longer curves, as a share of the diagonal of the axes
+AXES = {"calls": "oracle calls", "seconds": "seconds in oracle and generator"}
 
 
 def look(index: int) -> tuple[str, tuple[float, ...]]:
@@ -89,3 +94,29 @@ def _plain(value: float, place: int | None = None) -> str:
     power = floor(exponent) if ceil(exponent) - exponent > 1e-9 else ceil(exponent)
     factor = value / 10.0**power
     return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-9 else f"${factor:g}\\cdot10^{{{power}}}$"
+
+
+def plot_gap(history: History, ax: Axes | None, label: str | None, x: str) -> Axes:
+    """Draw a gap; see `Result.plot`."""
+    if not isinstance(x, str) or x not in AXES:
+        raise InvalidArgument(f"`x` must be 'calls' or 'seconds', got {shown(x)}")
+    pyplot = require("matplotlib.pyplot", "plot", "figures")
+    if ax is None:
+        ax = pyplot.subplots(layout="constrained")[1]
+    assert ax is not None
+    cost = history.call if x == "calls" else np.cumsum(history.oracle_seconds + history.generator_seconds)
+    gaps = drawn_gaps(history.relative_gap)
+    known = np.isfinite(gaps)  # it is infinite until there is a bound
+    ax.plot(cost[known], gaps[known], label=None if label is None else literal(label), **_next_look(ax, known.sum()))
+    plain_axes(ax)
+    ax.set(xscale="log", yscale="log", xlabel=AXES[x], ylabel="proven relative gap")
+    for axis in (ax.xaxis, ax.yaxis):
+        label_decades(axis)
+    if label is not None:
+        ax.legend(frameon=False, handlelength=3.2)
+    return ax
+
+
+def _next_look(ax: Axes, n_points: int) -> dict[str, Any]:
+    """How the next curve of these axes looks: as no other of the first 49."""
+    return curve_options(len(ax.lines), int(n_points)) | {"linewidth": 1.7, "markersize": 5.0}

@@ -11,7 +11,8 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -230,3 +231,14 @@ class Words:
             got = shown(self.words[k]) if k < len(self.words) else "the end of the file"
             raise self.wrong(k, f"the number of {what} must be a whole number of at least 1, got {got}")
         return value
+
+
+@contextmanager
+def data_of(path: Path, *own: str) -> Iterator[None]:
+    """Turn what a constructor refuses into the error of the file; arguments of the caller's `own` stay theirs."""
+    try:
+        yield
+    except InvalidArgument as problem:
+        if str(problem).startswith(tuple(f"`{name}`" for name in own)):
+            raise
+        raise InvalidData(f"{path}: {problem}") from problem

@@ -18,13 +18,12 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidCertificate
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
-from oracle_opt.proof.run_proof import RunProof
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from oracle_opt import Certificate
-    from oracle_opt.run import Run
+    from oracle_opt.proof.run_proof import RunProof
 
 
 LARGEST = 5  # entries of the point that are printed
@@ -201,7 +200,8 @@ class Result:
             raise InvalidCertificate("there is nothing to certify: this result was not made by `minimize`")
         if self.status.disproved:
             raise InvalidCertificate(f"there is nothing to certify: {self.message}")
-        return self.proof.certificate(self)
+        facts = {"generator": self.generator, "status": self.status.name, "calls": self.n_calls}
+        return self.proof.certificate(self.cut, self.lower_bound, self.upper_bound, facts)
 
     def __repr__(self) -> str:
         bounds = f"upper_bound={self.upper_bound:.10g}, lower_bound={self.lower_bound:.10g}"
@@ -270,7 +270,7 @@ class Result:
         MissingPackage
             Matplotlib is not installed.
         """
-        from oracle_opt.gap_plot import plot_gap  # only here: few runs are drawn
+        from oracle_opt.line_styles import plot_gap  # only here: few runs are drawn
 
         return plot_gap(self.history, ax, label, x)
 
@@ -291,47 +291,29 @@ def _point_in_words(point: Vector) -> str:
     return f"{size}; the largest: {entries}" if n_nonzero > LARGEST else f"{size}: {entries}"
 
 
-def make_result(status: Status, run: Run, reason: str) -> Result:
-    """Freeze the state of a run; the reason is why it ended, if there is more to say of that."""
-    bounds, recorder, choice = run.bounds, run.recorder, run.choice
-    warnings = bounds.warnings()
+def summary(
+    status: Status, reason: str, promise: str, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float
+) -> str:
+    """What there is to say of a run, in sentences.
+
+    Parameters
+    ----------
+    status, reason : Status, str
+        How it ended, and why if there is more to say of that.
+    promise : str
+        What the domain promises of a minimizer, in words; empty if it promises nothing.
+    bounds, recorder : BoundTracker, HistoryRecorder
+        What is proven, and what was seen.
+    wanted : float
+        The gap that was asked for.
+    """
     whose = "Its" if status is Status.EXHAUSTED else "The"
     said = [f"{whose} reason: {reason}."] if reason else []
-    if status is Status.EMPTY and (promise := run.oracle.domain.promise()):
+    if status is Status.EMPTY and promise:
         said.append(
             f"This holds within what is promised of a minimizer, {promise}; if it may lie farther out, state more."
         )
-    memory, memory_growth = recorder.memory()
-    wanted = bounds.wanted(run.options.rtol, run.options.atol)
-    sentences = [status.value, *said, *_sentences(status, bounds, recorder, wanted), *warnings]
-    if choice:
-        sentences.append(choice)
-    return Result(
-        point=None if bounds.incumbent is None else bounds.incumbent.point,
-        cut=bounds.incumbent,
-        upper_bound=bounds.upper,
-        lower_bound=bounds.lower,
-        gap=bounds.gap,
-        relative_gap=bounds.relative_gap,
-        status=status,
-        success=status.success and not warnings,
-        message=" ".join(sentences),
-        n_calls=recorder.n_calls,
-        n_serious=recorder.n_serious,
-        oracle_seconds=recorder.oracle_seconds,
-        generator_seconds=recorder.generator_seconds,
-        history=recorder.freeze(),
-        warnings=warnings,
-        generator=named(run.generator),
-        choice=choice,
-        seconds=recorder.seconds,
-        n_replayed=recorder.n_replayed,
-        memory=memory,
-        memory_growth=memory_growth,
-        proof=RunProof(run.oracle, bounds.parts, bounds.source.value),
-        checks=tuple(run.confirmation.checks),
-        n_probes=run.confirmation.n_probes,
-    )
+    return " ".join([status.value, *said, *_of_gap(status, bounds, recorder, wanted), *bounds.warnings()])
 
 
 def named(generator: QueryPointGenerator) -> str:
@@ -342,7 +324,7 @@ def named(generator: QueryPointGenerator) -> str:
         return type(generator).__name__
 
 
-def _sentences(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float) -> Iterator[str]:
+def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float) -> Iterator[str]:
     """What there is to say of the gap."""
     if status is Status.CONTRADICTION:
         yield bounds.conflict or f"The lower bound is {bounds.lower:.10g}, the upper bound {bounds.upper:.10g}."

@@ -22,13 +22,14 @@ from oracle_opt._questions import Questions
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.checks import check_arguments, check_cut, check_known, check_oracle
 from oracle_opt.confirmation import Confirmation
-from oracle_opt.cuts import Cut, FeasibilityCut, Minorant, Query, bearing, is_infinite
+from oracle_opt.cuts import Cut, FeasibilityCut, Query, bearing, is_infinite
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidArgument, OutOfTime
-from oracle_opt.generator import QueryPointGenerator, Step
+from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.history import HistoryRecorder
 from oracle_opt.listener import Callback, Entry, Listener
 from oracle_opt.oracle import Oracle
-from oracle_opt.result import Ended, Result, Status, make_result
+from oracle_opt.proof.run_proof import RunProof
+from oracle_opt.result import Ended, Result, Status, named, summary
 from oracle_opt.run_options import RunOptions
 
 
@@ -106,9 +107,43 @@ class Run:
 
     def _end(self, status: Status, reason: str = "") -> None:
         """Make the result, and tell each listener once."""
-        self.result = make_result(status, self, reason)
+        self.result = self._made(status, reason)
         while self._listeners:
             self._listeners.pop().end(self.result)
+
+    def _made(self, status: Status, reason: str) -> Result:
+        """The result: all that was computed, frozen."""
+        bounds, recorder, options = self.bounds, self.recorder, self.options
+        wanted = bounds.wanted(options.rtol, options.atol)
+        message = summary(status, reason, self.oracle.domain.promise(), bounds, recorder, wanted)
+        memory, memory_growth = recorder.memory()
+        warnings = bounds.warnings()
+        return Result(
+            point=None if bounds.incumbent is None else bounds.incumbent.point,
+            cut=bounds.incumbent,
+            upper_bound=bounds.upper,
+            lower_bound=bounds.lower,
+            gap=bounds.gap,
+            relative_gap=bounds.relative_gap,
+            status=status,
+            success=status.success and not warnings,
+            message=f"{message} {self.choice}" if self.choice else message,
+            n_calls=recorder.n_calls,
+            n_serious=recorder.n_serious,
+            oracle_seconds=recorder.oracle_seconds,
+            generator_seconds=recorder.generator_seconds,
+            history=recorder.freeze(),
+            warnings=warnings,
+            generator=named(self.generator),
+            choice=self.choice,
+            seconds=recorder.seconds,
+            n_replayed=recorder.n_replayed,
+            memory=memory,
+            memory_growth=memory_growth,
+            proof=RunProof(self.oracle, bounds.parts, bounds.source.value),
+            checks=tuple(self.confirmation.checks),
+            n_probes=self.confirmation.n_probes,
+        )
 
     def _fail(self, problem: BaseException) -> None:
         """Give an exception what was computed before it."""
@@ -140,7 +175,7 @@ class Run:
 
             self._join(Journal.of(options.journal, self))
         if options.progress:
-            from oracle_opt.progress import ProgressDisplay
+            from oracle_opt.run_log import ProgressDisplay
 
             self._join(ProgressDisplay())
         if options.callback is not None:

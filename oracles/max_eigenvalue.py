@@ -17,8 +17,7 @@ from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.eigenvalue_cut_proof import WITNESS, MaxEigenvalueProgram, cut_excess
-from oracle_opt.oracles.eigenvalue_value_proof import value_bound
+from oracle_opt.oracles.eigenvalue_proofs import WITNESS, MaxEigenvalueProgram, cut_excess, value_bound
 from oracle_opt.oracles.leading_eigenpairs import absolute_norm, euclidean_norm, leading
 from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim
 from oracle_opt.words import shown

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from oracle_opt.datasets import Dataset, load
-from oracle_opt.datasets.kernel_views import read_protein_folds
+from oracle_opt.datasets.kernel_data import read_protein_folds
 from oracle_opt.errors import DataUnavailable
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.generators import LevelSet, MirrorDescent, ReducedGradient

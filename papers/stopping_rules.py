@@ -10,10 +10,10 @@ import numpy as np
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import instance, real, whole
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Cut, Kind, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, Kind, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted
-from oracle_opt.generator import QueryPointGenerator, Step
+from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.generators import ReducedGradient
 
 REACHED = "the rule that ends the run holds"

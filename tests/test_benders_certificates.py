@@ -16,7 +16,7 @@ from oracle_opt.bounds import cut_rounding
 from oracle_opt.errors import Refuted
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
-from oracle_opt.oracles.benders import scenario_duals, serving
+from oracle_opt.oracles.benders import scenario_duals, scenario_solvers
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 
@@ -225,7 +225,7 @@ def test_old_witnesses_stay_true_while_the_pool_forgets(monkeypatch):
 @pytest.mark.parametrize("vary", [("rhs",), ("rhs", "cost")], ids="+".join)
 def test_multipliers_of_highs_itself_prove_as_well(vary, monkeypatch):
     # no basis fits any scenario, so that every one is answered by what HiGHS found
-    monkeypatch.setattr(serving, "bytes_of_one", lambda form: serving.MOST_BYTES + 1)
+    monkeypatch.setattr(scenario_solvers, "bytes_of_one", lambda form: scenario_solvers.MOST_BYTES + 1)
     problem = distinct(2, vary)
     oracle = BendersOracle(problem, n_summands=3)
     claims = [claim for cut in asked(oracle, 1, 2) for claim in claims_of(cut, 3)]
@@ -280,7 +280,7 @@ def test_equations_of_the_dual_are_solved_exactly():
 
 
 def test_too_many_dual_vectors_are_not_kept(monkeypatch):
-    monkeypatch.setattr(serving, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(scenario_solvers, "MOST_NUMBERS", 100)
     oracle = BendersOracle(distinct(0, ("rhs", "cost")), n_summands=3)
     cut = asked(oracle, 0, 1)[0]
     assert dict(cut.extras) == {} == dict(cut.summands[0].extras)

@@ -10,7 +10,8 @@ from test_benders_random import extensive, random_program, scenario
 from oracle_opt import FeasibilityCut, InvalidArgument, ObjectiveCut, Query, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
-from oracle_opt.oracles.benders import serving, vertices
+from oracle_opt.oracles.benders import scenario_solvers, vertices
+from oracle_opt.oracles.benders.scenario_solvers import share_of
 
 COUNT = 40
 VARY = [("rhs",), ("rhs", "technology"), ("rhs", "cost"), ("recourse",), ("rhs", "technology", "cost", "recourse")]
@@ -149,7 +150,7 @@ def test_where_steps_fail_every_scenario_is_solved(monkeypatch):
         shape = begun.basic.shape[1], begun.at.shape[1]
         return np.zeros(len(which), bool), np.zeros((0, shape[0]), np.intp), np.zeros((0, shape[1]), np.int8)
 
-    monkeypatch.setattr(serving, "optimal_bases", none)
+    monkeypatch.setattr(scenario_solvers, "optimal_bases", none)
     oracle = BendersOracle(problem)
     assert oracle.query(Query(x)).value == pytest.approx(value, rel=1e-9)
     assert oracle._server.solved > 5
@@ -294,7 +295,7 @@ def test_tasks_have_the_same_bits_whatever_was_done_before(vary, free):
     x, y = (np.clip(given, problem.x_lower, problem.x_upper) for given in (np.zeros(4), np.ones(4)))
     oracle, other = BendersOracle(problem, parts=4), BendersOracle(problem, parts=4)
     other.query(Query(y))
-    other._stage.share(y, 30, 40)
+    share_of(other._stage, y, 30, 40)
     with ThreadPoolExecutor(2) as executor:
         threads = BendersOracle(problem, parts=4, executor=executor)
         cuts = [one.query(Query(x)) for one in (oracle, other, threads)]
@@ -305,7 +306,7 @@ def test_where_no_basis_is_kept_every_scenario_is_solved(monkeypatch):
     problem = distinct(3, ("rhs",))
     x = 0.5 * (problem.x_lower + problem.x_upper)
     value = BendersOracle(problem).query(Query(x)).value
-    monkeypatch.setattr(serving, "MOST_BYTES", 100)
+    monkeypatch.setattr(scenario_solvers, "MOST_BYTES", 100)
     oracle = BendersOracle(problem)
     assert oracle.query(Query(x)).value == pytest.approx(value, rel=1e-9)
     assert oracle._server.solved == COUNT

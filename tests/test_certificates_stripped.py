@@ -14,7 +14,7 @@ from test_certificates_tampered import closed
 from typer.testing import CliRunner
 
 from oracle_opt import Box, Certificate, FunctionOracle, ObjectiveCut, Oracle, Refuted, minimize, problems
-from oracle_opt.certificates.standing import Standing, standing_of
+from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.oracles import (

@@ -28,8 +28,8 @@ from oracle_opt.generators import Ellipsoid, Kelley
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.generators.masters.highs import WarmLP
 from oracle_opt.generators.masters.interior_point import minimize_epigraph
-from oracle_opt.generators.masters.proximal import proximal_point
-from oracle_opt.generators.masters.spectral import minimize_spectral
+from oracle_opt.generators.masters.proximal_master import proximal_point
+from oracle_opt.generators.masters.spectral_master import minimize_spectral
 from oracle_opt.generators.masters.spectral_models import SpectralModel
 
 ONES, NONE = np.ones(3), np.zeros(3)

@@ -22,7 +22,7 @@ from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, P
 from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
-from oracle_opt.generators.masters.spectral import minimize_spectral
+from oracle_opt.generators.masters.spectral_master import minimize_spectral
 from oracle_opt.generators.masters.spectral_models import SpectralModel
 from oracle_opt.oracles import MaxEigenvalueOracle
 

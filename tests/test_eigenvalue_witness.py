@@ -12,7 +12,7 @@ from scipy import linalg, sparse
 from oracle_opt import Box, FreeSpace, Query, Simplex
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles import MaxEigenvalueOracle, eigenvalue_value_proof
+from oracle_opt.oracles import MaxEigenvalueOracle, eigenvalue_proofs
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 exact = np.vectorize(Fraction, otypes=[object])
@@ -332,7 +332,7 @@ def test_a_lapack_that_misses_the_largest_eigenvalue_proves_nothing_false(monkey
 
 def test_matrices_of_too_large_an_order_are_left_open(monkeypatch):
     oracle, _, y, _ = drawn(0, 4, "dense")
-    monkeypatch.setattr(eigenvalue_value_proof, "LARGEST", 3)
+    monkeypatch.setattr(eigenvalue_proofs, "LARGEST", 3)
     assert oracle.prove_value(ValueClaim(y, 0.0)) is None
 
 

@@ -30,8 +30,7 @@ from oracle_opt import (
     Query,
     minimize,
 )
-from oracle_opt._journal_entries import decode, encode
-from oracle_opt._journal_file import SIGNATURE, RecordFile
+from oracle_opt._journal_file import SIGNATURE, RecordFile, decode, encode
 from oracle_opt.generators import Kelley
 from oracle_opt.journal import Journal
 from oracle_opt.listener import Entry

@@ -99,7 +99,7 @@ def test_the_loop_needs_no_certificates() -> None:
                 seen.add(name)
                 waiting += [other for other in _loaded(path) if other.startswith("oracle_opt.")]
     assert {"oracle_opt.run", "oracle_opt.bounds", "oracle_opt.result", "oracle_opt.listener"} <= seen
-    assert seen.isdisjoint({"oracle_opt.journal", "oracle_opt.run_log", "oracle_opt.progress", "oracle_opt.gap_plot"})
+    assert seen.isdisjoint({"oracle_opt.journal", "oracle_opt.run_log", "oracle_opt.line_styles"})
     assert [name for name in sorted(seen) if name.startswith("oracle_opt.certificates")] == []
 
 

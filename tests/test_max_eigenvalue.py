@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from oracle_opt import Box, CapabilityMismatch, FreeSpace, InvalidArgument, Query, Status, minimize
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.generators import AnalyticCenter, LevelSet, ProximalBundle, SpectralBundle
-from oracle_opt.generators.masters.spectral import flattened, minimize_spectral
+from oracle_opt.generators.masters.spectral_master import flattened, minimize_spectral
 from oracle_opt.generators.masters.spectral_models import SpectralModel
 from oracle_opt.generators.masters.spectral_subspace import coupled_pairs
 from oracle_opt.oracles import MaxEigenvalueOracle

@@ -28,7 +28,7 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.standing import Standing, standing_of
+from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.cuts import bearing
 from oracle_opt.generators import (
     AnalyticCenter,

@@ -22,7 +22,7 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.standing import Standing, standing_of
+from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, Subgradient
 from oracle_opt.proof.claim import CutClaim, ValueClaim

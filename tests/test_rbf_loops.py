@@ -169,7 +169,7 @@ import numpy as np
 from scipy import sparse
 from oracle_opt.arrays import digest
 from oracle_opt.oracles import RBFBank
-from oracle_opt.oracles.kernels.compiled import thread_count
+from oracle_opt.oracles.kernels.compiled_loops import thread_count
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1300, 9)) * (rng.random((1300, 9)) < 0.5)
 v = rng.normal(size=1300)

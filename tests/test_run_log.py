@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from oracle_opt import Box, FunctionOracle, InvalidArgument, Simplex, Status, minimize, resident_memory, run_log
+from oracle_opt import Box, FunctionOracle, InvalidArgument, Simplex, Status, history, minimize, run_log
 from oracle_opt.cli import main
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.oracles import GramBank, solve_lp_mkl, solve_mkl
@@ -212,10 +212,10 @@ def test_a_run_from_a_journal_says_which_seconds_are_recorded(oracle, tmp_path):
     assert again.history.oracle_seconds[:3].tolist() == first.history.oracle_seconds.tolist()
 
 
-@pytest.mark.skipif(resident_memory.peak_memory() is None, reason="this system does not tell")
+@pytest.mark.skipif(history.peak_memory() is None, reason="this system does not tell")
 def test_memory_is_the_peak_of_the_process_and_its_growth():
     """An oracle that holds more than the process ever has, by a known amount, and gives it back."""
-    before = resident_memory.peak_memory()
+    before = history.peak_memory()
     held = before + (64 << 20)
 
     def function(z):
@@ -241,7 +241,7 @@ def test_a_system_that_tells_no_memory(oracle, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="two counters to compare are on Linux alone")
 def test_the_two_counters_of_memory_agree():
-    assert resident_memory._of_usage() == pytest.approx(resident_memory.peak_memory(), rel=0.2)
+    assert history._of_usage() == pytest.approx(history.peak_memory(), rel=0.2)
 
 
 def test_a_result_is_pickled_with_its_costs(oracle):

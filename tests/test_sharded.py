@@ -108,7 +108,7 @@ def test_the_error_is_the_largest_of_the_parts() -> None:
 @pytest.mark.parametrize("name", BANKS)
 @pytest.mark.parametrize("worth", [0, 10**9], ids=["sent", "not sent"])
 def test_some_of_the_kernels(name, worth, monkeypatch) -> None:
-    monkeypatch.setattr("oracle_opt.oracles.kernels.sharded.WORTH_SENDING", worth)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.sharded_bank.WORTH_SENDING", worth)
     bank, parts = BANKS[name]
     executor, kernels = Counting(), np.array([3, 0, 4])
     chosen, known = ShardedBank(bank, executor, parts=parts).subset(kernels), bank.subset(kernels)
@@ -187,7 +187,7 @@ def test_a_run_is_the_same_bit_for_bit_and_its_journal_goes_on_elsewhere(pools, 
 
 
 def test_a_run_without_a_matrix_is_the_same_bit_for_bit(pools, monkeypatch) -> None:
-    monkeypatch.setattr("oracle_opt.oracles.kernels.sharded.WORTH_SENDING", 1 << 14)
+    monkeypatch.setattr("oracle_opt.oracles.kernels.sharded_bank.WORTH_SENDING", 1 << 14)
     n = 700
     bank, y = rbf(n, 12), np.where(np.random.default_rng(0).random(n) < 0.4, -1.0, 1.0)
 

@@ -12,7 +12,7 @@ from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.answers.pair_products import PairProducts
 from oracle_opt.generators import SpectralBundle
 from oracle_opt.generators.masters import spectral_subspace
-from oracle_opt.generators.masters.spectral import flattened, minimize_spectral
+from oracle_opt.generators.masters.spectral_master import flattened, minimize_spectral
 from oracle_opt.generators.masters.spectral_models import ChosenRows, Span, SpectralModel, StructuredModel
 from oracle_opt.generators.masters.spectral_multipliers import minimize_in_multipliers
 from oracle_opt.oracles import MaxEigenvalueOracle

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt.generators.masters.spectral import minimize_spectral
 from oracle_opt.generators.masters.spectral_ball import PromisedBall, step_within
+from oracle_opt.generators.masters.spectral_master import minimize_spectral
 from oracle_opt.generators.masters.spectral_models import SpectralModel
 
 

@@ -11,7 +11,7 @@ from oracle_opt import InvalidArgument, minimize
 from oracle_opt.generators import NewtonBundle
 from oracle_opt.oracles import GramBank, MKLOracle, SubsetBank, solve_lp_mkl
 from oracle_opt.oracles._processor import AVX2, AVX512
-from oracle_opt.oracles.kernels import compiled, subset_bank, subset_numbers
+from oracle_opt.oracles.kernels import compiled_loops, subset_bank, subset_numbers
 from oracle_opt.oracles.kernels.subset_numbers import OF_POWER, SINGLE
 
 NAMES = ["_subsets", *(["_subsets_avx2"] if AVX2 else []), *(["_subsets_avx512"] if AVX512 else [])]
@@ -163,7 +163,7 @@ def test_powers_of_two_elsewhere(build):
 @pytest.mark.parametrize("build", BUILDS, ids=NAMES)
 def test_all_builds(build, monkeypatch):
     for name in ("add_weighted_pairs", "products", "weighted_sum"):
-        monkeypatch.setattr(compiled.subset_loops, name, getattr(build, name))
+        monkeypatch.setattr(compiled_loops.subset_loops, name, getattr(build, name))
     for n_columns in (20, 64, 70):
         check(SubsetBank.random(points(n_columns), 90), points(n_columns))
 

@@ -11,10 +11,10 @@ from test_losses_everywhere import FORMULATIONS, KERNELS, LABELS, LOSSES, PAIRS,
 
 from oracle_opt import Query, Refuted
 from oracle_opt.bounds import cut_rounding
+from oracle_opt.cuts import PartialQuery
 from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MixedNormOracle, MKLOracle, SharedWeightsOracle
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass
-from oracle_opt.partial_query import PartialQuery
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 
 PROVEN = [(loss, name) for loss, name in PAIRS if name != "own"]  # whose conjugate nobody knows

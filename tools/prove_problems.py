@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from oracle_opt import problems
 from oracle_opt.arrays import digest
-from oracle_opt.certificates.standing import Standing
+from oracle_opt.certificates.proof_level import Standing
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.problems import Problem
 from oracle_opt.problems.certified import ENDING, FOLDER, LARGEST, Certified, certificate_name

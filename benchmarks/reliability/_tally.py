@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from oracle_opt import InvalidCertificate, Refuted
-from oracle_opt.certificates.standing import standing_of
+from oracle_opt.certificates.proof_level import standing_of
 
 KEPT = 20  # failures that are kept in words
 

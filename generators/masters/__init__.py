@@ -9,10 +9,10 @@ from oracle_opt.generators.masters.interior_point import EpigraphSolution, minim
 from oracle_opt.generators.masters.level_center import LevelCenter
 from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.linear_program import ModelMinimum
-from oracle_opt.generators.masters.polyhedral import polyhedral_refusal
-from oracle_opt.generators.masters.proximal import ProximalPoint, proximal_point
+from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
+from oracle_opt.generators.masters.proximal_master import ProximalPoint, proximal_point
 from oracle_opt.generators.masters.proximity_control import ProximityControl
-from oracle_opt.generators.masters.spectral import SpectralPoint, minimize_spectral
+from oracle_opt.generators.masters.spectral_master import SpectralPoint, minimize_spectral
 from oracle_opt.generators.masters.spectral_models import SpectralModel, StructuredModel
 from oracle_opt.generators.masters.spectral_multipliers import minimize_in_multipliers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -16,13 +16,17 @@ from oracle_opt.generators.masters.sparse_rows import SparseRows
 from oracle_opt.proof.claim import ClaimKind, CutClaim, below
 from oracle_opt.proof.parts import Combination, numbers_in
 
-if TYPE_CHECKING:
-    from oracle_opt.generators.masters.row_share import RowShare
-
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 MANY = 1000  # variables from which on rows may be kept sparse ...
 SHARE = 0.1  # ... where no more than this share of their entries is not zero
 LONG = 1 << 14  # rows as long are added up one by one: a copy of those wanted would cost more
+
+
+class RowHolder(Protocol):
+    """What refers to rows by their numbers, such as the parts of a minorant."""
+
+    def hold(self, numbers: NDArray[np.intp]) -> None:
+        """Keep what is needed of these rows: they are about to be dropped."""
 
 
 class Rows:
@@ -40,7 +44,7 @@ class Rows:
 
     Attributes
     ----------
-    shares : WeakSet of RowShare
+    shares : weak set of RowHolder
         Those that refer to rows: they are told before these are dropped.
     n_summands : int
         Number of summands of f, where the rows are cuts of these.
@@ -68,7 +72,7 @@ class Rows:
 
     def __init__(self, dimension: int, kind: ClaimKind = ClaimKind.MINORANT) -> None:
         self.dimension, self.kind, self.n_summands = dimension, kind, 0
-        self.shares: WeakSet[RowShare] = WeakSet()
+        self.shares: WeakSet[RowHolder] = WeakSet()
         self._origins: list[Mapping[str, Any] | Combination] = []
         self._matrix = np.empty((0, dimension))
         self._sparse = SparseRows(dimension)
@@ -271,7 +275,7 @@ class Rows:
         return block
 
     def known(self, numbers: NDArray[np.intp], multipliers: Vector) -> Vector:
-        """Those of `multipliers`, of rows with these serial `numbers` in increasing order, that stand here; else 0."""
+        """For each row here its entry of `multipliers`, given for rows with rising serial `numbers`; else 0."""
         found = np.zeros(self._size)
         if self._size and len(numbers):
             places = np.minimum(np.searchsorted(self.number, numbers), self._size - 1)

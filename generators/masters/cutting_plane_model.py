@@ -12,7 +12,7 @@ from oracle_opt.generators.masters.feasible_points import nearest_feasible, noth
 from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.linear_program import ChebyshevLP, CutLP, ModelLP, ModelMinimum, MulticutLP
 from oracle_opt.generators.masters.model_dual import ModelDual
-from oracle_opt.generators.masters.polyhedral import working_polyhedron
+from oracle_opt.generators.masters.polyhedra import working_polyhedron
 
 COARSEST, FINEST = 1e-1, 1e-12  # relative errors that oracles are asked for
 MANY = 2000  # variables from which on the dual of a model on bounds alone takes less time than HiGHS

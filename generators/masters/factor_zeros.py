@@ -33,7 +33,7 @@ class FactorZeros:
 
     @classmethod
     def of(cls, told: Eigenpairs, chosen: NDArray[np.intp]) -> FactorZeros | None:
-        """Those equations; None where one of them is no such."""
+        """The chosen equations; None where one is no multiple of a ``v v'`` whose right-hand side is 0."""
         if told.b[chosen].any():
             return None
         matrix, entries, found, sizes = told.matrix, told.matrix.entries, [], []

@@ -8,7 +8,7 @@ from oracle_opt import Domain, EmptyLocalizationSet, Exhausted, Minorant
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.domains.projection import Projection, project_on_cuts
 from oracle_opt.generators.masters.cut_rows import Rows
-from oracle_opt.generators.masters.polyhedral import simple_part
+from oracle_opt.generators.masters.polyhedra import simple_part
 
 INSIDE = 3e-9  # how far inside each cut the point is wanted, in units of its largest entry: three times the tolerance
 FINE = 1e-12  # tolerance for sets that have no interior

@@ -8,7 +8,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators.masters.cut_pool import TANGENTS
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
-from oracle_opt.generators.masters.polyhedral import simple_part
+from oracle_opt.generators.masters.polyhedra import simple_part
 from oracle_opt.generators.masters.row_products import stacked
 
 MISSED = 0.01  # a level that is missed by this share of the gap counts as reached

@@ -177,7 +177,7 @@ class CutLP(ABC):
         known.places, known.scales = np.r_[known.places, places], np.r_[known.scales, scales]
 
     def _first_columns(self, slope: Vector) -> None:
-        """Those of least slope and a vertex; all, where a column left out would not stand at zero."""
+        """Begin with the columns of least slope and a vertex; with all, where one left out would not stand at zero."""
         chosen = np.zeros(len(slope), dtype=bool)
         chosen[np.argpartition(slope, min(FIRST_COLUMNS, len(slope) - 1))[:FIRST_COLUMNS]] = True
         chosen |= self._domain.minimize_linear(slope)[1] != 0

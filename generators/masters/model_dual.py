@@ -16,7 +16,7 @@ from oracle_opt.domains.projection import hessian_inside
 from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, prove_empty
 from oracle_opt.generators.masters.linear_program import ModelLP, ModelMinimum
-from oracle_opt.generators.masters.scaled_rows import ScaledRows
+from oracle_opt.generators.masters.row_scaling import ScaledRows
 
 ENOUGH = 1e-3  # share of the way from the bound to the best value that the minimum may be above the bound ...
 USABLE = 0.1  # ... or this, where rounding allows no more

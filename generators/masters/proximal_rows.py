@@ -9,7 +9,7 @@ import numpy as np
 from oracle_opt import Domain, ObjectiveCut
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool
-from oracle_opt.generators.masters.proximal import ProximalPoint, proximal_point
+from oracle_opt.generators.masters.proximal_master import ProximalPoint, proximal_point
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class ProximalRows:
         )
 
     def multipliers(self, found: ProximalPoint) -> RowMultipliers:
-        """Those found, as they stand in pool and domain."""
+        """The multipliers that the master found, of the rows as they stand in pool and domain."""
         u = found.multipliers
         outer = u[self._count : self._inner] * self._scale
         return RowMultipliers(u[: self._count], outer, u[self._inner :] * self._steep)

@@ -1,6 +1,11 @@
-"""How strongly a proximal master is held at its center: the weight of the quadratic, after each answer."""
+"""How far a method goes: its first step, and how strongly a proximal master is held at its center after each answer."""
 
 from __future__ import annotations
+
+import numpy as np
+
+from oracle_opt import Domain, ObjectiveCut
+from oracle_opt.arrays import Vector
 
 TEN = 10.0  # largest factor by which the weight changes after one answer
 PATIENCE = 3  # null steps, or serious ones, in a row before a weight that proved itself is changed
@@ -100,3 +105,15 @@ class ProximityControl:
 
     def _fitted(self, gain: float, predicted: float) -> float:
         return 2.0 * self.weight * (1.0 - gain / predicted)
+
+
+def first_step(domain: Domain, cut: ObjectiveCut, share: float = 1.0, scale: Vector | None = None) -> float:
+    """Return a share of the distance to the minimizer of a cut over the domain; 1 where that is infinite or 0.
+
+    On a simplex, a box or a ball the distance is about the diameter. Its squares are weighted by `scale`, if given.
+    """
+    away = domain.minimize_linear(cut.subgradient)[1] - cut.point
+    if scale is not None:
+        away = np.sqrt(scale) * away
+    length = share * float(np.linalg.norm(away))
+    return length if np.isfinite(length) and length > 0 else 1.0

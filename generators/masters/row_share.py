@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
+from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.proof.parts import Combination, Parts, Weighted
-
-if TYPE_CHECKING:
-    from oracle_opt.generators.masters.cut_rows import Rows
 
 
 class RowShare(Parts):
@@ -50,7 +48,7 @@ class RowShare(Parts):
 
     @property
     def n_copied(self) -> int:
-        """Those of the rows that were never claimed."""
+        """How many numbers are copied when it is gathered: the slopes of rows that were never claimed."""
         return self._rows.unclaimed(self._standing()) * self._rows.dimension
 
     def _standing(self) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.generators.masters.spectral import Model, SpectralPoint, minimize_spectral
+from oracle_opt.generators.masters.spectral_master import Model, SpectralPoint, minimize_spectral
 from oracle_opt.generators.masters.spectral_models import StructuredModel
 
 INSIDE = 1.0 - 1e-12  # of the radius: as far out as a point may be

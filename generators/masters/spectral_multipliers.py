@@ -10,8 +10,14 @@ import scipy.linalg
 from oracle_opt._deadline import seconds_left
 from oracle_opt.answers.pair_products import products_at
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.generators.masters.definite import definite_factor, inverse_of, root_of, share_of, share_of_positive
-from oracle_opt.generators.masters.spectral import SpectralPoint
+from oracle_opt.generators.masters.definite_matrices import (
+    definite_factor,
+    inverse_of,
+    root_of,
+    share_of,
+    share_of_positive,
+)
+from oracle_opt.generators.masters.spectral_master import SpectralPoint
 from oracle_opt.generators.masters.spectral_models import SpectralModel
 
 

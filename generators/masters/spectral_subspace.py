@@ -6,7 +6,7 @@ import numpy as np
 
 from oracle_opt import Eigenpairs, ObjectiveCut
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.generators.masters.spectral import SpectralPoint, minimize_spectral
+from oracle_opt.generators.masters.spectral_master import SpectralPoint, minimize_spectral
 from oracle_opt.generators.masters.spectral_models import ChosenRows, Span, SpectralModel, StructuredModel
 from oracle_opt.generators.masters.spectral_multipliers import minimize_in_multipliers
 

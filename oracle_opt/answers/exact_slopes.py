@@ -48,7 +48,7 @@ class ExactSlopes(Answer):
         check_coordinates(self.coordinates, cut.point.size, "ExactSlopes")
 
     def on_face(self, coordinates: NDArray[np.intp]) -> ExactSlopes | None:
-        """Those of these variables on which slopes are exact; `None` if they are on all."""
+        """Which of these variables have an exact slope; `None` if all have."""
         exact = np.flatnonzero(np.isin(coordinates, self.coordinates, assume_unique=True))
         return None if exact.size == coordinates.size else ExactSlopes(exact)
 

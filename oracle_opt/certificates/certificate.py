@@ -17,8 +17,7 @@ import numpy as np
 from oracle_opt.arguments import instance, instances
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.certificates import certificate_file, verify
-from oracle_opt.certificates.examined import ROUNDING, prove, size_of
-from oracle_opt.certificates.verdict import CertificateVerdict
+from oracle_opt.certificates.examination import ROUNDING, CertificateVerdict, prove, size_of
 from oracle_opt.certificates.verify import Checked, DamagedFile, FalseLine, Record
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, InvalidCertificate, Refuted
@@ -267,7 +266,10 @@ class Certificate:
             return CertificateVerdict(
                 checked.lower, checked.upper, given, 0, given, outside=checked.outside, promise=checked.promise
             )
-        return prove(self, checked, oracle, exact)
+        asked = oracle.problem_identity()
+        if asked != self.problem:
+            raise InvalidCertificate(f"this is a certificate of another problem: of {self.problem!r}, not of {asked!r}")
+        return prove(self.records, self.cuts, self.value, (self.lower, self.upper), checked, oracle, exact)
 
     def _checked(self) -> Checked:
         try:

@@ -11,7 +11,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.proof.claim import ClaimKind
 from oracle_opt.proof.parts import Weighted
 
-MANY = 100  # no fewer claims are made fewer
+MANY = 100  # up to so many claims all are kept
 LARGE = 1 << 21  # numbers of all slopes: with more the linear program takes long
 LOST = 1e-14  # share of the sizes of the terms that may be lost to rounding
 NEAR = 1e-9  # slopes of no more than this share of their terms may be level
@@ -21,9 +21,10 @@ MOST = 1e-9  # by this share the weights of level claims change at most
 def fewest_claims(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighted]:
     """Choose of many claims a few whose combination is the same minorant, or a higher one.
 
-    A minorant is an average of thousands of cuts only on the face of it. A point of the convex hull of k points in n
-    dimensions is a convex combination of n + 1 of them (Caratheodory). Here the points are the slopes, and of all
-    weights with the same slope and sums those are taken that give the largest constant: a vertex of a linear program
+    A minorant that is stated as an average of thousands of cuts needs few of them: a point of the convex hull of k
+    points in n dimensions is a convex combination of n + 1 of them (Caratheodory). Here the points are the slopes, and
+    of all weights with the same slope and sums those are taken that give the largest constant: a vertex of a linear
+    program
 
     ::
 

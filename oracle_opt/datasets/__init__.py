@@ -1,10 +1,9 @@
 """Binary classification data: sets known by name, and CSV or LIBSVM files; precomputed kernels with class labels."""
 
 from oracle_opt.datasets.catalog import names
-from oracle_opt.datasets.dataset import Dataset
+from oracle_opt.datasets.dataset import Dataset, split_points
 from oracle_opt.datasets.kernel_data import KernelData, load_kernels
 from oracle_opt.datasets.load import Availability, available, load
-from oracle_opt.datasets.splits import split_points
 
 __all__ = [
     "Availability",

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from oracle_opt.datasets.catalog import CATALOG, names
-from oracle_opt.datasets.catalog_entry import CatalogEntry
+from oracle_opt.datasets.catalog import CATALOG, CatalogEntry, names
 from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.datasets.formats import is_data_file, read_file
 from oracle_opt.datasets.openml import check, fetch

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.datasets.catalog_entry import CatalogEntry, OpenMLRecipe
+from oracle_opt.datasets.catalog import CatalogEntry, OpenMLRecipe
 from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.errors import DataUnavailable, InvalidData
 from oracle_opt.optional import require

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import issparse
 
-from oracle_opt.datasets.catalog_entry import CatalogEntry
+from oracle_opt.datasets.catalog import CatalogEntry
 from oracle_opt.datasets.dataset import Dataset
 from oracle_opt.datasets.formats import PACKED, bare_name, binary_labels, is_data_file, read_file, read_libsvm
 from oracle_opt.errors import InvalidData

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.domains._checked import checked_center, checked_dimension, checked_radius, short
+from oracle_opt.domains._domain_arguments import checked_center, checked_dimension, checked_radius, short
 from oracle_opt.domains.described_sets import Described
 from oracle_opt.domains.domain import Domain
 from oracle_opt.errors import InvalidArgument

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.domains._checked import short
+from oracle_opt.domains._domain_arguments import short
 from oracle_opt.domains.described_sets import Described, described_bounds
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.domains._checked import EDGE, checked_center, checked_dimension, checked_radius, edge_of_promise, short
+from oracle_opt.domains._domain_arguments import (
+    EDGE,
+    checked_center,
+    checked_dimension,
+    checked_radius,
+    edge_of_promise,
+    short,
+)
 from oracle_opt.domains.ball import ball_cut, ball_extent
 from oracle_opt.domains.box import Box
 from oracle_opt.domains.described_sets import Described, described_bounds

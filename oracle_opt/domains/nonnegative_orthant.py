@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.domains._checked import checked_dimension, checked_radius
+from oracle_opt.domains._domain_arguments import checked_dimension, checked_radius
 from oracle_opt.domains.box import Box
 from oracle_opt.domains.described_sets import Described, described_bounds
 from oracle_opt.domains.domain import Domain

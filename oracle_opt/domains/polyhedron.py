@@ -11,14 +11,20 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
-from oracle_opt.domains._checked import checked_center, checked_rows
+from oracle_opt.domains._domain_arguments import checked_center, checked_rows
 from oracle_opt.domains.box import Box
 from oracle_opt.domains.described_sets import Described, described_rows
 from oracle_opt.domains.domain import Domain
-from oracle_opt.domains.implied_equations import with_equations_found
 from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around
-from oracle_opt.domains.osqp_projection import project_by_osqp
-from oracle_opt.domains.programs import ProgramFailure, bounded, deepest_point, linear_program, solved
+from oracle_opt.domains.programs import (
+    ProgramFailure,
+    bounded,
+    deepest_point,
+    linear_program,
+    project_by_osqp,
+    solved,
+    with_equations_found,
+)
 from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
 

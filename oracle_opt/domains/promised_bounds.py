@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import Vector
-from oracle_opt.domains._checked import EDGE, edge_of_promise
+from oracle_opt.domains._domain_arguments import EDGE, edge_of_promise
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.words import shown
 

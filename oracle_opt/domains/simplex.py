@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector
-from oracle_opt.domains._simplex_projection import FAR
-from oracle_opt.domains.product_of_simplices import ProductOfSimplices
+from oracle_opt.domains.product_of_simplices import FAR, ProductOfSimplices
 
 
 class Simplex(ProductOfSimplices):

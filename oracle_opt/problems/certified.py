@@ -11,7 +11,7 @@ from oracle_opt.answers.eigenpairs import Eigenpairs
 from oracle_opt.arguments import instance, real
 from oracle_opt.arrays import digest
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.certificates.standing import standing_of
+from oracle_opt.certificates.proof_level import standing_of
 from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch, InvalidCertificate, Refuted
 from oracle_opt.files import folder_name

@@ -5,15 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum, inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.proof.claim import ClaimKind, CutClaim, below
-
-if TYPE_CHECKING:
-    from oracle_opt.cuts import Minorant
+from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 Weighted = tuple[float, CutClaim]
 MOST = 1 << 23  # numbers of claims that one aggregate may hold on to: 64 MiB
@@ -183,23 +180,6 @@ def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
     constant = fsum(w * one.constant for w, (_, one) in zip(shares, terms, strict=True))
     slope = np.sum([w * one.slope for w, (_, one) in zip(shares, terms, strict=True)], axis=0)
     return constant, slope
-
-
-def parts_of_minorant(minorant: Minorant) -> tuple[Parts, ...]:
-    """What a minorant is made of; itself, where that is not known."""
-    if minorant.parts:
-        return minorant.parts
-    note = "" if minorant.extras else "a minorant that the generator's model gave"
-    constant = below(minorant.constant, minorant.error)
-    whole = CutClaim(
-        ClaimKind.MINORANT,
-        constant,
-        minorant.slope,
-        tolerance=minorant.tolerance,
-        witness=minorant.extras,
-        note=note,
-    )
-    return alone(whole)
 
 
 def alone(claim: CutClaim) -> tuple[Parts, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,8 +13,8 @@ from oracle_opt.proof.parts import MOST, Combination, Parts, Weighted
 
 if TYPE_CHECKING:
     from oracle_opt.certificates.certificate import Certificate
+    from oracle_opt.cuts import ObjectiveCut
     from oracle_opt.oracle import Oracle
-    from oracle_opt.result import Result
 
 
 C = TypeVar("C", CutClaim, ValueClaim)
@@ -61,27 +61,32 @@ class RunProof:
     def _gather(self) -> None:
         self._parts = (Combination.of(member for part in self._parts for member in part.members()),)
 
-    def certificate(self, result: Result) -> Certificate:
-        """Make the certificate of the run that this is the proof of."""
+    def certificate(
+        self, cut: ObjectiveCut | None, lower: float, upper: float, facts: Mapping[str, object]
+    ) -> Certificate:
+        """Make the certificate of the run, from its best cut, its bounds and what else is said of it.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut or None
+            That at the best point.
+        lower, upper : float
+            The bounds of the run.
+        facts : mapping
+            Names to words and numbers, in the order of the file.
+        """
         from oracle_opt.certificates.certificate import Certificate  # only here: few runs need it
         from oracle_opt.certificates.claim_weights import fewest_claims, level_weights
 
-        terms, cut = level_weights(self._domain, fewest_claims(self._domain, self.terms)), result.cut
+        terms = level_weights(self._domain, fewest_claims(self._domain, self.terms))
         return Certificate.of(
             self._domain,
             [claim for _, claim in terms],
             np.array([weight for weight, _ in terms]),
-            None if cut is None else self._noted(ValueClaim(cut.point, result.upper_bound, cut.extras)),
-            result.lower_bound,
-            result.upper_bound,
-            {
-                "problem": self.problem,
-                "convex": self._convex,
-                "generator": result.generator,
-                "status": result.status.name,
-                "calls": result.n_calls,
-                "proof": self._source,
-            },
+            None if cut is None else self._noted(ValueClaim(cut.point, upper, cut.extras)),
+            lower,
+            upper,
+            {"problem": self.problem, "convex": self._convex, **facts, "proof": self._source},
         )
 
     @property

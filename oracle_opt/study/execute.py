@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.certificates.standing import standing_of
+from oracle_opt.certificates.proof_level import standing_of
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch, InvalidCertificate, Refuted, StoreMismatch

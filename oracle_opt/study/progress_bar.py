@@ -7,8 +7,7 @@ from typing import Any
 
 from oracle_opt.errors import MissingPackage
 from oracle_opt.optional import require
-from oracle_opt.progress import on_terminal
-from oracle_opt.run_log import Line, line_writer, to_standard_error
+from oracle_opt.run_log import Line, line_writer, on_terminal, to_standard_error
 from oracle_opt.study.records import FinishedRun
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt._journal_entries import cut_fields
+from oracle_opt._journal_file import cut_fields
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut
 from oracle_opt.errors import OracleOptError

@@ -102,7 +102,7 @@ def _check_lower_bound(subject: str, cut: ObjectiveCut, others: Sequence[Objecti
 
 
 def _check_summands(subject: str, cut: ObjectiveCut, others: Sequence[ObjectiveCut], share: float) -> None:
-    """Those of one call are below those of every other, summand by summand."""
+    """Refuse summands of one call that are not below those of every other, one by one."""
     for other in others:
         if len(cut.summands) != len(other.summands):
             raise ConformanceError(

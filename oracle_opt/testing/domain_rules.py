@@ -12,11 +12,10 @@ from oracle_opt.certificates.certificate_file import hexadecimal, set_words
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCertificate
 from oracle_opt.testing.conformance import ConformanceError, changed, ruled
-from oracle_opt.testing.domain_exam import DomainExam
+from oracle_opt.testing.exams import DomainExam, points_of, size_of
 from oracle_opt.testing.further_answers import FurtherAnswers
 from oracle_opt.testing.linear_rules import check_linear_constraints, check_linear_minimum
 from oracle_opt.testing.projection_rules import check_membership, check_metric, check_projection
-from oracle_opt.testing.samples import points_of, size_of
 
 ADVICE = "leave `described` out, and the default makes it of `simplices` or `linear_constraints`"
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.checks import as_query
-from oracle_opt.cuts import Cut, Minorant, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.errors import Exhausted
-from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
+from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.proof.parts import combined
 from oracle_opt.testing.conformance import ConformanceError, changed, copied, ruled
+from oracle_opt.testing.exams import points_of
 from oracle_opt.testing.known_problems import KnownProblem
 from oracle_opt.testing.known_runs import leave_alone, named
-from oracle_opt.testing.samples import points_of
 
 
 def check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: int, calls: int = 10) -> None:

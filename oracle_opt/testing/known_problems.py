@@ -22,7 +22,7 @@ from oracle_opt.domains import (
 )
 from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.oracle import Oracle
-from oracle_opt.testing.samples import points_of
+from oracle_opt.testing.exams import points_of
 
 SLACK = 1e-9  # by which the oracle with feasibility cuts tolerates points outside, in the unit of its cuts
 

@@ -7,7 +7,7 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import LinearConstraints
 from oracle_opt.testing.conformance import changed, ruled
-from oracle_opt.testing.domain_exam import DomainExam
+from oracle_opt.testing.exams import DomainExam
 
 
 def check_linear_minimum(exam: DomainExam) -> None:

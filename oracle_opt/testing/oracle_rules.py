@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt._journal_entries import decode, encode
+from oracle_opt._journal_file import decode, encode
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
@@ -17,9 +17,8 @@ from oracle_opt.listener import Entry
 from oracle_opt.oracle import Oracle
 from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
 from oracle_opt.testing.cut_rules import check_pairs
-from oracle_opt.testing.oracle_exam import WRITTEN, Answered, OracleExam
+from oracle_opt.testing.exams import WRITTEN, Answered, OracleExam, points_of
 from oracle_opt.testing.partial_rules import check_partial
-from oracle_opt.testing.samples import points_of
 from oracle_opt.testing.state_rules import check_kept, check_order, check_pickled, check_repeated, check_resumed
 from oracle_opt.testing.witness_rules import check_witness
 

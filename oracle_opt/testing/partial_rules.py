@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt.answers.exact_slopes import ExactSlopes
-from oracle_opt.cuts import ObjectiveCut, Query
-from oracle_opt.partial_query import PartialQuery
+from oracle_opt.cuts import ObjectiveCut, PartialQuery, Query
 from oracle_opt.testing.cut_rules import check_pairs
-from oracle_opt.testing.oracle_exam import Answered, OracleExam
-from oracle_opt.testing.samples import points_of
+from oracle_opt.testing.exams import Answered, OracleExam, points_of
 from oracle_opt.testing.state_rules import check_kept, check_repeated, check_resumed
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.testing.conformance import changed, ruled
-from oracle_opt.testing.domain_exam import DomainExam
+from oracle_opt.testing.exams import DomainExam
 
 
 def check_membership(exam: DomainExam) -> None:

@@ -23,7 +23,7 @@ from oracle_opt.proof.claim import (
     claim_of_half_space,
 )
 from oracle_opt.testing.conformance import ruled
-from oracle_opt.testing.oracle_exam import Answered, OracleExam
+from oracle_opt.testing.exams import Answered, OracleExam
 
 RAISED = 1e-6  # by this share of its size a claim is raised above what is true
 LOST = 1e-9  # this share of its size may be lost to rounding where a claim is proven
@@ -49,12 +49,12 @@ class _Known:
         return max(found, default=-inf)
 
     def raised(self, by: float) -> _Known:
-        """The same, raised until it is false by so much."""
+        """The claim raised until it is false by so much."""
         constant = self.claim.constant - self.excess + by
         return replace(self, claim=replace(self.claim, constant=constant))
 
     def of(self, witness: Mapping[str, Any]) -> _Known:
-        """The same with another witness."""
+        """The claim with another witness."""
         return replace(self, claim=replace(self.claim, witness=witness))
 
 
@@ -125,7 +125,7 @@ def _summand(values: list[ObjectiveCut], j: int) -> list[ObjectiveCut]:
 
 
 def _size(exam: OracleExam, claim: CutClaim) -> float:
-    """Of the terms of a claim on the domain."""
+    """Size of the terms of a claim on the domain."""
     return abs(claim.constant) + exam.oracle.domain.extent(claim.slope) or 1.0
 
 

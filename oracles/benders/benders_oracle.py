@@ -19,18 +19,18 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.benders.carried_over import carried_over
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
+from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
 from oracle_opt.oracles.benders.scenario_proof import cut_excess
+from oracle_opt.oracles.benders.scenario_solvers import MOST_CUTS, Bunched, server_of, share_of
 from oracle_opt.oracles.benders.scenario_values import value_bound
 from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
-from oracle_opt.oracles.benders.serving import MOST_CUTS, Bunched
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
-from oracle_opt.oracles.benders.unservable import depends_on_x
+from oracle_opt.oracles.benders.warm_start import known_bases
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.result import Result
 
@@ -162,7 +162,7 @@ class BendersOracle(Oracle):
         self._stage = drawing()
         if warm is not None:
             instance("warm", warm, BendersOracle, "a BendersOracle that has answered, on a problem like this one")
-            drawing = replace(drawing, known=carried_over(warm._server, self._stage))
+            drawing = replace(drawing, known=known_bases(warm._server, self._stage))
             self._stage = drawing()
         self.n_summands = self._stage.n_summands
         instead = "Pass a ThreadPoolExecutor"
@@ -215,7 +215,7 @@ class BendersOracle(Oracle):
 
     def reset(self) -> None:
         """Forget the vertices found."""
-        self._server = self._stage.server(range(len(self._stage.probability)))
+        self._server = server_of(self._stage, range(len(self._stage.probability)))
 
     def query(self, query: Query) -> Cut:
         """Solve all scenarios at x.
@@ -235,16 +235,16 @@ class BendersOracle(Oracle):
             A scenario, which is named, has no second stage whatever x is, but for rounding: proven in fractions.
         """
         x = np.asarray(query.point)
-        gathered, n_scenarios = self._stage.gathered(x), len(self._stage.probability)
+        sums, n_scenarios = self._stage.empty_sums(x), len(self._stage.probability)
         if self.parts is None:
-            self._server.serve(self._stage, x, range(n_scenarios), gathered)
+            self._server.serve(self._stage, x, range(n_scenarios), sums)
         else:
-            for share in self._workers.run(SecondStage.share, x, successive(n_scenarios, self.parts)):
-                gathered.add_share(share)
-        gathered.feasibility = [
-            cut for cut in gathered.feasibility[:MOST_CUTS] if depends_on_x(cut, self._data, self._stage.frame)
+            for share in self._workers.run(share_of, x, successive(n_scenarios, self.parts)):
+                sums.add_share(share)
+        sums.feasibility = [
+            cut for cut in sums.feasibility[:MOST_CUTS] if depends_on_x(cut, self._data, self._stage.frame)
         ]
-        return gathered.cut()
+        return sums.cut()
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
         """Dual vectors and their numbers, or those of a half-space; a value needs none."""
@@ -307,9 +307,9 @@ class BendersOracle(Oracle):
         while points and not (made and isinstance(made[-1], ObjectiveCut)):
             made.append(self.query(Query(points.pop(0))))
         for x in points:
-            gathered = self._stage.gathered(x)
-            self._server.recall(self._stage, x, range(len(self._stage.probability)), gathered)
-            made.append(gathered.cut())
+            sums = self._stage.empty_sums(x)
+            self._server.recall(self._stage, x, range(len(self._stage.probability)), sums)
+            made.append(sums.cut())
         return made
 
     def second_stage(
@@ -364,12 +364,12 @@ class BendersOracle(Oracle):
         drawn = self.problem.sample(count, seed)
         stage = SecondStage(self.problem, *drawn, self._stage.frame, count)
         point = np.asarray(x, dtype=float)
-        gathered = stage.gathered(point)
-        server = self._server if self.problem.only_rows_vary else stage.server(range(count))
-        server.serve(stage, point, range(count), gathered)
-        if gathered.feasibility:
+        sums = stage.empty_sums(point)
+        server = self._server if self.problem.only_rows_vary else server_of(stage, range(count))
+        server.serve(stage, point, range(count), sums)
+        if sums.feasibility:
             raise InvalidArgument("`x` must be feasible in every scenario drawn, and one has no second stage there")
-        values = np.asarray(gathered.value * count, dtype=float)
+        values = np.asarray(sums.value * count, dtype=float)
         base = float(self.problem.c @ x) + self.problem.offset
         half = NormalDist().inv_cdf(0.5 + 0.5 * level) * float(values.std(ddof=1)) / float(np.sqrt(count))
         return Estimate(base + float(values.mean()), half)

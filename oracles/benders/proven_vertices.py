@@ -48,7 +48,7 @@ class Ends:
 
     @classmethod
     def of(cls, y_lower: Vector, y_upper: Vector, lower: Matrix, upper: Matrix, doubt: Matrix) -> Ends:
-        """Those of bounds of y and sides of rows, a line a scenario."""
+        """The ends that bounds of y and sides of rows make, a line a scenario."""
         shape = len(lower), len(y_lower)
         low, high = (
             np.hstack([np.broadcast_to(one, shape), side]) for one, side in ((y_lower, lower), (y_upper, upper))
@@ -60,7 +60,7 @@ class Ends:
         return cls(low, high, low_room, high_room, doubt)
 
     def take(self, lines: Indices) -> Ends:
-        """Those of some scenarios."""
+        """The ends of some scenarios."""
         return Ends(*(one[lines] for one in (self.low, self.high, self.low_room, self.high_room, self.doubt)))
 
 

@@ -95,7 +95,7 @@ class ScenarioDuals(Mapping[str, NDArray[Any]]):
         return np.concatenate(tables), vertex_of.astype(np.min_scalar_type(max(count - 1, 0)))
 
     def of_scenarios(self, first: int, last: int) -> ScenarioDuals:
-        """Those of the scenarios `first` to `last` - 1, counted from the first one here."""
+        """The duals of the scenarios `first` to `last` - 1, counted from the first one here."""
         pieces, start = [], 0
         for table, index in self._pieces:
             part = index[max(first - start, 0) : max(last - start, 0)]
@@ -106,5 +106,5 @@ class ScenarioDuals(Mapping[str, NDArray[Any]]):
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """As given."""
+        """The tables of dual vectors and the rows of the scenarios, as given."""
         return self._pieces

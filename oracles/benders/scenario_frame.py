@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,32 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
-
 PROBABILITY = "probability"
 WIDTHS = {"rhs": 1, "cost": 1, "technology": 2, "recourse": 2}  # names behind each kind of entry
 _ADD_UP = 1e-6  # how far the sum of probabilities may be from 1
 Place = tuple[str, tuple[int, ...]]  # kind of an entry and where it is
 
 
-def blocks_of(problem: TwoStageProblem, tables: Sequence[DataFrame]) -> tuple[RandomBlock, ...]:
+class NamedProgram(Protocol):
+    """What a table is read against: a `TwoStageProblem`, of which only names, sense and right-hand sides count."""
+
+    names: tuple[str, ...]
+    row_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    first_row_names: tuple[str, ...]
+    maximize: bool
+
+    @property
+    def rhs(self) -> Vector:
+        """Right-hand sides of the second-stage rows, infinite where a row has none."""
+
+
+def blocks_of(problem: NamedProgram, tables: Sequence[DataFrame]) -> tuple[RandomBlock, ...]:
     """Random blocks of a problem, one a table.
 
     Parameters
     ----------
-    problem : TwoStageProblem
+    problem : NamedProgram
         Has the names of rows and columns.
     tables : sequence of DataFrame
         As `TwoStageProblem.with_scenarios` takes them.
@@ -60,7 +72,7 @@ def unknown(argument: str, what: str, name: object, known: Sequence[str]) -> Inv
 class _Table:
     """A table of scenarios that was checked: `places` are its entries, with the columns they come from."""
 
-    def __init__(self, problem: TwoStageProblem, table: DataFrame, argument: str) -> None:
+    def __init__(self, problem: NamedProgram, table: DataFrame, argument: str) -> None:
         pandas = require("pandas", "study", "tables of scenarios")
         if not isinstance(table, pandas.DataFrame):
             raise InvalidArgument(f"`{argument}` must be a pandas DataFrame, a row a scenario, got {shown(table)}")

@@ -65,7 +65,7 @@ class Sides:
     size: NDArray[np.longdouble]
 
     def take(self, lines: Indices) -> Sides:
-        """Those of some of the scenarios."""
+        """The sides of some of the scenarios."""
         sides = self.lower[lines], self.upper[lines]
         return Sides(self.members[lines], *sides, self.error[lines], self.size[lines])
 

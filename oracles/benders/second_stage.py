@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,10 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.oracles.benders.gathered import Frame, Gathered, Share
 from oracle_opt.oracles.benders.proof import Interiors
 from oracle_opt.oracles.benders.recourse import Recourse
-from oracle_opt.oracles.benders.serving import Bunched, Singly
+from oracle_opt.oracles.benders.scenario_sums import Frame, ScenarioSums
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.oracles.benders.vertices import Pool, Vertices, inverses
@@ -154,26 +152,14 @@ class SecondStage:
             made = made.take(np.flatnonzero(finite))
         return made, good
 
-    def gathered(self, x: Vector) -> Gathered:
+    def empty_sums(self, x: Vector) -> ScenarioSums:
         """Return empty sums at a point."""
-        return Gathered(self.frame, x, self.n_summands, len(self.probability))
+        return ScenarioSums(self.frame, x, self.n_summands, len(self.probability))
 
     @cached_property
-    def _start(self) -> Pool:
+    def start(self) -> Pool:
         """The dual vertices that are known from the start."""
         pool = Pool(self.form)
         if len(self.known[0]):
             pool.add(self.vertices(*self.known, self.problem.q[None], None)[0])
         return pool
-
-    def server(self, scenarios: range) -> Bunched | Singly:
-        """Return what serves these scenarios, and has served none."""
-        return Bunched(self, self._start) if self.problem.only_rows_vary else Singly(self, scenarios)
-
-    def share(self, x: Vector, first: int, last: int) -> Share:
-        """Sums over scenarios `first` to `last` - 1, by a program that has solved nothing: they have no history."""
-        gathered, scenarios = self.gathered(x), range(first, last)
-        server, stage = self.server(scenarios), copy(self)
-        stage.interiors = self.interiors.anew()
-        server.serve(stage, x, scenarios, gathered)
-        return gathered.share()

@@ -151,7 +151,7 @@ def solved_scenarios(stage: SecondStage, x: Vector, scenarios: ArrayLike | None)
         np.full((len(members), k), np.nan),
         np.full((len(members), m), np.nan),
     )
-    program, form, rounding = stage.program(), stage.form, stage.gathered(x).rounding
+    program, form, rounding = stage.program(), stage.form, stage.empty_sums(x).rounding
     for start in range(0, len(members), _CHUNK):
         some = members[start : start + _CHUNK]
         moved, costs, values = stage.frame.moved(x, stage.outcomes[some]), stage.costs(some), stage.entries(some)

@@ -85,7 +85,7 @@ class Vertices:
         values: Matrix | None,
         interior: Interior | None,
     ) -> Vertices:
-        """Those of some bases; `cost` and `interior` have a line each, or one line for all."""
+        """The vertices of some bases; `cost` and `interior` have a line each, or one line for all."""
         k = form.shape[1]
         costs = np.broadcast_to(np.c_[cost, np.zeros((len(cost), form.shape[0]))], at.shape)
         pi = np.matmul(np.take_along_axis(costs, basic, 1)[:, None, :], inverse)[:, 0]

@@ -210,7 +210,7 @@ class SecondOrder(Cone):
 
     @property
     def alike(self) -> Hashable:
-        """Those of a dimension are."""
+        """Second-order cones of one dimension are alike."""
         return SecondOrder, self.dimension
 
     def screen(self, points: Matrix) -> Vector:
@@ -261,7 +261,7 @@ class PositiveSemidefinite(Cone):
 
     @property
     def alike(self) -> Hashable:
-        """Those of an order are."""
+        """Cones of matrices of one order are alike."""
         return PositiveSemidefinite, self.order
 
     def screen(self, points: Matrix) -> Vector:

@@ -16,13 +16,11 @@ from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
-from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables, conic_form, recession_of
 from oracle_opt.oracles.conic.conic_proof import ConicProof
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
-from oracle_opt.oracles.conic.from_cvxpy import Variables, conic_form
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
-from oracle_opt.oracles.conic.recession import recession_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +12,18 @@ from scipy import sparse
 
 from oracle_opt.arguments import floats, instances, real, sparse_matrix
 from oracle_opt.arrays import Vector
+from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, entries, row_matrix
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+Variables = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,3 +229,50 @@ def _upper_of_lower(orders: Sequence[int], start: int, n_rows: int) -> np.ndarra
         where[start : start + size] = number[rows, columns]
         start += size
     return where
+
+
+def conic_form(problem: cp.Problem) -> tuple[ConicProblem, Callable[[Vector], Variables]]:
+    """The conic form of a cvxpy problem, as cvxpy canonicalizes it; also the map from x to the problem's own variables.
+
+    Raises
+    ------
+    InvalidArgument
+        The problem breaks the rules of disciplined convex programming, has integer variables or parameters without a
+        value, or needs a cone that is not here.
+    """
+    import cvxpy as cp
+    from cvxpy.reductions.solution import Solution
+
+    if not isinstance(problem, cp.Problem):
+        raise InvalidArgument(f"`problem` must be a cvxpy.Problem, got {shown(problem)}")
+    if not problem.is_dcp():
+        raise InvalidArgument("`problem` must be convex by cvxpy's rules (DCP), and problem.is_dcp() is False")
+    if problem.is_mixed_integer():
+        raise InvalidArgument("`problem` must have continuous variables only; relax its integer ones")
+    empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+    if empty:
+        raise InvalidArgument(f"`problem` must have values for all parameters, got none for {', '.join(empty)}")
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": True})
+    names = {variable.id: variable.name() for variable in problem.variables()}
+
+    def recover(x: Vector) -> Variables:
+        solution = Solution("optimal", 0.0, {0: x}, None, {})  # no multipliers are asked for
+        for reduction, log in zip(reversed(chain.reductions[:-1]), reversed(inverse[:-1]), strict=True):
+            solution = reduction.invert(solution, log)
+        return {names[key]: np.asarray(value) for key, value in solution.primal_vars.items() if key in names}
+
+    return ConicProblem.from_data(data, triangle="upper", offset=float(inverse[-1]["offset"])), recover
+
+
+def recession_of(problem: ConicProblem, domain: Domain) -> tuple[ConicProblem, Box]:
+    """The directions in which a problem has no end, as a problem of its own: that of `ConicOracle.recession`."""
+    known = domain.linear_constraints()
+    if known is None or not known.has_bounds_alone or np.isfinite([known.lower, known.upper]).all():
+        raise InvalidArgument(f"`domain` must have bounds alone, and not all finite, to recede in, got {domain!r}")
+    box = Box(np.where(np.isinf(known.lower), -1.0, 0.0), np.where(np.isinf(known.upper), 1.0, 0.0))
+    A, cones = problem.A, problem.cones
+    if problem.P is not None:
+        flat = problem.P[np.diff(problem.P.indptr) > 0]  # P @ d = 0
+        A = sparse.csr_array(sparse.vstack([sparse.csr_array(A), flat]))
+        cones = (*cones, Zero(flat.shape[0])) if flat.shape[0] else cones
+    return ConicProblem(problem.c, A, np.zeros(A.shape[0]), cones), box

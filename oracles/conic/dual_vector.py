@@ -36,7 +36,7 @@ class DualVector:
 
     @property
     def extras(self) -> dict[str, Any]:
-        """As a feasibility cut carries it."""
+        """The vector as a feasibility cut carries it."""
         proof = self.values if self.short is None else self.short
         return {ROWS: self.rows, VALUES: self.values, FIRST: int(self.rows[0]), VECTOR: proof}
 

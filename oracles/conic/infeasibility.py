@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -15,16 +15,20 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import ROUNDING, Nonnegative, Zero, length
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.dual_vector import ROWS, VALUES, DualVector, as_rows
 from oracle_opt.oracles.conic.row_matrix import dense_rows, row_norms
 from oracle_opt.oracles.conic.rows import rows_of
 from oracle_opt.words import one_line
 
-if TYPE_CHECKING:
-    from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
-
 SOME_CUTS = "a cut: pass result.history.cuts of a run with keep_cuts=True"
 JOIN = 2000  # rows that join the proof at a time
+
+
+class Constrained(Protocol):
+    """What has the constraints that a vector is held against: a `ConicOracle`."""
+
+    problem: ConicProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class Infeasibility:
     in_dual_cone: bool
 
     @classmethod
-    def of(cls, oracle: ConicConstraints, dual: Vector) -> Infeasibility:
+    def of(cls, oracle: Constrained, dual: Vector) -> Infeasibility:
         """Check a vector against the data of an oracle.
 
         With d the distance of y from the dual cone, ``y @ (b - A @ x) >= -d norm(b - A @ x)`` for every feasible x.
@@ -67,7 +71,7 @@ class Infeasibility:
         return cls(dual, constant / pull if constant > 0 and pull > 0 else 0.0, inside)
 
 
-def _exact(oracle: ConicConstraints, dual: Vector, pieces: list[Vector]) -> bool:
+def _exact(oracle: Constrained, dual: Vector, pieces: list[Vector]) -> bool:
     """Whether in exact arithmetic ``A.T @ y = 0`` and ``b @ y < 0``, with y in the dual of polyhedral cones."""
     for cone, piece in zip(oracle.problem.cones, pieces, strict=True):
         plain = isinstance(cone, Zero) or not piece.any() or (isinstance(cone, Nonnegative) and piece.min() >= 0)
@@ -106,7 +110,7 @@ def duals_of(cuts: Iterable[Cut], n_rows: int) -> list[DualVector]:
     return known
 
 
-def infeasibility_of(oracle: ConicConstraints, found: Sequence[DualVector]) -> Infeasibility:
+def infeasibility_of(oracle: Constrained, found: Sequence[DualVector]) -> Infeasibility:
     """Combine vectors of the dual cone, and rows known without any, to the y described at `ConicOracle.infeasibility`.
 
     Of the rows those join whose reduced costs are negative, until there are none ("sifting").

@@ -38,7 +38,7 @@ class Power(Cone):
 
     @property
     def alike(self) -> Hashable:
-        """Those of an exponent are."""
+        """Power cones of one exponent are alike."""
         return Power, self.exponent
 
     def screen(self, points: Matrix) -> Vector:

@@ -128,7 +128,7 @@ class Quadratic:
 
     @property
     def n_summands(self) -> int:
-        """That of `rest`, and the squares."""
+        """How many summands there are: `rest`, and one a square."""
         return 1 + len(self.squares.weights)
 
     def tangent(self, x: Enclosure) -> tuple[Enclosure, Enclosure]:

@@ -17,7 +17,7 @@ from oracle_opt.oracles.kernels.recipes.list_plan import ConstantKernels
 from oracle_opt.oracles.kernels.recipes.metric_kernel import MetricKernel
 from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKernels
 from oracle_opt.oracles.kernels.recipes.precomputed_kernels import PrecomputedKernels
-from oracle_opt.oracles.kernels.sharded import ShardedBank
+from oracle_opt.oracles.kernels.sharded_bank import ShardedBank
 from oracle_opt.oracles.kernels.source import Source
 from oracle_opt.oracles.kernels.subset_bank import SubsetBank
 

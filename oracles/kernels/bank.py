@@ -208,7 +208,7 @@ class BeforeRounding(Bank):
         return of_largest + rounding * sums, of_trace + rounding * norms
 
     def precise(self, most_bytes: float) -> KernelBank:
-        """The same of the bank that adds up entries, see `KernelBank.precise`."""
+        """The kernels that were meant, of the bank that adds up entries: see `KernelBank.precise`."""
         bank = self.bank.precise(most_bytes)
         return self if bank is self.bank else bank.before_rounding()
 

@@ -21,7 +21,6 @@ from oracle_opt.oracles.kernels.bank_checks import (
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.kept_kernels import GivenCrossKernels
 from oracle_opt.oracles.kernels.points import Standardization
-from oracle_opt.oracles.kernels.rbf import RBFBank
 
 # Entries of the kernel that are held at a time where its forms are added up.
 ENTRIES_AT_ONCE = 1 << 19
@@ -146,6 +145,8 @@ class PointDistances:
 
         It is the Gaussian ``exp(-|x - x'|**2 / 2)`` of the points x, features times ``sqrt(2 d_k)``.
         """
+        from oracle_opt.oracles.kernels.rbf import RBFBank  # only here: most products are of matrices
+
         scaled = self._points * (np.sqrt(2.0) * np.sqrt(d))
         bank = RBFBank(scaled, [np.arange(d.size)], [[1.0]], scale=1.0)
         # The factors are rounded three times, which moves the exponent t by 6 units relative and exp(-t) by 0.37 of

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.compiled import rbf_loops, thread_count
+from oracle_opt.oracles.kernels.compiled_loops import rbf_loops, thread_count
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, Side, side_part, side_size
-from oracle_opt.oracles.kernels.points import Points
+from oracle_opt.oracles.kernels.points import Points, parts
 
 # Entries a thread reads while it computes one, about.
 READS = 4
@@ -215,18 +215,3 @@ def add_terms(
             tile = out[rows, columns]
             for term in terms:
                 term.add(rows, columns, tile)
-
-
-def parts(size: int, most: int) -> Iterator[slice]:
-    """Slices of at most so many, and at least one, one after another."""
-    step = max(most, 1)
-    for start in range(0, size, step):
-        yield slice(start, min(start + step, size))
-
-
-def mirror(K: Matrix) -> None:
-    """Copy what is below the diagonal to the other side."""
-    for part in parts(K.shape[0], TILE_COLUMNS):
-        square = K[part, part]
-        square[:] = np.tril(square) + np.tril(square, -1).T
-        K[: part.start, part] = K[part, : part.start].T

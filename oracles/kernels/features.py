@@ -14,7 +14,7 @@ from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.bank_checks import checked_vector
 from oracle_opt.oracles.kernels.base import Indices, KeptKernels
-from oracle_opt.oracles.kernels.compiled import feature_loops, thread_count
+from oracle_opt.oracles.kernels.compiled_loops import feature_loops, thread_count
 from oracle_opt.oracles.kernels.gram_bank import GramBank, empty_store
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.points import Standardization, sampled_distances

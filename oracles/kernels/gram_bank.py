@@ -24,7 +24,7 @@ from oracle_opt.oracles.kernels.bank_checks import (
     size_of_stack,
 )
 from oracle_opt.oracles.kernels.base import Indices, KeptKernels, KernelBank
-from oracle_opt.oracles.kernels.compiled import packed_loops, pair_loops, thread_count
+from oracle_opt.oracles.kernels.compiled_loops import packed_loops, pair_loops, thread_count
 from oracle_opt.oracles.kernels.kept_kernels import (
     CrossKernels,
     Given,

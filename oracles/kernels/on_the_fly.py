@@ -20,10 +20,18 @@ from oracle_opt.oracles.kernels.bank_checks import (
 )
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.kernels.family_points import FamilyPoints, SharedPoints
-from oracle_opt.oracles.kernels.family_sums import KernelFamily, SumTerm, TableTerm, add_terms, mirror, parts
+from oracle_opt.oracles.kernels.family_sums import KernelFamily, SumTerm, TableTerm, add_terms
 from oracle_opt.oracles.kernels.joined_bank import Numbering, entries_array, kernels_of
 from oracle_opt.oracles.kernels.kept_kernels import KeptPart
-from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words, of_features
+from oracle_opt.oracles.kernels.points import (
+    Points,
+    checked_new,
+    checked_points,
+    columns_in_words,
+    mirror,
+    of_features,
+    parts,
+)
 from oracle_opt.words import shown
 
 # Points of a block of a sum that are copied at a time.
@@ -176,7 +184,7 @@ class OnTheFlyBank(KernelBank, Generic[F]):
         return zip(self._families, self._numbering.parts, strict=True)
 
     def _one_by_one(self) -> Iterator[tuple[F, slice | Indices]]:
-        """Those that are asked one by one where all kernels are wanted."""
+        """The families that are asked one by one where all kernels are wanted."""
         return self._all()
 
     def _add(self, rows: Indices, columns: Indices, d: Vector, out: Matrix, lower: bool) -> None:

@@ -5,6 +5,7 @@ A point of weight 2 counts as two points.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from oracle_opt.oracles.kernels.base import Indices
 Points = Any  # ndarray or CSR array of shape (n, d)
 # Sparse points are kept as dense ones on so few features.
 FEW_FEATURES = 4
+MIRRORED = 512  # columns of a square that `mirror` copies at a time
 # Pairs of points whose distances are taken at a time.
 PAIRS_AT_ONCE = 4096
 
@@ -283,3 +285,18 @@ def positive_distances(Z: Points, weights: Vector, n_pairs: int, rng: Generator)
     squares = _squares_of_pairs(points, i, j)
     apart = squares > 0
     return np.sqrt(squares[apart]), of_pairs[apart]
+
+
+def parts(size: int, most: int) -> Iterator[slice]:
+    """Slices of at most so many, and at least one, one after another."""
+    step = max(most, 1)
+    for start in range(0, size, step):
+        yield slice(start, min(start + step, size))
+
+
+def mirror(K: Matrix) -> None:
+    """Copy what is below the diagonal to the other side."""
+    for part in parts(K.shape[0], MIRRORED):
+        square = K[part, part]
+        square[:] = np.tril(square) + np.tril(square, -1).T
+        K[: part.start, part] = K[part, : part.start].T

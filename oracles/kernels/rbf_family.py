@@ -11,7 +11,7 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.compiled import rbf_loops
+from oracle_opt.oracles.kernels.compiled_loops import rbf_loops
 from oracle_opt.oracles.kernels.family_points import FamilyPoints
 from oracle_opt.oracles.kernels.family_sums import FamilySums, KernelFamily
 

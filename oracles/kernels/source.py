@@ -19,7 +19,7 @@ from oracle_opt.oracles.kernels.bank_checks import (
     checked_vector,
 )
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KernelBank
-from oracle_opt.oracles.kernels.family_sums import mirror, parts
+from oracle_opt.oracles.kernels.points import mirror, parts
 from oracle_opt.words import shown
 
 # Entries of a sum that are made at a time.

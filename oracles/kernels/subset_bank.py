@@ -20,7 +20,7 @@ from oracle_opt.oracles.kernels.bank_checks import (
     checked_vector,
 )
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.kernels.compiled import subset_loops
+from oracle_opt.oracles.kernels.compiled_loops import subset_loops
 from oracle_opt.oracles.kernels.points import Points, checked_new, checked_points, columns_in_words
 from oracle_opt.oracles.kernels.subset_numbers import (
     PAIRS,

@@ -13,7 +13,7 @@ from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.compiled import subset_loops, thread_count
+from oracle_opt.oracles.kernels.compiled_loops import subset_loops, thread_count
 from oracle_opt.words import shown
 
 Masks = NDArray[np.uint8]  # shape (p, bytes)

@@ -1,12 +1,27 @@
-"""Assignments of jobs to agents: by regret, by shifts and swaps, and by a small integer program."""
+"""Assignments of jobs to agents: by regret, by shifts and swaps, by a small integer program; and proofs of bounds.
+
+Each proof stands once: that jobs fit agents, who serves customers, and that no relaxed solution is better. The numbers
+of a certificate are counted in floats with all rounding, or in fractions.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.lagrangian.relaxed_proof import Examined, pairs_of
+from oracle_opt.proof.claim import Bound
+from oracle_opt.proof.exact_sums import exact
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.rationals import Fractions
 
+Counts = NDArray[np.int64]
 _NEAR = 4  # agents of a job that the integer program may choose from, beside those of the relaxed solutions
 _SOME = 1e-9  # shares below this are rounding
 
@@ -128,3 +143,77 @@ def _program(
     table[agent, job] = done.x
     agents = table.argmax(axis=0)
     return agents if (loads(uses, agents) <= capacities).all() else None
+
+
+def jobs_of(
+    costs: Matrix, uses: Counts, capacities: Counts, witness: Mapping[str, Any], agent: int | None, in_fractions: bool
+) -> Examined | None:
+    """Cost of jobs that agents do, and how often each is done; of one agent, or of all.
+
+    That agent i does job j is number ``i * n + j`` of the witness. A relaxed solution keeps the capacities.
+    """
+    m, n = costs.shape
+    chosen = pairs_of(witness, (m, n), "agents of jobs", agent)
+    if chosen is None:
+        return None
+    i, j = chosen
+    load = np.zeros(m, dtype=np.int64)
+    np.add.at(load, i, uses[i, j])
+    if (load > capacities).any():
+        full = int((load > capacities).argmax())
+        raise Refuted(f"agent {full} has the capacity {capacities[full]}, and its jobs use {load[full]}")
+    return Examined.paid(costs[i, j], np.bincount(j, minlength=n), in_fractions)
+
+
+def most_worth(costs: Matrix, uses: Counts, capacities: Counts, u: Vector, sign: int, in_fractions: bool) -> Fraction:
+    """Upper bound on ``-sign costs - u`` summed over jobs that fit their agents, by dynamic programming.
+
+    ``best[c]`` is the largest worth of jobs of sizes that add up to at most c; each job is looked at once:
+    ``best[c] = max(best[c], best[c - size] + worth)``. In floats worths are rounded up, and a sum of n positive ones is
+    too small by at most n - 1 roundings of its own size; fractions are counted in whole numbers of their unit.
+    """
+    total, rounding = Fraction(0), Fraction(0) if in_fractions else exact(EPS) * (len(u) + 2)
+    worths = ((Fractions if in_fractions else Floats).of(-sign * costs) - u).above()
+    for row, sizes, capacity in zip(worths, uses, capacities.tolist(), strict=True):
+        unit = max(one.denominator for one in row) if in_fractions else 1  # all are powers of two
+        wanted = (row > 0) & (sizes <= capacity)
+        worth = np.array([int(one * unit) for one in row[wanted]], dtype=object) if in_fractions else row[wanted]
+        total += Fraction(_best(worth, sizes[wanted].tolist(), capacity)) / unit
+    return total * (1 + rounding)
+
+
+def _best(worth: NDArray[Any], sizes: list[int], capacity: int) -> Any:
+    """The largest worth, in the arithmetic of the worths; sums of floats by additions alone."""
+    capacity = min(capacity, sum(sizes))
+    best = np.zeros(capacity + 1, dtype=worth.dtype)
+    for w, s in zip(worth, sizes, strict=True):
+        best[s:] = np.maximum(best[s:], best[: len(best) - s] + w)
+    return best[-1]
+
+
+def customers_of(
+    opening: Vector, costs: Matrix, witness: Mapping[str, Any], facility: int | None, in_fractions: bool
+) -> Examined | None:
+    """Cost of facilities that serve customers, and how often each is served; of one facility, or of all.
+
+    That facility i serves customer j is number ``i * n + j`` of the witness. Any choice is a relaxed solution: a
+    facility that serves somebody is open.
+    """
+    served = pairs_of(witness, costs.shape, "facilities of customers", facility)
+    if served is None:
+        return None
+    i, j = served
+    paid = np.r_[costs[i, j], opening[np.unique(i)]]
+    return Examined.paid(paid, np.bincount(j, minlength=costs.shape[1]), in_fractions)
+
+
+def least_cost(opening: Vector, costs: Matrix, u: Vector, in_fractions: bool) -> Bound:
+    """Lower bound on the cost of any relaxed solution with prices u: ``sum_i min(0, f_i + sum_j min(0, c_ij + u_j))``.
+
+    A facility serves those who pay for it and opens if that earns its opening cost: this is the optimum itself, in
+    floats less what its sums may have been rounded.
+    """
+    numbers = Fractions if in_fractions else Floats
+    earned = (numbers.of(costs) + u).minimum(0.0).sum(axis=1)
+    bound: Bound = (earned + opening).minimum(0.0).sum().below()
+    return bound

@@ -16,10 +16,7 @@ from oracle_opt.arguments import flag, floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.assignment_proofs import jobs_of, most_worth
-from oracle_opt.oracles.lagrangian.assignments import cheap_assignment, loads
-from oracle_opt.oracles.lagrangian.compact import by_row, positions
-from oracle_opt.oracles.lagrangian.file_errors import data_of
+from oracle_opt.oracles.lagrangian.assignments import cheap_assignment, jobs_of, loads, most_worth
 from oracle_opt.oracles.lagrangian.knapsacks import Knapsacks
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import (
     LagrangianOracle,
@@ -27,11 +24,10 @@ from oracle_opt.oracles.lagrangian.lagrangian_oracle import (
 )
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
-from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
-from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, RoundedSolution, by_row, positions
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.proof.claim import Bound
-from oracle_opt.reading import Words
+from oracle_opt.reading import Words, data_of
 from oracle_opt.result import Result
 
 _TABLE = 2e9  # entries of the dynamic program's table, bytes

@@ -15,16 +15,15 @@ from oracle_opt.arguments import floats, real, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian._spanning_tree import spanning_tree
-from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
 from oracle_opt.oracles.lagrangian.network_proofs import least_one_tree, tree_of
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
-from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
-from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, RoundedSolution
 from oracle_opt.oracles.lagrangian.tours import short_tour
 from oracle_opt.oracles.lagrangian.tsplib import read_tsplib
 from oracle_opt.proof.claim import Bound
+from oracle_opt.reading import data_of
 from oracle_opt.result import Result
 
 

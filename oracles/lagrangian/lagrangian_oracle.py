@@ -20,7 +20,6 @@ from oracle_opt.errors import InvalidArgument, InvalidCut
 from oracle_opt.executors import checked_executor
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.lagrangian.dual_cuts import DualCuts
-from oracle_opt.oracles.lagrangian.known_solutions import KnownSolutions
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution, restricted_master, weighted_average
 from oracle_opt.oracles.lagrangian.relaxed_proof import (
     Examine,
@@ -34,7 +33,7 @@ from oracle_opt.oracles.lagrangian.relaxed_proof import (
     refuting,
     value_above,
 )
-from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
+from oracle_opt.oracles.lagrangian.relaxed_solution import KnownSolutions, RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim, missing
 from oracle_opt.result import Result

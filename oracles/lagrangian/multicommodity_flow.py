@@ -16,19 +16,16 @@ from scipy import sparse
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.compact import by_row, small
-from oracle_opt.oracles.lagrangian.file_errors import data_of
 from oracle_opt.oracles.lagrangian.flow_paths import cheap_flows
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
 from oracle_opt.oracles.lagrangian.network import Network
 from oracle_opt.oracles.lagrangian.network_proofs import flow_of, least_flow_cost
 from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
-from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
-from oracle_opt.oracles.lagrangian.rounded_solution import RoundedSolution
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, RoundedSolution, by_row, small
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.proof.claim import Bound
-from oracle_opt.reading import Words
+from oracle_opt.reading import Words, data_of
 from oracle_opt.result import Result
 
 

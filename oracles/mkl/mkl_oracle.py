@@ -11,7 +11,7 @@ from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.exact_slopes import ExactSlopes
 from oracle_opt.answers.local_model import LocalModel
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.cuts import Cut, ObjectiveCut, PartialQuery, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
@@ -32,7 +32,6 @@ from oracle_opt.oracles.mkl.kernel_weights_oracle import (
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.mkl.weights import Groups
 from oracle_opt.oracles.svm import Loss
-from oracle_opt.partial_query import PartialQuery
 
 # Answers that are made by the machine on all kernels.
 WHOLE = frozenset({Curvature, LocalModel})

@@ -14,7 +14,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite, checked_kernel, rounding_of
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KernelBank
-from oracle_opt.oracles.kernels.compiled import packed_loops
+from oracle_opt.oracles.kernels.compiled_loops import packed_loops
 from oracle_opt.oracles.kernels.distances import StoredDistances
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank

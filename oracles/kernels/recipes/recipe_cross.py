@@ -234,5 +234,5 @@ class RecipeKernels(Source):
         return digest("evaluated", self.points, fitted, kernels.tolist(), self.scales[kernels])
 
     def kept(self, kernels: Indices, points: Indices) -> RecipeKernels:
-        """The same of some points, for some kernels, and nothing else."""
+        """What is needed of some points and some kernels, and nothing else."""
         return RecipeKernels(self.term.kept(kernels.tolist(), points), self.scales, self.rounding)

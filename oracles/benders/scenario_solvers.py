@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.benders.dual_simplex import optimal_bases, small_enough
-from oracle_opt.oracles.benders.gathered import Gathered
 from oracle_opt.oracles.benders.recourse import DualVertex, Solved
 from oracle_opt.oracles.benders.scenario_duals import MOST_NUMBERS, DualTable
+from oracle_opt.oracles.benders.scenario_sums import ScenarioSums, Share
+from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.vertices import MOST_BYTES, Indices, Pool, Vertices, bytes_of_one
-
-if TYPE_CHECKING:
-    from oracle_opt.oracles.benders.second_stage import SecondStage
 
 MOST_CUTS = 50  # feasibility cuts of one answer
 _CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
@@ -35,14 +33,14 @@ class Answers:
     x : ndarray of shape (n,)
     members : ndarray of int
         The scenarios, rising.
-    gathered : Gathered
+    sums : ScenarioSums
         Takes them up; it has the rounding of the sides, and the rays.
     duals : DualTable
         Where multipliers stand that prove cuts.
     """
 
-    def __init__(self, stage: SecondStage, x: Vector, members: Indices, gathered: Gathered, duals: DualTable) -> None:
-        self.stage, self.members, self.gathered, self.duals = stage, members, gathered, duals
+    def __init__(self, stage: SecondStage, x: Vector, members: Indices, sums: ScenarioSums, duals: DualTable) -> None:
+        self.stage, self.members, self.sums, self.duals = stage, members, sums, duals
         problem, form = stage.problem, stage.form
         self.moved = stage.frame.moved(x, stage.outcomes[members])
         self.lower, self.upper = problem.row_lower + self.moved, problem.row_upper + self.moved
@@ -60,7 +58,7 @@ class Answers:
         """Answer those scenarios for which their vertex is optimal; tell which."""
         cost, values = self.of_some(lines)
         lower, upper = self.lower[lines], self.upper[lines]
-        fits, bounds = vertices.tried(self.stage.form, which, lower, upper, self.gathered.rounding, cost, values)
+        fits, bounds = vertices.tried(self.stage.form, which, lower, upper, self.sums.rounding, cost, values)
         served, which = lines[fits], which[fits]
         self._pi[served], self._constant[served] = vertices.multipliers[which], vertices.constant[which]
         self._bound[served], self._row[served] = bounds, vertices.row[which]
@@ -70,7 +68,7 @@ class Answers:
         """Answer with the minorants of these vertices; where one is not optimal no upper bound is known."""
         self._pi[:], self._constant[:] = vertices.multipliers[which], vertices.constant[which]
         self._row[:] = vertices.row[which]
-        form, rounding = self.stage.form, self.gathered.rounding
+        form, rounding = self.stage.form, self.sums.rounding
         self._bound[:] = vertices.upper_bounds(form, which, self.lower, self.upper, rounding, self.cost)
         self.try_vertices(vertices, which, np.arange(len(which)))
 
@@ -81,7 +79,7 @@ class Answers:
         inside = self.stage.interiors(cost, values)
         pi, constant, bound, _ = form.proven(
             solved.multipliers[None], solved.y[None], cost, values, inside, self.lower[one], self.upper[one],
-            self.gathered.rounding,
+            self.sums.rounding,
         )  # fmt: skip
         self._pi[one], self._constant[one], self._bound[one] = pi, constant, bound
         self._row[one] = self.duals.add(pi)
@@ -91,22 +89,20 @@ class Answers:
         cuts = ray.values(self.lower[np.r_[line, left]], self.upper[np.r_[line, left]])
         if not cuts[0] > 0:
             raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
-        self.gathered.add_ray(ray, int(self.members[line]), float(cuts[0]), self.stage.outcomes)
+        self.sums.add_ray(ray, int(self.members[line]), float(cuts[0]), self.stage.outcomes)
         return left[cuts[1:] <= 0]
 
     def gather(self) -> None:
         """Add all to the sums, unless one is infeasible."""
-        if not self.gathered.feasibility:
+        if not self.sums.feasibility:
             outcomes, p = self.stage.outcomes, self.stage.probability
-            self.gathered.add_each(
-                self._pi, self._constant, self.members, self.lower, self.upper, self._bound, outcomes, p
-            )
-            self.gathered.tell_duals(self.duals, self._row)
+            self.sums.add_each(self._pi, self._constant, self.members, self.lower, self.upper, self._bound, outcomes, p)
+            self.sums.tell_duals(self.duals, self._row)
 
     @property
     def full(self) -> bool:
         """Whether there are as many half-spaces as an answer holds."""
-        return len(self.gathered.feasibility) >= MOST_CUTS
+        return len(self.sums.feasibility) >= MOST_CUTS
 
 
 class Bunched:
@@ -130,24 +126,24 @@ class Bunched:
         self._keeps = bytes_of_one(stage.form) <= MOST_BYTES
         self.solved = self.stepped = 0  # scenarios solved by HiGHS, and by dual simplex steps
 
-    def serve(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
+    def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
         """Add the answers of successive scenarios to the sums."""
         self.pool.begin()
         step = self._most(stage)
         for start in range(scenarios.start, scenarios.stop, step):
             members = np.arange(start, min(start + step, scenarios.stop))
-            answers = Answers(stage, x, members, gathered, self.pool.duals)
+            answers = Answers(stage, x, members, sums, self.pool.duals)
             self._chunk(stage, answers)
             if answers.full:
                 return
             answers.gather()
 
-    def recall(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
+    def recall(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
         """Add minorants by the best known vertex of each scenario, optimal or not."""
         step = self._most(stage)
         for start in range(scenarios.start, scenarios.stop, step):
             members = np.arange(start, min(start + step, scenarios.stop))
-            answers = Answers(stage, x, members, gathered, self.pool.duals)
+            answers = Answers(stage, x, members, sums, self.pool.duals)
             best, _ = self.pool.best(answers.moved, np.arange(len(self.pool)))
             answers.recall(self.pool.vertices, best)
             answers.gather()
@@ -263,7 +259,7 @@ class Singly:
         self._duals = DualTable(stage.form.shape[0])
         self.solved = self.stepped = 0
 
-    def serve(self, stage: SecondStage, x: Vector, scenarios: range, gathered: Gathered) -> None:
+    def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
         """Add the answers of successive scenarios to the sums."""
         step = max(1, min(_CHUNK, _ENTRIES // sum(stage.form.shape)))
         if len(self._duals) > 4 * len(scenarios):
@@ -271,10 +267,10 @@ class Singly:
             self._duals = DualTable(stage.form.shape[0])
             self._own.row[self._known] = self._duals.add(self._own.multipliers[self._known])
         if len(scenarios) * stage.form.shape[0] > MOST_NUMBERS:
-            gathered.forget_duals()
+            sums.forget_duals()
         for start in range(scenarios.start, scenarios.stop, step):
             members = np.arange(start, min(start + step, scenarios.stop))
-            answers = Answers(stage, x, members, gathered, self._duals)
+            answers = Answers(stage, x, members, sums, self._duals)
             self._chunk(stage, answers)
             if answers.full:
                 return
@@ -334,3 +330,17 @@ class Singly:
         self._known[number] = True
         fits = answers.try_vertices(self._own, number, lines)
         return lines[fits]
+
+
+def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly:
+    """What serves these scenarios, and has served none."""
+    return Bunched(stage, stage.start) if stage.problem.only_rows_vary else Singly(stage, scenarios)
+
+
+def share_of(stage: SecondStage, x: Vector, first: int, last: int) -> Share:
+    """Sums over scenarios `first` to `last` - 1, by a program that has solved nothing: they have no history."""
+    sums, scenarios = stage.empty_sums(x), range(first, last)
+    server, fresh = server_of(stage, scenarios), copy(stage)
+    fresh.interiors = stage.interiors.anew()
+    server.serve(fresh, x, scenarios, sums)
+    return sums.share()

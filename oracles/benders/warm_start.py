@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.benders.scenario_solvers import Bunched, Singly
 from oracle_opt.oracles.benders.second_stage import SecondStage
-from oracle_opt.oracles.benders.serving import Bunched, Singly
 from oracle_opt.oracles.benders.standard_form import FEASIBLE
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO, Indices
 
@@ -20,7 +20,7 @@ _STEP = 1 << 20  # entries of the inverses in memory at a time
 Bases = tuple[Indices, NDArray[np.int8]]  # basic columns, and where each column is, a line a basis
 
 
-def carried_over(server: Bunched | Singly, stage: SecondStage) -> Bases:
+def known_bases(server: Bunched | Singly, stage: SecondStage) -> Bases:
     """Bases that the scenarios of an oracle were served with, those that are dual feasible for another program.
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, TypeVar
@@ -11,21 +12,97 @@ import numpy as np
 
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import set_words
-from oracle_opt.certificates.verdict import CertificateVerdict
 from oracle_opt.certificates.verify import Checked, FalseLine, Record
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.proof.claim import OF_VALUES, UNDERFLOW, Bound, CutClaim, ValueClaim
+from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
-    from oracle_opt.certificates.certificate import Certificate
     from oracle_opt.oracle import Oracle
 
 C = TypeVar("C", CutClaim, ValueClaim)
 ROUNDING = 1e-9  # of the sizes involved: no more than this is lost to rounding
 
 
-def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: bool) -> CertificateVerdict:
+@dataclass(frozen=True, eq=False)
+class CertificateVerdict:
+    """What holds: the minimum lies between `lower` and `upper`. What does not hold raises `Refuted`, so this says yes.
+
+    ``print(verdict)`` says it in words.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The minimum lies between them, given the cuts that are not proven.
+    n_cuts : int
+        How many cuts the lower bound rests upon.
+    n_proven, n_given : int
+        How many of them were proven from the data of the problem, and how many are taken as given, because there was
+        no oracle or no witness.
+    value_proven : bool
+        Whether the value at the best point was proven, too.
+    outside : float
+        By how much the best point violates a constraint, at most.
+    promise : str
+        What the bounds rest upon besides, in words: a domain in which a minimizer is only promised.
+    exact : bool
+        Whether the witnesses were examined in fractions.
+    """
+
+    __repr__ = one_line
+
+    lower: float
+    upper: float
+    n_cuts: int
+    n_proven: int = 0
+    n_given: int = 0
+    value_proven: bool = False
+    outside: float = 0.0
+    promise: str = ""
+    exact: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """True: a certificate that does not hold has no verdict but raises `Refuted`."""
+        return True
+
+    @property
+    def proven(self) -> bool:
+        """Whether all cuts and the value were proven from the data, and nothing was taken as given."""
+        return self.value_proven and not self.n_given
+
+    @property
+    def gap(self) -> float:
+        """``upper - lower``, and 0 where that is negative."""
+        return max(0.0, self.upper - self.lower)
+
+    def __str__(self) -> str:
+        if self.proven:
+            words = f"holds{self.promise}: all {self.n_cuts} cuts and the value at the point are proven from the data"
+        elif not self.n_proven and not self.value_proven:
+            words = f"holds, given the {self.n_cuts} cuts and the value at the point{self.promise}"
+        else:
+            value = "proven" if self.value_proven else "given"
+            words = (
+                f"holds, given {self.n_given} of the {self.n_cuts} cuts{self.promise}: the other {self.n_proven} are "
+                f"proven from the data; the value at the point is {value}"
+            )
+        return (
+            f"{words}; the minimum lies in [{self.lower!r}, {self.upper!r}], the gap is {self.gap:.3g}, and the point "
+            f"is feasible {f'up to {self.outside:.1g}' if self.outside else 'exactly'}"
+        )
+
+
+def prove(
+    records: tuple[Record, ...],
+    claims: tuple[CutClaim, ...],
+    value: ValueClaim,
+    bounds: tuple[float, float],
+    checked: Checked,
+    oracle: Oracle,
+    exact: bool,
+) -> CertificateVerdict:
     """Examine each claim against its witness and the data, having checked what follows from the claims.
 
     Where a cut claims more than its witness proves, by some excess, the lower bound loses ``multiplier * excess / (W +
@@ -34,26 +111,22 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
     Raises
     ------
     InvalidCertificate
-        The oracle is another problem.
+        The oracle is not convex.
     Refuted
         A claim is not proven by its witness, or keeps it back, or all together lose more than rounding.
     """
-    asked = oracle.problem_identity()
-    if asked != certificate.problem:
-        raise InvalidCertificate(
-            f"this is a certificate of another problem: of {certificate.problem!r}, not of {asked!r}"
-        )
     if not oracle.convex:
         raise InvalidCertificate(f"{oracle!r} is not convex: nothing is proven by its cuts")
-    cuts = certificate.records[2:-2]
+    claimed_lower, claimed_upper = bounds
+    cuts = records[2:-2]
     weights, total = verify.weights_of(cuts)
     shares = [Fraction(weight, total) for weight in weights]
-    size = size_of(oracle.domain, certificate.cuts, shares, certificate.lower, certificate.upper)
-    size = max(size, oracle.size_of_terms(certificate.value.point))
-    least, promise = _over_own_domain(certificate, oracle.domain, cuts, size)
-    lower = min(Fraction(certificate.lower), least)
+    size = size_of(oracle.domain, claims, shares, claimed_lower, claimed_upper)
+    size = max(size, oracle.size_of_terms(value.point))
+    least, promise = _over_own_domain(records, claimed_lower, oracle.domain, size)
+    lower = min(Fraction(claimed_lower), least)
     n_given, worst, lost = 0, (Fraction(0), ""), Fraction(0)
-    for k, (claim, share) in enumerate(zip(certificate.cuts, shares, strict=True)):
+    for k, (claim, share) in enumerate(zip(claims, shares, strict=True)):
         name = f"line {k + 3}, cut {k}, a {claim.kind.value}"
         excess = _judged(oracle.prove_cut, oracle, claim, exact, name)
         if excess is None:
@@ -63,16 +136,16 @@ def prove(certificate: Certificate, checked: Checked, oracle: Oracle, exact: boo
         lost, worst = lost + loss, max(worst, (loss, name))
     if lost > ROUNDING * size:
         raise Refuted(
-            f"the witnesses prove a lower bound that is {float(lost):.3g} below the claimed {certificate.lower!r}, and "
+            f"the witnesses prove a lower bound that is {float(lost):.3g} below the claimed {claimed_lower!r}, and "
             f"that is more than rounding; most of it, {float(worst[0]):.3g}, is missing in {worst[1]}"
         )
     name = f"line {len(cuts) + 4}, the incumbent"
-    upper = Fraction(certificate.upper)
-    proven = _judged(oracle.prove_value, oracle, certificate.value, exact, name)
+    upper = Fraction(claimed_upper)
+    proven = _judged(oracle.prove_value, oracle, value, exact, name)
     if proven is not None:
         upper = max(upper, Fraction(_number(proven, name, least=None)))
-        if upper - Fraction(certificate.upper) > OF_VALUES * size:
-            raise Refuted(f"{name}: the value is {float(upper)!r}, and {certificate.upper!r} is claimed")
+        if upper - Fraction(claimed_upper) > OF_VALUES * size:
+            raise Refuted(f"{name}: the value is {float(upper)!r}, and {claimed_upper!r} is claimed")
     return CertificateVerdict(
         -verify.rounded_up(lost - lower),
         verify.rounded_up(upper),
@@ -114,13 +187,11 @@ def _judged(prove: Callable[[C, bool], Bound | None], oracle: Oracle, claim: C, 
     return found
 
 
-def _over_own_domain(
-    certificate: Certificate, domain: Domain, cuts: tuple[Record, ...], size: float
-) -> tuple[Fraction, str]:
+def _over_own_domain(records: tuple[Record, ...], lower: float, domain: Domain, size: float) -> tuple[Fraction, str]:
     """Minimum of the minorant over the domain of the oracle, whatever the file says of it, and what that rests upon."""
-    n = domain.dimension
-    if n != certificate.records[1]["n"]:
-        raise Refuted(f"line 2, the domain: it has {certificate.records[1]['n']} variables, and {domain!r} has {n}")
+    n, cuts = domain.dimension, records[2:-2]
+    if n != records[1]["n"]:
+        raise Refuted(f"line 2, the domain: it has {records[1]['n']} variables, and {domain!r} has {n}")
     weights, total = verify.weights_of(cuts)
     constant, slope = verify.combined(cuts, weights, n)
     scale = total * verify.ONE
@@ -128,11 +199,11 @@ def _over_own_domain(
     words = {name: set_words(one) for name, one in described.items()}
     try:
         least = verify.minimum(words.get("promised", words["set"]), slope, scale)
-        verify.violations(words["set"], [], verify.numbers(certificate.records[-1]["point"], n))
+        verify.violations(words["set"], [], verify.numbers(records[-1]["point"], n))
     except FalseLine as problem:
         raise Refuted(f"line 2, the domain of the oracle, {domain!r}, is another: {problem}") from problem
     minimum = None if least is None else (constant + least) / scale
-    if minimum is None or certificate.lower - minimum > ROUNDING * size:
+    if minimum is None or lower - minimum > ROUNDING * size:
         found = "no minimum" if minimum is None else f"the minimum {float(minimum)!r}"
         raise Refuted(f"line 2, the domain: over that of the oracle, {domain!r}, the minorant has {found}")
     return minimum, verify.PROMISE * ("promised" in words)

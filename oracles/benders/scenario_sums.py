@@ -70,7 +70,7 @@ class Frame:
 
     @classmethod
     def of(cls, problem: TwoStageProblem, probability: Vector, n_summands: int, bounds: tuple[Vector, Vector]) -> Frame:
-        """That of a problem, with finite bounds of x."""
+        """The frame of a problem, with finite bounds of x."""
         part = np.arange(len(probability)) * n_summands // len(probability)
         mass = np.bincount(part, probability, n_summands)
         finite = [np.where(np.isinf(side), 0.0, np.abs(side)) for side in (problem.row_lower, problem.row_upper)]
@@ -137,7 +137,7 @@ class Share:
     duals: ScenarioDuals | None
 
 
-class Gathered:
+class ScenarioSums:
     """Sums over the scenarios served, by summand."""
 
     def __init__(self, frame: Frame, x: Vector, n_summands: int, n_scenarios: int) -> None:

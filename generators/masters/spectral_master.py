@@ -9,7 +9,13 @@ import scipy.linalg
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.generators.masters.definite import definite_factor, inverse_of, root_of, share_of, share_of_positive
+from oracle_opt.generators.masters.definite_matrices import (
+    definite_factor,
+    inverse_of,
+    root_of,
+    share_of,
+    share_of_positive,
+)
 from oracle_opt.generators.masters.spectral_models import SpectralModel, StructuredModel
 
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)  # by which the diagonal of a system grows, relative, until it has a factor

@@ -10,10 +10,10 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut
 from oracle_opt.errors import EmptyLocalizationSet, Refuted
 from oracle_opt.oracles.benders.dual_bound import check_signs
-from oracle_opt.oracles.benders.gathered import Frame, accepted
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF
 from oracle_opt.oracles.benders.scenario_proof import Subject, proven
+from oracle_opt.oracles.benders.scenario_sums import Frame, accepted
 from oracle_opt.proof.rationals import Fractions
 
 FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bounds of x hardly depends on it
