@@ -1,6 +1,7 @@
-"""What several test files share: data sets, and journals that need not reach the disk."""
+"""What several test files share: data sets, journals that need not reach the disk, Ctrl-C."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -29,3 +30,15 @@ def training_part():
 def unflushed(monkeypatch):
     """For tests that write many journals: nothing needs to reach the disk."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+@pytest.fixture
+def interruptible():
+    """For tests that send SIGINT: it interrupts, even where the shell started the tests in the background.
+
+    Such a shell lets them ignore it, and so would each process they start. A handler is no part of what a new process
+    inherits: it begins with the default of the system, at which Python installs its own.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -15,11 +15,7 @@ from typer.testing import CliRunner
 from oracle_opt.cli import main
 from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS
 
-COMMAND = [
-    sys.executable,
-    "-c",
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from oracle_opt.cli import main; main()",
-]
+COMMAND = [sys.executable, "-c", "from oracle_opt.cli import main; main()"]
 SECONDS = ["oracle_seconds_mean", "generator_seconds_mean"]
 
 
@@ -173,6 +169,7 @@ def uninterrupted(tmp_path_factory):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT to a group of processes")
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_interrupted_and_continued(uninterrupted, tmp_path, jobs):
     """The final summary is that of an uninterrupted command, apart from seconds."""

@@ -412,6 +412,7 @@ def test_the_deadline_of_the_driver_ends_the_wait(tmp_path) -> None:
     assert len(list(tmp_path.iterdir())) <= 3
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_takes_back_the_tasks_that_wait(tmp_path) -> None:
     with ThreadPoolExecutor(1) as executor:
         workers = Workers(nothing, executor, "build", "")

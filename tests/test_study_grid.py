@@ -220,6 +220,7 @@ def test_a_full_disk_leaves_what_is_finished(tmp_path, monkeypatch) -> None:
     assert len(study().run(tmp_path, jobs=1, progress=False)) == 18
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_keeps_finished_runs(tmp_path, jobs) -> None:
     process = subprocess.Popen(
