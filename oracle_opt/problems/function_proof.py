@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -142,3 +143,8 @@ def oracle_of(
         prove_cut=proof.prove_cut,
         prove_value=proof.prove_value,
     )
+
+
+def halved(value: Enclosure) -> Enclosure:
+    """One half of it."""
+    return value * (Fraction(1, 2) if value.exact else 0.5)

@@ -15,11 +15,11 @@ from oracle_opt.study.analyses.table import Table
 from oracle_opt.study.plot_style import rounded
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 
 def means(
-    results: Results,
+    results: Runs,
     *,
     shift: float = 10.0,
     limit: float | None = None,
@@ -88,7 +88,7 @@ def means(
 
 
 def table(
-    results: Results,
+    results: Runs,
     *,
     cost: str = "calls",
     tau: float | None = None,

@@ -15,13 +15,13 @@ from oracle_opt.study.analyses.table import Table
 from oracle_opt.study.plot_style import rounded
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 LEAST = 1e-8
 
 
 def area(
-    results: Results,
+    results: Runs,
     *,
     cost: str = "calls",
     test: str = "certified",

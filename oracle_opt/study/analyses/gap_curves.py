@@ -15,12 +15,12 @@ from oracle_opt.study.plots import spread_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 MOST_POINTS = 300  # of a curve over seconds
 
 
-def curves(results: Results, *, cost: str = "calls", test: str = "certified") -> Curves:
+def curves(results: Runs, *, cost: str = "calls", test: str = "certified") -> Curves:
     """Draw the gap against the cost: a panel an instance, a curve a generator.
 
     A curve is the geometric mean over the seeds, its band the range from the 10 % to the 90 % quantile. It begins where

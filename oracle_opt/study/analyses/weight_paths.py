@@ -11,10 +11,10 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.study.analyses.curves import Curves, points, together
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 
-def weights(results: Results, *, largest: int = 7) -> Curves:
+def weights(results: Runs, *, largest: int = 7) -> Curves:
     """Draw the paths of weights: a panel an instance and a generator, a curve an entry of the point asked.
 
     Parameters

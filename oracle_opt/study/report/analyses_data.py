@@ -10,18 +10,21 @@ import numpy as np
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import COLUMNS
 from oracle_opt.study.analyses.convergence import COSTS
+from oracle_opt.study.analyses.curve_area import area
+from oracle_opt.study.analyses.gap_accuracy import accuracy, correlations
+from oracle_opt.study.analyses.mean_ranks import ranks
 from oracle_opt.study.records import KEY
 from oracle_opt.study.report.curve_text import digits
 from oracle_opt.study.report.extra_data import curves_data, table_data
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 AREAS = 10_000  # levels between 0 and 1
 MOST_TRACES, POINTS = 3, 6000  # traces shown, points of the figure of each
 
 
-def areas_data(results: Results) -> dict[str, Any]:
+def areas_data(results: Runs) -> dict[str, Any]:
     """Compute the areas over the curves of all runs.
 
     Parameters
@@ -39,7 +42,7 @@ def areas_data(results: Results) -> dict[str, Any]:
     runs = results.runs
     for cost in COSTS:
         try:
-            table = results.area(cost=cost)
+            table = area(results, cost=cost)
         except InvalidArgument as problem:
             found[cost] = {"refusal": str(problem)}
             continue
@@ -51,7 +54,7 @@ def areas_data(results: Results) -> dict[str, Any]:
     return found
 
 
-def ranks_data(results: Results) -> dict[str, list[dict[str, Any]]]:
+def ranks_data(results: Runs) -> dict[str, list[dict[str, Any]]]:
     """Rank the generators, with tests of which are told apart.
 
     Parameters
@@ -67,7 +70,7 @@ def ranks_data(results: Results) -> dict[str, list[dict[str, Any]]]:
     return {cost: [_ranks(results, cost, tau) for tau in results.tau] for cost in COSTS}
 
 
-def traces_data(results: Results) -> list[dict[str, Any]]:
+def traces_data(results: Runs) -> list[dict[str, Any]]:
     """Make a figure and a table of each trace of the instances, such as an accuracy at every point asked.
 
     Parameters
@@ -88,8 +91,8 @@ def traces_data(results: Results) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name in numbers[:MOST_TRACES]:
         try:
-            curves = results.accuracy(trace=name)
-            table = results.correlations(trace=name)
+            curves = accuracy(results, trace=name)
+            table = correlations(results, trace=name)
         except InvalidArgument:  # known only where there is no finite gap: nothing to draw
             continue
         curves = replace(curves, caption=curves.caption.split(" Pearson's")[0])  # the table has the correlations
@@ -100,21 +103,21 @@ def traces_data(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def _ranks(results: Results, cost: str, tau: float) -> dict[str, Any]:
+def _ranks(results: Runs, cost: str, tau: float) -> dict[str, Any]:
     try:
-        ranks = results.ranks(cost=cost, tau=tau)
+        found = ranks(results, cost=cost, tau=tau)
     except InvalidArgument as problem:
         return {"refusal": str(problem).replace("`results`", "the study")}
-    means = [round(mean, 4) for mean in ranks.data["mean_rank"].tolist()]
-    pairs = ranks.pairs
+    means = [round(mean, 4) for mean in found.data["mean_rank"].tolist()]
+    pairs = found.pairs
     return {
-        "n": ranks.n,
-        "title": ranks.title,
-        "caption": ranks.caption,
-        "names": ranks.data["generator"].tolist(),
+        "n": found.n,
+        "title": found.title,
+        "caption": found.caption,
+        "names": found.data["generator"].tolist(),
         "means": means,
-        "solved": [round(share, 4) for share in ranks.data["share_solved"].tolist()],
-        "cliques": ranks.cliques,
+        "solved": [round(share, 4) for share in found.data["share_solved"].tolist()],
+        "cliques": found.cliques,
         "pairs": [
             [*names, float(f"{p:.3g}"), float(f"{corrected:.3g}")]
             for *names, p, corrected in pairs[["first", "second", "p", "p_holm"]].itertuples(index=False)

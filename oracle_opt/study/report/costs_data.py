@@ -17,7 +17,7 @@ from oracle_opt.study.report.curve_text import digits
 if TYPE_CHECKING:
     import pandas as pd
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 NEVER, LEFT_OUT = 0, 1  # what stands for the cost of a run that never passes a test, or to which it cannot be applied
 WIDTH, LEVELS = (
@@ -26,7 +26,7 @@ WIDTH, LEVELS = (
 )  # decades a level of seconds, 0.023 % off at most; added to levels, which 1e-9 s makes -45,000
 
 
-def costs_data(results: Results) -> dict[str, Any]:
+def costs_data(results: Runs) -> dict[str, Any]:
     """Find the costs of all runs.
 
     Parameters
@@ -53,7 +53,7 @@ def costs_data(results: Results) -> dict[str, Any]:
     return found
 
 
-def _coded(results: Results) -> Results:
+def _coded(results: Runs) -> Runs:
     """The same with numbers for names, which are sorted many times."""
     pd = require("pandas", "study", "the tables of a study")
 
@@ -65,7 +65,7 @@ def _coded(results: Results) -> Results:
     return type(results)(runs, history, results.tau)
 
 
-def _costs(results: Results, test: str) -> list[dict[str, list[int]]]:
+def _costs(results: Runs, test: str) -> list[dict[str, list[int]]]:
     """A dictionary an accuracy."""
     columns: list[dict[str, list[int]]] = [{} for _ in results.tau]
     for cost in COSTS:
@@ -75,7 +75,7 @@ def _costs(results: Results, test: str) -> list[dict[str, list[int]]]:
     return columns
 
 
-def _reference_costs(results: Results) -> list[dict[str, list[int]]]:
+def _reference_costs(results: Runs) -> list[dict[str, list[int]]]:
     """The same with the known minima, of the problems where one is known ten times as exactly as the accuracy."""
     runs = results.runs
     share = (runs["optimum_error"] / np.maximum(1.0, runs["optimum"].abs())).astype(float)

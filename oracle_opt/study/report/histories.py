@@ -13,7 +13,7 @@ from oracle_opt.study.report.curve_text import curve_text, levels, widths
 from oracle_opt.study.report.thinning import kept_points
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 
 class Histories:
@@ -25,7 +25,7 @@ class Histories:
         The runs.
     """
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Runs) -> None:
         pd = require("pandas", "study", "the tables of a study")
 
         keys = pd.MultiIndex.from_frame(results.runs[list(KEY)].astype(str))

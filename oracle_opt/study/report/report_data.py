@@ -19,7 +19,7 @@ from oracle_opt.study.report.thinning import STEPS, shortened
 if TYPE_CHECKING:
     import pandas as pd
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 # Columns of the runs: as text that repeats, and as numbers with their digits.
 ENDS = ("family", "status", "certificate", "message", "traceback")
@@ -44,7 +44,7 @@ PLAIN = ("CONVERGED", "MAX_CALLS", "MAX_SECONDS")  # ends that say everything
 
 
 def report_data(
-    results: Results, histories: Histories, fixed: dict[str, Any], title: str, step: float | None
+    results: Runs, histories: Histories, fixed: dict[str, Any], title: str, step: float | None
 ) -> dict[str, Any]:
     """Gather what the page shows.
 

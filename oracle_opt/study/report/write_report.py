@@ -28,7 +28,7 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     from oracle_opt.study.analyses import Curves, Table
     from oracle_opt.study.localization_data import Localization
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 LARGEST = 1_000_000  # bytes that the page shall have at most
 PER_POINT = 5.0  # bytes that a point of a history takes at least
@@ -52,7 +52,7 @@ SCRIPTS = (
 
 
 def write_report(
-    results: Results,
+    results: Runs,
     path: os.PathLike[str] | str,
     *,
     title: str | None = None,
