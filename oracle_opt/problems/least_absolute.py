@@ -12,9 +12,8 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import InvalidArgument, Refuted
 from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, oracle_of
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between
+from oracle_opt.problems.problem_family import Generated, between
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure

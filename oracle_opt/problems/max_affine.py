@@ -14,9 +14,8 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, halved, largest, oracle_of
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between, unit_weights
+from oracle_opt.problems.problem_family import Generated, between, unit_weights
 from oracle_opt.proof.claim import CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness_numbers import place

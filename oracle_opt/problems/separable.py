@@ -11,9 +11,8 @@ from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.domains import Box, Domain
 from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, halved, oracle_of
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between
+from oracle_opt.problems.problem_family import Generated, between
 from oracle_opt.proof.claim import CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from oracle_opt.optional import require
 from oracle_opt.study.analyses import (
     cost_tables,
-    curve_area,
     gap_accuracy,
     gap_curves,
     mean_ranks,
     profiles,
     target_shares,
-    weight_paths,
 )
 from oracle_opt.study.records import KEY, RUN_COLUMNS, FinishedRun
 from oracle_opt.study.report import write_report
@@ -82,12 +80,12 @@ class Results(Runs):
     table = cost_tables.table
     ecdf = target_shares.ecdf
     expected_cost = target_shares.expected_cost
-    area = curve_area.area
+    area = cost_tables.area
     means = cost_tables.means
     ranks = mean_ranks.ranks
     accuracy = gap_accuracy.accuracy
     correlations = gap_accuracy.correlations
-    weights = weight_paths.weights
+    weights = gap_curves.weights
 
     @classmethod
     def read(cls, folder: os.PathLike[str] | str) -> Results:

@@ -11,10 +11,9 @@ import oracle_opt
 from oracle_opt.line_styles import look
 from oracle_opt.optional import require
 from oracle_opt.study.records import KEY, RUN_COLUMNS
-from oracle_opt.study.report.costs_data import LEVELS, WIDTH
+from oracle_opt.study.report.analyses_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, widths
-from oracle_opt.study.report.histories import Histories
-from oracle_opt.study.report.thinning import STEPS, shortened
+from oracle_opt.study.report.histories import STEPS, Histories, shortened
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,12 +17,10 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
-from oracle_opt.study.report.analyses_data import areas_data, ranks_data, traces_data
-from oracle_opt.study.report.costs_data import costs_data
+from oracle_opt.study.report.analyses_data import areas_data, costs_data, ranks_data, traces_data
 from oracle_opt.study.report.extra_data import extra_data
-from oracle_opt.study.report.histories import Histories
+from oracle_opt.study.report.histories import STEPS, Histories
 from oracle_opt.study.report.report_data import report_data
-from oracle_opt.study.report.thinning import STEPS
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -36,17 +34,14 @@ PER_POINT = 5.0  # bytes that a point of a history takes at least
 SCRIPTS = (
     "core.js",
     "shares.js",
-    "axes.js",
     "figure.js",
     "pointer.js",
-    "table.js",
     "controls.js",
     "overview.js",
     "comparison.js",
     "ranks.js",
     "runs.js",
     "plane.js",
-    "extra.js",
     "start.js",
 )
 
