@@ -12,7 +12,7 @@ from _verified import print_certificates
 from oracle_opt import minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem, read_smps
-from oracle_opt.problems.folder import path_in_folder
+from oracle_opt.problems.collection import path_in_folder
 
 RTOL, LIMIT, ROUNDS = 1e-6, 30.0, 1
 GENERATORS = (ProximalBundle(), Kelley(), LevelSet(), AnalyticCenter())

@@ -82,7 +82,7 @@ def oracle_of(family, sizes):
 
 def sdpa_file(family, sizes, folder):
     """The file of an instance; SDPLIB's are in the folder of problems."""
-    from oracle_opt.problems.folder import path_in_folder
+    from oracle_opt.problems.collection import path_in_folder
 
     if family == "SDPLIB":
         return path_in_folder("sdp", f"{sizes}.dat-s", needed=sizes)

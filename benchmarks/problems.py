@@ -21,7 +21,7 @@ from oracle_opt.bounds import relative_gap
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.oracles import BendersOracle, ConicOracle, PositiveSemidefinite, read_smps
-from oracle_opt.problems.folder import entries, path_in_folder
+from oracle_opt.problems.collection import entries, path_in_folder
 from oracle_opt.problems.lp import linear_program
 from oracle_opt.problems.qp import quadratic_program
 from oracle_opt.problems.sdpa_files import as_largest_eigenvalue, read_sdpa

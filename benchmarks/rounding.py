@@ -14,7 +14,7 @@ from _verified import print_certificates, verified
 from oracle_opt import minimize, problems
 from oracle_opt.generators import LevelSet, ProximalBundle
 from oracle_opt.oracles import FacilityLocationOracle, LightCuts, MulticommodityFlowOracle
-from oracle_opt.problems.folder import entries
+from oracle_opt.problems.collection import entries
 
 KINDS = ("tsp", "gap", "uflp", "mcf")
 QUICK = ("gr17", "c515-1", "cap71", "grid1")

@@ -20,10 +20,10 @@ from threadpoolctl import threadpool_limits
 from oracle_opt.certificates.proof_level import Standing
 from oracle_opt.datasets import load
 from oracle_opt.study import DEFAULT_GENERATORS, GENERATORS, compare, summary_table
-from oracle_opt.study.display import spread
+from oracle_opt.study.summary import spread
 
 sys.path.append(str(ROOT))  # last: what is installed is measured, not the sources beside
-from papers.printed import all_figures
+from papers.figures import all_figures
 
 HERE = Path(__file__).parent
 SETS = ("wpbc", "ionosphere", "sonar", "bupa", "pima", "vote", "heart", "wdbc")

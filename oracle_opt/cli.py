@@ -105,7 +105,7 @@ def compare(
         say(f"interrupted; finished runs are kept in {out}: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
 
-    from oracle_opt.study.display import table_of_results
+    from oracle_opt.study.summary import table_of_results
 
     answered = set(results.runs["instance"][results.runs["n_calls"] > 0])
     for dataset in loaded:
@@ -247,8 +247,7 @@ def list_problems(
     """List the problems known by name: variables, optimum, the gap proven of each, or why it is not at hand."""
     from rich.table import Table
 
-    from oracle_opt.problems.certified import where_stored
-    from oracle_opt.problems.listing import listings
+    from oracle_opt.problems.certification import listings, where_stored
 
     with refusals():
         lines = listings(family)
@@ -279,7 +278,7 @@ def certify(
     """
     with refusals():
         from oracle_opt.problems import find
-        from oracle_opt.problems.certified import write_certificates
+        from oracle_opt.problems.certification import write_certificates
 
         problems = [problem for name in names for problem in find(name)]
         if not write_certificates(problems, out, seconds, lambda line: console_of().print(line, highlight=False)):

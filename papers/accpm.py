@@ -17,7 +17,7 @@ from papers.accpm_runs import (
 )
 from papers.accpm_traces import figure1, figure2, figure3, table3
 from papers.experiment import Experiment
-from papers.printed import printed_figures
+from papers.figures import printed_figures
 from papers.repetitions import Options, Reproduced, Tally
 
 

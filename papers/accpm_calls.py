@@ -19,7 +19,7 @@ from papers.accpm_runs import (
     TracedRuns,
     runs_of,
 )
-from papers.printed import printed_figures
+from papers.figures import printed_figures
 from papers.repetitions import Options, Reproduced, Tally
 
 UNKNOWN = (

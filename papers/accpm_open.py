@@ -22,7 +22,7 @@ from papers.accpm_runs import (
     TracedRuns,
     runs_of,
 )
-from papers.printed import Printed, printed_figures
+from papers.figures import Printed, printed_figures
 from papers.repetitions import Options, Reproduced, Tally
 from papers.stopping_rules import UntilSingleCut
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from papers.printed import Printed, printed_figures
+from papers.figures import Printed, printed_figures
 from papers.repetitions import Options, Reproduced
 
 

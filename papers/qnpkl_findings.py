@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from papers.printed import Printed, printed_figures
+from papers.figures import Printed, printed_figures
 from papers.repetitions import Row, Tally
 
 

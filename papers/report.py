@@ -15,7 +15,7 @@ from oracle_opt.files import atomic_text
 from oracle_opt.optional import require
 from papers.experiment import Experiment
 from papers.experiments import EXPERIMENTS
-from papers.printed import NOT_CONVERGED, Printed
+from papers.figures import NOT_CONVERGED, Printed
 from papers.repetitions import NOT_AT_HAND, NOT_RUN, Options, Reproduced, Row
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from oracle_opt.study.analyses.curves import Curves, growth, points, together
 from oracle_opt.study.results import Results
 from papers.experiment import Experiment
 from papers.experiment_runs import Recipe, reached, run_study
+from papers.figures import NOT_CONVERGED, Printed
 from papers.peak_memory import forget_peak, peak
-from papers.printed import NOT_CONVERGED, Printed
 from papers.repetitions import Options, Reproduced, Row, Tally
 from papers.sets import HARDWARE, Sets, sets_of, standardized
 

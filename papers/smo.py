@@ -15,12 +15,11 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.oracles import SMOMKL, GMKLOracle, KernelBank, LpRegularizer, NewtonMKL, simplemkl_bank
 from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
 from oracle_opt.problems import Instance
-from oracle_opt.problems.instance import Measure
+from oracle_opt.problems.instance import Measure, share_of_memory
 from oracle_opt.problems.kernel_instance import VANISHING_WEIGHT, kernel_instance
-from oracle_opt.problems.memory import share_of_memory
 from papers.experiment import Experiment
 from papers.experiment_runs import Recipe, add_runs, run_study
-from papers.printed import Printed, printed_figures
+from papers.figures import Printed, printed_figures
 from papers.repetitions import Options, Reproduced, Row, Tally
 from papers.sets import FOLDS, HARDWARE, fold, sets_of
 from papers.smo_findings import (

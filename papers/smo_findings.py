@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from papers.printed import Printed
+from papers.figures import Printed
 from papers.repetitions import Row
 
 Figures = Mapping[tuple[str, str], float]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from papers.printed import printed_figures
+from papers.figures import printed_figures
 from papers.repetitions import Row
 
 METHODS = ("PGD", "PGD+N", "PGD+S", "PGD+N+S")

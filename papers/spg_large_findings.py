@@ -7,7 +7,7 @@ from inspect import signature
 
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.study.results import Results
-from papers.printed import NOT_CONVERGED, Printed, printed_figures
+from papers.figures import NOT_CONVERGED, Printed, printed_figures
 from papers.repetitions import Row
 
 FAST = "SPG-GMKL"

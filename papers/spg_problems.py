@@ -21,7 +21,7 @@ from oracle_opt.oracles import (
     solve_lp_mkl,
 )
 from oracle_opt.problems import Instance
-from oracle_opt.problems.memory import share_of_memory
+from oracle_opt.problems.instance import share_of_memory
 from papers.floored_norm import FlooredNorm
 from papers.sets import fold, rbf_bank, standardized
 

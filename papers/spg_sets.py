@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from papers.experiment import Experiment
-from papers.printed import printed_figures
+from papers.figures import printed_figures
 from papers.repetitions import Options, Reproduced, Row
 from papers.sets import sets_of, standardized
 

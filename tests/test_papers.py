@@ -19,7 +19,7 @@ from papers import mixnorm
 from papers.__main__ import main
 from papers.experiment_runs import Recipe, add_runs
 from papers.experiments import EXPERIMENTS
-from papers.printed import NOT_CONVERGED, Printed, all_figures, printed_figures
+from papers.figures import NOT_CONVERGED, Printed, all_figures, printed_figures
 from papers.repetitions import Options, Row, Tally
 from papers.report import against_paper, ours, reproduce, tables_of
 from papers.sets import fold, rbf_bank, sets_of, standardized

@@ -17,7 +17,7 @@ from papers.accpm_calls import above_proven
 from papers.accpm_open import factor_apart
 from papers.accpm_runs import BANKS, CHOSEN, ONE_CALL, SIMPLEMKL, TracedRuns, split_instance
 from papers.accpm_traces import correlation, solutions
-from papers.printed import Printed
+from papers.figures import Printed
 from papers.raised_level import RaisedLevel
 from papers.repetitions import Options, Tally
 from papers.stopping_rules import (

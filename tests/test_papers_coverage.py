@@ -16,7 +16,7 @@ from papers import spg_sets
 from papers.__main__ import main
 from papers.coverage import PAPERS, STATUSES, coverage
 from papers.experiments import EXPERIMENTS
-from papers.printed import all_figures
+from papers.figures import all_figures
 from papers.repetitions import Options
 from papers.sets import Sets
 

@@ -14,7 +14,7 @@ from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import GramBank, MKLOracle
 from papers import qnpkl, qnpkl_figure1, qnpkl_problems
 from papers.experiments import EXPERIMENTS
-from papers.printed import Printed
+from papers.figures import Printed
 from papers.qnpkl_findings import agreements, agrees, who_agrees
 from papers.qnpkl_problems import METHODS, Points, Protocol, chosen, points_of, problem_of
 from papers.repetitions import Options, Row, Tally

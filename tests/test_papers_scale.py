@@ -11,7 +11,7 @@ from oracle_opt.datasets import Dataset
 from oracle_opt.oracles import GMKLOracle, MKLOracle
 from papers import scale
 from papers.experiments import EXPERIMENTS
-from papers.printed import Printed
+from papers.figures import Printed
 from papers.repetitions import Options
 from papers.sets import Sets
 

@@ -27,7 +27,7 @@ from oracle_opt.oracles import (
 from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass
 from papers import smo, smo_extensions, smo_figure, smo_findings
-from papers.printed import Printed, all_figures
+from papers.figures import Printed, all_figures
 from papers.repetitions import Options
 from papers.report import reproduce, tables_of
 from papers.sets import Sets, standardized

@@ -13,8 +13,8 @@ from oracle_opt import Query, minimize
 from oracle_opt.generators import SPG, LevelSet
 from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, simplemkl_bank, solve_lp_mkl
 from papers import spg, spg_runs
+from papers.figures import Printed
 from papers.floored_norm import FlooredNorm
-from papers.printed import Printed
 from papers.repetitions import Options, Row
 from papers.sets import standardized
 from papers.spg_findings import compared, fewest

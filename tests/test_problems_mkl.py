@@ -13,7 +13,8 @@ from oracle_opt.datasets import Dataset, load, split_points
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet
 from oracle_opt.oracles import GMKLOracle, LpRegularizer, MKLOracle, uci_bank
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
-from oracle_opt.problems import find, memory, missing, mkl, suite
+from oracle_opt.problems import find, missing, mkl, suite
+from oracle_opt.problems.instance import processes, share_of_memory
 from oracle_opt.problems.mkl import mkl_problem
 from oracle_opt.study import Limits, Study
 
@@ -212,15 +213,15 @@ def test_processes_share_the_memory(monkeypatch):
     """52 kernels on 42 points: 375,648 bytes a copy, of which one must fit."""
     problem = mkl_problem(made_up())
     monkeypatch.setattr("oracle_opt.oracles.kernels.bank_checks.most_of_memory", lambda: 1_000_000)
-    assert memory.share_of_memory() == 1_000_000
+    assert share_of_memory() == 1_000_000
     problem(0)
-    token = memory.processes.set(4)
+    token = processes.set(4)
     try:
-        assert memory.share_of_memory() == 250_000
+        assert share_of_memory() == 250_000
         with pytest.raises(InvalidArgument, match="memory_limit"):
             problem(0)
     finally:
-        memory.processes.reset(token)
+        processes.reset(token)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, Subgradient
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.study import Results, Study, summary_table
-from oracle_opt.study.display import certificates
+from oracle_opt.study.summary import certificates
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -167,7 +167,7 @@ def test_certificates_are_written_by_the_command(tmp_path: Path, monkeypatch: py
     def refused(*_: object) -> Standing:
         raise Refuted("not at all")
 
-    monkeypatch.setattr("oracle_opt.problems.certified.standing_of", refused)
+    monkeypatch.setattr("oracle_opt.problems.certification.standing_of", refused)
     code, said = run("nonsmooth/CB3")
     assert code == 1
     assert "nonsmooth/CB3: refused, not at all" in said

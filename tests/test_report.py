@@ -20,10 +20,10 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.generators import AnalyticCenter
 from oracle_opt.study.analyses import Curves, Table
 from oracle_opt.study.localization import trace_localization
-from oracle_opt.study.report.costs_data import LEVELS, WIDTH
+from oracle_opt.study.report.analyses_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, curve_text, levels, widths
 from oracle_opt.study.report.extra_data import curves_data, table_data
-from oracle_opt.study.report.thinning import kept_points, shortened
+from oracle_opt.study.report.histories import kept_points, shortened
 from oracle_opt.study.report.write_report import to_json
 from oracle_opt.study.results import Results
 

@@ -21,9 +21,9 @@ from oracle_opt.datasets import Dataset
 from oracle_opt.files import TEMPORARY, atomic_file, folder_name, remove_left_overs
 from oracle_opt.generators import FixedPoint
 from oracle_opt.study import Results, compare
-from oracle_opt.study.display import table_of_results
 from oracle_opt.study.records import BLANK, FinishedRun, Settings
 from oracle_opt.study.store import RunStore
+from oracle_opt.study.summary import table_of_results
 
 
 def made_up(name="moons", n=40, seed=0):

@@ -14,8 +14,8 @@ from oracle_opt import problems
 from oracle_opt.arrays import digest
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.cli import main
-from oracle_opt.problems.certified import LARGEST, certificate_name
-from oracle_opt.problems.proven import TABLE, read_proofs
+from oracle_opt.problems.certification import LARGEST, certificate_name
+from oracle_opt.problems.proofs import TABLE, read_proofs
 
 FOLDER = ROOT / "tests" / "problem_certificates"
 STORED = sorted(FOLDER.rglob("*.gz"))
@@ -74,7 +74,7 @@ def test_a_problem_of_other_data_has_no_file() -> None:
 
 
 def test_without_the_sources_one_sentence_says_where_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("oracle_opt.problems.certified.FOLDER", tmp_path / "tests" / "problem_certificates")
+    monkeypatch.setattr("oracle_opt.problems.certification.FOLDER", tmp_path / "tests" / "problem_certificates")
     (problem,) = problems.find("nonsmooth/CB2")
     assert problems.stored_certificate(problem) is None
     listed = CliRunner().invoke(main, ["problems", "nonsmooth"])

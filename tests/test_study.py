@@ -15,7 +15,7 @@ from oracle_opt.datasets import Dataset, load, split_points
 from oracle_opt.files import TEMPORARY, atomic_file, atomic_text
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.oracles import MKLOracle, uci_bank
-from oracle_opt.problems.memory import processes
+from oracle_opt.problems.instance import processes
 from oracle_opt.study import GENERATORS, SUMMARY_COLUMNS, Results, compare, summary_table
 from oracle_opt.study.records import KEY, Settings
 from oracle_opt.study.store import RunStore

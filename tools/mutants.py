@@ -42,7 +42,6 @@ LEFT_OUT = {  # patterns of files that are not changed, and why
     "*/__init__.py": "names that are offered, and no rules",
     "oracle_opt/study/plots.py": "looks, which a person judges",
     "oracle_opt/study/plot_style.py": "looks",
-    "oracle_opt/study/display.py": "looks",
     "oracle_opt/study/methods.py": "a table of names",
     "oracle_opt/doctor/__main__.py": "one call, made in a process of its own",
 }

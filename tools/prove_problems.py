@@ -23,8 +23,8 @@ from oracle_opt.arrays import digest
 from oracle_opt.certificates.proof_level import Standing
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.problems import Problem
-from oracle_opt.problems.certified import ENDING, FOLDER, LARGEST, Certified, certificate_name
-from oracle_opt.problems.proven import TABLE, Proof, read_proofs, write_proofs
+from oracle_opt.problems.certification import ENDING, FOLDER, LARGEST, Certified, certificate_name
+from oracle_opt.problems.proofs import TABLE, Proof, read_proofs, write_proofs
 
 FAMILIES = problems.families()
 

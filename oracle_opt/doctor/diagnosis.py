@@ -238,7 +238,7 @@ def _free_bytes() -> int | None:
 def data_folders() -> Iterator[Finding]:
     """The folders that environment variables name, and which data sets are where."""
     from oracle_opt.datasets.load import CACHE_VARIABLE, FOLDER_VARIABLE, available, cache_folder
-    from oracle_opt.problems.folder import VARIABLE
+    from oracle_opt.problems.collection import VARIABLE
 
     for variable in (FOLDER_VARIABLE, VARIABLE):
         named = os.environ.get(variable)

@@ -1,11 +1,10 @@
 """Problems with names: instances to compare generators on."""
 
-from oracle_opt.problems.certified import Certified, certify, stored_certificate
-from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.certification import Certified, certify, stored_certificate
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.lookup import families, family, find, missing, suite
-from oracle_opt.problems.perturbed import perturbed
-from oracle_opt.problems.problem_family import Family, Listed
+from oracle_opt.problems.perturbation import perturbed
+from oracle_opt.problems.problem_family import Family, Generated, Listed
 
 __all__ = [
     "Certified",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt.problems.classic_functions import maxquad_data
-from oracle_opt.problems.tangent import Tangent, total
+from oracle_opt.problems.function_proof import Tangent, total
 from oracle_opt.proof.enclosure import Enclosure
 
 Pieces = list[Tangent]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +18,81 @@ from oracle_opt.cuts import Cut
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.function_oracle import FunctionOracle
-from oracle_opt.problems.tangent import Tangent, variables
 from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness_numbers import numbers
+
+
+class Tangent:
+    """The value of a differentiable function at a point, and its slope there.
+
+    Sums, products, whole powers, `exp` and `sqrt` follow the rules of calculus, and enclose what they round. Plain
+    numbers are constants.
+
+    Parameters
+    ----------
+    value : Enclosure
+        A number.
+    slope : Enclosure
+        Of shape (n,).
+    """
+
+    def __init__(self, value: Enclosure, slope: Enclosure) -> None:
+        self.value, self.slope = value, slope
+
+    def __repr__(self) -> str:
+        return f"Tangent({self.value!r}, slope of {self.slope.lower.size} entries)"
+
+    def __add__(self, other: Any) -> Tangent:
+        if isinstance(other, Tangent):
+            return Tangent(self.value + other.value, self.slope + other.slope)
+        return Tangent(self.value + other, self.slope)
+
+    def __mul__(self, other: Any) -> Tangent:
+        if isinstance(other, Tangent):
+            return Tangent(self.value * other.value, self.slope * other.value + other.slope * self.value)
+        return Tangent(self.value * other, self.slope * other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Tangent:
+        return Tangent(-self.value, -self.slope)
+
+    def __sub__(self, other: Any) -> Tangent:
+        return self.__add__(-other)
+
+    def __rsub__(self, other: Any) -> Tangent:
+        negative = -self
+        return negative.__add__(other)
+
+    def __pow__(self, power: int) -> Tangent:
+        """A whole power, at least 2."""
+        return Tangent(self.value**power, self.slope * (self.value ** (power - 1) * power))
+
+    def exp(self) -> Tangent:
+        """``exp``."""
+        value = self.value.exp()
+        return Tangent(value, self.slope * value)
+
+    def sqrt(self) -> Tangent:
+        """``sqrt`` of a positive number."""
+        root = self.value.sqrt()
+        return Tangent(root, self.slope / (root * 2))
+
+
+def variables(point: Vector, exact: bool) -> list[Tangent]:
+    """The variables at a point: the slope of each is a unit vector."""
+    at, unit = Enclosure.of(point, exact), Enclosure.of(np.eye(len(point)), exact)
+    return [Tangent(at[i], unit[i]) for i in range(len(point))]
+
+
+def total(terms: list[Tangent]) -> Tangent:
+    """The sum of some."""
+    first, *others = terms
+    for one in others:
+        first = first + one
+    return first
 
 
 class ProvenTangent(NamedTuple):
@@ -142,3 +213,8 @@ def oracle_of(
         prove_cut=proof.prove_cut,
         prove_value=proof.prove_value,
     )
+
+
+def halved(value: Enclosure) -> Enclosure:
+    """One half of it."""
+    return value * (Fraction(1, 2) if value.exact else 0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oracle_opt.oracle import Oracle
-from oracle_opt.problems.folder import Collection, Entry, Known, path_in_folder, within_tolerance
+from oracle_opt.problems.collection import Collection, Entry, Known, path_in_folder, within_tolerance
 
 
 def assignment(entry: Entry) -> Oracle:

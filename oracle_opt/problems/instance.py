@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import isfinite, nan
 
@@ -97,3 +98,21 @@ class Problem:
     def identity(self) -> str:
         """Words that tell this recipe from others."""
         return f"{self.name}: {self.data}"
+
+
+# How many processes of a study make instances on this machine at the same time.
+processes: ContextVar[int] = ContextVar("processes", default=1)
+
+
+def share_of_memory() -> int | None:
+    """Bytes that the kernels of one instance may take: most of the memory, shared by the processes of a study.
+
+    Returns
+    -------
+    int or None
+        None where the machine does not tell how much it has.
+    """
+    from oracle_opt.oracles.kernels.bank_checks import most_of_memory
+
+    memory = most_of_memory()
+    return None if memory is None else memory // processes.get()

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.cuts import ObjectiveCut
-from oracle_opt.domains import Box
-from oracle_opt.errors import InvalidArgument
-from oracle_opt.problems.function_proof import oracle_of
-from oracle_opt.problems.generated import Generated
+from oracle_opt.domains import Box, Domain
+from oracle_opt.errors import InvalidArgument, Refuted
+from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, oracle_of
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between
-from oracle_opt.problems.piece_proofs import DeviationsProof
+from oracle_opt.problems.problem_family import Generated, between
+from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.enclosed_products import transposed_times
+from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness_numbers import numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,53 @@ class AbsoluteDeviations:
         value, slope = sum(part.value for part in parts), np.sum([part.subgradient for part in parts], axis=0)
         whole = {"signs": told, "own_signs": own_told}
         return ObjectiveCut(x, value, slope, summands=tuple(parts), extras=whole)
+
+
+class DeviationsProof(FunctionProof):
+    """``mean |B x - d| + weight * norm_1(x)``, in groups of rows; signs between -1 and 1 are the witness.
+
+    ``s @ (B x - d) / m + weight * t @ x`` lies below it for all such s and t; of a group, with its rows alone, and t
+    in the first.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where it is minimized.
+    function : AbsoluteDeviations
+        The data.
+    """
+
+    witness = ("signs", "own_signs")
+
+    def __init__(self, domain: Domain, function: AbsoluteDeviations) -> None:
+        super().__init__(domain)
+        self.function = function
+        self.n_summands = function.groups if function.groups > 1 else 0
+
+    def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
+        """That of the signs."""
+        it = self.function
+        rows, own = np.arange(len(it.d)), self.domain.dimension
+        if claim.kind is ClaimKind.SUMMAND:
+            rows = np.array_split(rows, it.groups)[claim.summand]
+            own = own if claim.summand == 0 else 0
+        s = numbers("signs of the residuals", claim.witness["signs"], len(rows))
+        t = numbers("signs of the variables", claim.witness["own_signs"], own)
+        if max(np.abs(s).max(initial=0.0), np.abs(t).max(initial=0.0)) > 1:
+            raise Refuted("the signs must be between -1 and 1")
+        signs = Enclosure.of(s, exact)
+        slope = transposed_times(it.B[rows], signs) / len(it.d)
+        if own:
+            slope = slope + Enclosure.of(t, exact) * it.weight
+        return [ProvenTangent(-(signs * it.d[rows]).sum() / len(it.d), slope)]
+
+    def value(self, point: Vector, exact: bool) -> Enclosure:
+        """The mean, and the norm."""
+        it, x = self.function, Enclosure.of(point, exact)
+        residuals = transposed_times(it.B.T, x) - it.d
+        size = Enclosure.of(np.abs(point), exact).sum() * it.weight
+        most = residuals.size()
+        return Enclosure(most, most).sum() / len(it.d) + size
 
 
 def draw(n: int = 50, m: int = 100, weight: float = 0.1, groups: int = 1, seed: int = 0) -> Instance:

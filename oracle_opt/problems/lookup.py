@@ -8,7 +8,7 @@ from importlib import import_module
 from oracle_opt.arguments import text as checked_text
 from oracle_opt.errors import DataUnavailable, InvalidArgument
 from oracle_opt.problems.instance import Problem
-from oracle_opt.problems.perturbed import copies
+from oracle_opt.problems.perturbation import copies
 from oracle_opt.problems.problem_family import Family, nearest
 
 # The modules of the families, in the order in which they are listed. The name of a family has a hyphen for each _.

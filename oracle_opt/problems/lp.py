@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from oracle_opt.oracle import Oracle
+from oracle_opt.problems.collection import Collection, Entry, path_in_folder, within_tolerance
 from oracle_opt.problems.conic_rows import read_mps
-from oracle_opt.problems.folder import Collection, Entry, path_in_folder, within_tolerance
 
 # of those of which no minimizer is known within 1e4 of the origin
 RADIUS = {"israel": 1e5, "kb2": 1e5, "stocfor1": 1e5, "scagr7": 1e5, "lotfi": 1e5, "vtp.base": 1e6}

@@ -9,11 +9,9 @@ import numpy as np
 from oracle_opt.arguments import real
 from oracle_opt.domains import Simplex
 from oracle_opt.problems.function_proof import oracle_of
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between, unit_weights
-from oracle_opt.problems.max_affine import LargestPiece
-from oracle_opt.problems.piece_proofs import PieceProof
+from oracle_opt.problems.max_affine import LargestPiece, PieceProof
+from oracle_opt.problems.problem_family import Generated, between, unit_weights
 
 
 def draw(n: int = 50, m: int = 50, support: float = 0.5, seed: int = 0) -> Instance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 
@@ -10,13 +11,14 @@ import numpy as np
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.cuts import ObjectiveCut
-from oracle_opt.domains import Box
+from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.problems.function_proof import oracle_of
-from oracle_opt.problems.generated import Generated
+from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, halved, largest, oracle_of
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between, unit_weights
-from oracle_opt.problems.piece_proofs import PieceProof
+from oracle_opt.problems.problem_family import Generated, between, unit_weights
+from oracle_opt.proof.claim import CutClaim
+from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.witness_numbers import place
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,48 @@ class LargestPiece:
     def name(self, family: str) -> str:
         """Words that tell these pieces from others."""
         return f"{family} #{digest(self.a, self.d, self.center, self.c)}"
+
+
+class PieceProof(FunctionProof):
+    """``1 + max_i a_i @ y + y @ diag(c_i) @ y / 2 - d_i`` with y the way from the center; the number i is the witness.
+
+    A slope s is that of the piece where ``c_i y = s - a_i``, and the tangent there is
+    ``1 - d_i - y @ diag(c_i) @ y / 2`` at the center.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where it is minimized.
+    function : LargestPiece
+        The data.
+    """
+
+    witness = ("piece",)
+
+    def __init__(self, domain: Domain, function: LargestPiece) -> None:
+        super().__init__(domain)
+        self.function = function
+
+    def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
+        """That of the piece."""
+        it = self.function
+        i = place("number of the piece", claim.witness["piece"], len(it.d))
+        slope, value = Enclosure.of(it.a[i], exact), 1 - Enclosure.of(it.d[i], exact)
+        if it.c is not None:
+            y = Enclosure.of(np.divide(claim.slope - it.a[i], it.c[i]), exact)
+            bent = y * it.c[i]
+            slope, value = slope + bent, value - halved((bent * y).sum())
+        return [ProvenTangent(value, slope, it.center)]
+
+    def value(self, point: Vector, exact: bool) -> Enclosure:
+        """The largest piece."""
+        it = self.function
+        y = Enclosure.of(point, exact) - it.center
+        values = []
+        for i in range(len(it.d)):
+            slope = Enclosure.of(it.a[i], exact) if it.c is None else halved(y * it.c[i]) + it.a[i]
+            values.append((slope * y).sum() + 1 - Enclosure.of(it.d[i], exact))
+        return largest(values)
 
 
 def draw(n: int = 30, pieces: int = 60, active: float = 0.5, seed: int = 0) -> Instance:

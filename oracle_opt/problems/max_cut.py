@@ -7,8 +7,8 @@ import numpy as np
 from oracle_opt.arrays import EPS
 from oracle_opt.domains import FreeSpace
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.problem_family import Generated
 
 
 def draw(n: int = 50, rank: int = 3, seed: int = 0) -> Instance:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt.arguments import real
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
 from oracle_opt.problems.max_affine import instance
+from oracle_opt.problems.problem_family import Generated
 
 
 def draw(n: int = 30, pieces: int = 20, active: float = 0.5, condition: float = 10.0, seed: int = 0) -> Instance:

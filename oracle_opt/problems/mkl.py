@@ -14,9 +14,8 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles import GMKLOracle, MKLOracle, Regularizer, uci_bank
 from oracle_opt.oracles.mkl.kernel_machine import chosen_loss
 from oracle_opt.oracles.svm import Loss, OneClass
-from oracle_opt.problems.instance import Instance, Problem
+from oracle_opt.problems.instance import Instance, Problem, share_of_memory
 from oracle_opt.problems.kernel_instance import KernelOracle, kernel_instance
-from oracle_opt.problems.memory import share_of_memory
 from oracle_opt.problems.problem_family import Family, nearest
 
 __all__ = ["mkl_problem"]

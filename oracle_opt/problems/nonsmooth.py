@@ -15,7 +15,7 @@ from oracle_opt.errors import InvalidData
 from oracle_opt.problems import classic_formulas as formulas
 from oracle_opt.problems import classic_functions as classic
 from oracle_opt.problems import scalable_functions as scalable
-from oracle_opt.problems.folder import path_in_folder, why_missing
+from oracle_opt.problems.collection import path_in_folder, why_missing
 from oracle_opt.problems.function_proof import FunctionProof, LargestOfFormulas, oracle_of
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.problem_family import Listed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.problem_family import Generated
 
 
 def draw(n: int = 30, seed: int = 0) -> Instance:

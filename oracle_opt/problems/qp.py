@@ -6,8 +6,8 @@ import numpy as np
 
 from oracle_opt.errors import InvalidData
 from oracle_opt.oracle import Oracle
+from oracle_opt.problems.collection import Collection, Entry, Known, path_in_folder
 from oracle_opt.problems.conic_rows import of_rows
-from oracle_opt.problems.folder import Collection, Entry, Known, path_in_folder
 from oracle_opt.problems.tables import read_tables
 
 PARTS = ("data", "indices", "indptr")

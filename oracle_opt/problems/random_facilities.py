@@ -7,9 +7,8 @@ from math import fsum
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between
+from oracle_opt.problems.problem_family import Generated, between
 
 
 def draw(n: int = 50, facilities: int = 20, opening: float = 2.0, seed: int = 0) -> Instance:

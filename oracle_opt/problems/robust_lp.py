@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt.domains import Box
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between
+from oracle_opt.problems.problem_family import Generated, between
 
 
 def draw(n: int = 20, m: int = 20, rank: int = 3, seed: int = 0) -> Instance:

@@ -14,9 +14,8 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.problems import scalable_functions as functions
 from oracle_opt.problems import scalable_proofs as proofs
 from oracle_opt.problems.function_proof import FunctionProof, oracle_of
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.problem_family import nearest
+from oracle_opt.problems.problem_family import Generated, nearest
 
 Function = Callable[[Vector], tuple[float, Vector] | Cut]
 

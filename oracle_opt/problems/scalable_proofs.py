@@ -14,8 +14,7 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, largest
-from oracle_opt.problems.piece_proofs import halved
+from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, halved, largest
 from oracle_opt.problems.scalable_functions import hilbert
 from oracle_opt.proof.claim import CutClaim
 from oracle_opt.proof.enclosed_products import transposed_times

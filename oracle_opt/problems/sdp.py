@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oracle_opt.domains import FreeSpace
 from oracle_opt.oracle import Oracle
-from oracle_opt.problems.folder import Collection, Entry, Known, path_in_folder, within_tolerance
+from oracle_opt.problems.collection import Collection, Entry, Known, path_in_folder, within_tolerance
 from oracle_opt.problems.sdpa_files import as_largest_eigenvalue, read_sdpa
 
 # Where all dual solutions have one trace the program is a largest eigenvalue, on a ball of this radius, in units in

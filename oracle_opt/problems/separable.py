@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.domains import Box
-from oracle_opt.problems.function_proof import oracle_of
-from oracle_opt.problems.generated import Generated
+from oracle_opt.domains import Box, Domain
+from oracle_opt.problems.function_proof import FunctionProof, ProvenTangent, halved, oracle_of
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between
-from oracle_opt.problems.piece_proofs import SeparableProof
+from oracle_opt.problems.problem_family import Generated, between
+from oracle_opt.proof.claim import CutClaim
+from oracle_opt.proof.enclosure import Enclosure
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,39 @@ class SeparableSum:
         away, n = x - self.c, len(x)
         value = float(0.5 * (self.h @ away**2) + self.u @ np.abs(x)) / n
         return value, (self.h * away + self.u * np.sign(x)) / n
+
+
+class SeparableProof(FunctionProof):
+    """``mean_j h_j (x_j - c_j)^2 / 2 + u_j |x_j|``: the slope of a cut tells the point where it was taken.
+
+    Parameters
+    ----------
+    domain : Domain
+        Where it is minimized.
+    function : SeparableSum
+        The data.
+    """
+
+    def __init__(self, domain: Domain, function: SeparableSum) -> None:
+        super().__init__(domain)
+        self.function = function
+
+    def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
+        """With ``h (t - c) + u s`` the slope times n, for the t and for the s between -1 and 1 of each variable."""
+        it, n = self.function, self.domain.dimension
+        above, below = (it.c + (n * claim.slope + sign * it.u) / it.h for sign in (-1.0, 1.0))
+        t = np.where(above > 0, above, np.where(below < 0, below, 0.0))
+        rest = np.divide(n * claim.slope + it.h * it.c, it.u, out=np.zeros(n), where=it.u > 0)
+        s = np.where(t == 0, np.clip(rest, -1.0, 1.0), np.sign(t))
+        at, pull = Enclosure.of(t, exact), Enclosure.of(s, exact) * it.u
+        bent = (at - it.c) * it.h
+        return [ProvenTangent((halved(bent * (at - it.c)) + pull * at).sum() / n, (bent + pull) / n, t)]
+
+    def value(self, point: Vector, exact: bool) -> Enclosure:
+        """The mean."""
+        it, x = self.function, Enclosure.of(point, exact)
+        away = x - it.c
+        return (halved(away * away * it.h) + Enclosure.of(np.abs(point), exact) * it.u).sum() / len(point)
 
 
 def draw(n: int = 1000, condition: float = 10.0, seed: int = 0) -> Instance:

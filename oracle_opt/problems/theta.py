@@ -6,8 +6,8 @@ import numpy as np
 
 from oracle_opt.domains import FreeSpace
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
+from oracle_opt.problems.problem_family import Generated
 
 
 def draw(n: int = 60, nodes: int = 20, seed: int = 0) -> Instance:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt.problems.generated import Generated
 from oracle_opt.problems.instance import Instance
-from oracle_opt.problems.known_optimum import between, unit_weights
+from oracle_opt.problems.problem_family import Generated, between, unit_weights
 
 
 def draw(n: int = 20, rows: int = 15, scenarios: int = 100, summands: int = 1, seed: int = 0) -> Instance:

@@ -18,7 +18,7 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import Record, relative_gaps
 from oracle_opt.optional import require
 from oracle_opt.problems import Instance
-from oracle_opt.problems.memory import processes
+from oracle_opt.problems.instance import processes
 from oracle_opt.result import Result, Status
 from oracle_opt.study.machine import machine_words, own_version
 from oracle_opt.study.recipes import Named, identity_of

@@ -92,7 +92,7 @@ def generator_of(words: str) -> QueryPointGenerator:
 
 
 def _made(words: str, read: GeneratorWords) -> QueryPointGenerator:
-    from oracle_opt.study.imported import imported
+    from oracle_opt.study.generator_words import imported
 
     kind: Any = imported(read.name) if ":" in read.name else GENERATORS.get(read.name) or _classes().get(read.name)
     if kind is None:

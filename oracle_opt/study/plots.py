@@ -22,6 +22,7 @@ from oracle_opt.line_styles import (
     plain_axes,
 )
 from oracle_opt.optional import require
+from oracle_opt.study.panels import Panels
 from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, new_figure, rounded
 from oracle_opt.words import shown
 
@@ -30,15 +31,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from oracle_opt.study.analyses.curves import Curves
-
 SYMBOLS = dict(zip(MARKERS, ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x"), strict=True))
 HEIGHT = 330  # pixels of a panel
 LINE = 2.0  # pixels
 
 
 def draw_curves(
-    curves: Curves,
+    curves: Panels,
     axes: Axes | Sequence[Axes] | None = None,
     *,
     backend: str = "matplotlib",
@@ -49,7 +48,7 @@ def draw_curves(
 
     Parameters
     ----------
-    curves : Curves
+    curves : Panels
         What to draw.
     axes : matplotlib Axes, or a sequence of as many as there are panels, optional
         Where to draw; default is a new figure.
@@ -89,7 +88,7 @@ def draw_curves(
         return _new_figure(curves, names, width, height)
 
 
-def _new_figure(curves: Curves, names: tuple[str, ...], width: float | None, height: float | None) -> Figure:
+def _new_figure(curves: Panels, names: tuple[str, ...], width: float | None, height: float | None) -> Figure:
     columns = min(len(names), 4 if len(names) > 6 else 3 if len(names) > 4 else 2)
     if width is not None:
         columns = min(columns, max(1, int(width / (1.6 if len(names) > 3 else 2.2))))
@@ -160,7 +159,7 @@ def wrapped(text: str, letters: float) -> str:
     return fill(literal(text), max(10, int(letters)), break_on_hyphens=False)
 
 
-def draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
+def draw_panel(axes: Axes, curves: Panels, panel: str) -> None:
     """Draw the curves of one panel."""
     part = curves.data[curves.data["panel"] == panel]
     present = set(part["name"])
@@ -184,7 +183,7 @@ def draw_panel(axes: Axes, curves: Curves, panel: str) -> None:
         axes.locator_params(axis="x", integer=True)
 
 
-def _draw_one(axes: Axes, rows: pd.DataFrame, curves: Curves, name: str) -> None:
+def _draw_one(axes: Axes, rows: pd.DataFrame, curves: Panels, name: str) -> None:
     """Draw one curve with its band."""
     x, y, low, high = (rows[column].to_numpy(dtype=float) for column in ("x", "y", "low", "high"))
     if curves.log_y:
@@ -212,7 +211,7 @@ def spread_of(gaps: NDArray[np.float64]) -> tuple[Vector, Vector, Vector]:
     return np.exp(np.log(floored).mean(axis=0)), low, high
 
 
-def plotly_figure(curves: Curves) -> Any:
+def plotly_figure(curves: Panels) -> Any:
     """Make a figure of plotly from curves: the same panels, colors and line styles as with matplotlib.
 
     Raises
@@ -249,7 +248,7 @@ def plotly_figure(curves: Curves) -> Any:
     return figure
 
 
-def _traces(scatter: Any, curves: Curves, points: Any, name: str, in_legend: bool) -> list[Any]:
+def _traces(scatter: Any, curves: Panels, points: Any, name: str, in_legend: bool) -> list[Any]:
     """The band of a curve, if it has one, and the curve; a click in the legend hides both, in all panels."""
     x, y, low, high = (points[column].to_numpy(dtype=float) for column in ("x", "y", "low", "high"))
     if curves.log_y:

@@ -161,7 +161,7 @@ def _pairs(
 
 
 def _looked_up(name: str | None, words: str) -> list[Named]:
-    from oracle_opt.study.imported import imported
+    from oracle_opt.study.generator_words import imported
 
     if ":" in words:
         recipe = imported(words)

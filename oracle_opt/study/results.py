@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.study.analyses import (
     cost_tables,
-    curve_area,
     gap_accuracy,
     gap_curves,
     mean_ranks,
     profiles,
     target_shares,
-    weight_paths,
 )
-from oracle_opt.study.methods import GENERATORS
 from oracle_opt.study.records import KEY, RUN_COLUMNS, FinishedRun
+from oracle_opt.study.report import write_report
+from oracle_opt.study.runs import Runs
 from oracle_opt.study.store import RunStore
-from oracle_opt.words import shown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from oracle_opt.study.analyses import Curves, Table
     from oracle_opt.study.localization_data import Localization
 
 
-class Results:
+class Results(Runs):
     """Runs of a study.
 
     Parameters
@@ -77,20 +72,6 @@ class Results:
     thousandth of the decrease since the first answer. `single_cut_gap` is the same by the best single cut alone.
     """
 
-    def __init__(
-        self, runs: pd.DataFrame, history: pd.DataFrame, tau: Iterable[float], *, interrupted: bool = False
-    ) -> None:
-        for frame, name, columns in ((runs, "runs", RUN_COLUMNS), (history, "history", KEY)):
-            missing = [column for column in columns if column not in frame.columns]
-            if missing:
-                raise InvalidArgument(f"`{name}` must have the columns {', '.join(missing)}")
-        self.runs = runs
-        self.history = history
-        self.tau = tuple(sorted(tau, reverse=True))
-        self.interrupted = interrupted
-        present = list(dict.fromkeys(runs["generator"]))
-        self.order = tuple(sorted(present, key=[*GENERATORS, *present].index))
-
     curves = gap_curves.curves
     profile = profiles.profile
     pairs = profiles.pairs
@@ -99,12 +80,12 @@ class Results:
     table = cost_tables.table
     ecdf = target_shares.ecdf
     expected_cost = target_shares.expected_cost
-    area = curve_area.area
+    area = cost_tables.area
     means = cost_tables.means
     ranks = mean_ranks.ranks
     accuracy = gap_accuracy.accuracy
     correlations = gap_accuracy.correlations
-    weights = weight_paths.weights
+    weights = gap_curves.weights
 
     @classmethod
     def read(cls, folder: os.PathLike[str] | str) -> Results:
@@ -127,93 +108,6 @@ class Results:
         """
         store = RunStore.existing(folder)
         return results_of(store.load(), store.settings.tau)
-
-    def __repr__(self) -> str:
-        counts = self.runs["status"].value_counts()
-        return (
-            f"Results({len(self.runs)} runs of {self.runs['generator'].nunique()} generators on "
-            f"{self.runs['instance'].nunique()} instances: {', '.join(f'{n} {s}' for s, n in counts.items())})"
-        )
-
-    def __len__(self) -> int:
-        return len(self.runs)
-
-    def filter(
-        self,
-        *,
-        instance: str | Iterable[str] | None = None,
-        generator: str | Iterable[str] | None = None,
-        family: str | Iterable[str] | None = None,
-        seed: int | Iterable[int] | None = None,
-        where: Callable[[pd.DataFrame], pd.Series] | None = None,
-    ) -> Results:
-        """Keep the runs that agree with everything given.
-
-        Parameters
-        ----------
-        instance, generator, family : str or iterable of str, optional
-            Names.
-        seed : int or iterable of int, optional
-            Seeds.
-        where : callable, optional
-            Maps `runs` to a column of booleans.
-
-        Returns
-        -------
-        Results
-
-        Raises
-        ------
-        InvalidArgument
-            A name that no run has.
-        """
-        runs = self.runs
-        for column, wanted in (("instance", instance), ("generator", generator), ("family", family), ("seed", seed)):
-            if wanted is None:
-                continue
-            names = [wanted] if isinstance(wanted, str | int) else list(wanted)
-            known = set(self.runs[column])
-            for name in names:
-                if name not in known:
-                    raise InvalidArgument(f"`{column}` must be one that runs have, got {shown(name)}")
-            runs = runs[runs[column].isin(names)]
-        if where is not None:
-            runs = runs[where(runs)]
-        return self._with(runs)
-
-    def merge(self, *others: Results) -> Results:
-        """Put the runs of this study and those of `others` together.
-
-        Of runs with the same digest the first is kept. The accuracies are those that all of them asked for.
-
-        Raises
-        ------
-        InvalidArgument
-            Two runs have the same instance, generator and seed and are different otherwise, or no accuracy is common.
-        """
-        pd = require("pandas", "study", "the tables of a study")
-
-        every = (self, *others)
-        runs = pd.concat([results.runs.assign(_of=place) for place, results in enumerate(every)], ignore_index=True)
-        runs = runs.drop_duplicates("digest")
-        twice = runs[runs.duplicated(list(KEY))]
-        if len(twice):
-            first = ", ".join(map(str, twice.iloc[0][list(KEY)]))
-            raise InvalidArgument(
-                f"`others` must not have other runs of the same instance, generator and seed: {first}. "
-                "Filter them, or rename the instances of one study"
-            )
-        tau = set(self.tau).intersection(*(results.tau for results in others))
-        if not tau:
-            raise InvalidArgument("`others` must have an accuracy in common: no value of `tau` is in all of them")
-        kept = runs[["_of", *KEY]]
-        parts = [
-            results.history.merge(kept[kept["_of"] == place].drop(columns="_of"), on=list(KEY))
-            for place, results in enumerate(every)
-        ]
-        history = pd.concat(parts, ignore_index=True)
-        interrupted = any(results.interrupted for results in every)
-        return Results(runs.drop(columns="_of").reset_index(drop=True), history, tau, interrupted=interrupted)
 
     def report(
         self,
@@ -246,16 +140,7 @@ class Results:
         OSError
             The file cannot be written.
         """
-        from oracle_opt.study.report import write_report
-
         return write_report(self, path, title=title, extra=extra)
-
-    def _with(self, runs: pd.DataFrame) -> Results:
-        """These runs alone."""
-        history = self.history.merge(runs[list(KEY)], on=list(KEY))
-        part = Results(runs.reset_index(drop=True), history, self.tau, interrupted=self.interrupted)
-        part.order = self.order
-        return part
 
 
 def results_of(runs: Sequence[FinishedRun], tau: Iterable[float], *, interrupted: bool = False) -> Results:

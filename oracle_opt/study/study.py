@@ -14,10 +14,9 @@ from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.executors import checked_executor
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.run_log import line_writer
-from oracle_opt.study.failures import judge, warn_of_first
 from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
-from oracle_opt.study.progress_bar import ProgressBar
+from oracle_opt.study.progress_bar import ProgressBar, judge, warn_of_first
 from oracle_opt.study.recipes import Named, method_of, named_generators, named_instances
 from oracle_opt.study.records import FinishedRun, Limits, Settings
 from oracle_opt.study.results import Results, results_of

@@ -19,7 +19,7 @@ from oracle_opt.words import one_line, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 COSTS = {
     "calls": "oracle calls",
@@ -93,14 +93,14 @@ def choice(name: str, value: object, options: Iterable[str]) -> str:
     raise InvalidArgument(f"`{name}` must be one of {', '.join(map(repr, known))}, got {shown(value)}")
 
 
-def accuracy(results: Results, tau: float | None, name: str = "tau") -> float:
+def accuracy(results: Runs, tau: float | None, name: str = "tau") -> float:
     """Return an accuracy; default is that of the study which is nearest to 1e-4."""
     if tau is None:
         return min(results.tau, key=lambda value: abs(np.log10(value) + 4.0))
     return real(name, tau, above=0.0)
 
 
-def run_paths(results: Results, *, cost: str, test: str, finest: float) -> list[RunPath]:
+def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[RunPath]:
     """Follow every run.
 
     Parameters

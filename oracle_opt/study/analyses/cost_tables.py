@@ -1,25 +1,26 @@
-"""Tables of costs: calls to an accuracy, and shifted geometric means, with what was not solved counted apart."""
+"""Tables of costs, of shifted geometric means, and of areas over the convergence curve."""
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite, log, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oracle_opt.arguments import real
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.study.analyses.convergence import COSTS, accuracy
-from oracle_opt.study.analyses.problem_costs import problem_costs
+from oracle_opt.optional import require
+from oracle_opt.study.analyses.convergence import COSTS, GAPS, WITHOUT, RunPath, accuracy, choice, run_paths
+from oracle_opt.study.analyses.problem_costs import SEEDS, number, problem_costs, problems_in_words
 from oracle_opt.study.analyses.table import Table
 from oracle_opt.study.plot_style import rounded
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 
 def means(
-    results: Results,
+    results: Runs,
     *,
     shift: float = 10.0,
     limit: float | None = None,
@@ -88,7 +89,7 @@ def means(
 
 
 def table(
-    results: Results,
+    results: Runs,
     *,
     cost: str = "calls",
     tau: float | None = None,
@@ -124,3 +125,109 @@ def table(
         f"{costs.sentences} A dash stands where the test never holds. Runs solved: {solved}.",
         compared=tuple(costs.table),
     )
+
+
+LEAST = 1e-8
+
+
+def area(
+    results: Runs,
+    *,
+    cost: str = "calls",
+    test: str = "certified",
+    least: float | None = None,
+    seeds: str = "each",
+) -> Table:
+    """Make the table of mean areas over the convergence curve (AOCC): a row a problem, a column a generator.
+
+    With the gap g clipped to ``[least, 1]`` and written as ``h = log10 g / log10 least``, which is 0 at the gap 1 and 1
+    at the least gap, the area is the mean of h over the logarithm of the cost, from one call to the limit. It lies
+    between 0 and 1; more is better. The same number is the area under the empirical attainment function, the mean over
+    all targets, evenly spread in the logarithm, of the share of the way that is left when the target is reached.
+
+    Parameters
+    ----------
+    cost, test
+        As in `Results.profile`.
+    least : float, optional
+        The gap below which nothing counts; default is 1e-8, or the coarsest `rtol` of the runs if that is larger: runs
+        that were stopped there differ below it by luck alone.
+    seeds : {'each', 'median'}
+        As in `Results.profile`.
+
+    Returns
+    -------
+    Table
+        Runs that were refused, failed or are missing have 0.
+
+    Raises
+    ------
+    InvalidArgument
+        As `Results.profile`.
+
+    Notes
+    -----
+    The limit of calls is the largest `max_calls` of the runs on the problem. That of seconds is the longest run on it,
+    and the way begins with the shortest first call: so areas over seconds change with the generators that are there.
+
+    References
+    ----------
+    M. López-Ibáñez, D. Vermetten, J. Dreo, C. Doerr, Using the empirical attainment function for analyzing
+    single-objective black-box optimization algorithms, IEEE Trans. Evol. Comput. (2024), arXiv:2404.02031.
+    """
+    pd = require("pandas", "study", "the tables of a study")
+
+    choice("seeds", seeds, SEEDS)
+    if least is None:
+        rtols = results.runs.loc[~results.runs["status"].isin(WITHOUT), "rtol"].astype(float)
+        least = max(LEAST, rtols.max()) if len(rtols) else LEAST
+    floor = real("least", least, above=0.0, below=1.0)
+    paths = run_paths(results, cost=cost, test=test, finest=floor)
+    ways: dict[tuple[str, int], tuple[float, float]] = {}
+    for path, limit in zip(paths, results.runs["max_calls"].astype(float), strict=True):
+        start, end = ways.get((path.instance, path.seed), (inf, 0.0))
+        if len(path.spent):
+            start, end = min(start, float(path.spent[0])), max(end, float(path.spent[-1]))
+        if cost == "calls":
+            start, end = 1.0, max(end, limit if isfinite(limit) else 0.0)
+        ways[path.instance, path.seed] = start, end
+    order = [name for name in results.order if any(path.generator == name for path in paths)]
+    frame = pd.DataFrame(
+        {
+            "instance": [path.instance for path in paths],
+            "seed": [path.seed for path in paths],
+            "generator": [path.generator for path in paths],
+            "area": [_area(path, *ways[path.instance, path.seed], floor) for path in paths],
+        }
+    )
+    index = ["instance", "seed"]
+    problems = pd.MultiIndex.from_frame(frame[index].drop_duplicates())
+    table = frame.pivot(index=index, columns="generator", values="area").reindex(index=problems, columns=order)
+    table.columns.name = None
+    table = table.fillna(0.0)
+    if seeds == "median":
+        table = table.groupby(level="instance", sort=False).median()
+    means = ", ".join(f"{name} {value:.3f}" for name, value in table.mean().items())
+    without = sum(path.status in WITHOUT for path in paths)
+    zero = f" {number(without, 'run')} refused or ended by an exception: their area is 0." if without else ""
+    return Table(
+        table.reset_index(),
+        f"Mean area over the curve of the {GAPS[test]}, test '{test}'",
+        f"Between 0 (the gap never falls below 1) and 1 (it is at most {rounded(floor)} from the first call); "
+        f"logarithmic in gap and cost. Cost: {COSTS[cost]}. {problems_in_words(paths, seeds, 'area')}{zero} "
+        f"Means: {means}.",
+        compared=tuple(order),
+        largest_is_best=True,
+    )
+
+
+def _area(path: RunPath, start: float, end: float, floor: float) -> float:
+    """The mean of h over the logarithm of the cost from `start` to `end`; h is 0 before the first call."""
+    if not len(path.spent):
+        return 0.0
+    heights = np.log10(np.clip(path.gap, floor, 1.0)) / log10(floor)
+    if not end > start:
+        return float(heights[-1])
+    ends = np.clip(np.append(path.spent[1:], end), start, end)
+    lengths = np.log(ends) - np.log(np.clip(path.spent, start, end))
+    return float(heights @ lengths) / log(end / start)

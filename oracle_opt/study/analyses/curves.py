@@ -11,6 +11,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.optional import require
+from oracle_opt.study.panels import Panels
 from oracle_opt.study.plot_style import png_of, save_figure
 from oracle_opt.study.plots import draw_curves
 from oracle_opt.words import one_line
@@ -24,7 +25,7 @@ COLUMNS = ("panel", "name", "x", "y", "low", "high")
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class Curves(Panels):
     """A figure as data: curves in panels.
 
     Attributes
@@ -52,34 +53,6 @@ class Curves:
     """
 
     __repr__ = one_line
-
-    data: pd.DataFrame
-    title: str
-    x: str
-    y: str
-    caption: str
-    log_x: bool = False
-    log_y: bool = False
-    kind: str = "line"
-    threshold: float | None = None
-    order: tuple[str, ...] = ()
-    diagonal: bool = False
-    y_limits: tuple[float, float] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the curves: first those of `order`, then others."""
-        present = list(dict.fromkeys(self.data["name"]))
-        return (*(name for name in self.order if name in present), *(n for n in present if n not in self.order))
-
-    @property
-    def panels(self) -> tuple[str, ...]:
-        """Names of the panels, in the order of the data."""
-        return tuple(dict.fromkeys(self.data["panel"]))
-
-    def place(self, name: str) -> int:
-        """Place of the curve called `name` in the order, by which it looks."""
-        return list(dict.fromkeys((*self.order, *self.data["name"]))).index(name)
 
     def plot(self, axes: Axes | Sequence[Axes] | None = None, *, backend: str = "matplotlib") -> Any:
         """Draw the figure.

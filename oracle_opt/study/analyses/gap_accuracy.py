@@ -16,12 +16,12 @@ from oracle_opt.study.analyses.table import Table
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 BOUNDS = {"certified": "lower_bound", "single-cut": "cut_bound"}
 
 
-def accuracy(results: Results, *, trace: str = "accuracy", test: str = "certified") -> Curves:
+def accuracy(results: Runs, *, trace: str = "accuracy", test: str = "certified") -> Curves:
     """Draw the accuracy at every point asked against its relative gap: a panel an instance, a point a call.
 
     Parameters
@@ -65,7 +65,7 @@ def accuracy(results: Results, *, trace: str = "accuracy", test: str = "certifie
     )
 
 
-def correlations(results: Results, *, trace: str = "accuracy", test: str = "certified") -> Table:
+def correlations(results: Runs, *, trace: str = "accuracy", test: str = "certified") -> Table:
     """Make the table of Pearson's correlations of gap and accuracy over the calls of a run.
 
     The correlation is that of the gap itself, not of its logarithm, so the first calls weigh most. Runs of constant
@@ -108,7 +108,7 @@ def correlations(results: Results, *, trace: str = "accuracy", test: str = "cert
     )
 
 
-def _calls(results: Results, trace: str, test: str) -> Iterator[tuple[str, str, Vector, Vector]]:
+def _calls(results: Runs, trace: str, test: str) -> Iterator[tuple[str, str, Vector, Vector]]:
     """Instance, generator, gaps and traced values of every run, where both are known."""
     bound = BOUNDS[choice("test", test, BOUNDS)]
     history = results.history

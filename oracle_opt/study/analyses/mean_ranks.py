@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 
 FEWEST, FEW = 6, 10  # problems: below the one nothing is said, below the other the caption warns
@@ -95,7 +95,7 @@ class Ranks:
 
 
 def ranks(
-    results: Results,
+    results: Runs,
     *,
     cost: str = "calls",
     tau: float | None = None,

@@ -18,7 +18,7 @@ from oracle_opt.words import one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 SEEDS = ("each", "median")
 
@@ -52,7 +52,7 @@ class ProblemCosts:
     in_general: str
 
 
-def problem_costs(results: Results, *, cost: str, tau: float, test: str, seeds: str) -> ProblemCosts:
+def problem_costs(results: Runs, *, cost: str, tau: float, test: str, seeds: str) -> ProblemCosts:
     """Collect the costs of all generators on all problems.
 
     Raises
@@ -93,7 +93,7 @@ def problem_costs(results: Results, *, cost: str, tau: float, test: str, seeds: 
     return ProblemCosts(table, n, counts, sentences, in_general)
 
 
-def check_accuracy(results: Results, paths: Sequence[RunPath], tau: float, name: str = "tau") -> None:
+def check_accuracy(results: Runs, paths: Sequence[RunPath], tau: float, name: str = "tau") -> None:
     """Refuse an accuracy that runs had no chance to reach, as they were stopped at a coarser one."""
     stopped = [
         float(rtol)

@@ -19,7 +19,7 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 RATIO = "cost over the least of any generator"
 SWITCHING = (
@@ -36,7 +36,7 @@ SCALES = {
 
 
 def profile(
-    results: Results,
+    results: Runs,
     *,
     cost: str = "calls",
     tau: float | Iterable[float] | None = None,
@@ -96,7 +96,7 @@ def profile(
 
 
 def pairs(
-    results: Results,
+    results: Runs,
     *,
     against: str | None = None,
     cost: str = "calls",
@@ -147,7 +147,7 @@ def pairs(
 
 
 def log_ratio(
-    results: Results,
+    results: Runs,
     first: str,
     second: str,
     *,
@@ -209,7 +209,7 @@ def log_ratio(
 
 
 def data_profile(
-    results: Results,
+    results: Runs,
     *,
     scale: str = "calls",
     tau: float | Iterable[float] | None = None,
@@ -273,7 +273,7 @@ def data_profile(
     )
 
 
-def taus(results: Results, tau: float | Iterable[float] | None) -> list[float]:
+def taus(results: Runs, tau: float | Iterable[float] | None) -> list[float]:
     """Return the accuracies of several panels, from the coarsest to the finest."""
     if isinstance(tau, Iterable) and not isinstance(tau, str):
         values = [accuracy(results, value) for value in tau]

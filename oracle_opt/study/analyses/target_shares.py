@@ -23,13 +23,13 @@ from oracle_opt.study.analyses.table import Table
 from oracle_opt.study.plot_style import rounded
 
 if TYPE_CHECKING:
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 STEP = 0.2  # decades between two targets, as COCO has them
 
 
 def ecdf(
-    results: Results, *, targets: Iterable[float] | None = None, cost: str = "calls", test: str = "certified"
+    results: Runs, *, targets: Iterable[float] | None = None, cost: str = "calls", test: str = "certified"
 ) -> Curves:
     """Draw the empirical distribution of the costs to many targets, as COCO does.
 
@@ -98,7 +98,7 @@ def ecdf(
     )
 
 
-def expected_cost(results: Results, *, cost: str = "calls", tau: float | None = None, test: str = "certified") -> Table:
+def expected_cost(results: Runs, *, cost: str = "calls", tau: float | None = None, test: str = "certified") -> Table:
     """Make the table of expected costs (ERT, or aRT): a row an instance, a column a generator.
 
     It is the cost of all runs over the number of runs that reach the accuracy, where a run that does is charged up to

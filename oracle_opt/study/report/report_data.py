@@ -11,15 +11,14 @@ import oracle_opt
 from oracle_opt.line_styles import look
 from oracle_opt.optional import require
 from oracle_opt.study.records import KEY, RUN_COLUMNS
-from oracle_opt.study.report.costs_data import LEVELS, WIDTH
+from oracle_opt.study.report.analyses_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, widths
-from oracle_opt.study.report.histories import Histories
-from oracle_opt.study.report.thinning import STEPS, shortened
+from oracle_opt.study.report.histories import STEPS, Histories, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 # Columns of the runs: as text that repeats, and as numbers with their digits.
 ENDS = ("family", "status", "certificate", "message", "traceback")
@@ -44,7 +43,7 @@ PLAIN = ("CONVERGED", "MAX_CALLS", "MAX_SECONDS")  # ends that say everything
 
 
 def report_data(
-    results: Results, histories: Histories, fixed: dict[str, Any], title: str, step: float | None
+    results: Runs, histories: Histories, fixed: dict[str, Any], title: str, step: float | None
 ) -> dict[str, Any]:
     """Gather what the page shows.
 

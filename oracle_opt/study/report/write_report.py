@@ -17,18 +17,16 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
-from oracle_opt.study.report.analyses_data import areas_data, ranks_data, traces_data
-from oracle_opt.study.report.costs_data import costs_data
+from oracle_opt.study.report.analyses_data import areas_data, costs_data, ranks_data, traces_data
 from oracle_opt.study.report.extra_data import extra_data
-from oracle_opt.study.report.histories import Histories
+from oracle_opt.study.report.histories import STEPS, Histories
 from oracle_opt.study.report.report_data import report_data
-from oracle_opt.study.report.thinning import STEPS
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     from oracle_opt.study.analyses import Curves, Table
     from oracle_opt.study.localization_data import Localization
-    from oracle_opt.study.results import Results
+    from oracle_opt.study.runs import Runs
 
 LARGEST = 1_000_000  # bytes that the page shall have at most
 PER_POINT = 5.0  # bytes that a point of a history takes at least
@@ -36,23 +34,20 @@ PER_POINT = 5.0  # bytes that a point of a history takes at least
 SCRIPTS = (
     "core.js",
     "shares.js",
-    "axes.js",
     "figure.js",
     "pointer.js",
-    "table.js",
     "controls.js",
     "overview.js",
     "comparison.js",
     "ranks.js",
     "runs.js",
     "plane.js",
-    "extra.js",
     "start.js",
 )
 
 
 def write_report(
-    results: Results,
+    results: Runs,
     path: os.PathLike[str] | str,
     *,
     title: str | None = None,

@@ -12,9 +12,9 @@ from oracle_opt.arguments import instance, real, text, whole
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.problems.changed_oracles import ChangedOracle, NoisyOracle
 from oracle_opt.problems.changes import ChangeOfVariables, Permutation, Rescaling, Rotation
 from oracle_opt.problems.instance import Instance, Measure, Problem
+from oracle_opt.problems.oracle_changes import ChangedOracle, NoisyOracle
 from oracle_opt.problems.problem_family import nearest
 
 # kinds of copies, each with its default size; 0 where it has none

@@ -1,0 +1,127 @@
+"""The frames of the runs of a study, and parts of them: what analyses read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Self
+
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
+from oracle_opt.study.methods import GENERATORS
+from oracle_opt.study.records import KEY, RUN_COLUMNS
+from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Runs:
+    """What `Results` holds, without what is made of it; its parameters are those there."""
+
+    def __init__(
+        self, runs: pd.DataFrame, history: pd.DataFrame, tau: Iterable[float], *, interrupted: bool = False
+    ) -> None:
+        for frame, name, columns in ((runs, "runs", RUN_COLUMNS), (history, "history", KEY)):
+            missing = [column for column in columns if column not in frame.columns]
+            if missing:
+                raise InvalidArgument(f"`{name}` must have the columns {', '.join(missing)}")
+        self.runs = runs
+        self.history = history
+        self.tau = tuple(sorted(tau, reverse=True))
+        self.interrupted = interrupted
+        present = list(dict.fromkeys(runs["generator"]))
+        self.order = tuple(sorted(present, key=[*GENERATORS, *present].index))
+
+    def __repr__(self) -> str:
+        counts = self.runs["status"].value_counts()
+        return (
+            f"Results({len(self.runs)} runs of {self.runs['generator'].nunique()} generators on "
+            f"{self.runs['instance'].nunique()} instances: {', '.join(f'{n} {s}' for s, n in counts.items())})"
+        )
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def filter(
+        self,
+        *,
+        instance: str | Iterable[str] | None = None,
+        generator: str | Iterable[str] | None = None,
+        family: str | Iterable[str] | None = None,
+        seed: int | Iterable[int] | None = None,
+        where: Callable[[pd.DataFrame], pd.Series] | None = None,
+    ) -> Self:
+        """Keep the runs that agree with everything given.
+
+        Parameters
+        ----------
+        instance, generator, family : str or iterable of str, optional
+            Names.
+        seed : int or iterable of int, optional
+            Seeds.
+        where : callable, optional
+            Maps `runs` to a column of booleans.
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        InvalidArgument
+            A name that no run has.
+        """
+        runs = self.runs
+        for column, wanted in (("instance", instance), ("generator", generator), ("family", family), ("seed", seed)):
+            if wanted is None:
+                continue
+            names = [wanted] if isinstance(wanted, str | int) else list(wanted)
+            known = set(self.runs[column])
+            for name in names:
+                if name not in known:
+                    raise InvalidArgument(f"`{column}` must be one that runs have, got {shown(name)}")
+            runs = runs[runs[column].isin(names)]
+        if where is not None:
+            runs = runs[where(runs)]
+        return self._with(runs)
+
+    def merge(self, *others: Runs) -> Self:
+        """Put the runs of this study and those of `others` together.
+
+        Of runs with the same digest the first is kept. The accuracies are those that all of them asked for.
+
+        Raises
+        ------
+        InvalidArgument
+            Two runs have the same instance, generator and seed and are different otherwise, or no accuracy is common.
+        """
+        pd = require("pandas", "study", "the tables of a study")
+
+        every: tuple[Runs, ...] = (self, *others)
+        runs = pd.concat([results.runs.assign(_of=place) for place, results in enumerate(every)], ignore_index=True)
+        runs = runs.drop_duplicates("digest")
+        twice = runs[runs.duplicated(list(KEY))]
+        if len(twice):
+            first = ", ".join(map(str, twice.iloc[0][list(KEY)]))
+            raise InvalidArgument(
+                f"`others` must not have other runs of the same instance, generator and seed: {first}. "
+                "Filter them, or rename the instances of one study"
+            )
+        tau = set(self.tau).intersection(*(results.tau for results in others))
+        if not tau:
+            raise InvalidArgument("`others` must have an accuracy in common: no value of `tau` is in all of them")
+        kept = runs[["_of", *KEY]]
+        parts = [
+            results.history.merge(kept[kept["_of"] == place].drop(columns="_of"), on=list(KEY))
+            for place, results in enumerate(every)
+        ]
+        history = pd.concat(parts, ignore_index=True)
+        interrupted = any(results.interrupted for results in every)
+        return type(self)(runs.drop(columns="_of").reset_index(drop=True), history, tau, interrupted=interrupted)
+
+    def _with(self, runs: pd.DataFrame) -> Self:
+        """These runs alone."""
+        history = self.history.merge(runs[list(KEY)], on=list(KEY))
+        part = type(self)(runs.reset_index(drop=True), history, self.tau, interrupted=self.interrupted)
+        part.order = self.order
+        return part
