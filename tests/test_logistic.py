@@ -1,5 +1,6 @@
 """Kernel logistic regression, whose dual has entropies: against Clarabel, in extreme cases, and where it is refused."""
 
+from fractions import Fraction
 from math import fsum
 
 import cvxpy as cp
@@ -8,6 +9,7 @@ import pytest
 from scipy.special import expit
 
 from oracle_opt import CapabilityMismatch, InvalidArgument, minimize
+from oracle_opt.arrays import EPS
 from oracle_opt.generators import FaceBundle
 from oracle_opt.learn import MKLClassifier
 from oracle_opt.oracles import (
@@ -20,6 +22,7 @@ from oracle_opt.oracles import (
     solve_mkl,
 )
 from oracle_opt.oracles.svm import Hinge, Logistic, SVMStatus, solve_svm
+from oracle_opt.oracles.svm.entropy_dual import extended_product
 
 
 def drawn(seed, n=18, dtype=float):
@@ -67,6 +70,39 @@ def test_extreme_weights_and_kernels_end(C, scale):
     solution = solve_svm(scale * K, y, Logistic(C))
     assert solution.relative_gap <= 1e-6
     assert solution.dual_objective <= solution.primal_objective
+
+
+LONG = pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long doubles are doubles here")
+
+
+@LONG
+@pytest.mark.parametrize("C", [1e3, 1e4, 1e5])
+@pytest.mark.parametrize("seed", range(3))
+def test_large_weights_of_many_points_reach_a_small_gap(seed, C):
+    """What rounding may make of ``b @ K @ b`` is large beside the objective, in doubles: 4e-8 of it at C = 1e4."""
+    K, y, _ = drawn(seed, 400)
+    solution = solve_svm(K, y, Logistic(C), accuracy=1e-9)
+    assert solution.status is SVMStatus.CONVERGED
+    assert solution.relative_gap <= 1e-9
+    b = solution.signed_dual.astype(np.longdouble)
+    decision = K.astype(np.longdouble) @ b
+    norms, p = b @ decision / 2, np.clip(b * y / C, 0, 1)
+    inside = p[(p > 0) & (p < 1)]
+    dual = -C * (inside * np.log(inside) + (1 - inside) * np.log1p(-inside)).sum() - norms
+    primal = norms + C * np.logaddexp(np.longdouble(0), -y * (decision + solution.bias)).sum()
+    assert solution.dual_objective <= dual * (1 + 1e-15)
+    assert primal * (1 - 1e-15) <= solution.primal_objective
+
+
+@LONG
+def test_a_product_of_long_doubles_is_rounded_once():
+    rng = np.random.default_rng(0)
+    K, b = rng.normal(size=(300, 300)), 10.0 ** rng.uniform(-4, 4, 300) * rng.choice([-1.0, 1.0], 300)
+    exact = [sum(Fraction(x) * Fraction(z) for x, z in zip(row, b, strict=True)) for row in K]
+    size = np.abs(K) @ np.abs(b)
+    wrong = [abs(float(Fraction(one) - other)) for one, other in zip(extended_product(K, b), exact, strict=True)]
+    assert (np.array(wrong) <= EPS * np.abs(np.array(exact, dtype=float)) + 1e-18 * size).all()
+    assert np.abs(K @ b - np.array(exact, dtype=float)).max() > 4 * max(wrong)
 
 
 def test_a_float32_kernel_is_certified_for_itself():

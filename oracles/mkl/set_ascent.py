@@ -21,6 +21,8 @@ from oracle_opt.oracles.svm.svm_solution import SVMStatus
 SET_POINTS = 1_500
 # A set has room for so many times the free variables, as long as sets may grow.
 ROOM = 1.5
+# Free variables, over the largest set, beyond which Newton's method takes them all; for fewer, sets are faster.
+CROWD = 2.0
 # Share of a set up to which all free variables are taken; else half of the set are those that violate most.
 KEPT = 0.8
 # Relative gap to which a set is solved, at least and over the one that is wanted of all points; violation, over that of
@@ -122,10 +124,9 @@ class SetAscent:
         return min(max(SET_POINTS, int(ROOM * n_free)), self.most_points)
 
     def _crowded(self) -> bool:
-        """Whether the free variables take more of a set than they may: it cannot grow any more."""
+        """Whether the free variables take more than two sets, which cannot grow any more."""
         n_free = self.dual.free(self.b).size
-        room = self._room(n_free)
-        return self.b.size > room and n_free > KEPT * room
+        return self.b.size > self._room(n_free) and n_free > CROWD * self.most_points
 
     def _newton(self, accuracy: float, gap: float) -> None:
         """Newton's method in all variables; it is not tried again where it does not halve the gap."""

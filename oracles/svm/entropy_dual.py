@@ -25,6 +25,8 @@ from oracle_opt.proof.number import Numbers
 STIFF = 1e8
 # Margins beyond which curvature is that at this margin; it is nothing there.
 FLAT = 60.0
+# Rows of a product in long doubles at a time.
+ROWS = 256
 # Halvings of a step of Newton's method, and the share of the expected descent that is enough.
 HALVINGS, DESCENT = 40, 1e-4
 
@@ -159,7 +161,10 @@ class EntropyDual(LossDual):
         moved, least, n_newton = dense @ v, np.inf, 0
         while True:
             bias = self.bias(moved)
-            found = self._certified(dense, self.response(moved + bias), moved + bias, noise, n_newton)
+            b = self.response(moved + bias)
+            found = self._certified(dense, b, moved + bias, noise, n_newton)
+            if found.relative_gap > accuracy and found.violation <= wanted:  # what is left may be rounding
+                found = self._certified(dense, b, moved + bias, noise, n_newton, extended=True)
             if found.relative_gap <= accuracy and found.violation <= wanted:
                 return replace(found, status=SVMStatus.CONVERGED)
             if n_newton >= max_steps:
@@ -201,15 +206,22 @@ class EntropyDual(LossDual):
             t *= 0.5
         return None
 
-    def _certified(self, K: Matrix, b: Vector, decision: Vector, noise: float, n_newton: int) -> SVMSolution:
+    def _certified(
+        self, K: Matrix, b: Vector, decision: Vector, noise: float, n_newton: int, extended: bool = False
+    ) -> SVMSolution:
         """What b proves, whatever rounding, and an error of the kernel, may have made of ``K @ b``.
 
-        A violation that rounding may account for is 0.
+        With `extended` the product is one of long doubles: where C is large, rounding of ``b @ K @ b`` in doubles is
+        more than a gap should be. A violation that rounding of doubles may account for is 0.
         """
         root = np.sqrt(np.maximum(K.diagonal(), 0.0))
         root = root + 1e-7 * float(root.max())
-        v = K @ b
-        wrong = (1.0 + 1e-6) * (noise + EPS * (b.size + 8)) * float(root @ np.abs(b)) * root
+        size = (1.0 + 1e-6) * float(root @ np.abs(b)) * root
+        v, blur = K @ b, (noise + EPS * (b.size + 8)) * size
+        wrong = blur
+        if extended:
+            v = extended_product(K, b)
+            wrong = (noise + float(np.finfo(np.longdouble).eps) * (b.size + 8)) * size + EPS * np.abs(v)
         values, bias, off = Floats(v, wrong), self.bias(v), imbalance(b, 0.0)
         norms = values.dot(b) * 0.5
         primal = norms + self.conjugate(-values - bias, None).sum()
@@ -226,10 +238,19 @@ class EntropyDual(LossDual):
             upper,
             float((primal - dual).above()),
             bias,
-            violation if violation > 4.0 * float(wrong.max()) else 0.0,
+            violation if violation > 4.0 * float(blur.max()) else 0.0,
             0,
             n_newton,
             status,
             gradient,
             off,
         )
+
+
+def extended_product(K: Matrix, b: Vector) -> Vector:
+    """``K @ b``, rounded once: in long doubles, some rows at a time."""
+    x, found = b.astype(np.longdouble), np.empty(b.size)
+    for start in range(0, b.size, ROWS):
+        rows = slice(start, start + ROWS)
+        found[rows] = K[rows].astype(np.longdouble) @ x
+    return found

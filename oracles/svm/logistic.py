@@ -34,6 +34,11 @@ class Logistic(Loss):
     It is solved by Newton's method on the kernel of all points: not without a combined kernel, see `memory_budget` of
     `MKLOracle`, and not by `SMOMKL`, `NewtonMKL` and `FaceBundle`, which know piecewise quadratic duals.
 
+    How small a gap is proven goes with the rounding of ``b @ K @ b``, which is that of long doubles where doubles are
+    too coarse. On 400 points gaps of 2e-11 of the objective are reached at C = 1e4, and 1e-9 at C = 1e6; where long
+    doubles are doubles, 5e-8 and 3e-6. Entries of a combined kernel are rounded, too, by about 2e-15 of their size: an
+    oracle reaches 1e-8 there.
+
     References
     ----------
     .. [1] Keerthi, Duan, Shevade, Poo (2005), "A fast dual algorithm for kernel logistic regression", Machine Learning
