@@ -12,6 +12,8 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 # The build finds meson and ninja, and an editable install its own ninja later, in the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Modules of Python are compiled when they are first imported: most never are.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
@@ -38,15 +40,15 @@ figures: $(VENV)/.installed-dev
 
 $(VENV)/.ready: tools/make_venv.sh
 	sh tools/make_venv.sh $(PYTHON) $(VENV)
-	$(BIN)/python -m pip install --quiet "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
+	$(PIP) "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[cli,learn]"
+	$(PIP) --no-build-isolation --editable ".[cli,learn]"
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	$(PIP) --no-build-isolation --editable ".[dev]"
 	touch $@ $(VENV)/.installed
 
 site: $(VENV)/.installed-dev
