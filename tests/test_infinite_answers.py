@@ -78,6 +78,7 @@ def minimum(problem, seed):
     return truth
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("problem", [overflowing, barrier])
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
 @pytest.mark.parametrize("seed", range(4))
@@ -96,6 +97,7 @@ def test_every_method_goes_on_where_a_function_is_infinite(problem, generator, s
     assert len(result.history) == result.n_calls
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("make", [generators.Kelley, generators.ProximalBundle, generators.AnalyticCenter])
 def test_most_methods_still_converge(make, seed):
