@@ -1,5 +1,6 @@
 # make demo   the main job on real data, in a virtual environment of its own
-# make test   lint, types and all tests
+# make test   lint, types and all tests, campaigns by a sample
+# make campaigns  all cases of the campaigns: many random problems in search of a false statement
 # make bench  all benchmarks, hours; rewrites docs/performance.md (BENCH="--only footprint" or --quick for less)
 # make figures  the measured tables of the documentation, the stalest first
 # make site   the documentation as a site, in build/site
@@ -12,10 +13,12 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 # The build finds meson and ninja, and an editable install its own ninja later, in the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Modules of Python are compiled when they are first imported: most never are.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
-.PHONY: demo test bench figures site sanitize wheel oldest clean
+.PHONY: demo test campaigns bench figures site sanitize wheel oldest clean
 
 demo: $(VENV)/.installed
 	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --out demo-report
@@ -30,6 +33,10 @@ test: $(VENV)/.installed-dev
 	$(BIN)/python -P -c "import oracle_opt.oracles"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
+campaigns: $(VENV)/.installed-dev
+	$(BIN)/python -P -c "import oracle_opt.oracles"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --campaigns -m campaign --numprocesses 2 --dist loadfile
+
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
@@ -38,15 +45,15 @@ figures: $(VENV)/.installed-dev
 
 $(VENV)/.ready: tools/make_venv.sh
 	sh tools/make_venv.sh $(PYTHON) $(VENV)
-	$(BIN)/python -m pip install --quiet "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
+	$(PIP) "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[cli,learn]"
+	$(PIP) --no-build-isolation --editable ".[cli,learn]"
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[dev]"
+	$(PIP) --no-build-isolation --editable ".[dev]"
 	touch $@ $(VENV)/.installed
 
 site: $(VENV)/.installed-dev

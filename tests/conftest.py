@@ -1,11 +1,39 @@
-"""What several test files share: data sets, journals that need not reach the disk, Ctrl-C."""
+"""What several test files share: data sets, journals that need not reach the disk, Ctrl-C; samples of campaigns."""
 
 import os
 import signal
+from collections import defaultdict
+from math import ceil
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--campaigns", action="store_true", help="run all cases of campaigns, not a sample of them")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Run one in `share` of the cases of a campaign, `@pytest.mark.campaign(share)`, and those asked for by name.
+
+    The sample is the same on every machine, and does not depend on what else is run.
+    """
+    if config.getoption("campaigns"):
+        return
+    cases = defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("campaign")
+        if mark and item.nodeid not in config.args:
+            cases[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    left = set()
+    for (_, share), campaign in cases.items():
+        campaign.sort(key=lambda item: crc32(item.name.encode()))
+        left.update(item.nodeid for item in campaign[ceil(len(campaign) / share) :])
+    if left:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
+        items[:] = [item for item in items if item.nodeid not in left]
 
 
 @pytest.fixture(scope="session")

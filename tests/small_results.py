@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -34,6 +36,13 @@ def largest_of_pieces(n: int, seed: int) -> FunctionOracle:
 
 def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Results:
     """Four generators on the largest of pieces; some converge, some do not, one run is refused."""
+    runs, histories = _frames(max_calls, instances, seeds)
+    return Results(runs.copy(), histories.copy(), TAU)
+
+
+@cache
+def _frames(max_calls: int, instances: int, seeds: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return rows of the runs, and their histories: many tests ask for the same."""
     runs, histories = [], []
     for i in range(instances):
         n = 2 + 2 * i
@@ -104,4 +113,4 @@ def small_results(max_calls: int = 60, instances: int = 3, seeds: int = 2) -> Re
         "machine": "a test",
         "digest": "refused",
     }
-    return Results(pd.DataFrame([*runs, refused]), pd.concat(histories, ignore_index=True), TAU)
+    return pd.DataFrame([*runs, refused]), pd.concat(histories, ignore_index=True)

@@ -58,6 +58,7 @@ def test_waves_are_mostly_found_out(generator):
     assert false["auto"] <= 1
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
 @pytest.mark.parametrize("seed", range(10))
 def test_convex_functions_are_not_accused(generator, seed):

@@ -27,9 +27,14 @@ def _served(entry: Entry, problem: Problem) -> bool:
 
 
 def _pairs(problems: list[Problem], entries: list[Entry] = GENERATORS) -> list:
-    """Parameters for those pairs of generator and problem that the table says can run."""
+    """Parameters for those pairs of generator and problem that the table says can run; of variants, a campaign."""
     return [
-        pytest.param(entry, problem, id=f"{entry}-{problem}".replace(" ", "_"))
+        pytest.param(
+            entry,
+            problem,
+            id=f"{entry}-{problem}".replace(" ", "_"),
+            marks=[pytest.mark.campaign(3)] if " " in entry.name else [],
+        )
         for entry in entries
         for problem in problems
         if _served(entry, problem)

@@ -161,6 +161,7 @@ def test_what_is_proven_of_forged_claims_is_true(name):
         assert oracle.prove_cut(forged[1][1]) > 1e-7
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_repaired_vectors_are_in_the_dual_cone_exactly(seed):
     """At the edges, too: entries of very different sizes, on the boundary, outside it."""

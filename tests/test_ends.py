@@ -81,6 +81,7 @@ def test_both_bounds_are_zero_up_to_the_resolution() -> None:
     assert BoundTracker(Simplex(2)).resolution == 0.0
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("generator", [*METHODS, None], ids=repr)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_printed_is_at_most_what_was_asked(generator, seed) -> None:

@@ -114,6 +114,7 @@ def test_it_is_the_function_while_the_bounded_variables_stay(name) -> None:
     assert compared >= 2
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("seed", range(3))
 def test_its_minimum_is_that_of_another_method(name, seed) -> None:

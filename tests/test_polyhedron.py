@@ -269,6 +269,7 @@ def test_a_set_has_the_same_equations_in_all_units(unit, seed):
     assert set_.minimize_linear(slope / unit)[0] == pytest.approx(plain.minimize_linear(slope)[0], rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("unit", [1e-9, 1e-7, 1e-5, 1e-2, 1e3, 1e9])
 @pytest.mark.parametrize("seed", range(8))
 def test_points_are_feasible_and_bounds_true_in_any_unit(unit, seed) -> None:

@@ -72,6 +72,8 @@ def make_copy(folder: Path) -> Path:
     for built in (one for part in parts for one in (ROOT / "build").glob(f"cp*/{part}/*.so")):
         module = built.name.split(".")[0].removesuffix("_avx2").removesuffix("_avx512")
         shutil.copy(built, tree / "oracle_opt" / sources[module] / built.name)
+    for built in (ROOT / "build").glob("cp*/*.so"):  # what the compiled modules share
+        shutil.copy(built, tree / "oracle_opt" / built.name)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
             shutil.copy(path, tree / path.name)
