@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -27,22 +27,8 @@ from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C, rows_of, see
 from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge, WeightedLoss
 from oracle_opt.words import shown
 
-# Parameters of machines that are fitted on the way; of these, C is their own.
-SHARED = (
-    "kernels",
-    "norm",
-    "loss",
-    "multiclass",
-    "shared_weights",
-    "class_weight",
-    "generator",
-    "rtol",
-    "max_calls",
-    "memory_budget",
-    "random_state",
-)
 
-
+@dataclass(repr=False, eq=False)
 class MKLClassifier(ClassifierMixin, MKLEstimator):
     """Support vector classification on a weighted sum of kernels, whose weights are learned with a proven gap.
 
@@ -157,40 +143,13 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        norm: Any = 1.0,
-        C: float = 1.0,
-        loss: Any = "hinge",
-        multiclass: str = "ovr",
-        shared_weights: bool = False,
-        class_weight: Any = None,
-        generator: Any = None,
-        rtol: float = 1e-4,
-        max_calls: int = 1000,
-        probability: bool = False,
-        warm_start: bool = False,
-        memory_budget: int = 2 << 30,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.norm = norm
-        self.C = C
-        self.loss = loss
-        self.multiclass = multiclass
-        self.shared_weights = shared_weights
-        self.class_weight = class_weight
-        self.generator = generator
-        self.rtol = rtol
-        self.max_calls = max_calls
-        self.probability = probability
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.progress = progress
+    _: KW_ONLY
+    C: float = 1.0
+    loss: Any = "hinge"
+    multiclass: str = "ovr"
+    shared_weights: bool = False
+    class_weight: Any = None
+    probability: bool = False
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLClassifier:
@@ -327,6 +286,12 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         splits = class_splits(data.numbers, len(self.classes_), multiclass)
         self._pairs = [(one.positive, one.negative) for one in splits]
         return [MachineProblem(one.points, one.y, *chosen_losses(self.loss, C, losses[one.points])) for one in splits]
+
+
+# Parameters of machines that are fitted on the way; of these, C is their own.
+SHARED = tuple(
+    one.name for one in fields(MKLClassifier) if one.name not in ("C", "probability", "warm_start", "progress")
+)
 
 
 @dataclass(frozen=True, eq=False)

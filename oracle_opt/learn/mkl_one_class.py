@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from oracle_opt.oracles.svm import OneClass
 ON_THE_EDGE = 1e-9
 
 
+@dataclass(repr=False, eq=False)
 class MKLOneClass(OutlierMixin, MKLEstimator):
     """One-class support vector machine on a weighted sum of kernels, whose weights are learned with a proven gap.
 
@@ -102,30 +104,8 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
     [1, -1]
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        norm: Any = 1.0,
-        nu: float = 0.5,
-        generator: Any = None,
-        rtol: float = 1e-4,
-        max_calls: int = 1000,
-        warm_start: bool = False,
-        memory_budget: int = 2 << 30,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.norm = norm
-        self.nu = nu
-        self.generator = generator
-        self.rtol = rtol
-        self.max_calls = max_calls
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.progress = progress
+    _: KW_ONLY
+    nu: float = 0.5
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MKLOneClass:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, WeightedLoss
 from oracle_opt.words import shown
 
 
+@dataclass(repr=False, eq=False)
 class MKLRegressor(RegressorMixin, MKLEstimator):
     """Support vector regression on a weighted sum of kernels, whose weights are learned with a proven gap.
 
@@ -106,34 +108,10 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
     (True, {'x1'})
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        norm: Any = 1.0,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        loss: Any = None,
-        generator: Any = None,
-        rtol: float = 1e-4,
-        max_calls: int = 1000,
-        warm_start: bool = False,
-        memory_budget: int = 2 << 30,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.norm = norm
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.generator = generator
-        self.rtol = rtol
-        self.max_calls = max_calls
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.progress = progress
+    _: KW_ONLY
+    C: float = 1.0
+    epsilon: float = 0.1
+    loss: Any = None
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLRegressor:
