@@ -56,17 +56,6 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
         sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
         convex, nothing is proven, and `gap_` is infinite.
-    C : float
-        Weight of the loss, positive. To choose it: `MKLClassifierCV`, or GridSearchCV.
-    loss : {"hinge", "squared_hinge"} or Loss
-        Of `oracle_opt.oracles.svm`, or one of your own of the labels -1 and +1, which C and all weights multiply.
-    multiclass : {"ovr", "ovo"}
-        Each class against the rest, or each against each.
-    shared_weights : bool
-        Whether all machines have the same weights of kernels: one convex problem, whose kernels are those of the task
-        and not of a class. Not with the norms "mixed" and "product". See `SharedWeightsOracle`.
-    class_weight : mapping, "balanced" or None
-        Factors on C by label; "balanced": inverse to the sums of the weights of the classes.
     generator : QueryPointGenerator, optional
         What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
         Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
@@ -76,9 +65,6 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     max_calls : int
         Limit on oracle calls of a run, each of which trains the machine once (all machines, where they share weights).
         A run that ends there warns, see `sklearn.exceptions.ConvergenceWarning`.
-    probability : bool
-        Whether `predict_proba` is to be had, by calibration within `fit`: on the decision values of a cross-validation
-        with five folds, which take five more fits.
     warm_start : bool
         Whether the next `fit` starts from the weights and the dual variables of the last one, where these fit: for a
         path in C, say. The outcome is the same to within rtol.
@@ -90,6 +76,20 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         of the folds that calibrate probabilities. None is 0, so that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
+    C : float
+        Weight of the loss, positive. To choose it: `MKLClassifierCV`, or GridSearchCV.
+    loss : {"hinge", "squared_hinge"} or Loss
+        Of `oracle_opt.oracles.svm`, or one of your own of the labels -1 and +1, which C and all weights multiply.
+    multiclass : {"ovr", "ovo"}
+        Each class against the rest, or each against each.
+    shared_weights : bool
+        Whether all machines have the same weights of kernels: one convex problem, whose kernels are those of the task
+        and not of a class. Not with the norms "mixed" and "product". See `SharedWeightsOracle`.
+    class_weight : mapping, "balanced" or None
+        Factors on C by label; "balanced": inverse to the sums of the weights of the classes.
+    probability : bool
+        Whether `predict_proba` is to be had, by calibration within `fit`: on the decision values of a cross-validation
+        with five folds, which take five more fits.
 
     Attributes
     ----------

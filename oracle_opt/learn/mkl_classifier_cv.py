@@ -41,6 +41,11 @@ class MKLClassifierCV(MKLClassifier):
     ----------
     kernels : KernelList, list or None
         As for `MKLClassifier`. Widths, scales and other statistics are learned in each fold from its training part.
+    norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress
+        As for `MKLClassifier`.
+    loss, multiclass, shared_weights, class_weight, probability
+        As for `MKLClassifier`. Probabilities are calibrated for the last fit alone, but where `scoring` needs them, as
+        "neg_log_loss" does, in each fold and for each C.
     Cs : sequence of float
         The candidates; of equal mean scores the first in this order is chosen.
     cv : int, splitter, iterable or None
@@ -51,11 +56,6 @@ class MKLClassifierCV(MKLClassifier):
         accuracy. It is given the `sample_weight` of the test rows if `fit` got weights and its signature has them.
     refit : bool
         Whether to fit on all rows with the chosen C. Otherwise there are `C_`, `best_score_` and `scores_` alone.
-    norm, loss, multiclass, shared_weights, class_weight, generator, rtol, max_calls, probability, warm_start
-        As for `MKLClassifier`. Probabilities are calibrated for the last fit alone, but where `scoring` needs them, as
-        "neg_log_loss" does, in each fold and for each C.
-    memory_budget, random_state, progress
-        As for `MKLClassifier`.
 
     Attributes
     ----------

@@ -46,8 +46,6 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         ``1/2 * norm(weights, p)**2`` is added to the objective, and all are left. "mixed": every group of the kernels
         is kept and few kernels within a group, see `MixedNormOracle`. `ElasticNet(...)`, `EntropyRegularizer(...)` or a
         `Regularizer` of your own.
-    nu : float
-        In (0, 1]: at most this share of the weights lies outside, at least this share is on support vectors.
     generator : QueryPointGenerator, optional
         What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
         Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
@@ -68,6 +66,8 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
+    nu : float
+        In (0, 1]: at most this share of the weights lies outside, at least this share is on support vectors.
 
     Attributes
     ----------

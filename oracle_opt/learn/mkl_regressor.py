@@ -46,13 +46,6 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
         sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
         convex, nothing is proven, and `gap_` is infinite.
-    C : float
-        Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
-    epsilon : float
-        Half the width of the tube without loss, in units of the targets, of the default loss.
-    loss : Loss, optional
-        Another loss, which C and the sample weights multiply: ``Pinball(0.9, C=1.0)`` of `oracle_opt.oracles.svm` for
-        a quantile, `Huber`, `LeastSquares`, or one of your own. Default: `EpsilonInsensitive`, as above.
     generator : QueryPointGenerator, optional
         What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
         Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
@@ -73,6 +66,13 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
+    C : float
+        Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
+    epsilon : float
+        Half the width of the tube without loss, in units of the targets, of the default loss.
+    loss : Loss, optional
+        Another loss, which C and the sample weights multiply: ``Pinball(0.9, C=1.0)`` of `oracle_opt.oracles.svm` for
+        a quantile, `Huber`, `LeastSquares`, or one of your own. Default: `EpsilonInsensitive`, as above.
 
     Attributes
     ----------
