@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -27,22 +27,8 @@ from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C, rows_of, see
 from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge, WeightedLoss
 from oracle_opt.words import shown
 
-# Parameters of machines that are fitted on the way; of these, C is their own.
-SHARED = (
-    "kernels",
-    "norm",
-    "loss",
-    "multiclass",
-    "shared_weights",
-    "class_weight",
-    "generator",
-    "rtol",
-    "max_calls",
-    "memory_budget",
-    "random_state",
-)
 
-
+@dataclass(repr=False, eq=False)
 class MKLClassifier(ClassifierMixin, MKLEstimator):
     """Support vector classification on a weighted sum of kernels, whose weights are learned with a proven gap.
 
@@ -70,17 +56,6 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
         sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
         convex, nothing is proven, and `gap_` is infinite.
-    C : float
-        Weight of the loss, positive. To choose it: `MKLClassifierCV`, or GridSearchCV.
-    loss : {"hinge", "squared_hinge"} or Loss
-        Of `oracle_opt.oracles.svm`, or one of your own of the labels -1 and +1, which C and all weights multiply.
-    multiclass : {"ovr", "ovo"}
-        Each class against the rest, or each against each.
-    shared_weights : bool
-        Whether all machines have the same weights of kernels: one convex problem, whose kernels are those of the task
-        and not of a class. Not with the norms "mixed" and "product". See `SharedWeightsOracle`.
-    class_weight : mapping, "balanced" or None
-        Factors on C by label; "balanced": inverse to the sums of the weights of the classes.
     generator : QueryPointGenerator, optional
         What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
         Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
@@ -90,9 +65,6 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     max_calls : int
         Limit on oracle calls of a run, each of which trains the machine once (all machines, where they share weights).
         A run that ends there warns, see `sklearn.exceptions.ConvergenceWarning`.
-    probability : bool
-        Whether `predict_proba` is to be had, by calibration within `fit`: on the decision values of a cross-validation
-        with five folds, which take five more fits.
     warm_start : bool
         Whether the next `fit` starts from the weights and the dual variables of the last one, where these fit: for a
         path in C, say. The outcome is the same to within rtol.
@@ -104,6 +76,20 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         of the folds that calibrate probabilities. None is 0, so that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
+    C : float
+        Weight of the loss, positive. To choose it: `MKLClassifierCV`, or GridSearchCV.
+    loss : {"hinge", "squared_hinge"} or Loss
+        Of `oracle_opt.oracles.svm`, or one of your own of the labels -1 and +1, which C and all weights multiply.
+    multiclass : {"ovr", "ovo"}
+        Each class against the rest, or each against each.
+    shared_weights : bool
+        Whether all machines have the same weights of kernels: one convex problem, whose kernels are those of the task
+        and not of a class. Not with the norms "mixed" and "product". See `SharedWeightsOracle`.
+    class_weight : mapping, "balanced" or None
+        Factors on C by label; "balanced": inverse to the sums of the weights of the classes.
+    probability : bool
+        Whether `predict_proba` is to be had, by calibration within `fit`: on the decision values of a cross-validation
+        with five folds, which take five more fits.
 
     Attributes
     ----------
@@ -157,40 +143,13 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        norm: Any = 1.0,
-        C: float = 1.0,
-        loss: Any = "hinge",
-        multiclass: str = "ovr",
-        shared_weights: bool = False,
-        class_weight: Any = None,
-        generator: Any = None,
-        rtol: float = 1e-4,
-        max_calls: int = 1000,
-        probability: bool = False,
-        warm_start: bool = False,
-        memory_budget: int = 2 << 30,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.norm = norm
-        self.C = C
-        self.loss = loss
-        self.multiclass = multiclass
-        self.shared_weights = shared_weights
-        self.class_weight = class_weight
-        self.generator = generator
-        self.rtol = rtol
-        self.max_calls = max_calls
-        self.probability = probability
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.progress = progress
+    _: KW_ONLY
+    C: float = 1.0
+    loss: Any = "hinge"
+    multiclass: str = "ovr"
+    shared_weights: bool = False
+    class_weight: Any = None
+    probability: bool = False
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLClassifier:
@@ -327,6 +286,12 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         splits = class_splits(data.numbers, len(self.classes_), multiclass)
         self._pairs = [(one.positive, one.negative) for one in splits]
         return [MachineProblem(one.points, one.y, *chosen_losses(self.loss, C, losses[one.points])) for one in splits]
+
+
+# Parameters of machines that are fitted on the way; of these, C is their own.
+SHARED = tuple(
+    one.name for one in fields(MKLClassifier) if one.name not in ("C", "probability", "warm_start", "progress")
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -26,6 +27,7 @@ from oracle_opt.learn.mkl_classifier import SHARED, MKLClassifier
 from oracle_opt.words import shown
 
 
+@dataclass(repr=False, eq=False)
 class MKLClassifierCV(MKLClassifier):
     """`MKLClassifier` with a C chosen by cross-validation: of each fold the kernels are made once.
 
@@ -39,6 +41,11 @@ class MKLClassifierCV(MKLClassifier):
     ----------
     kernels : KernelList, list or None
         As for `MKLClassifier`. Widths, scales and other statistics are learned in each fold from its training part.
+    norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress
+        As for `MKLClassifier`.
+    loss, multiclass, shared_weights, class_weight, probability
+        As for `MKLClassifier`. Probabilities are calibrated for the last fit alone, but where `scoring` needs them, as
+        "neg_log_loss" does, in each fold and for each C.
     Cs : sequence of float
         The candidates; of equal mean scores the first in this order is chosen.
     cv : int, splitter, iterable or None
@@ -49,11 +56,6 @@ class MKLClassifierCV(MKLClassifier):
         accuracy. It is given the `sample_weight` of the test rows if `fit` got weights and its signature has them.
     refit : bool
         Whether to fit on all rows with the chosen C. Otherwise there are `C_`, `best_score_` and `scores_` alone.
-    norm, loss, multiclass, shared_weights, class_weight, generator, rtol, max_calls, probability, warm_start
-        As for `MKLClassifier`. Probabilities are calibrated for the last fit alone, but where `scoring` needs them, as
-        "neg_log_loss" does, in each fold and for each C.
-    memory_budget, random_state, progress
-        As for `MKLClassifier`.
 
     Attributes
     ----------
@@ -88,46 +90,12 @@ class MKLClassifierCV(MKLClassifier):
     ((3, 3), True)
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
-        cv: Any = None,
-        scoring: Any = None,
-        refit: bool = True,
-        norm: Any = 1.0,
-        loss: Any = "hinge",
-        multiclass: str = "ovr",
-        shared_weights: bool = False,
-        class_weight: Any = None,
-        generator: Any = None,
-        rtol: float = 1e-4,
-        max_calls: int = 1000,
-        probability: bool = False,
-        warm_start: bool = False,
-        memory_budget: int = 2 << 30,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.norm = norm
-        self.loss = loss
-        self.multiclass = multiclass
-        self.shared_weights = shared_weights
-        self.class_weight = class_weight
-        self.generator = generator
-        self.rtol = rtol
-        self.max_calls = max_calls
-        self.probability = probability
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.progress = progress
+    _: KW_ONLY
+    C: float = field(init=False, repr=False)
+    Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0)
+    cv: Any = None
+    scoring: Any = None
+    refit: bool = True
 
     @with_callbacks
     def fit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -24,6 +24,7 @@ from oracle_opt.oracles import GaussianKernels, KernelBank, KernelList, ProductB
 from oracle_opt.words import shown
 
 
+@dataclass(repr=False, eq=False)
 class MKLEstimator(CallbackSupport, BaseEstimator):
     """Base of the estimators: subclasses check y, make the machines' problems, and say what values mean.
 
@@ -31,15 +32,16 @@ class MKLEstimator(CallbackSupport, BaseEstimator):
     problems, train them (`_training`, `Training.run`), and keep what was found (`_keep`).
     """
 
-    kernels: Any
-    norm: Any
-    generator: Any
-    rtol: float
-    max_calls: int
-    warm_start: bool
-    memory_budget: int
-    random_state: Any
-    progress: bool
+    kernels: Any = None
+    _: KW_ONLY
+    norm: Any = 1.0
+    generator: Any = None
+    rtol: float = 1e-4
+    max_calls: int = 1000
+    warm_start: bool = False
+    memory_budget: int = 2 << 30
+    random_state: Any = None
+    progress: bool = False
 
     def __sklearn_tags__(self) -> Any:
         """Sparse points are taken where all kernels take them; for kernels computed before see `PrecomputedKernels`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from oracle_opt.oracles.svm import OneClass
 ON_THE_EDGE = 1e-9
 
 
+@dataclass(repr=False, eq=False)
 class MKLOneClass(OutlierMixin, MKLEstimator):
     """One-class support vector machine on a weighted sum of kernels, whose weights are learned with a proven gap.
 
@@ -44,8 +46,6 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         ``1/2 * norm(weights, p)**2`` is added to the objective, and all are left. "mixed": every group of the kernels
         is kept and few kernels within a group, see `MixedNormOracle`. `ElasticNet(...)`, `EntropyRegularizer(...)` or a
         `Regularizer` of your own.
-    nu : float
-        In (0, 1]: at most this share of the weights lies outside, at least this share is on support vectors.
     generator : QueryPointGenerator, optional
         What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
         Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
@@ -66,6 +66,8 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
+    nu : float
+        In (0, 1]: at most this share of the weights lies outside, at least this share is on support vectors.
 
     Attributes
     ----------
@@ -102,30 +104,8 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
     [1, -1]
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        norm: Any = 1.0,
-        nu: float = 0.5,
-        generator: Any = None,
-        rtol: float = 1e-4,
-        max_calls: int = 1000,
-        warm_start: bool = False,
-        memory_budget: int = 2 << 30,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.norm = norm
-        self.nu = nu
-        self.generator = generator
-        self.rtol = rtol
-        self.max_calls = max_calls
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.progress = progress
+    _: KW_ONLY
+    nu: float = 0.5
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MKLOneClass:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, WeightedLoss
 from oracle_opt.words import shown
 
 
+@dataclass(repr=False, eq=False)
 class MKLRegressor(RegressorMixin, MKLEstimator):
     """Support vector regression on a weighted sum of kernels, whose weights are learned with a proven gap.
 
@@ -44,13 +46,6 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
         sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
         convex, nothing is proven, and `gap_` is infinite.
-    C : float
-        Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
-    epsilon : float
-        Half the width of the tube without loss, in units of the targets, of the default loss.
-    loss : Loss, optional
-        Another loss, which C and the sample weights multiply: ``Pinball(0.9, C=1.0)`` of `oracle_opt.oracles.svm` for
-        a quantile, `Huber`, `LeastSquares`, or one of your own. Default: `EpsilonInsensitive`, as above.
     generator : QueryPointGenerator, optional
         What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
         Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
@@ -71,6 +66,13 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
+    C : float
+        Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
+    epsilon : float
+        Half the width of the tube without loss, in units of the targets, of the default loss.
+    loss : Loss, optional
+        Another loss, which C and the sample weights multiply: ``Pinball(0.9, C=1.0)`` of `oracle_opt.oracles.svm` for
+        a quantile, `Huber`, `LeastSquares`, or one of your own. Default: `EpsilonInsensitive`, as above.
 
     Attributes
     ----------
@@ -106,34 +108,10 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
     (True, {'x1'})
     """
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        *,
-        norm: Any = 1.0,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        loss: Any = None,
-        generator: Any = None,
-        rtol: float = 1e-4,
-        max_calls: int = 1000,
-        warm_start: bool = False,
-        memory_budget: int = 2 << 30,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.kernels = kernels
-        self.norm = norm
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.generator = generator
-        self.rtol = rtol
-        self.max_calls = max_calls
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.progress = progress
+    _: KW_ONLY
+    C: float = 1.0
+    epsilon: float = 0.1
+    loss: Any = None
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLRegressor:

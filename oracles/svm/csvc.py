@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import flag
-from oracle_opt.oracles.kernels.bank_checks import checked_kernel
 from oracle_opt.oracles.svm.hinge import Hinge
-from oracle_opt.oracles.svm.solve_svm import solve_dual
+from oracle_opt.oracles.svm.solve_svm import solve_svm
 from oracle_opt.oracles.svm.svm_solution import SVMSolution
 
 
@@ -55,6 +52,6 @@ def solve_csvc(
     >>> solution.alpha.tolist(), round(solution.dual_objective, 12)
     ([1.0, 1.0], 1.0)
     """
-    kernel = checked_kernel(K, "`K`") if check is True or flag("check", check) else np.asarray(K)
-    dual = Hinge(C).dual(y, kernel.shape[0])
-    return solve_dual(kernel, dual, start, accuracy, tolerance, max_steps)
+    return solve_svm(
+        K, y, Hinge(C), start=start, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps, check=check
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import flag, floats, real, whole
 from oracle_opt.arrays import Vector
@@ -11,7 +11,6 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import checked_kernel
 from oracle_opt.oracles.svm.hinge import Hinge
 from oracle_opt.oracles.svm.loss import Loss, checked_dual
-from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.svm_solution import SVMSolution
 
 
@@ -88,18 +87,6 @@ def solve_svm(
     dual = checked_dual(Hinge(C=1.0) if loss is None else loss, y, kernel.shape[0])
     if dual.ridge is not None:
         kernel = dual.add_ridge(np.array(kernel, dtype=float))
-    return solve_dual(kernel, dual, start, accuracy, tolerance, max_steps)
-
-
-def solve_dual(
-    kernel: NDArray[np.floating],
-    dual: LossDual,
-    start: ArrayLike | None,
-    accuracy: float,
-    tolerance: float | None,
-    max_steps: int,
-) -> SVMSolution:
-    """Solve a dual that was checked on a kernel that was checked and has the ridge; the options are checked here."""
     check_options(accuracy, tolerance, max_steps)
     started = checked_start(start, kernel.shape[0])
     return dual.solve(kernel, start=started, accuracy=accuracy, tolerance=tolerance, max_steps=max_steps)
