@@ -13,9 +13,10 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.group_rounds import Round
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 from oracle_opt.oracles.mkl.kernel_model import KernelModel, some_of
-from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle, Round
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.oracles.mkl.weights import WeightSet
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.svm_solution import decision_values
