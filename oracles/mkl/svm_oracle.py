@@ -174,7 +174,7 @@ class SVMOracle(KernelWeightsOracle):
         one, weights = best.parts[0], self.weights_set
         extras = {
             "signed_dual": one.svm.signed_dual,
-            "alpha": one.svm.alpha,
+            "alpha": np.abs(one.svm.signed_dual),
             "bias": one.svm.bias,
             "n_steps": one.svm.n_steps,
             "quadratic_forms": weights.clean(one.S) if best.c is None else one.S[weights.order],
