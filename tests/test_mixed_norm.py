@@ -9,8 +9,10 @@ import pytest
 from oracle_opt import AnalyticUpdate, CapabilityMismatch, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, MirrorDescent
 from oracle_opt.oracles import ElasticNet, GMKLOracle, GramBank, MixedNormOracle, MKLOracle, uci_bank
-from oracle_opt.oracles.mkl.form_proof import forms_by_parts
+from oracle_opt.oracles.mkl.form_proof import forms_by_parts, hyperplane_above, products_by_parts
+from oracle_opt.oracles.mkl.group_rounds import sharper_solution
 from oracle_opt.oracles.svm import EpsilonInsensitive, Huber, Pinball
+from oracle_opt.proof.floats import Floats
 from oracle_opt.testing import check_oracle
 
 GROUPS = [[0, 3, 5], [1], [2, 4, 6, 7]]
@@ -283,6 +285,43 @@ def test_forms_by_leading_digits_are_those_of_long_double() -> None:
         spread = np.abs(b) @ np.abs(K) @ np.abs(b)
         assert (np.abs(S.x - exact) <= S.r + 1e-19 * n * spread).all()
         assert (S.r <= 1e-13 * n * np.maximum(np.abs(exact.astype(float)), 1e-6 * spread)).all()
+
+
+def test_products_by_leading_digits_are_those_of_long_double() -> None:
+    """Also where they all but cancel, as of a kernel that tells nothing; and what is left of a solution's gap holds."""
+    rng, long = np.random.default_rng(1), np.longdouble
+    if np.finfo(long).eps > 1e-18:
+        pytest.skip("long double is no more than double here")
+    for n in (4, 30, 90):
+        X = rng.normal(size=(n, 2))
+        D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+        K, b = np.array([np.exp(-1e-9 * D), np.exp(-D)]), np.where(rng.random(n) < 0.7, rng.normal(size=n), 0.0)
+        b[0] -= b.sum()
+        found = products_by_parts(GramBank(K, check=False), np.arange(n), b)
+        exact = (K.astype(long) @ b.astype(long)).T
+        spread = 1e-19 * n * (np.abs(K) @ np.abs(b)).T  # what long double may lose itself
+        assert (np.abs(found.x - exact) <= found.r + spread).all()
+        assert (found.r <= 1e-12 * np.maximum(np.abs(found.x), 1e-6 * np.abs(b).sum())).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sharper_solution_still_bounds_the_optimum(seed) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2))
+    squares = [(X[:, None, j] - X[None, :, j]) ** 2 for j in (0, 1)]
+    bank, target = GramBank([np.exp(-1e-8 * squares[0]), np.exp(-squares[1])]), X[:, 1] + 0.1 * rng.normal(size=30)
+    dual, d = EpsilonInsensitive(C=10.0, epsilon=0.1).dual(target, 30), np.array([1e6, 1.0])
+    K = bank.combine(d)
+    svm = dual.solve(K, accuracy=1e-3 if seed % 2 else 1e-10, noise=bank.noise(2))
+    best = dual.solve(bank.combine(d), accuracy=1e-13, noise=bank.noise(2))
+    S = bank.quadratic_forms(svm.signed_dual)
+    coarse = Floats(S, bank.form_error(svm.signed_dual, svm.signed_dual)[0] * bank.sizes[0])
+    sharp = sharper_solution(bank, dual, d, svm, coarse)
+    assert best.dual_objective <= sharp.primal_objective <= svm.primal_objective
+    assert sharp.gap <= svm.gap
+    # the hyperplane of its bias costs no more than is said
+    shown = hyperplane_above(bank, dual, sharp.signed_dual, sharp.bias, d, True)
+    assert shown <= sharp.primal_objective * (1 + 1e-12)
 
 
 def test_a_group_comes_back_from_a_very_small_weight() -> None:

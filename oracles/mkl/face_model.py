@@ -15,8 +15,8 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.domains import Simplex
 from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.mkl.computed_forms import forms_near
 from oracle_opt.oracles.mkl.face_minimum import FaceProblem, minimize_face
+from oracle_opt.oracles.mkl.float_formula import forms_near
 from oracle_opt.oracles.mkl.formula import proven, value_at
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.floats import Floats

@@ -1,20 +1,24 @@
-"""The formula in floats, written out for one machine of a piecewise quadratic loss and one simplex: as queries need it.
+"""What dual variables prove in floats: quadratic forms as a bank has computed them, and the formula written out.
 
 Between two queries all caches are full of kernels, and a query pays for each line of Python that it runs for the first
-time again. So what formula.py does with `Floats` stands here once more, less what is 0, with one charge for all
-rounding; tests hold both against each other on random problems, and against fractions. A sum of n products of sizes s
-is charged ``EPS (n + 8) s``, as in `Floats`, which leaves room for a few roundings more.
+time again. So what formula.py does with `Floats` for one machine of a piecewise quadratic loss on one simplex stands
+here once more, less what is 0, with one charge for all rounding; tests hold both against each other on random problems,
+and against fractions. A sum of n products of sizes s is charged ``EPS (n + 8) s``, as in `Floats`, which leaves room
+for a few roundings more.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.mkl.formula import Proven
+from oracle_opt.oracles.svm.pieces import Pieces
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.floats import ON, Floats
@@ -85,3 +89,116 @@ def least_in_floats(proof: Proven) -> float:
     if t > 1.0:
         t = float(min(t, proof.longest()))
     return max(bound(t), bound(1.0), 0.0)
+
+
+def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]) -> Floats:
+    """The quadratic forms at any point that differs from b by entries which add up to `moved` e at most.
+
+    S_k differs by ``(2 norm(b, 1) + e) e`` times the largest diagonal entry of K_k at most.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    b : ndarray of shape (n,)
+        Signed dual variables.
+    moved : float
+        e.
+    S : ndarray of shape (p,)
+        The forms of b as computed.
+    error : tuple of float
+        How wrong they may be: as of `KernelBank.form_error`.
+    """
+    wrong = wrong_forms(bank, error)
+    if moved:
+        wrong = wrong + moved * (2.0 * float(np.abs(b).sum()) + moved) * bank.sizes[0]
+    return Floats(S, wrong * (1.0 + EPS * (b.size + 8)))
+
+
+def moved_of(bank: KernelBank, S: Floats, b: Vector, moved: float) -> Floats:
+    """The forms S of b at any point so near to it, as `forms_near`, where they are small.
+
+    By the inequality of Cauchy and Schwarz ``abs(d @ K @ b) <= norm(d, 1) sqrt(size S)``, the kernel being positive
+    semidefinite but for the rounding of its entries, which is charged.
+    """
+    size, n = bank.sizes[0], b.size
+    most = S.above() + n * EPS * size * float(b @ b)
+    wrong = moved * (2.0 * np.sqrt(size * np.maximum(most, 0.0)) + 2.0 * moved * size)
+    return Floats(S.x, (S.r + wrong) * (1.0 + EPS * (n + 8)))
+
+
+def wrong_forms(bank: KernelBank, error: tuple[float, float]) -> Vector:
+    """How wrong each form may be: an error over the largest diagonal entries, and one over the traces."""
+    largest, trace = bank.sizes
+    wrong: Vector = error[0] * largest if np.isinf(error[1]) else np.minimum(error[0] * largest, error[1] * trace)
+    return wrong
+
+
+@dataclass(frozen=True, eq=False)
+class ProductsProof:
+    """What products ``K_k @ b`` prove of dual variables b at weights of the kernels: see `proof_of_products`.
+
+    Parameters
+    ----------
+    gap, bias : float
+        At least the duality gap of b at the best bias, and that bias.
+    upper : float
+        At least the primal objective.
+    error : tuple of float
+        How wrong ``b @ K_k @ b`` may be: as of `KernelBank.form_error`.
+    """
+
+    gap: float
+    bias: float
+    upper: float
+    error: tuple[float, float]
+
+
+def proof_of_products(
+    bank: KernelBank,
+    pieces: Pieces,
+    b: Vector,
+    S: Vector,
+    decision: Vector,
+    weights: Vector,
+    slack: float,
+    slack_of_trace: float = np.inf,
+) -> ProductsProof:
+    """What products of the kernels with b prove, none of which is computed here.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        p kernels on n points.
+    pieces : Pieces
+        Those of the machine.
+    b : ndarray of shape (n,)
+        In the box.
+    S : ndarray of shape (p,)
+        ``b @ K_k @ b``, made of the products.
+    decision : ndarray of shape (n,)
+        ``sum_k w_k K_k @ b``, made of the products.
+    weights : ndarray of shape (p,)
+        w.
+    slack : float
+        By how much entries of ``K_k @ b`` may be wrong, over the largest diagonal entry of K_k.
+    slack_of_trace : float
+        By how much entry i may be wrong, over the roots of the trace and of the i-th diagonal entry of K_k.
+    """
+    dual, largest = pieces.dual, bank.sizes[0]
+    size = float(np.abs(b).sum())
+    wrong = (slack + 0.5 * EPS * (weights.size + 16) * size) * float(weights @ largest)
+    gap, bias = pieces.gap(b, decision, wrong)
+    error = error_of_forms(b, slack, slack_of_trace)
+    forms = float(weights @ (S - (1 + 4 * EPS) * wrong_forms(bank, error)))
+    return ProductsProof(gap, bias, dual.value(b) + dual.rounding(b) - 0.5 * forms + gap, error)
+
+
+def error_of_forms(b: Vector, slack: float, slack_of_trace: float) -> tuple[float, float]:
+    """How wrong ``b @ M`` may be for products M that are wrong by so much, as of `KernelBank.form_error`.
+
+    The sum over the points is rounded, too: by n half roundings, ``abs(b) @ abs(M)`` being at most ``norm(b, 1)**2``
+    times the largest diagonal entry and ``norm(b)**2`` times the trace.
+    """
+    size, length, relative = float(np.abs(b).sum()), float(np.linalg.norm(b)), EPS * (b.size + 16)
+    return (slack + relative * size) * size, (slack_of_trace + relative * length) * length

@@ -82,26 +82,38 @@ def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact:
 def forms_by_parts(bank: KernelBank, b: Vector) -> Floats:
     """``b @ K_k @ b`` for each kernel, by leading digits whose products are summed exactly, see above."""
     points = np.flatnonzero(b)
-    x, m, p = b[points], points.size, bank.n_kernels
-    if not m:
-        return Floats(np.zeros(p))
-    S, A, sizes, charge = np.zeros(p), np.zeros(p), np.abs(x), np.zeros(p)
-    digits = (53 - (m - 1).bit_length()) // 2
+    return forms_of_products(b[points], products_by_parts(bank, points, b))
+
+
+def forms_of_products(x: Vector, products: Floats) -> Floats:
+    """``x @ products``, shape (p,), of numbers of shape (n, p)."""
+    sizes, n = np.abs(x), x.size
+    rounding = EPS * (n + 16) * (sizes @ np.abs(products.x)) + n * SMALLEST
+    return Floats(x @ products.x, (sizes @ products.r) * (1.0 + EPS * (n + 16)) + rounding)
+
+
+def products_by_parts(bank: KernelBank, rows: Indices, b: Vector) -> Floats:
+    """``K_k @ b`` at some points for each kernel, shape (r, p), by leading digits as above."""
+    points = np.flatnonzero(b)
+    x, m, shape = b[points], points.size, (rows.size, bank.n_kernels)
+    P, wrong = np.zeros(shape), np.zeros(shape)
+    if not m or not rows.size:
+        return Floats(P, wrong)
+    sizes, digits = np.abs(x), (53 - (m - 1).bit_length()) // 2
     first = _leading(x, digits)
     left = x - first
     for which, part in _kernel_parts(bank, m, AT_ONCE):
-        charge[which] = _charge_of_forms(part, points, x)
-        for rows in _row_parts(m, m * part.n_kernels, AT_ONCE):
-            E = _entries(part, points[rows], points)
+        for some in _row_parts(rows.size, m * part.n_kernels, AT_ONCE):
+            E = _entries(part, rows[some], points)
             high = _leading(E, digits)
             low = E - high
-            exact, rest = first @ high, left @ high + x @ low
-            S[which] += x[rows] @ exact + x[rows] @ rest
-            A[which] += sizes[rows] @ (
-                np.abs(exact) + (np.abs(left) + EPS * sizes) @ np.abs(high) + sizes @ np.abs(low)
-            )
-    wrong = EPS * (2 * m + 16) * (A + np.abs(S)) + charge + 16 * m * (1.0 + sizes.sum()) * SMALLEST
-    return Floats(S, wrong)
+            P[some, which] = first @ high + (left @ high + x @ low)
+            wrong[some, which] = (np.abs(left) + EPS * sizes) @ np.abs(high) + sizes @ np.abs(low)
+    wrong = EPS * (m + 16) * wrong + 2 * EPS * np.abs(P) + 16 * m * (1.0 + sizes.sum()) * SMALLEST
+    if bank.entry_error:
+        roots = np.sqrt(np.maximum(bank.diagonal(), 0.0))
+        wrong += (UP + 4.0 * bank.entry_error) * bank.entry_error * roots[rows] * (sizes @ roots[points])
+    return Floats(P, wrong)
 
 
 def _leading(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:

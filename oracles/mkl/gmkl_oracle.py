@@ -12,15 +12,15 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
-from oracle_opt.oracles.mkl.computed_forms import proof_of_products
 from oracle_opt.oracles.mkl.dual_query import DualQuery
+from oracle_opt.oracles.mkl.float_formula import proof_of_products
 from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine
-from oracle_opt.oracles.mkl.kernel_weights_oracle import checked_query_point, part_of
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.regularizer import Regularizer
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer
+from oracle_opt.oracles.mkl.svm_machine import part_of
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
-from oracle_opt.oracles.mkl.weights import Regularized
+from oracle_opt.oracles.mkl.weights import Regularized, checked_query_point
 from oracle_opt.oracles.svm import Loss, SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.oracles.svm.svm_solution import SVMStatus

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
-from oracle_opt.oracles.mkl.weights import FLOOR, Groups
-
-if TYPE_CHECKING:
-    from oracle_opt.oracles.mkl.kernel_weights_oracle import Round
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.float_formula import moved_of
+from oracle_opt.oracles.mkl.form_proof import MOST_ENTRIES, TOLD, forms_by_parts, forms_of_products, products_by_parts
+from oracle_opt.oracles.mkl.formula import Proven, value_at
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
+from oracle_opt.oracles.mkl.svm_machine import Part
+from oracle_opt.oracles.mkl.weights import FLOOR, Groups, WeightSet
+from oracle_opt.oracles.svm import SVMSolution
+from oracle_opt.oracles.svm.pieces import Pieces
+from oracle_opt.oracles.svm.separable_dual import Separable
+from oracle_opt.proof.floats import ON, Floats
 
 MAX_SOLVES = 50  # rounds of machines per query
 MEMORY = 6  # alternations that are extrapolated
@@ -23,6 +32,24 @@ SMALL = 1e-3  # a weight below which the next query begins where a machine was s
 FALLS, PATIENCE = 0.9, 8  # a factor by which the error of a query has to fall once in so many rounds
 GROWS = 1.1  # a weight that the next round would make so many times larger has not come back yet
 SETTLED = 1e-12  # relative change of the weights below which the next round is this one
+
+
+@dataclass(slots=True, eq=False)
+class Round:
+    """All machines at the same weights: what they prove, value and upper, at the best weights c of the groups for it.
+
+    They were solved at the weights `solved` of the groups; both are None where there is one group. `unsure` is how much
+    of ``upper - value`` is the error of the forms, about.
+    """
+
+    parts: list[Part]
+    proof: Proven
+    w: Vector
+    solved: Vector | None
+    c: Vector | None
+    value: float
+    upper: float
+    unsure: float = 0.0
 
 
 class GroupRounds:
@@ -132,3 +159,74 @@ def extrapolated(tried: list[Vector], found: list[Vector], least: float) -> Vect
     c = np.exp(np.maximum(logs - logs.max(), np.log(least)))
     normalized: Vector = c / c.sum()
     return normalized
+
+
+def round_of(weights: WeightSet, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
+    """What the machines prove together at the best weights of the groups for their forms, and an upper bound."""
+    proof = reduce(add, (one.proof for one in parts))
+    upper = reduce(add, (Floats(one.svm.primal_objective) for one in parts))
+    solved_at, scale, unsure = c, None, 0.0
+    if c is not None:
+        assert isinstance(weights, Groups)
+        proof, S = (
+            proof.with_forms(proof.forms[weights.order]),
+            np.sum([one.S for one in parts], axis=0)[weights.order],
+        )
+        W = (Floats.of(w) * proof.forms).group_sums(weights.starts)
+        # The hyperplane has group norms W / c**2; its primal objective takes the largest, and P the sum of W / c.
+        # W is known up to the error of the forms. Where a group tells nothing, all of it is that error.
+        low = (Floats.of(w) * (2.0 * S - proof.forms)).group_sums(weights.starts)
+        more = ((W / (Floats.of(c) * c)).max() - (low / c).sum()) * 0.5
+        upper = upper + more.maximum(0.0) * max(one.svm.stretch for one in parts)
+        unsure = 0.5 * float((W.x / c**2).max() - (low.x / c**2).max() + ((W.x - low.x) / c).sum())
+        c = weights.shares(W.above())
+        scale = (1.0 / Floats.of(c))[weights.group_of]
+    value, fixed = value_at(proof, w, scale), weights.regularized(w, Floats)
+    if fixed is not None:
+        value, upper = value + fixed, upper + fixed
+    return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()), unsure)
+
+
+def sharper(
+    weights: WeightSet, machines: Sequence[KernelMachine], banks: Sequence[KernelBank], found: Round
+) -> list[Part]:
+    """The solutions of a round, with forms by parts where their error is more than a little of their group's largest.
+
+    Of banks whose entries are exact alone: an error of entries is charged in full by whoever proves the value.
+    """
+    assert isinstance(weights, Groups)
+    largest = np.empty(weights.n_kernels)
+    largest[weights.order] = np.maximum.reduceat(found.proof.forms, weights.starts)[weights.group_of]
+    assert found.solved is not None
+    parts, d = [], weights.lifted(found.w, found.solved)
+    for of, bank, one in zip(machines, banks, found.parts, strict=True):
+        if bank.entry_error > 0:
+            parts.append(one)
+            continue
+        S, F, b, svm = one.S.copy(), one.proof.forms.copy(), one.svm.signed_dual, one.svm
+        unsure, pieces, row = np.flatnonzero(TOLD * largest < F - S), of.dual.piecewise, np.count_nonzero(b)
+        if unsure.size and unsure.size * row**2 <= MOST_ENTRIES:
+            near = forms_by_parts(bank.subset(unsure), b)
+            S[unsure] = near.x
+            F[unsure] = moved_of(bank.subset(unsure), near, b, svm.imbalance).above()
+        if pieces is not None:
+            svm = sharper_solution(bank, pieces, d, svm, Floats(S, (F - S) * ON))
+        parts.append(replace(one, svm=svm, S=S, proof=one.proof.with_forms(F)))
+    return parts
+
+
+def sharper_solution(bank: KernelBank, pieces: Separable, d: Vector, svm: SVMSolution, S: Floats) -> SVMSolution:
+    """A solution at weights d whose bounds do not know the rounding of a kernel that tells nothing.
+
+    Over a small weight of its group it is large, and its entries and its sums are rounding alone. What that leaves open
+    of the forms S of P and of D alike is not in their difference; and products by parts know the gap.
+    """
+    b = svm.signed_dual
+    if bank.n_kernels * bank.n_points * np.count_nonzero(b) <= MOST_ENTRIES:
+        products = products_by_parts(bank, np.arange(bank.n_points), b)
+        S, size = forms_of_products(b, products), np.abs(products.x) @ d
+        error = float((products.r @ d + EPS * (d.size + 8) * size).max())
+        gap, bias = Pieces(pieces).gap(b, products.x @ d, error)
+        svm = replace(svm, gap=gap, bias=bias) if gap < svm.gap else svm
+    dual = Floats(pieces.value(b), pieces.rounding(b)) - Floats.of(d).dot(S) * 0.5
+    return replace(svm, primal_objective=min(svm.primal_objective, (dual + svm.gap).above()))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial, reduce
-from itertools import pairwise
-from operator import add
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,50 +14,24 @@ from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.arguments import floats, instance, instances, real, whole
-from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
-from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl.combined_kernel import CombinedKernel
-from oracle_opt.oracles.mkl.computed_forms import forms_near, moved_of
-from oracle_opt.oracles.mkl.dense_machine import DenseMachine
-from oracle_opt.oracles.mkl.float_formula import proven_in_floats
-from oracle_opt.oracles.mkl.form_proof import (
-    MOST_ENTRIES,
-    TOLD,
-    forms_above,
-    forms_by_parts,
-    hyperplane_above,
-    proven_by,
-)
-from oracle_opt.oracles.mkl.formula import Proven, excess, least, proven, value_at
-from oracle_opt.oracles.mkl.group_rounds import GroupRounds, started
+from oracle_opt.oracles.mkl.dense_machine import CombinedKernel, DenseMachine
+from oracle_opt.oracles.mkl.formula import Proven, least, value_at
+from oracle_opt.oracles.mkl.group_rounds import GroupRounds, Round, round_of, sharper, started
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
-from oracle_opt.oracles.mkl.svm_machine import SVMMachine
-from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, lowered
-from oracle_opt.oracles.mkl.witness import (
-    claimed,
-    judged,
-    least_value,
-    n_entries_of,
-    stretched,
-    vector_of,
-    weights_of,
-)
-from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.curvature_factor import curvature_factor
-from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
-from oracle_opt.proof.floats import ON, Floats
-from oracle_opt.proof.rationals import Fractions
+from oracle_opt.oracles.mkl.kernel_weights_proof import KernelWeightsProof
+from oracle_opt.oracles.mkl.svm_machine import Part, SVMMachine, factor_of, solved
+from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, checked_query_point, lowered
+from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
-
-# Weights of kernels up to which machines are solved: beyond them squares overflow.
-LARGEST = 1e140
 
 
 class KernelWeightsOracle(Oracle):
@@ -157,6 +128,7 @@ class KernelWeightsOracle(Oracle):
         self._rounds = (
             GroupRounds(weights, self.max_solves) if isinstance(weights, Groups) and weights.several else None
         )
+        self._proof = KernelWeightsProof(self._of, self._banks, weights, self.single)
         rooms: dict[int, CombinedKernel] = {}
         self._solvers = tuple(map(partial(self._solver, rooms), self._of, self._banks))
 
@@ -185,7 +157,7 @@ class KernelWeightsOracle(Oracle):
         for m, solver in enumerate(self._solvers):
             solver.reset()
             if self._start is not None:
-                ends = self._ends()
+                ends = self._proof.ends
                 solver.signed = self._start[ends[m] : ends[m + 1]].copy()
         if self._rounds is not None:
             self._rounds.reset()
@@ -199,7 +171,7 @@ class KernelWeightsOracle(Oracle):
             Signed dual variables of all machines one after the other, which need not be feasible; None: each run starts
             anew, which is the default.
         """
-        self._start = checked_start_of(signed_dual, int(self._ends()[-1]))
+        self._start = checked_start_of(signed_dual, int(self._proof.ends[-1]))
         self.reset()
 
     def resume(self, cut: Cut) -> None:
@@ -240,46 +212,15 @@ class KernelWeightsOracle(Oracle):
         wanted = self.accuracy if query.accuracy is None else query.accuracy
         if self._rounds is None:
             return self._cut(query, point, self._round(w, None, self._parts(w, wanted)))
-        best, last = self._rounds.best(lambda c: self._at(w, c, 0.5 * wanted), self._sharper, wanted)
+        best, last = self._rounds.best(
+            lambda c: self._round(w, c, self._parts(self.weights_set.lifted(w, c), 0.5 * wanted)),
+            lambda found: self._round(w, found.solved, sharper(self.weights_set, self._of, self._banks, found)),
+            wanted,
+        )
         if best is not last:
             for solver, one in zip(self._solvers, best.parts, strict=True):
                 solver.resume({"signed_dual": one.svm.signed_dual, "quadratic_forms": one.S})
         return self._cut(query, point, best)
-
-    def _at(self, w: Vector, c: Vector, wanted: float) -> Round:
-        """All machines at the weights c of the groups."""
-        return self._round(w, c, self._parts(self.weights_set.lifted(w, c), wanted))
-
-    def _sharper(self, found: Round) -> Round:
-        """The same round, with forms by parts where their error is more than a little of the largest of the group.
-
-        Of banks whose entries are exact alone: an error of entries is charged in full by whoever proves the value.
-        """
-        weights = self.weights_set
-        assert isinstance(weights, Groups)
-        largest = np.empty(weights.n_kernels)
-        largest[weights.order] = np.maximum.reduceat(found.proof.forms, weights.starts)[weights.group_of]
-        assert found.solved is not None
-        parts, d = [], Floats.of(weights.lifted(found.w, found.solved))
-        for of, bank, one in zip(self._of, self._banks, found.parts, strict=True):
-            if bank.entry_error > 0:
-                parts.append(one)
-                continue
-            unsure = np.flatnonzero(one.proof.forms - one.S > TOLD * largest)
-            S, F, b = one.S.copy(), one.proof.forms.copy(), one.svm.signed_dual
-            wrong = F - S
-            if unsure.size and unsure.size * np.count_nonzero(b) ** 2 <= MOST_ENTRIES:
-                near = forms_by_parts(bank.subset(unsure), b)
-                S[unsure], wrong[unsure] = near.x, near.r
-                F[unsure] = moved_of(bank.subset(unsure), near, b, one.svm.imbalance).above()
-            # What rounding leaves open of the forms of P and of D alike is not in their difference.
-            primal, of_pieces = one.svm.primal_objective, of.dual.piecewise
-            if of_pieces is not None:
-                dual = Floats(of_pieces.value(b), of_pieces.rounding(b)) - d.dot(Floats(S, wrong * ON)) * 0.5
-                primal = min(primal, (dual + one.svm.gap).above())
-            svm = replace(one.svm, primal_objective=primal)
-            parts.append(replace(one, svm=svm, S=S, proof=one.proof.with_forms(F)))
-        return self._round(found.w, found.solved, parts)
 
     def _parts(self, d: Vector, wanted: float | None) -> list[Part]:
         """Solve all machines at weights d of the kernels."""
@@ -287,29 +228,8 @@ class KernelWeightsOracle(Oracle):
         return [solved(of, solver, bank, d, wanted) for of, solver, bank in each]
 
     def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
-        """What the machines prove together at the best weights of the groups for their forms, and an upper bound."""
-        weights, proof = self.weights_set, reduce(add, (one.proof for one in parts))
-        upper = reduce(add, (Floats(one.svm.primal_objective) for one in parts))
-        solved_at, scale, unsure = c, None, 0.0
-        if c is not None:
-            assert isinstance(weights, Groups)
-            proof, S = (
-                proof.with_forms(proof.forms[weights.order]),
-                np.sum([one.S for one in parts], axis=0)[weights.order],
-            )
-            W = (Floats.of(w) * proof.forms).group_sums(weights.starts)
-            # The hyperplane has group norms W / c**2; its primal objective takes the largest, and P the sum of W / c.
-            # W is known up to the error of the forms. Where a group tells nothing, all of it is that error.
-            low = (Floats.of(w) * (2.0 * S - proof.forms)).group_sums(weights.starts)
-            more = ((W / (Floats.of(c) * c)).max() - (low / c).sum()) * 0.5
-            upper = upper + more.maximum(0.0) * max(one.svm.stretch for one in parts)
-            unsure = 0.5 * float((W.x / c**2).max() - (low.x / c**2).max() + ((W.x - low.x) / c).sum())
-            c = weights.shares(W.above())
-            scale = (1.0 / Floats.of(c))[weights.group_of]
-        value, fixed = value_at(proof, w, scale), weights.regularized(w, Floats)
-        if fixed is not None:
-            value, upper = value + fixed, upper + fixed
-        return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()), unsure)
+        """What solutions prove together."""
+        return round_of(self.weights_set, w, c, parts)
 
     def _cut(self, query: Query, point: Vector, best: Round, answers: tuple[Answer, ...] = ()) -> ObjectiveCut:
         """The cut of a round, with the answers that are wished for."""
@@ -415,109 +335,24 @@ class KernelWeightsOracle(Oracle):
         dict
             `signed_dual`, shape (n_m,), `alpha`, `bias`, `quadratic_forms`, shape (p,), and what the machine remembers.
         """
-        extras, ends = cut.extras, self._ends()
+        extras, ends = cut.extras, self._proof.ends
         b = np.asarray(extras["signed_dual"], dtype=float)[ends[m] : ends[m + 1]]
         suffix = f" of machine {m}"
         own = {name.removesuffix(suffix): extras[name] for name in extras if name.endswith(suffix)}
         bias, S = float(np.asarray(extras["bias"])[m]), np.asarray(extras["quadratic_forms"])[m]
         return {"signed_dual": b, "alpha": np.abs(b), "bias": bias, "quadratic_forms": S, **own}
 
-    def _ends(self) -> list[int]:
-        """Where the dual variables of each machine begin, and where the last end."""
-        ends: list[int] = np.cumsum([0, *(one.bank.n_points for one in self._of)]).tolist()
-        return ends
-
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
         """The dual variables, any bias will do; with several groups their weights, of the cut or of the machines."""
-        if self._rounds is None or (isinstance(claim, CutClaim) and claim.kind is ClaimKind.BOUND):
-            return missing(claim, "signed_dual")
-        return missing(claim, "signed_dual", "machine_weights" if isinstance(claim, ValueClaim) else "group_weights")
+        return self._proof.missing(claim)
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """Count what dual variables prove, of all machines or of one, by the entries; see `Oracle.prove_cut`."""
-        if not self.convex:
-            return None
-        weights, ends = self.weights_set, self._ends()
-        n_parts = 1 if self.single or weights.several else len(self._of) + isinstance(weights, Regularized)
-        part = claim.summand if claim.kind is ClaimKind.SUMMAND and not (self.single or weights.several) else None
-        chosen = range(len(self._of)) if part is None else range(part, min(part + 1, len(self._of)))
-        bounded = claim.kind is ClaimKind.BOUND
-        name = "bound_dual" if bounded and "bound_dual" in claim.witness else "signed_dual"
-        size = sum(self._of[m].bank.n_points for m in chosen)
-        b = vector_of(claim.witness, name, size) if size else np.zeros(0)
-        of_groups = weights.several and not bounded
-        c = vector_of(claim.witness, "group_weights", self._n_groups) if of_groups else None
-        if b is None or (of_groups and c is None):
-            return None
-
-        def computed() -> Fraction | None:
-            constant, slope = claimed(claim, self.domain.dimension, n_parts)
-            if part is not None and part == len(self._of):  # r(w) >= slope @ w - r*(slope) for any slope
-                cost = weights.overshoot(Fractions.of(slope))
-                return None if cost is None else max((cost + constant).x, Fraction(0))
-            proof = self._proven(chosen, b, ends if part is None else [0, size], exact)
-            if bounded:
-                bound = least(proof, weights)
-                return None if bound is None else max(Fraction(constant) - bound, Fraction(0))
-            if part is not None:
-                half = Fractions.of(proof.forms) * 0.5
-                return Fraction(max((weights.support(half + slope) - proof.constant + constant).x, Fraction(0)))
-            over = excess(constant, slope, proof, weights, c)
-            return None if over is None else Fraction(max(over.x, Fraction(0)))
-
-        return judged(computed, exact)
-
-    def _proven(self, chosen: Sequence[int], b: Vector, ends: Sequence[int], exact: bool) -> Proven:
-        """What dual variables of some machines prove, their forms in the order of the weights."""
-        each = zip(chosen, pairwise(ends), strict=True)
-        proofs = [proven_by(self._banks[m], self._of[m].dual, b[start:stop], exact) for m, (start, stop) in each]
-        proof = reduce(add, proofs)
-        return proof.with_forms(proof.forms[self.weights_set.order])
+        return self._proof.cut(claim, exact) if self.convex else None
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Count the primal objective of the hyperplanes of a cut at its point; see `Oracle.prove_value`."""
-        weights, ends = self.weights_set, self._ends()
-        w = weights_of(claim.point, self.domain.dimension)
-        b, bias = vector_of(claim.witness, "signed_dual", ends[-1]), vector_of(claim.witness, "bias", len(self._of))
-        c = vector_of(claim.witness, "machine_weights", self._n_groups) if weights.several else np.ones(1)
-        if b is None or c is None:
-            return None
-        bias = np.zeros(len(self._of)) if bias is None else bias
-        if isinstance(weights, Groups):
-            weights.check_positive(c)
-        d = weights.lifted(w, c)
-        each = list(zip(self._banks, self._of, pairwise(ends), bias.tolist(), strict=True))
-        factor = stretched(w) if isinstance(weights, Groups) and not weights.several else Fraction(1)
-
-        def upper(exact: bool) -> Fraction:
-            fixed = weights.regularized(w, Fractions)
-            total = Fraction(0) if fixed is None else fixed.x
-            norms = self._norms(w, d, b, exact) if weights.several else None
-            for bank, of, (start, stop), constant in each:
-                own, alone = b[start:stop], len(each) == 1
-                total += hyperplane_above(bank, of.dual, own, constant, d, exact, norms, factor, alone)
-                norms = norms and Fraction(0)  # which the first machine has counted
-            return total
-
-        n_entries = sum(n_entries_of(bank, b[start:stop], d) for bank, _, (start, stop), _ in each)
-        return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)
-
-    def _norms(self, w: Vector, d: Vector, b: Vector, exact: bool) -> Fraction:
-        """``1/2 max_j sum of d_k**2 S_k(b) / w_k over k in group j``, for weights d that are 0 where w is."""
-        weights, S = self.weights_set, Fractions.of(np.zeros(d.size))
-        assert isinstance(weights, Groups)
-        for bank, (start, stop) in zip(self._banks, pairwise(self._ends()), strict=True):
-            own = b[start:stop]
-            points = np.flatnonzero(own)
-            S = S + Fractions.of(forms_above(bank, points, Fractions.of(own[points]).x.tolist(), exact))
-        m = Fractions.of(d[weights.order])
-        each = m * m * S[weights.order] / np.where(w > 0, w, 1.0) * (w > 0).astype(float)
-        stretches = [stretched(own) for own in np.split(w, weights.starts[1:])]
-        return Fraction((each.group_sums(weights.starts) * Fractions.of(stretches)).max().x / 2)
-
-    @property
-    def _n_groups(self) -> int:
-        return len(self.weights_set.groups) if isinstance(self.weights_set, Groups) else 1
+        return self._proof.value(claim, exact)
 
     def identity(self) -> str:
         """Those of the machines, and the weights."""
@@ -531,63 +366,6 @@ class KernelWeightsOracle(Oracle):
         return f"{super().identity()}{self.weights_set.identity()}, machines: {machines}"
 
 
-@dataclass(slots=True, eq=False)
-class Part:
-    """The solution of one machine at the weights of a query, and what it proves."""
-
-    svm: SVMSolution
-    S: Vector
-    error: tuple[float, float]
-    proof: Proven
-    told: dict[str, Any]
-
-
-@dataclass(slots=True, eq=False)
-class Round:
-    """All machines at the same weights: what they prove, value and upper, at the best weights c of the groups for it.
-
-    They were solved at the weights `solved` of the groups; both are None where there is one group. `unsure` is how much
-    of ``upper - value`` is the error of the forms, about.
-    """
-
-    parts: list[Part]
-    proof: Proven
-    w: Vector
-    solved: Vector | None
-    c: Vector | None
-    value: float
-    upper: float
-    unsure: float = 0.0
-
-
-def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:
-    """Solve a machine at weights d of the kernels of a bank."""
-    svm = solver.solve(d, wanted)
-    S, error = solver.forms(svm.signed_dual)
-    return part_of(of, bank, svm, S, error, solver.extras())
-
-
-def part_of(
-    of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
-) -> Part:
-    """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
-    b, forms = svm.signed_dual, forms_near(bank, svm.signed_dual, svm.imbalance, S, error)
-    loss = of.dual.piecewise
-    if loss is not None:
-        return Part(svm, S, error, proven_in_floats(loss, b, svm.imbalance, forms), told)
-    longest = partial(of.dual.longest_multiple, b)
-    return Part(svm, S, error, proven(of.dual, b, svm.imbalance, forms, longest, Floats), told)
-
-
-def factor_of(of: KernelMachine, solver: SVMMachine, d: Vector, b: Vector) -> Matrix | None:
-    """Factor of the Hessian at weights at which a machine has the solution b: no rows if it is 0, None if not known."""
-    free = of.dual.free(b)
-    if not free.size:
-        return np.empty((0, d.size))
-    block = solver.block(d, free)
-    return None if block is None else curvature_factor(block, solver.rows(free, b))
-
-
 def error_above(value: float, upper: float) -> float:
     """The least number, rounded up and not negative, for which value + error is at least upper also when rounded."""
     return float(max(upper - value + 2.0 * EPS * max(abs(upper), abs(value)), 0.0))
@@ -596,24 +374,6 @@ def error_above(value: float, upper: float) -> float:
 def sum_below(numbers: Sequence[float]) -> float:
     """The sum of some numbers, rounded down."""
     return float(np.sum(numbers)) - EPS * len(numbers) * float(np.sum(np.abs(numbers)))
-
-
-def checked_query_point(point: Vector, domain: Domain) -> Vector:
-    """Return a copy of a query point, or raise `InvalidArgument` unless it is finite and in the domain."""
-    checked, dimension = np.array(point, dtype=float), domain.dimension
-    if checked.shape != (dimension,) or not (checked.min() > -np.inf and checked.max() < np.inf):
-        raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
-    if checked.max() > LARGEST:
-        raise InvalidArgument(
-            f"`query.point` must have weights up to {LARGEST:g}, got {checked.max():.3g}: objectives of "
-            "machines overflow; a regularizer of more weight, or a radius, keeps them smaller"
-        )
-    if not domain.contains(checked):
-        raise InvalidArgument(
-            f"`query.point` must be in {domain!r}, got the sum {checked.sum():.12g} and the least entry "
-            f"{checked.min():.3g}; project it first"
-        )
-    return checked
 
 
 def checked_start_of(signed_dual: ArrayLike | None, n_points: int) -> Vector | None:

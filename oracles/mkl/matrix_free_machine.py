@@ -11,7 +11,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.cold_start import cold_start
-from oracle_opt.oracles.mkl.computed_forms import error_of_forms, forms_near, proof_of_products
+from oracle_opt.oracles.mkl.float_formula import error_of_forms, forms_near, proof_of_products
 from oracle_opt.oracles.mkl.formula import proven, value_at
 from oracle_opt.oracles.mkl.set_ascent import SetAscent
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine

@@ -19,18 +19,12 @@ from oracle_opt.oracles.mkl.face_model import FaceData, FaceModel
 from oracle_opt.oracles.mkl.few_kernels import FewKernels
 from oracle_opt.oracles.mkl.float_formula import least_in_floats, value_in_floats
 from oracle_opt.oracles.mkl.formula import Proven
+from oracle_opt.oracles.mkl.group_rounds import Round
 from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, checked_bank
-from oracle_opt.oracles.mkl.kernel_weights_oracle import (
-    Part,
-    Round,
-    checked_query_point,
-    error_above,
-    factor_of,
-    part_of,
-    solved,
-)
+from oracle_opt.oracles.mkl.kernel_weights_oracle import error_above
+from oracle_opt.oracles.mkl.svm_machine import Part, factor_of, part_of, solved
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
-from oracle_opt.oracles.mkl.weights import Groups
+from oracle_opt.oracles.mkl.weights import Groups, checked_query_point
 from oracle_opt.oracles.svm import Loss
 
 # Answers that are made by the machine on all kernels.

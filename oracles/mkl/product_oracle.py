@@ -7,9 +7,10 @@ from fractions import Fraction
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
-from oracle_opt.oracles.mkl.kernel_weights_oracle import checked_query_point, error_above
+from oracle_opt.oracles.mkl.kernel_weights_oracle import error_above
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.regularizer import ROUNDING, regularize
+from oracle_opt.oracles.mkl.weights import checked_query_point
 from oracle_opt.proof.claim import ValueClaim
 from oracle_opt.proof.floats import Floats
 

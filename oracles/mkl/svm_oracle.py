@@ -13,9 +13,10 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.group_rounds import Round
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 from oracle_opt.oracles.mkl.kernel_model import KernelModel, some_of
-from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle, Round
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.oracles.mkl.weights import WeightSet
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.svm_solution import decision_values
@@ -173,7 +174,7 @@ class SVMOracle(KernelWeightsOracle):
         one, weights = best.parts[0], self.weights_set
         extras = {
             "signed_dual": one.svm.signed_dual,
-            "alpha": one.svm.alpha,
+            "alpha": np.abs(one.svm.signed_dual),
             "bias": one.svm.bias,
             "n_steps": one.svm.n_steps,
             "quadratic_forms": weights.clean(one.S) if best.c is None else one.S[weights.order],

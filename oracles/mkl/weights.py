@@ -30,6 +30,8 @@ from oracle_opt.words import by_attributes, shown
 # value, and less still would cost more, as the machine's kernel rounds as the group's over c_j does.
 FLOOR = 1e-7
 OF_SLOPE = 16 * EPS  # of an entry of a slope, what rounding may make of it
+# Weights of kernels up to which machines are solved: beyond them squares overflow.
+LARGEST = 1e140
 
 
 class WeightSet(ABC):
@@ -357,3 +359,21 @@ def lowered(d: Vector, value: float, slope: Vector, sizes: Vector) -> tuple[floa
     """
     wrong = OF_SLOPE * sizes
     return value - (1.0 + EPS * (d.size + 8)) * float(wrong @ d) - EPS * abs(value), slope - wrong
+
+
+def checked_query_point(point: Vector, domain: Domain) -> Vector:
+    """Return a copy of a query point, or raise `InvalidArgument` unless it is finite and in the domain."""
+    checked, dimension = np.array(point, dtype=float), domain.dimension
+    if checked.shape != (dimension,) or not (checked.min() > -np.inf and checked.max() < np.inf):
+        raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
+    if checked.max() > LARGEST:
+        raise InvalidArgument(
+            f"`query.point` must have weights up to {LARGEST:g}, got {checked.max():.3g}: objectives of "
+            "machines overflow; a regularizer of more weight, or a radius, keeps them smaller"
+        )
+    if not domain.contains(checked):
+        raise InvalidArgument(
+            f"`query.point` must be in {domain!r}, got the sum {checked.sum():.12g} and the least entry "
+            f"{checked.min():.3g}; project it first"
+        )
+    return checked
