@@ -7,6 +7,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
+from provers import FAST
 from scipy import sparse
 
 from oracle_opt import (
@@ -22,11 +23,9 @@ from oracle_opt import (
     Status,
     minimize,
 )
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, NewtonBundle, ProximalBundle
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, NewtonBundle
 from oracle_opt.oracles import ConicOracle, Nonnegative, SecondOrder, Zero
 from oracle_opt.study import Outcome, settle
-
-GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()]
 
 
 def quadratic_program(seed, n=8):
@@ -47,7 +46,7 @@ def solved(P, c, A, b, solver):
     return cp.Problem(cp.Minimize(0.5 * cp.quad_form(x, P, assume_PSD=True) + c @ x), rows).solve(solver=solver)
 
 
-@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+@pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize("seed", range(4))
 def test_quadratic_programs_agree_with_other_solvers(seed, generator):
     P, c, A, b, cones = quadratic_program(seed)
@@ -234,7 +233,7 @@ def instances():
     return [pytest.param(entry, id=entry["name"]) for entry in entries if entry["name"] in small]
 
 
-@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+@pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize("entry", instances())
 def test_public_programs_are_proven(entry, generator):
     data = np.load(Path(os.environ["ORACLE_OPT_PROBLEMS"]) / "qp" / entry["file"])

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from provers import PROVERS
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, QueryPointGenerator, Status, Step, minimize
 from oracle_opt.consistency import AnswerMemory
-from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 
-GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle(), Ellipsoid()]
 DOMAIN = Box(-np.ones(3), np.ones(3))
 TARGET, WEIGHTS = np.array([0.3, -0.2, 0.1]), np.array([1.0, 8.0, 0.3])
 NORMAL, SIDE = np.array([1.0, 1.0, 0.0]), 0.05  # feasible: NORMAL @ z <= SIDE
@@ -94,7 +93,7 @@ def liar(lie):
     return FunctionOracle(function, DOMAIN, gives={FeasibilityCut}), seen
 
 
-@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+@pytest.mark.parametrize("generator", PROVERS, ids=repr)
 @pytest.mark.parametrize(
     "lie",
     [
@@ -114,7 +113,7 @@ def test_liars_are_caught(lie, generator):
     assert "contradict each other" in result.message
 
 
-@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+@pytest.mark.parametrize("generator", PROVERS, ids=repr)
 def test_the_honest_one_is_not(generator):
     oracle, _ = liar(lambda cut, seen: cut)
     result = minimize(oracle, generator, -0.5 * np.ones(3), rtol=1e-6, max_calls=500)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
+from provers import FAST
 
 from oracle_opt import Box, FreeSpace, FunctionOracle, Status, minimize
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, proximal_bundle
+from oracle_opt.generators import AnalyticCenter, Kelley, ProximalBundle, proximal_bundle
 from oracle_opt.oracles import ConicOracle, Nonnegative, Zero
-
-GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()]
 
 
 def quadratic_program(n, n_equations, rank, seed, nearly=False, scale=0.0):
@@ -42,7 +41,7 @@ def quadratic_program(n, n_equations, rank, seed, nearly=False, scale=0.0):
     return ConicOracle(c, A, b, [Zero(n_equations), Nonnegative(2 * n)], P=(P + P.T) / 2, domain=domain), known
 
 
-@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+@pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize(
     ("n", "equations", "rank", "seed", "kind"),
     [

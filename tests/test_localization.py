@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from provers import PROVERS
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
@@ -46,7 +47,6 @@ DOMAINS = {
     "polyhedron": Polyhedron([[1.0, 1.0], [-1.0, 2.0]], [1.5, 2.0], lower=[-2, -1.5], upper=2.0),
     "orthant": NonnegativeOrthant(2, radius=2.0),
 }
-GENERATORS = [Kelley(), LevelSet(), AnalyticCenter(), Ellipsoid(), ProximalBundle()]
 
 
 def test_clipping_by_hand():
@@ -148,7 +148,7 @@ def test_the_set_is_what_its_definition_says(name):
     assert shares[-1] < 0.3
 
 
-@pytest.mark.parametrize("generator", GENERATORS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("generator", PROVERS, ids=lambda one: type(one).__name__)
 def test_the_minimizer_stays_to_the_end(generator):
     oracle = FunctionOracle(worst, DOMAINS["box"])
     best = minimize(oracle, LevelSet(), rtol=1e-10).point
