@@ -3,7 +3,8 @@
     python tools/check_english.py [FILE ...]
 
 Prints each with its file and line and fails: a sentence of more than 35 words, one that begins with "Of", one that says
-"that of the" or "those of" twice. Code, tables, formulas, links' targets and lists of parameters do not count.
+"that of the" or "those of" twice. Code, tables, formulas, links' targets and lists of parameters do not count, nor what
+a program writes between `begin` and `end`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 35
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+")  # code and formulas of pages
+WRITTEN = re.compile(r"<!-- begin (\S+) -->.*?<!-- end \1 -->", re.DOTALL)  # tables and counts, by a program
 CODE = re.compile(r"``.+?``|`[^`]+`", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 END = re.compile(r"(?<=[.!?:;])[*_\")]*\s+(?=[\[\"'*_(]*[A-Z`0-9])|\n\s*\n|\n(?=\s*[-*|>#])|\n(?=\s*\d+\. )")
@@ -30,7 +33,7 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
     for end in [*(match.end() for match in END.finditer(text)), len(text)]:
         sentence = text[start:end]
         lead = len(sentence) - len(sentence.lstrip())
-        if sentence.strip() and not sentence.lstrip().startswith(("|", "#", "    ", ">>>", "..")):
+        if sentence.strip() and not sentence.lstrip().startswith(("|", "#", ">>>", "..")):
             plain = CODE.sub("code", LINK.sub(r"\1", sentence))
             yield text.count("\n", 0, start + lead), " ".join(plain.split())
         start = end
@@ -52,6 +55,8 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
     """First line and text of what a file says: a page, or the docstrings of a module."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
+        for block in (WRITTEN, FENCED, INDENTED):
+            text = block.sub(lambda found: "\n" * found[0].count("\n"), text)
         yield 1, text
         return
     for node in ast.walk(ast.parse(text)):
