@@ -23,6 +23,8 @@ WRITTEN = re.compile(r"<!-- begin (\S+) -->.*?<!-- end \1 -->", re.DOTALL)  # ta
 CODE = re.compile(r"``.+?``|`[^`]+`", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 END = re.compile(r"(?<=[.!?:;])[*_\")]*\s+(?=[\[\"'*_(]*[A-Z`0-9])|(?<=[.!?])\s+(?=\")|\n\s*\n|\n(?=\s*[-*|>#])|\n(?=\s*\d+\. )")
+HEADING = re.compile(r"\n( *)\w[^\n]*\n\1-+\n")  # of a docstring's section
+PARAMETER = re.compile(r"^ *\*{0,2}\w+(, \*{0,2}\w+)* : .*$", re.MULTILINE)  # name and type in a docstring
 TWICE = re.compile(r"\b(that of the|those of)\b")
 
 
@@ -65,7 +67,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
             words = value.value
             for name in ("Examples", "References"):
                 words = re.split(rf"\n\s*{name}\n\s*-+\n", words)[0]
-            yield value.lineno, re.sub(r"\n( *)(\w[^\n]*)\n\1-+\n", "\n\n", words)
+            yield value.lineno, PARAMETER.sub("", HEADING.sub("\n\n\n", words))
 
 
 def main() -> int:
