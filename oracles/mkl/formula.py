@@ -24,14 +24,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.proof.number import Numbers
-
-if TYPE_CHECKING:
-    from oracle_opt.oracles.mkl.weights import WeightSet
 
 
 @dataclass(slots=True)
@@ -106,6 +103,22 @@ def proven(
     return Proven(linear, quadratic, forms.above(), longest, loss.total == 0)
 
 
+class WeightCosts(Protocol):
+    """What the formula asks of a set of weights, as `WeightSet` says it."""
+
+    def divided(self, F: Numbers, c: Vector) -> Numbers:
+        """``F / c`` of its group for each kernel."""
+
+    def overshoot(self, g: Numbers) -> Numbers | None:
+        """``sup of g @ w - r(w)``."""
+
+    def cost_of_multiples(self, F: Numbers) -> Callable[[float | Fraction], Numbers | None]:
+        """From t to ``sup over w of t**2 / 2 w @ F - r(w)``, with the best c."""
+
+    def best_multiple(self, proof: Proven) -> float | Fraction:
+        """About the best t."""
+
+
 def value_at(proof: Proven, w: Vector, scale: Any = None) -> Numbers:
     """The minorant at weights w, without r: ``linear - quadratic - 1/2 w @ (forms * scale)``, the scale being 1 / c."""
     numbers = type(proof.linear)
@@ -113,7 +126,7 @@ def value_at(proof: Proven, w: Vector, scale: Any = None) -> Numbers:
     return proof.constant - numbers.of(w).dot(F if scale is None else F * scale) * 0.5
 
 
-def excess(constant: Any, slope: Any, proof: Proven, weights: WeightSet, c: Vector | None = None) -> Numbers | None:
+def excess(constant: Any, slope: Any, proof: Proven, weights: WeightCosts, c: Vector | None = None) -> Numbers | None:
     """By how much ``constant + slope @ w`` may exceed what is proven, at any weights: None if nobody knows.
 
     ``constant - (linear - quadratic) + sup over w of (slope + F / (2 c)) @ w - r(w)``.
@@ -124,7 +137,7 @@ def excess(constant: Any, slope: Any, proof: Proven, weights: WeightSet, c: Vect
     return None if over is None else numbers.of(constant) - proof.constant + over
 
 
-def least(proof: Proven, weights: WeightSet) -> Any:
+def least(proof: Proven, weights: WeightCosts) -> Any:
     """The least value over all weights of what the best multiple of the dual variables proves; None if not known.
 
     ``t linear - t**2 quadratic - cost(t**2 F / 2)``: the cost is the largest entry, over groups ``(sum_j

@@ -14,11 +14,10 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.float_formula import proof_of_products
-from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine
+from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, part_of
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.regularizer import Regularizer
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer
-from oracle_opt.oracles.mkl.svm_machine import part_of
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.mkl.weights import Regularized, checked_query_point
 from oracle_opt.oracles.svm import Loss, SVMSolution

@@ -14,8 +14,7 @@ from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.float_formula import moved_of
 from oracle_opt.oracles.mkl.form_proof import MOST_ENTRIES, TOLD, forms_by_parts, forms_of_products, products_by_parts
 from oracle_opt.oracles.mkl.formula import Proven, value_at
-from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
-from oracle_opt.oracles.mkl.svm_machine import Part
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part
 from oracle_opt.oracles.mkl.weights import FLOOR, Groups, WeightSet
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance, real, whole
-from oracle_opt.arrays import digest
+from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.float_formula import forms_near, proven_in_floats
+from oracle_opt.oracles.mkl.formula import Proven, proven
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
-from oracle_opt.oracles.svm import Hinge, Loss
+from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
 from oracle_opt.oracles.svm.checked_data import array_of
+from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.oracles.svm.loss import checked_dual
 from oracle_opt.oracles.svm.loss_dual import LossDual
+from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
 
 # Bytes that a combined kernel, or what takes its place, may take by default.
@@ -148,3 +155,42 @@ def chosen_loss(loss: Loss | float | ArrayLike | None, C: float | ArrayLike | No
         except InvalidArgument as problem:
             raise InvalidArgument(f"`loss` must be a Loss or the C of Hinge, got {shown(loss)}: {problem}") from problem
     return instance("loss", loss, Loss, "a Loss such as Hinge(C=100.0) or EpsilonInsensitive(C=100.0, epsilon=0.1)")
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """The solution of one machine at the weights of a query, and what it proves."""
+
+    svm: SVMSolution
+    S: Vector
+    error: tuple[float, float]
+    proof: Proven
+    told: dict[str, Any]
+
+
+def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:
+    """Solve a machine at weights d of the kernels of a bank."""
+    svm = solver.solve(d, wanted)
+    S, error = solver.forms(svm.signed_dual)
+    return part_of(of, bank, svm, S, error, solver.extras())
+
+
+def part_of(
+    of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
+) -> Part:
+    """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
+    b, forms = svm.signed_dual, forms_near(bank, svm.signed_dual, svm.imbalance, S, error)
+    loss = of.dual.piecewise
+    if loss is not None:
+        return Part(svm, S, error, proven_in_floats(loss, b, svm.imbalance, forms), told)
+    longest = partial(of.dual.longest_multiple, b)
+    return Part(svm, S, error, proven(of.dual, b, svm.imbalance, forms, longest, Floats), told)
+
+
+def factor_of(of: KernelMachine, solver: SVMMachine, d: Vector, b: Vector) -> Matrix | None:
+    """Factor of the Hessian at weights at which a machine has the solution b: no rows if it is 0, None if not known."""
+    free = of.dual.free(b)
+    if not free.size:
+        return np.empty((0, d.size))
+    block = solver.block(d, free)
+    return None if block is None else curvature_factor(block, solver.rows(free, b))

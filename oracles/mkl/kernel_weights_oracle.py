@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,16 +22,13 @@ from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.dense_machine import CombinedKernel, DenseMachine
 from oracle_opt.oracles.mkl.formula import Proven, least, value_at
 from oracle_opt.oracles.mkl.group_rounds import GroupRounds, Round, round_of, sharper, started
-from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part, factor_of, solved
 from oracle_opt.oracles.mkl.kernel_weights_proof import KernelWeightsProof
-from oracle_opt.oracles.mkl.svm_machine import Part, SVMMachine, factor_of, solved
+from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, checked_query_point, lowered
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
-
-if TYPE_CHECKING:
-    from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
 
 
 class KernelWeightsOracle(Oracle):
@@ -88,7 +85,7 @@ class KernelWeightsOracle(Oracle):
     """
 
     witness: tuple[str, ...] = ("signed_dual", "bias", "group_weights", "machine_weights")
-    machines: Sequence[KernelMachine | MKLOracle]
+    machines: Sequence[Any]  # a `KernelMachine` each, or an oracle of one
     single = False  # whether cuts are laid out for the one machine there is
     of_products = False  # whether the machines are on products of kernels, of which nothing is proven
 

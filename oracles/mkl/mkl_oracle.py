@@ -20,9 +20,16 @@ from oracle_opt.oracles.mkl.few_kernels import FewKernels
 from oracle_opt.oracles.mkl.float_formula import least_in_floats, value_in_floats
 from oracle_opt.oracles.mkl.formula import Proven
 from oracle_opt.oracles.mkl.group_rounds import Round
-from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, checked_bank
+from oracle_opt.oracles.mkl.kernel_machine import (
+    MEMORY_BUDGET,
+    KernelMachine,
+    Part,
+    checked_bank,
+    factor_of,
+    part_of,
+    solved,
+)
 from oracle_opt.oracles.mkl.kernel_weights_oracle import error_above
-from oracle_opt.oracles.mkl.svm_machine import Part, factor_of, part_of, solved
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.mkl.weights import Groups, checked_query_point
 from oracle_opt.oracles.svm import Loss

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.oracles.kernels.base import Indices, KernelBank
-from oracle_opt.oracles.mkl.float_formula import forms_near, proven_in_floats
-from oracle_opt.oracles.mkl.formula import Proven, proven
+from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.oracles.svm import SVMSolution
-from oracle_opt.oracles.svm.curvature_factor import curvature_factor
-from oracle_opt.proof.floats import Floats
-
-if TYPE_CHECKING:
-    from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 
 
 class SVMMachine(ABC):
@@ -88,42 +77,3 @@ class SVMMachine(ABC):
     def extras(self) -> dict[str, Any]:
         """What a cut of the last solution has to tell for `resume` besides `signed_dual` and `quadratic_forms`."""
         return {}
-
-
-@dataclass(slots=True, eq=False)
-class Part:
-    """The solution of one machine at the weights of a query, and what it proves."""
-
-    svm: SVMSolution
-    S: Vector
-    error: tuple[float, float]
-    proof: Proven
-    told: dict[str, Any]
-
-
-def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:
-    """Solve a machine at weights d of the kernels of a bank."""
-    svm = solver.solve(d, wanted)
-    S, error = solver.forms(svm.signed_dual)
-    return part_of(of, bank, svm, S, error, solver.extras())
-
-
-def part_of(
-    of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
-) -> Part:
-    """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
-    b, forms = svm.signed_dual, forms_near(bank, svm.signed_dual, svm.imbalance, S, error)
-    loss = of.dual.piecewise
-    if loss is not None:
-        return Part(svm, S, error, proven_in_floats(loss, b, svm.imbalance, forms), told)
-    longest = partial(of.dual.longest_multiple, b)
-    return Part(svm, S, error, proven(of.dual, b, svm.imbalance, forms, longest, Floats), told)
-
-
-def factor_of(of: KernelMachine, solver: SVMMachine, d: Vector, b: Vector) -> Matrix | None:
-    """Factor of the Hessian at weights at which a machine has the solution b: no rows if it is 0, None if not known."""
-    free = of.dual.free(b)
-    if not free.size:
-        return np.empty((0, d.size))
-    block = solver.block(d, free)
-    return None if block is None else curvature_factor(block, solver.rows(free, b))

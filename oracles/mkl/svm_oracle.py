@@ -20,10 +20,11 @@ from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.oracles.mkl.weights import WeightSet
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.oracles.svm.svm_solution import decision_values
-from oracle_opt.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from oracle_opt.result import Result
 
 
 class SVMOracle(KernelWeightsOracle):
@@ -161,7 +162,7 @@ class SVMOracle(KernelWeightsOracle):
 
     def _cut_of(self, result: Result | ObjectiveCut) -> ObjectiveCut:
         """The cut of a result, or the cut itself; it is one of this oracle."""
-        cut = _checked_cut(result.cut if isinstance(result, Result) else result, "result")
+        cut = _checked_cut(getattr(result, "cut", result), "result")
         if cut.extras["signed_dual"].shape != (self.bank.n_points,) or cut.point.shape != (self.domain.dimension,):
             raise InvalidArgument(
                 f"`result` must be one of this oracle, of {self.domain.dimension} weights and {self.bank.n_points} "
