@@ -91,7 +91,7 @@ class MKLClassifierCV(MKLClassifier):
     """
 
     _: KW_ONLY
-    C: float = field(init=False, repr=False)
+    C: float = field(init=False, repr=False)  # is chosen: see `C_`
     Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0)
     cv: Any = None
     scoring: Any = None
