@@ -27,14 +27,9 @@ def _served(entry: Entry, problem: Problem) -> bool:
 
 
 def _pairs(problems: list[Problem], entries: list[Entry] = GENERATORS) -> list:
-    """Parameters for those pairs of generator and problem that the table says can run; of variants, a campaign."""
+    """Parameters for those pairs of generator and problem that the table says can run."""
     return [
-        pytest.param(
-            entry,
-            problem,
-            id=f"{entry}-{problem}".replace(" ", "_"),
-            marks=[pytest.mark.campaign(3)] if " " in entry.name else [],
-        )
+        pytest.param(entry, problem, id=f"{entry}-{problem}".replace(" ", "_"))
         for entry in entries
         for problem in problems
         if _served(entry, problem)
