@@ -13,10 +13,11 @@ from oracle_opt.domains.programs import linear_program, solved
 def with_equations_found(known: LinearConstraints, flat: NDArray[np.bool_]) -> LinearConstraints:
     """Turn what is never slack into equations, and drop equations that others imply.
 
-    ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
-    has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
-    always-active constraints"). As tau ends at 1e7, what is less slack than 1e-7 counts as never slack: of variables
-    whose bounds are much less than 1 apart, in units of that distance, unless they are `flat` but for rounding.
+    Freund, Roundy & Todd (1985, "Identifying the set of always-active constraints") solve
+    ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``. A
+    solution has t_i = 1 for all that can be slack, 0 for the rest. As tau ends at 1e7, what is less slack than 1e-7
+    counts as never slack. For variables whose bounds are much less than 1 apart the slack is in units of that
+    distance, unless they are `flat` but for rounding.
 
     Raises
     ------
