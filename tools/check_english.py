@@ -22,7 +22,10 @@ INDENTED = re.compile(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+")  # code and formulas
 WRITTEN = re.compile(r"<!-- begin (\S+) -->.*?<!-- end \1 -->", re.DOTALL)  # tables and counts, by a program
 CODE = re.compile(r"``.+?``|`[^`]+`", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-END = re.compile(r"(?<=[.!?:;])[*_\")]*\s+(?=[\[\"'*_(]*[A-Z`0-9])|(?<=[.!?])\s+(?=\")|\n\s*\n|\n(?=\s*[-*|>#])|\n(?=\s*\d+\. )")
+END = re.compile(
+    r"(?<=[.!?:;])[*_\")]*\s+(?=[\[\"'*_(]*[A-Z`0-9])|(?<=[.!?])\s+(?=\")"  # a capital, or a quoted word
+    r"|\n\s*\n|\n(?=\s*[-*|>#])|\n(?=\s*\d+\. )"
+)
 HEADING = re.compile(r"\n( *)\w[^\n]*\n\1-+\n")  # of a docstring's section
 PARAMETER = re.compile(r"^ *\*{0,2}\w+(, \*{0,2}\w+)* : .*$", re.MULTILINE)  # name and type in a docstring
 TWICE = re.compile(r"\b(that of the|those of)\b")
