@@ -22,7 +22,7 @@ def of_jax(name: str, function: Any) -> Differentiated:
     Parameters
     ----------
     name : str
-        Of the argument.
+        Name of the argument.
     function : callable
         Maps a JAX array of shape (n,) to a number.
     """
@@ -45,7 +45,7 @@ def of_torch(name: str, function: Any) -> Differentiated:
     Parameters
     ----------
     name : str
-        Of the argument.
+        Name of the argument.
     function : callable
         Maps a tensor of shape (n,) to a number.
     """

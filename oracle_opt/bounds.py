@@ -39,7 +39,7 @@ def relative_gap(upper: float, lower: float) -> float:
 def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, float]:
     """Bound on the error of the constant ``value - slope @ point`` of a cut, and the size of its terms.
 
-    The size is ``abs(value) + abs(slope) @ abs(point)``. Of the error 1/3 is the rounding of this sum, and 2/3 are left
+    The size is ``abs(value) + abs(slope) @ abs(point)``. The rounding of this sum is 1/3 of the error, and 2/3 are left
     to the value: so much it may be wrong if an oracle computes it as ``constant + slope @ point``.
     """
     size = abs(value) + float(np.abs(slope).dot(np.abs(point)))
@@ -201,9 +201,9 @@ class BoundTracker:
         """Size up to which bounds are 0 in the arithmetic of the run, a gap of which no `rtol` can close.
 
         Either both bounds are within four times what was taken off the lower one for rounding, which must be small
-        beside the values seen. Or they are within one unit of roundoff of the decrease since the first value v_0, and
-        the best point z, where g is the subgradient, is that near to a minimizer, seen from the first point z_0:
-        ``min(eps * (v_0 - upper), 2**-31 * abs(g) @ abs(z - z_0))``. docs/theory.md says why.
+        beside the values seen. Or they are within ``min(eps * (v_0 - upper), 2**-31 * abs(g) @ abs(z - z_0))``. The
+        first term is one unit of roundoff of the decrease since the first value v_0. By the second the best point z,
+        where g is the subgradient, is that near to a minimizer, seen from the first point z_0. docs/theory.md says why.
         """
         if self._first is None or self.incumbent is None or not isfinite(self.gap):
             return 0.0

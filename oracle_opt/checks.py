@@ -237,8 +237,8 @@ def _check_sum(cut: ObjectiveCut, domain: Domain) -> None:
     cut's own error, and below it by the summands' errors: the one does not excuse the other.
 
     Slopes are rounded relative to terms that are not known here, and which may cancel. But all that rounding of slopes
-    can do on the domain is in the errors, or as small beside the values as their own rounding: so slopes that differ by
-    more than rounding of their own sizes may differ, times the width of the domain, by as much as values may.
+    can do on the domain is in the errors, or as small beside the values as their own rounding. So slopes may differ by
+    more than rounding of their own sizes: times the width of the domain, by as much as values may.
     """
     if not cut.summands:
         return

@@ -20,10 +20,10 @@ NOTHING = 1e-16  # a probe accuses nobody of less: slopes of a constant may be r
 class AnswerMemory:
     """The best and the last answers, and what they say of a new one.
 
-    If all are right, every objective cut is at most the value stated, plus its error, at the point of every other, and
-    every feasibility cut is satisfied, up to its error, by the points of all objective cuts.
-    So a pair is tested both ways, with three
-    small matrices times a vector. Of many variables those count alone that are not 0 at a point.
+    If all are right, every objective cut is at most the value stated, plus its error, at the point of every other.
+    Every feasibility cut is then satisfied, up to its error, by the points of all objective cuts. So a pair is tested
+    both ways, with three small matrices times a vector. With many variables those count alone that are not 0 at a
+    point.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def minimize(
         Limit on oracle calls, replayed ones and probes included.
     max_seconds : float, optional
         Limit on elapsed seconds; checked between calls, inside the generator's own work, and in oracles whose queries
-        may take long, such as `MKLOracle` on many points: an answer that is not ready by then is given up.
+        may take long, such as `MKLOracle` on many points. An answer that is not ready by then is given up.
     cuts : sequence of cuts
         Cuts of the same function from an earlier run, told before the first call and not counted. The proof may rest on
         them, and a certificate then names them with their own witness.
@@ -98,9 +98,9 @@ def minimize(
     progress : bool
         Show a progress display on the terminal; nothing where there is none.
     log : bool or callable
-        Say in plain lines how the run goes: what runs on what, call, step, bounds, relative gap and seconds of each of
-        the first ten calls and then of at most one a second, the last call, and the status with its message. `True`
-        writes them to standard error; a function is called with each line, such as `print` or
+        Say in plain lines how the run goes: what runs on what, the calls, and the status with its message. A call has
+        its step, bounds, relative gap and seconds; the first ten and the last have a line, and between them at most one
+        a second. `True` writes the lines to standard error; a function is called with each line, such as `print` or
         ``logging.getLogger("runs").info``.
     check : bool
         Whether the value at the best point is recomputed from the data before success is stated, where the oracle can,

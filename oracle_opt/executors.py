@@ -95,7 +95,7 @@ class Workers(Generic[T]):
         Parameters
         ----------
         function : callable
-            Of a module, so that workers find it by its name.
+            A function of a module, so that workers find it by its name.
         shared : object
             What all these tasks need, such as a vector, and do not change. If it is large, a process is sent it once.
         arguments : sequence of tuple

@@ -178,8 +178,8 @@ class QueryPointGenerator(ABC):
     def inner_steps(self) -> int:
         """Return how many steps on inner problems the method has taken since `reset`, beside its own masters.
 
-        For methods that spare calls by work on a model of the oracle's making: its size grows with the data as that of
-        a call does, so a count of calls alone would not tell what a run costs.
+        This is for methods that spare calls by work on a model of the oracle's making. The size of that model grows
+        with the data as that of a call does, so a count of calls alone would not tell what a run costs.
 
         Returns
         -------

@@ -171,7 +171,7 @@ class Oracle(ABC):
         Parameters
         ----------
         point : ndarray of shape (n,)
-            Of the domain.
+            A point of the domain.
 
         Returns
         -------

@@ -23,7 +23,8 @@ WRITTEN = re.compile(r"<!-- begin (\S+) -->.*?<!-- end \1 -->", re.DOTALL)  # ta
 CODE = re.compile(r"``.+?``|`[^`]+`", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 END = re.compile(
-    r"(?<=[.!?:;])[*_\")]*\s+(?=[\[\"'*_(]*[A-Z`0-9])|(?<=[.!?])\s+(?=\")|\n\s*\n|\n(?=\s*[-*|>#])|\n(?=\s*\d+\. )"
+    r"(?<=[.!?:;])[*_\")]*\s+(?=[\[\"'*_(]*[A-Z`0-9])|(?<=[.!?])\s+(?=\")"  # a capital, or a quoted word
+    r"|\n\s*\n|\n(?=\s*[-*|>#])|\n(?=\s*\d+\. )"
 )
 HEADING = re.compile(r"\n( *)\w[^\n]*\n\1-+\n")  # of a docstring's section
 PARAMETER = re.compile(r"^ *\*{0,2}\w+(, \*{0,2}\w+)* : .*$", re.MULTILINE)  # name and type in a docstring

@@ -20,7 +20,7 @@ class Answer(ABC):
 
     An oracle names the kinds that it can give in `Oracle.gives`, a generator those that it understands in
     `QueryPointGenerator.takes` or `needs`, and a query wishes for them in `Query.wishes`. A kind of your own is a
-    subclass, which no part of the library has to know: it says how messages call it, writes and reads its own arrays
+    subclass, which no part of the library has to know. It says how messages call it, writes and reads its own arrays
     for a journal, and checks itself against the cut that it belongs to.
 
     Attributes

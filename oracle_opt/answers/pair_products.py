@@ -23,9 +23,9 @@ FACTORED = 3e8  # most multiplications, about, for eigenvalues of larger ones
 class PairProducts:
     """``tr(A_i V A_j K)`` for all pairs of sparse symmetric matrices, V and K symmetric.
 
-    Three forms, chosen matrix by matrix by what they cost. Of matrices with few entries each pair is a sum over pairs
-    of entries; for diagonal ones that is the product of V and K entry by entry. One of low rank, ``sum s u u'``, meets
-    all the others in ``(V u) (K u)'``. All others are multiplied from both sides.
+    There are three forms, chosen matrix by matrix by what they cost. For matrices with few entries each pair is a sum
+    over pairs of entries; for diagonal ones that is the product of V and K entry by entry. One of low rank,
+    ``sum s u u'``, meets all the others in ``(V u) (K u)'``. All others are multiplied from both sides.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class LinearConstraints:
         return self.has_bounds_alone and bool(np.isinf(self.lower).all() and np.isinf(self.upper).all())
 
     def deepest_cut(self, point: Vector, axes: Matrix, tolerance: float) -> tuple[Vector, float] | None:
-        """Of the bounds and inequalities violated at a point, the one that cuts deepest into an ellipsoid around it.
+        """Find the violated bound or inequality that cuts deepest into an ellipsoid around a point.
 
         As `Domain.deepest_cut`: unit normal and violation of the one with the largest violation over
         ``norm(normal @ axes)``, half the width of the ellipsoid ``{point + axes @ w : norm(w) <= 1}``; `None` where no

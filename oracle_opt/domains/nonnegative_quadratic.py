@@ -22,8 +22,8 @@ def nonnegative_quadratic(
 ) -> Vector:
     """``min 1/2 v @ hessian @ v - linear @ v`` over v >= 0.
 
-    Lawson and Hanson's active-set method in the Gram form, started from the support of `start`, but several variables
-    enter at a time: of those, at least one keeps a positive value, so each round still gains.
+    This is Lawson and Hanson's active-set method in the Gram form, started from the support of `start`, but several
+    variables enter at a time. At least one of these keeps a positive value, so each round still gains.
 
     Parameters
     ----------

@@ -153,7 +153,7 @@ def _less_equalities(constraints: LinearConstraints, center: Vector, matrix: Any
 
 
 def _pseudo_inverse(gram: Matrix) -> Matrix:
-    """Of the equalities' Gram matrix: diagonal where they share no coordinate, as those of simplices."""
+    """Invert the equalities' Gram matrix, which is diagonal where they share no coordinate, as on simplices."""
     diagonal = gram.diagonal()
     if np.count_nonzero(gram) == np.count_nonzero(diagonal):
         reciprocal: Matrix = np.diag(np.divide(1.0, diagonal, out=np.zeros(len(gram)), where=diagonal > 0))
