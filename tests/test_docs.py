@@ -105,11 +105,11 @@ def test_quotations_are_the_source(page):
 
 
 def api_sections():
-    """Names on the API page, by the module in whose section they stand."""
+    """Names on the two API pages, by the module in whose section they stand."""
     sections = {}
-    for line in (ROOT / "docs" / "api.md").read_text().splitlines():
+    for line in "".join((ROOT / "docs" / page).read_text() for page in ("api.md", "api_parts.md")).splitlines():
         if heading := re.fullmatch(r"## `([\w.]+)`", line):
-            names = sections[heading[1]] = []
+            names = sections.setdefault(heading[1], [])
         elif row := re.match(r"\| `(\w+)` \|", line):
             names.append(row[1])
     return sections

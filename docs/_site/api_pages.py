@@ -1,4 +1,4 @@
-"""A page for each public module and for each public name, from docstrings; docs/api.md says which they are."""
+"""A page for each public module and for each public name, from docstrings; docs/api.md and api_parts.md say which."""
 
 import importlib
 import inspect
@@ -10,21 +10,22 @@ from typing import Generic, get_origin
 
 from numpydoc.xref import DEFAULT_LINKS
 
-API = Path(__file__).resolve().parents[1] / "api.md"
+PAGES = [Path(__file__).resolve().parents[1] / name for name in ("api.md", "api_parts.md")]
 FOLDER = "reference"
 HEADING = re.compile(r"## `([\w.]+)`")
 ROW = re.compile(r"\| `(\w+)` \| (.*) \|")
 
 
 def sections() -> dict[str, dict[str, dict[str, str]]]:
-    """Return what docs/api.md lists: by module, by group, what each name is."""
+    """Return what both pages list: by module, by group, what each name is."""
     modules: dict[str, dict[str, dict[str, str]]] = {}
     group: dict[str, str] = {}
-    for line in API.read_text(encoding="utf-8").splitlines():
+    for line in "\n".join(page.read_text(encoding="utf-8") for page in PAGES).splitlines():
         if heading := HEADING.fullmatch(line):
-            group = {}
-            modules[heading[1]] = {"": group}
             module = heading[1]
+            group = modules.setdefault(module, {}).setdefault(
+                "What the others return, and parts" if module in modules else "", {}
+            )
         elif modules and (row := ROW.fullmatch(line)):
             group[row[1]] = row[2]
         elif modules and re.fullmatch(r"[A-Z][^|\[]*:", line):

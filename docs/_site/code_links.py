@@ -45,7 +45,7 @@ def add_links(app, doctree) -> None:
     if page == "reference/CHANGELOG":  # it tells of names that are no more
         return
     public = public_names()
-    everywhere = page == "api" or page.startswith("reference/oracle_opt")
+    everywhere = page in ("api", "api_parts") or page.startswith("reference/oracle_opt")
     modules = set(names())
     seen = set()
     for formula in list(doctree.findall(nodes.math)):  # in what scikit-learn wrote; drawing it would need the network
@@ -53,7 +53,9 @@ def add_links(app, doctree) -> None:
     for literal in list(doctree.findall(nodes.literal)):
         if inside(literal, (nodes.reference, nodes.title, pending_xref, nodes.term)):
             continue
-        target = full_name(literal.astext(), public, section_module(literal, modules) if page == "api" else "")
+        target = full_name(
+            literal.astext(), public, section_module(literal, modules) if page in ("api", "api_parts") else ""
+        )
         if not target or target in seen or target == page.removeprefix("reference/"):
             continue
         if not everywhere:

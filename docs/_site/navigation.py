@@ -32,7 +32,7 @@ def contents(page: str) -> dict[str, dict[str, str]]:
             for heading, entries in rows("index").items()
             if heading
         }
-    if page == "api":
+    if page in ("api", "api_parts"):
         return {"": {f"reference/{module}": module for module in api_pages.sections()}}
     if page == "gallery/index":
         return {"": {f"gallery/{name}": title for group in rows(page).values() for name, title in group.items()}}
