@@ -13,8 +13,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 # The build finds meson and ninja, and an editable install its own ninja later, in the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# Modules of Python are compiled when they are first imported: most never are.
-PIP := $(BIN)/python -m pip install --quiet --no-compile
+PIP := $(BIN)/python -m pip install --quiet
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
 
@@ -48,8 +47,9 @@ $(VENV)/.ready: tools/make_venv.sh
 	$(PIP) "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
 	touch $@
 
+# For one run of the demo modules of Python are compiled when they are first imported: most never are.
 $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
-	$(PIP) --no-build-isolation --editable ".[cli,learn]"
+	$(PIP) --no-compile --no-build-isolation --editable ".[cli,learn]"
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)

@@ -184,7 +184,7 @@ def test_seeds() -> None:
     results = hand_results({("p", "a", seed): to(value) for seed, value in calls.items()})
     each = problem_costs(results, cost="calls", tau=1e-4, test="certified", seeds="each")
     assert each.table["a"].tolist() == [10, 20, inf]
-    assert "3 problems: each seed of 1 instance is one of its own" in each.sentences
+    assert "3 problems: each seed of 1 instance counts as one" in each.sentences
     median = problem_costs(results, cost="calls", tau=1e-4, test="certified", seeds="median")
     assert median.table["a"].tolist() == [20]
     assert "median" in median.sentences

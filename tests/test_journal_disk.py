@@ -141,6 +141,7 @@ def test_a_journal_is_free_once_its_process_is_killed_whatever_children_it_left(
 
 @POSIX
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning")  # by JAX, where another test has loaded it
 def test_a_forked_child_neither_frees_nor_writes_the_journal_of_its_parent(tmp_path) -> None:
     file = RecordFile(tmp_path / "j")
     file.append(b"run")

@@ -126,3 +126,13 @@ def test_there_are_none_unless_they_are_asked_for() -> None:
         model.predict_proba([[0.0]])
     with pytest.raises(AttributeError, match="predict_log_proba"):
         model.predict_log_proba([[0.0]])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_probabilities_and_their_logarithms_order_classes_alike(seed) -> None:
+    """Decision values of support vectors on the margin are 1 or -1, up to rounding: these are ties in both."""
+    rng = np.random.default_rng(seed)
+    decisions = rng.choice([-1.0, 1.0, 0.3], (500, 4)) * (1 + rng.integers(-2, 3, (500, 4)) * 2.0**-52)
+    found = ClassSoftmax(float(rng.uniform(0.1, 20)))(decisions)
+    assert (np.argsort(np.log(found)) == np.argsort(found)).all()
+    assert found.sum(axis=1) == pytest.approx(np.ones(500), abs=1e-11)

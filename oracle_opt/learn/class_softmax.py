@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
 from oracle_opt.arrays import Matrix, Vector
 
 # Derivative of the loss at the end, over the spread of the decision values; halvings and doublings of the slope.
 TOLERANCE, MOST_STEPS = 1e-12, 200
+STEP = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,13 @@ class ClassSoftmax:
     slope: float
 
     def __call__(self, decisions: Matrix) -> Matrix:
-        """Probabilities, ndarray of shape (m, number of classes)."""
-        found: Matrix = softmax(self.slope * decisions, axis=1)
+        """Probabilities, ndarray of shape (m, number of classes).
+
+        Their logarithms are rounded to `STEP`, far below what calibration can tell. So classes whose decision values
+        differ by rounding alone, as those of support vectors on the margin do, are equally probable, and
+        probabilities and their logarithms order the classes alike.
+        """
+        found: Matrix = np.exp(np.round(log_softmax(self.slope * decisions, axis=1) / STEP) * STEP)
         return found
 
     @classmethod

@@ -122,7 +122,7 @@ def table(
     return Table(
         costs.table.reset_index(),
         f"{what[0].upper()}{what[1:]} to {rounded(tau)}, test '{test}'",
-        f"{costs.sentences} A dash stands where the test never holds. Runs solved: {solved}.",
+        f"{costs.sentences} A dash: accuracy not reached. Runs solved: {solved}.",
         compared=tuple(costs.table),
     )
 

@@ -127,8 +127,9 @@ def problems_in_words(paths: Sequence[RunPath], seeds: str, what: str = "cost") 
     if problems == instances:
         return f"{number(instances, 'problem')}."
     if seeds == "median":
-        return f"{number(instances, 'problem')}: of the seeds of an instance the median {what} is taken."
-    return f"{number(problems, 'problem')}: each seed of {number(instances, 'instance')} is one of its own."
+        each = {path.seed for path in paths}
+        return f"{number(instances, 'problem')}: median {what} over {number(len(each), 'seed')}."
+    return f"{number(problems, 'problem')}: each seed of {number(instances, 'instance')} counts as one."
 
 
 def unsolved_in_words(

@@ -1,6 +1,6 @@
 """Processor time of an MKL query in two checkouts of the library: a ratio, of the same points in turn in two processes.
 
-    ORACLE_OPT_DATA=folder-with-the-data-sets python benchmarks/query_ratio.py PYTHON-OF-THE-OTHER [--rounds N]
+    ORACLE_OPT_DATA=folder-with-the-data-sets python tools/query_ratio.py PYTHON-OF-THE-OTHER [--rounds N]
 
 Two processes that live on, one with this interpreter and one with that of another checkout, answer the points of a
 level-set run to 1e-4, one after the other, each point in both before the next. The ratio of a round is that of the sums
