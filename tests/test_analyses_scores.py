@@ -131,7 +131,7 @@ def test_area_of_seeds() -> None:
     assert results.area().data["a"].tolist() == pytest.approx([1.0, 0.5, 0.0])
     median = results.area(seeds="median")
     assert median.data.to_dict("records") == [{"instance": "p", "a": pytest.approx(0.5)}]
-    assert "the median area is taken" in median.caption
+    assert "median area over 3 seeds" in median.caption
 
 
 def test_shifted_means_by_hand() -> None:
