@@ -61,8 +61,8 @@ class ActiveSet(QueryPointGenerator):
     The inner method works on the active variables alone, a face of the domain. Its queries are those of `PartialQuery`:
     an oracle that can, as `MKLOracle`, answers with exact slopes on the active variables and safe bounds of the others.
     Once the gap on the face is small beside that on the whole domain, the slopes of all variables are asked for at the
-    best point. Those outside that would lower the function most become active, active ones that are 0 and far from
-    helping are dropped, and the inner method starts anew: it is told the cuts that are exact in all variables and, if
+    best point. Those outside that would lower the function most become active; active ones that are 0 and far from
+    helping are dropped. Then the inner method starts anew: it is told the cuts that are exact in all variables and, if
     it takes up no old cuts, begins at the best point.
 
     Every bound is one over all variables: those of single cuts, whose slopes are exact or too low, the oracle's own,
@@ -87,9 +87,9 @@ class ActiveSet(QueryPointGenerator):
 
     Notes
     -----
-    *Which become active.* Of those that promise at least 3 hundredths of what the best one does, the ones that promise
-    more than their neighbors: where variables stand in an order, as kernels by their width, neighbors promise nearly
-    the same, and one of them is enough.
+    *Which become active.* The candidates promise at least 3 hundredths of what the best one does. Among them, the ones
+    that promise more than their neighbors become active. Where variables stand in an order, as kernels by their width,
+    neighbors promise nearly the same, and one of them is enough.
 
     *When to look.* The bound of one cut is looser than that of the inner method's model, so the face has to be solved
     to a smaller gap than that on all variables: to 3 hundredths. If nothing outside promises a tenth of that gap then,

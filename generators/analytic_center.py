@@ -46,12 +46,12 @@ class AnalyticCenter(QueryPointGenerator):
         Barrier weight of each bound of the domain. On a simplex with hundreds of variables weight 1 drowns the cuts.
     proximal : float
         Weight of the proximal term ``1/2 (|z - best point| / size)^2`` added to the barrier; 0 for the pure analytic
-        center. The size is the distance of a vertex of the domain from its interior point, on `FreeSpace` and
-        `NonnegativeOrthant`, whose radius is only a statement, divided by the number of variables n, on others with
-        more than a thousand by n / 1000. After each call at
-        whose query point z the model m was right, ``f(z) - m(z) <= 0.03 * (U - m(z))`` with U the best value before,
-        it grows to four times as much: where the way is long, the term does not hold the center back. A value that
-        does not fall halves it, down to where it began.
+        center. The size is the distance of a vertex of the domain from its interior point. On `FreeSpace` and
+        `NonnegativeOrthant`, whose radius is only a statement, it is divided by the number of variables n; on others
+        with more than a thousand, by n / 1000. After each call at whose query point z the model m was right,
+        ``f(z) - m(z) <= 0.03 * (U - m(z))`` with U the best value before, the size grows to four times as much. So
+        where the way is long, the term does not hold the center back. A value that does not fall halves it, down to
+        where it began.
     vanishing : float
         On simplices, weights below this share of the largest one are set to 0 in the query point and the others scaled
         up; oracles that skip zeros save time. Where feasibility cuts came none is.
@@ -65,9 +65,9 @@ class AnalyticCenter(QueryPointGenerator):
     -----
     The center is found by a few primal-dual Newton steps from the last one, which need not satisfy the new cut, and
     only to a tenth, as a center need not be exact. If they fail they are taken once more from a strictly feasible
-    point: the best one on the segment from the last center to the minimizer of the cutting-plane model, or, if
-    feasibility cuts leave none there, the center of the largest ball. If these fail, too, that point itself is asked:
-    it is in the localization set, so the run always goes on. The proven bound is that of the model's minimum, a
+    point. This is the best one on the segment from the last center to the minimizer of the cutting-plane model, or, if
+    feasibility cuts leave none there, the center of the largest ball. If these steps fail, too, that point itself is
+    asked: it is in the localization set, so the run always goes on. The proven bound is that of the model's minimum, a
     linear program; the multipliers of the center, weight over slack, prove less.
 
     References
@@ -214,7 +214,7 @@ class AnalyticCenter(QueryPointGenerator):
     def _polytope(self) -> Polytope:
         """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable.
 
-        Of the variables those that are not fixed.
+        The variables are those that are not fixed.
         """
         pool, n, box, free = self._model.pool, len(self._free), self._constraints, self._free
         slopes, normals, equalities = pool.objective.compact, pool.feasibility.compact, box.equality_matrix

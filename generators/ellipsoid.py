@@ -200,8 +200,8 @@ class Ellipsoid(QueryPointGenerator):
         Let s be the largest value of an affine function over the ellipsoid after an update by the cut c_t. Then some
         multiplier m >= 0 makes the largest value of "function - m c_t" over the ellipsoid before it at most s: the
         best one is known in closed form. Started from -c and carried back to the first ellipsoid, this proves
-        ``c + sum of m_t c_t >= -s`` over the domain. Of these functions, those of the domain are at most 0 and left
-        out; those of the oracle stay, and their objective cuts' multipliers are made to add up to one. Without
+        ``c + sum of m_t c_t >= -s`` over the domain. The functions of the domain among these are at most 0 and left
+        out. The functions of the oracle stay, and their objective cuts' multipliers are made to add up to one. Without
         objective cuts a positive least value of what stays proves that no point of the domain is feasible.
         """
         d = len(normal)

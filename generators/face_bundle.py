@@ -34,8 +34,8 @@ EXCESS = 0.1  # share of the gap by which their slope has to be less than all ot
 class FaceBundle(NewtonBundle):
     """Minimize a local model of the oracle between two calls: for functions that cost more than all masters.
 
-    An oracle that gives a `LocalModel` hands over a convex function g below f that is f near the point and cheap: for
-    multiple kernel learning, the support vector machine in which the bounded variables stay. After each call
+    An oracle that gives a `LocalModel` hands over a convex function g below f that is f near the point and cheap. For
+    multiple kernel learning g is the support vector machine in which the bounded variables stay. After each call
 
     1. g of the best point is minimized over the coordinates that matter. One cut of f comes out, valid whatever the
        minimum is worth, and joins the proof of the lower bound.
@@ -59,11 +59,12 @@ class FaceBundle(NewtonBundle):
     `inner_steps` of the history. On small problems they take longer than the calls they save; docs/how_to_choose.md
     says from where it pays.
 
-    *Coordinates.* The local model is minimized over those of the linear program's minimizer, those that are large at
-    the best point and those of least slope; others join by the slopes of its cut, on which all coordinates are.
+    *Coordinates.* The local model is minimized over the coordinates of the linear program's minimizer, those that are
+    large at the best point and those of least slope. Others join by the slopes of the local model's cut, on which all
+    coordinates are.
 
-    *Two models.* The cuts of local models tell of the curvature of f, and a model with curvature would count it twice:
-    they are kept for the bound and for level steps, and Newton steps know the cuts of the oracle alone.
+    *Two models.* The cuts of local models tell of the curvature of f, and a model with curvature would count it twice.
+    So these cuts are kept for the bound and for level steps, and Newton steps know the cuts of the oracle alone.
 
     *Bound.* Every cut is a proven minorant of f, so no claim of a local model can falsify the bound.
 

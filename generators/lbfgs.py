@@ -16,7 +16,7 @@ class LBFGS(SequentialGenerator):
     """Two-metric projection with the limited-memory BFGS matrix on the free variables.
 
     Variables at a bound that the gradient pushes against stay there; the others move along ``-H g``, H from the last
-    `memory` steps, each trial is projected, ``z(s) = project(z + s * d)``, and s is halved until the function falls by
+    `memory` steps. Each trial is projected, ``z(s) = project(z + s * d)``, and s is halved until the function falls by
     `sufficient_decrease` of what the slope foretells. The method is for smooth functions: at a kink it may stop at a
     point that is no minimum, and the bounds then show that it is none.
 
@@ -25,7 +25,7 @@ class LBFGS(SequentialGenerator):
     memory : int
         Pairs kept, default 10.
     sufficient_decrease : float
-        Of Armijo's rule, default 1e-4.
+        The share in Armijo's rule, default 1e-4.
 
     References
     ----------

@@ -37,7 +37,7 @@ class LevelSet(QueryPointGenerator):
 
     at a query point z, m and U before the answer, l is a quarter of what it was; when not, it is `level` again. A model
     that is exact near the minimum, as that of a piecewise linear function is in the end, then closes the gap
-    superlinearly, where a fixed level cannot shrink it by more than its share in a call.
+    superlinearly. A fixed level cannot shrink the gap by more than its share in a call.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LevelSet(QueryPointGenerator):
     Notes
     -----
     The level is lowered only after a call that shrank the gap by a fixed share, and comes back with the first call that
-    does not: so the method still needs ``O((MD / gap)^2)`` calls, M a Lipschitz constant and D the diameter of the
+    does not. So the method still needs ``O((MD / gap)^2)`` calls, M a Lipschitz constant and D the diameter of the
     domain.
 
     L comes from a linear program that is solved again from its last basis, the projection from its dual, which has one

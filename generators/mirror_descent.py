@@ -24,7 +24,7 @@ class MirrorDescent(QueryPointGenerator):
 
     Notes
     -----
-    The paper's entropy takes x / n for n blocks in place of x, and its (8) has a factor n: they cancel, and each block
+    The paper's entropy takes x / n for n blocks in place of x, and its (8) has a factor n. They cancel, and each block
     is updated by its own multiplicative rule with one step for all. Weights are kept above 1e-16 of their block's mean,
     the paper's delta, so that none stays zero for ever. If all blocks have one variable there is nothing to ask after
     the first call.

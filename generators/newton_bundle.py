@@ -68,11 +68,11 @@ class NewtonBundle(QueryPointGenerator):
     -----
     *Hand-over.* Each step records the value that the Newton model predicts at the query point; its error, relative to
     the gap, decides what follows. So adding a constant to the function, or scaling it, changes no step. After two
-    Newton steps in a row that each leave more than nine tenths of the gap, a level step follows: curvature that is far
-    too large, or wrong, delays the method and cannot stop it.
+    Newton steps in a row that each leave more than nine tenths of the gap, a level step follows. So curvature that is
+    far too large, or wrong, delays the method and cannot stop it.
 
-    *Mean curvature.* Where the function is only piecewise twice differentiable, the Hessian of one point is that of
-    one piece: for an SVM it has the rank of the free support vectors and says nothing of the directions in which they
+    *Mean curvature.* Where the function is only piecewise twice differentiable, the Hessian of one point is that of one
+    piece. For an SVM it has the rank of the free support vectors and says nothing of the directions in which they
     change. The remainder of the linear model is an average of the Hessians along the segment, and the mean over the
     best point and the last others stands for it. It becomes longer where Newton steps leave more than six tenths of the
     gap, as kernels of low rank make them do. Once a Newton step was predicted to a tenth of the gap, the best point's
@@ -81,9 +81,9 @@ class NewtonBundle(QueryPointGenerator):
     *Bound.* The model with curvature is no minorant and proves nothing: it only says where to ask. The lower bound is
     the minimum of a convex combination of cuts, whatever the oracle says of its curvature.
 
-    The model is minimized by an interior point method over the variables that matter: the largest of the best point
-    and the support of the linear program's minimizer, to which those with a negative reduced cost are added until
-    there is none, which makes the solution exact. If that fails numerically, a level step is taken.
+    An interior point method minimizes the model over the variables that matter: the largest of the best point and the
+    support of the linear program's minimizer. Variables with a negative reduced cost are added until there is none,
+    which makes the solution exact. If that fails numerically, a level step is taken.
 
     References
     ----------

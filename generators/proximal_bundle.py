@@ -69,13 +69,14 @@ class ProximalBundle(QueryPointGenerator):
 
     Steps and proof want different weights: a point near the center is a good next query, while the bound is best where
     nothing holds the model back. So where less than a tenth of the proven gap is predicted, multipliers for the bound
-    are also taken of masters with smaller weights, each a tenth of the last, up to four and while they prove much more;
-    no oracle call is spent on it, and it is done again when the cuts have become more by a twentieth.
+    are also taken of masters with smaller weights. Each weight is a tenth of the last; there are up to four, as long as
+    they prove much more. No oracle call is spent on these masters, and they are solved again when the cuts have become
+    more by a twentieth.
 
     If the master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is
     asked, which is a point of the domain in any case. A center that the master cannot better beyond rounding would be
-    asked again; on bounded domains of up to 1000 variables a linear program then minimizes the model of all cuts: it
-    gives the bound, and while the gap is not closed the next point. Elsewhere the driver stops.
+    asked again. On bounded domains of up to 1000 variables a linear program then minimizes the model of all cuts: it
+    gives the bound and, while the gap is not closed, the next point. Elsewhere the driver stops.
 
     References
     ----------

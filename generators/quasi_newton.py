@@ -28,7 +28,7 @@ class QuasiNewton(SequentialGenerator):
 
     Notes
     -----
-    The equation (7) of the paper divides by the change of p, the negative gradient, which has the opposite sign: here
+    The equation (7) of the paper divides by the change of p, the negative gradient, which has the opposite sign. Here
     it is taken against the gradient, so that B is positive where the curvature is. The paper does not say what to do
     elsewhere: where the secant is not positive, the entry stays as it was; where it leaves the range, it is cut off.
     The first B moves the point by its own length. The projection is taken in the metric of B.

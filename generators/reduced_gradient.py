@@ -32,16 +32,16 @@ class ReducedGradient(SequentialGenerator):
     Notes
     -----
     Algorithm 1 of the paper updates the direction at the boundary without the sign rule, so that a weight already
-    zero can be pushed below zero (its line 9). Here the longest step keeps all weights nonnegative, the direction of
-    a weight that arrived at zero is set to zero and that of mu is restored from the sum, and the line search runs
-    inside. Values are compared up to the errors the oracle states.
+    zero can be pushed below zero (its line 9). Here the longest step keeps all weights nonnegative. The direction of a
+    weight that arrived at zero is set to zero, that of mu is restored from the sum, and the line search runs inside.
+    Values are compared up to the errors the oracle states.
 
     The paper takes the function to be differentiable. Where few kernels have a weight and their sum is singular, the
-    machine has several solutions and the function a kink, at which it may fall along no direction that one subgradient
-    gives; the paper's method ends there. This one takes the subgradient at the nearest point that the line search
-    asked, and follows the direction of the shortest convex combination of it and the last one; so again until the
-    function falls (null steps, Wolfe 1975). The run ends when a combination promises no more than the errors of the
-    values.
+    machine has several solutions and the function a kink. There the function may fall along no direction that one
+    subgradient gives, and the paper's method ends. This one takes the subgradient at the nearest point that the line
+    search asked, and follows the direction of the shortest convex combination of it and the last one. This is repeated
+    until the function falls (null steps, Wolfe 1975). The run ends when a combination promises no more than the errors
+    of the values.
 
     References
     ----------

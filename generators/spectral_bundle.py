@@ -64,16 +64,16 @@ class SpectralBundle(QueryPointGenerator):
         max(trace * lambda_max(P' M(y) P) + b @ y, l(y)) + 1/2 (y - center)' (H + weight I) (y - center).
 
     Where the A_i fix entries of the diagonal of the primal matrix X, as those of max-cut do, the run begins with a
-    factor of X of few columns, whose stationarity gives the points that are asked (Burer & Monteiro 2003); the bundle
-    takes over where that no longer closes the gap.
+    factor of X of few columns. The stationarity of this factor gives the points that are asked (Burer & Monteiro 2003);
+    the bundle takes over where that no longer closes the gap.
 
     Blocks of M of order one, which linear inequalities make, are affine functions, and the model keeps them whole; P
     then belongs to the other rows.
 
     Its minimizer is the next query point. It becomes the center, a serious step, if the value falls by at least
     `descent` times what the model predicts. Then P is made of the eigenvectors there, as many as were active and ten
-    more, or `min_order`, and of the active part of the old span; after a null step of that part, the ten leading
-    eigenvectors at the rejected point and those at the center.
+    more, or `min_order`, and of the active part of the old span. After a null step P is made of that part, the ten
+    leading eigenvectors at the rejected point and those at the center.
 
     Parameters
     ----------
@@ -105,15 +105,15 @@ class SpectralBundle(QueryPointGenerator):
     eigenvalues.
 
     *The matrix whole.* Where a master of all of M costs less than nine times one of `min_order` vectors, by counting, P
-    is the identity and the model is f. The weight then falls by 1e4 a step, a step that leaves the ball in which a
-    minimizer is promised is drawn back to its surface by a second quadratic around the center of the ball, and three
-    to five calls are enough: an interior point method with a few outer steps, and an exact proof.
+    is the identity and the model is f. The weight then falls by 1e4 a step. A step that leaves the ball in which a
+    minimizer is promised is drawn back to its surface by a second quadratic around the center of the ball. Three to
+    five calls are enough: an interior point method with a few outer steps, and an exact proof.
 
     *Master.* By what they cost, products of the sparse A_i, of the dense ``P' A_i P``, or a system in the multipliers.
 
-    *Weight.* Elsewhere it falls after a step that gained half the predicted decrease, doubles after one that lost as
-    much, and falls where the predicted decrease is rounding: then the slope of the proof is left to shrink, and a step
-    that loses no more than rounding is serious.
+    *Weight.* Elsewhere it falls after a step that gained half the predicted decrease, and doubles after one that lost
+    as much. It also falls where the predicted decrease is rounding: then the slope of the proof is left to shrink, and
+    a step that loses no more than rounding is serious.
 
     *Bound.* Any positive semidefinite V and eta >= 0 with ``tr V + eta = 1`` give an affine minorant of f, which the
     ball of the domain, a `FreeSpace`, bounds. Its slope, which the radius multiplies, vanishes at the solution; the

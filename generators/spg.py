@@ -49,17 +49,17 @@ class SPG(SequentialGenerator):
     not printed: with `length_limits` the first is ``1 / max(abs(g))``, and without the spectral length each is 1,
     where a search begins with (5).
 
-    *eta* of (11), (12) starts at 0.85 and moves by 0.025 within [0.1, 1]: up where the accepted step gained at least
-    half of what the slope foretold, down where it gained less than a tenth.
+    *eta* of (11), (12) starts at 0.85 and moves by 0.025 within [0.1, 1]. It goes up where the accepted step gained at
+    least half of what the slope foretold, and down where the step gained less than a tenth.
 
     *Precision.* (13) asks for 1e-1, 1e-2 or 1e-3 by the decade of the duality gap u, or of the projected gradient norm
-    v where there is no gap, never less than before, and for ten times more where the steps become too small. Here u is
-    the relative gap by the oracle's own lower bound; the decades go on to 1e-12, as gaps far below the paper's are to
-    be proven; and a step that is lost in the errors stated by the oracle counts as too small.
+    v where there is no gap. It never asks for less than before, and it asks for ten times more where the steps become
+    too small. Here u is the relative gap by the oracle's own lower bound. The decades go on to 1e-12, as gaps far below
+    the paper's are to be proven. A step that is lost in the errors stated by the oracle counts as too small.
 
     *The end.* The method stops asking when the projected gradient vanishes, when a step can no longer be told from
-    none, or when 10 steps in a row were lost in the oracle's errors: an oracle that cannot be as precise as asked
-    stalls it there.
+    none, or when 10 steps in a row were lost in the oracle's errors. An oracle that cannot be as precise as asked
+    stalls the method there.
 
     *The metric.* On weights that range over many decades, as those of kernels under an lp norm with p near 1, no single
     length suits all. In the metric r the step is ``project(z - length * g / r)`` and (6) is taken in it.

@@ -26,9 +26,9 @@ DEFLECTED = 0.3  # share of the last subgradient in the direction of a planned s
 class Subgradient(QueryPointGenerator):
     """Step against the subgradient, project on the domain.
 
-    The k-th objective step has length ``scale * size / sqrt(k)``, size being that of the domain where it has one; or,
-    by Polyak's rule, ``scale * (f - proven lower bound) / norm(subgradient)``; or, where the number K of steps is
-    planned, ``scale * 0.4 * abs(f_1) / norm(g_1)**2 * (1 - k / K)**2`` times the norm of the direction
+    The k-th objective step has length ``scale * size / sqrt(k)``, size being that of the domain where it has one. By
+    Polyak's rule the length is ``scale * (f - proven lower bound) / norm(subgradient)``. Where the number K of steps is
+    planned, it is ``scale * 0.4 * abs(f_1) / norm(g_1)**2 * (1 - k / K)**2`` times the norm of the direction
     ``0.7 g_k + 0.3 g_(k-1)``, f_1 and g_1 being the first value and subgradient. The averaged certificate weighs each
     cut with its step over the norm of its subgradient, for which the average's bound converges to the minimum.
 

@@ -32,8 +32,9 @@ class RowHolder(Protocol):
 class Rows:
     """Affine functions ``constant + matrix @ z``, one a row; equal rows are kept once and counted.
 
-    Adding a row costs a comparison with those of the same constant, O(m + n); the arrays double when they are full. Of
-    a thousand variables or more, a row with at most a tenth of its entries not zero takes the memory of those alone.
+    Adding a row costs a comparison with those of the same constant, O(m + n); the arrays double when they are full.
+    With a thousand variables or more, a row with at most a tenth of its entries not zero takes the memory of these
+    entries alone.
 
     Parameters
     ----------

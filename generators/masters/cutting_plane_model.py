@@ -29,7 +29,7 @@ class CuttingPlaneModel:
     Where cuts come with summands, the program has a variable t_j for each and the model is the sum of theirs. HiGHS
     goes on from its last basis, so that a cut costs a few steps of the dual simplex method; on simplices the program
     holds no more columns than it needs. On bounds alone a vertex leaves as many columns between their bounds as there
-    are cuts, and all the others would be looked at one by one: there, from 2000 variables on, `ModelDual` solves the
+    are cuts, and all the others would be looked at one by one. There, from 2000 variables on, `ModelDual` solves the
     dual instead, to a thousandth of what is left of the gap (docs/peers.md has the measurement).
 
     The multipliers of the cuts give `minorant`, whose minimum over the domain is the proven bound `lower`; the

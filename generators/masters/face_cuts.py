@@ -105,7 +105,7 @@ def gains(domain: Domain, slope: Vector, active: Coordinates) -> Vector:
 def peaks(values: Vector, least: float, most: int) -> Coordinates:
     """The largest entries above `least` that exceed both neighbors, at most so many, in decreasing order.
 
-    Of equal neighbors the first one counts.
+    Among equal neighbors the first one counts.
     """
     high = np.flatnonzero(values > least)
     before = np.where(high > 0, values[high - 1], -np.inf)

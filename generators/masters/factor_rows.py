@@ -139,7 +139,7 @@ class FactorRows:
     Attributes
     ----------
     size : float
-        Of a row of C: the unit of the objective, over the trace, and of gradients.
+        The size of a row of C: the unit of the objective, over the trace, and of gradients.
     """
 
     def __init__(

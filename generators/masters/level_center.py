@@ -20,10 +20,10 @@ class LevelCenter:
         maximize sum_i log(lower + level * gap - m_i(z)) + sum_j log(slack_j(z)) + sum_k log(distance to bound k)
 
     over the cuts m_i, the feasibility cuts and inequalities of the domain, j, and its bounds. Where cuts come with
-    summands, the level set is that of z and a height for each summand: each cut lies below the height of its summand,
+    summands, the level set is that of z and a height for each summand. Each cut lies below the height of its summand,
     and the heights add up to the level at most.
 
-    The center is found by primal-dual Newton steps from the last one, which need not satisfy the new cuts; a step costs
+    The center is found by primal-dual Newton steps from the last one, which need not satisfy the new cuts. A step costs
     O(min(m, n)^2 max(m, n)) for m cuts in n variables, heights included, on a dense matrix of the cuts.
 
     Parameters

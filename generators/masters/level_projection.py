@@ -26,7 +26,7 @@ class LevelProjection:
     center, ``1 / center``, which leaves small weights small.
 
     It is solved by semismooth Newton steps on the dual, which has one variable a cut, from the multipliers of the last
-    projection; a step costs a projection on the domain for each trial length, O(m n) for m cuts in n variables, and a
+    projection. A step costs a projection on the domain for each trial length, O(m n) for m cuts in n variables, and a
     factorization of the order of the active cuts.
 
     Where cuts come with summands, the projection knows whole cuts alone. Whatever piece of the summands' model its

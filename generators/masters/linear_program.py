@@ -222,9 +222,9 @@ class CutRows:
 class ModelLP(CutLP):
     """``min theta`` subject to ``theta >= constant_i + slope_i @ z``, feasibility cuts and the domain.
 
-    theta is counted from the value of the cut that is best at first, in units of its slope, and every row is divided by
-    the geometric mean of this unit and its own largest entry: the solver's absolute tolerances then mean the same on
-    every problem, and a steep or a flat row keeps all its entries above those HiGHS takes for zero.
+    theta is counted from the value of the cut that is best at first, in units of its slope. Every row is divided by the
+    geometric mean of this unit and its own largest entry. The solver's absolute tolerances then mean the same on every
+    problem, and a steep or a flat row keeps all its entries above those HiGHS takes for zero.
 
     Parameters
     ----------
@@ -266,10 +266,10 @@ class ChebyshevLP(CutLP):
 
     The ball has to fit between the cuts; its center alone has to lie in the domain, whose many faces would else hold
     it far from the optima that lie on them. Distances are taken inside the domain's affine hull: norm_i is that of the
-    slope projected on it. Where that is less than a millionth of the whole slope, such a share stands in for it: what
-    is left of a slope that the affine hull does not see is rounding, and must not be blown up to a row. The
-    multipliers a of the objective rows give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the
-    gap closes with the radius.
+    slope projected on it. Where that is less than a millionth of the whole slope, such a share stands in for it. What
+    is left of a slope that the affine hull does not see is rounding, and must not be blown up to a row. The multipliers
+    a of the objective rows give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the gap closes
+    with the radius.
 
     Parameters
     ----------

@@ -37,13 +37,13 @@ class ModelDual:
         ``D(u) = u @ constants + min over the domain of (slopes' u) @ z``,
 
     has its minimum over the domain in closed form and one variable a cut, but a kink wherever an entry of ``slopes' u``
-    changes its sign. With ``weight / 2 * |z - center|^2`` added to the model, z being measured in units of the
-    domain's widths, the minimizer z(u) is a projection, the dual has a gradient, the rows' values at z(u), and
-    semismooth Newton steps maximize it. A linear program has a weight at which the proximal point is a solution, and
-    with many variables a weight far from zero, at which many of them lie between their bounds, is already good. So
-    the weight falls, the center moves to the last point, and each step yields a point and, with the true D(u), a
-    bound: until they are a thousandth of the way to the best value apart. Multipliers, point and weight are kept for
-    the next cut.
+    changes its sign. Let ``weight / 2 * |z - center|^2`` be added to the model, z being measured in units of the
+    domain's widths. Then the minimizer z(u) is a projection, the dual has a gradient, the rows' values at z(u), and
+    semismooth Newton steps maximize the dual. A linear program has a weight at which the proximal point is a solution,
+    and with many variables a weight far from zero, at which many of them lie between their bounds, is already good. So
+    the weight falls, the center moves to the last point, and each step yields a point and, with the true D(u), a bound.
+    This goes on until the two are a thousandth of the way to the best value apart. Multipliers, point and weight are
+    kept for the next cut.
 
     A step costs two products with the cuts, O(m n), and ``O(m^2 k)`` with k variables between their bounds; along a
     step the dual costs O(n). Where it fails, HiGHS is asked.
@@ -240,10 +240,10 @@ class _Best:
 def ascent_step(hessian: Matrix, gradient: Vector, start: Vector, count: int, tolerance: Vector) -> Vector:
     """``max gradient @ d - 1/2 d @ hessian @ d`` with ``start + d >= 0``, the first entries of d adding up to 0.
 
-    An active-set method from the support of `start`. It works on the step and its residual, not on the multipliers:
-    the Hessian's eigenvalues may lie eleven orders apart, as cuts of neighboring points do, and a step of 1e-8 must
-    still be one uphill. On a support, ``H + rho e e'`` is factorized in place of H, which changes nothing where e @ d
-    is 0, and is definite where H is only there.
+    An active-set method from the support of `start`. It works on the step and its residual, not on the multipliers. The
+    Hessian's eigenvalues may lie eleven orders apart, as cuts of neighboring points do, and a step of 1e-8 must still
+    be one uphill. On a support, ``H + rho e e'`` is factorized in place of H, which changes nothing where e @ d is 0,
+    and is definite where H is only there.
 
     Parameters
     ----------

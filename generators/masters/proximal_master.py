@@ -31,8 +31,8 @@ class ProximalPoint:
     value : float
         The largest of the pieces there; its negative is the decrease that the model predicts.
     multipliers : ndarray of shape (m,)
-        Multipliers of the rows: those of the pieces add up to one, so that with those of feasibility cuts they make a
-        minorant.
+        Multipliers of the rows. The multipliers of the pieces add up to one, so that with those of feasibility cuts
+        they make a minorant.
     converged : bool
         Whether the tolerance was reached, up to a factor of 1000.
     """

@@ -21,11 +21,12 @@ class ProximityControl:
 
         ``fitted = 2 w (1 - gain / predicted)``,
 
-    is a secant's estimate of the curvature on the way there. It is taken after a good serious step; after a few null
-    steps whose last value lies above that of the center, or whose linearization error is large; and before the first
-    serious step at once, as the first weight is a guess: from a good starting point a step sized by the domain goes too
-    far, and each such answer says by how much. Several serious steps in a row without a change halve it. So does a
-    predicted decrease below a hundredth of the proven gap, where the steps gain less than the proof lacks.
+    is a secant's estimate of the curvature on the way there. It is taken after a good serious step, and after a few
+    null steps whose last value lies above that of the center, or whose linearization error is large. Before the first
+    serious step it is taken at once, as the first weight is a guess. From a good starting point a step sized by the
+    domain goes too far, and each such answer says by how much. Several serious steps in a row without a change halve
+    it. So does a predicted decrease below a hundredth of the proven gap, where the steps gain less than the proof
+    lacks.
 
     References
     ----------

@@ -26,7 +26,7 @@ class ScaledRows:
     scale : ndarray
         Factors of the feasibility cuts.
     constants, size, error : ndarray of shape (m,)
-        Of the rows, as in `Rows`; those of feasibility cuts leave room for their tolerance.
+        One for each row, as in `Rows`; those of feasibility cuts leave room for their tolerance.
     allowed : float
         That tolerance, of their scaled values.
     touched : ndarray of bool, shape (n,)

@@ -71,7 +71,8 @@ def minimize_within(
     """Minimize a model plus ``weight / 2 norm(s)^2`` over the steps from y that stay in the ball.
 
     Where the minimizer lies outside, ``multiplier / 2 norm(y + s - center)^2`` is added, with a multiplier for which it
-    lies at the surface: the slope of the minorant then points to the center, and over the ball it is least right there.
+    lies at the surface. The slope of the minorant then points to the center, and over the ball the minorant is least
+    right there.
 
     Parameters
     ----------
@@ -80,9 +81,9 @@ def minimize_within(
     y : ndarray of shape (m,)
         The center of the quadratic.
     model : StructuredModel
-        Of the function around y.
+        The model of the function around y.
     weight : float
-        Of the quadratic.
+        The weight of the quadratic.
     multiplier : float
         The first one to try; 0 where the last step did not end at the surface.
     floor : float

@@ -242,7 +242,8 @@ def flattened(model: Model, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
     """Multipliers near these whose minorant has less slope.
 
     ``dV = V (sum_i x_i F_i + x_0 I) V``, ``deta`` likewise: the least change, in the metric of the cone's barrier, that
-    takes all the slope away and leaves the sum as it is, or as much of that change as the cone allows.
+    takes all the slope away and leaves the sum as it is. Where the cone does not allow all of that change, it is as
+    much as the cone allows.
     """
     m, square = model.slopes.shape[1], eta**2
     system = np.empty((m + 1, m + 1))

@@ -133,11 +133,11 @@ def minimize_in_multipliers(
 
     Notes
     -----
-    With ``x`` the multipliers V and eta, F the linear map of s to matrices and slopes, and c their constants, the
-    minimizer is ``s = -hessian^-1 F' x``, and the dual problem ``max c @ x - 1/2 x @ Q x``, ``Q = F hessian^-1 F'``,
-    over x of the cone with ``tr V + sum eta = 1``. Here ``Z = t I - F(s)`` is affine in x and t, ``V Z = mu I`` is
-    linearized as ``dZ = mu V^-1 - Z - sym(Z dV V^-1)``, and a step solves a system with the matrix Q plus that of the
-    last term. After Q is made no step depends on the number of variables.
+    Let ``x`` be the multipliers V and eta, F the linear map of s to matrices and slopes, and c their constants. Then
+    the minimizer is ``s = -hessian^-1 F' x``, and the dual problem is ``max c @ x - 1/2 x @ Q x`` with
+    ``Q = F hessian^-1 F'``, over x of the cone with ``tr V + sum eta = 1``. Here ``Z = t I - F(s)`` is affine in x and
+    t, ``V Z = mu I`` is linearized as ``dZ = mu V^-1 - Z - sym(Z dV V^-1)``, and a step solves a system with the matrix
+    Q plus that of the last term. After Q is made no step depends on the number of variables.
 
     References
     ----------

@@ -59,18 +59,18 @@ class BendersOracle(Oracle):
 
     The multipliers of each scenario's program give a minorant of Q_s, whatever their quality, and its rays a half-space
     of the x for which it is feasible. Where only right-hand sides and the technology matrix vary, scenarios share
-    dual vertices ("bunching"): one product gives the value of every known vertex in every scenario, and the best one is
+    dual vertices ("bunching"). One product gives the value of every known vertex in every scenario, and the best one is
     optimal if the basis it came from is feasible there. Where costs or the recourse matrix vary, each scenario keeps
     its own. Scenarios for which it is not optimal any more take dual simplex steps from it, many at a time; HiGHS
-    solves the first one, those that this fails for, and all where the second stage has more than 300 rows.
-    What is kept takes 128 MiB at most; of shared vertices those go first that were best for no scenario for longest.
-    Cuts hold to the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points
-    found miss costs at most what multipliers can be (docs/theory_benders.md). Two tolerances remain. Where a variable
-    of the second stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 count as zero.
-    Where multipliers have no bound, as without complete recourse, what is missed, at most 1e-7, is priced at ten times
-    those found: the upper bound rests on that.
+    solves the first one, those that this fails for, and all where the second stage has more than 300 rows. What is kept
+    takes 128 MiB at most; of shared vertices those go first that were best for no scenario for longest. Cuts hold to
+    the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points found miss costs
+    at most what multipliers can be (docs/theory_benders.md). Two tolerances remain. Where a variable of the second
+    stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 count as zero. Where
+    multipliers have no bound, as without complete recourse, what is missed, at most 1e-7, is priced at ten times those
+    found: the upper bound rests on that.
 
-    With an `executor` each of its processes makes the scenarios once, from the problem and the seed; a task gets x and
+    With an `executor` each of its processes makes the scenarios once, from the problem and the seed. A task gets x and
     the numbers of its scenarios, and brings back their sums, and the dual vectors that prove them. It begins with a
     program that has solved nothing and knows no vertices, so its answer is the same whoever does it, and a worker that
     dies costs its task alone. Without, and without `parts`, vertices and programs are kept from query to query, which
@@ -100,7 +100,7 @@ class BendersOracle(Oracle):
         does the tasks moves no bit.
     warm : BendersOracle, optional
         An oracle that has answered, on a problem with the same second stage but for right-hand sides, technology matrix
-        and probabilities: the dual vertices that it knows are known from the start, and `shifted` makes cuts of them.
+        and probabilities. The dual vertices that it knows are known from the start, and `shifted` makes cuts of them.
         Where costs or W differ, those of its bases are that are still dual feasible.
 
     Attributes
@@ -224,10 +224,10 @@ class BendersOracle(Oracle):
         -------
         ObjectiveCut or FeasibilityCut
             Half-spaces of up to 50 infeasible scenarios, or the cut of the expectation, with `summands` for multicut.
-            The `extras` prove them: dual vectors of the second stage, "vertices" of shape (number of these, m), and
-            "vertex_of", which of them each scenario of the cut or summand has; of a half-space its "ray", of shape
-            (m,), and "ray_of", the number of the scenario that it shows to be infeasible. Cuts have none where they
-            would hold more than 2^24 numbers.
+            The `extras` prove them. Those of a cut are dual vectors of the second stage, "vertices" of shape (number of
+            these, m), and "vertex_of", which of them each scenario of the cut or summand has. Those of a half-space are
+            its "ray", of shape (m,), and "ray_of", the number of the scenario that it shows to be infeasible. Cuts have
+            none where they would hold more than 2^24 numbers.
 
         Raises
         ------

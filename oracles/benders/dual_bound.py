@@ -112,8 +112,8 @@ def summing(where: Indices, count: int) -> sparse.csr_array:
 def _mended(data: ScenarioData, pi: Vector, cost: Vector, member: int) -> Line | None:
     """One dual vector in fractions, moved by what it misses; None where it could not be made feasible.
 
-    Where a reduced cost is on the wrong side the equations that it be 0 are solved for entries of pi that may move,
-    exactly; then it is looked at again which others are on the wrong side now.
+    Where a reduced cost is on the wrong side the equations that it be 0 are solved exactly, for entries of pi that may
+    move. Then it is looked at again which others are on the wrong side now.
     """
     problem, W = data.problem, sparse.csc_array(data.matrix(member))
     columns = [

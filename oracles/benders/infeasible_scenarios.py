@@ -46,8 +46,8 @@ def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame) -> bool:
 def unserved(data: ScenarioData, bounds: tuple[Vector, Vector], ray: Vector, member: int) -> str:
     """For which x a ray proves, in fractions, that a scenario has no second stage: words for all x, or none at all.
 
-    Of the x that have one it proves ``0 >= constant + slope @ x``, and that holds nowhere where the minimum over the
-    finite bounds of x is positive.
+    For the x that have a second stage it proves ``0 >= constant + slope @ x``, and that holds nowhere where the minimum
+    over the finite bounds of x is positive.
     """
     if data.ambiguous:
         return ""

@@ -51,7 +51,7 @@ class Recourse:
     ----------
     form : StandardForm
     rays : Interiors
-        Of costs of 0.
+        Those of costs of 0.
     """
 
     def __init__(self, form: StandardForm, rays: Interiors) -> None:

@@ -1,10 +1,10 @@
 """An upper bound of Benders' function at a point: a point of each scenario's second stage, proven to be one.
 
 Let y be floats, E the equations among the rows and R nearly a right inverse of W_E: ``abs(I - W_E R) <= eta`` in the
-norm of row sums. Then ``W_E step = r`` has a solution with ``abs(step) <= abs(R) 1 max abs(r) / (1 - eta)``. If y has
-more room than that to its bounds, and ``W y`` more than what the step moves to the sides of the other rows, there is a
-point of the second stage that costs at most ``q @ y + abs(q) @ abs(step)``. Room is made by a small step toward a point
-inside. Where there is none, the same is tried in fractions. Programs are solved anew: no witness is needed.
+norm of row sums. Then ``W_E step = r`` has a solution with ``abs(step) <= abs(R) 1 max abs(r) / (1 - eta)``. Let y have
+more room than that to its bounds, and ``W y`` more than what the step moves to the sides of the other rows. Then there
+is a point of the second stage that costs at most ``q @ y + abs(q) @ abs(step)``. Room is made by a small step toward a
+point inside. Where there is none, the same is tried in fractions. Programs are solved anew: no witness is needed.
 
 An optimal x often lies at the edge of what is feasible, and its last digit outside. Then the value is that of a point
 next to x, toward where there is room: the minimum of f is no larger than that, either.

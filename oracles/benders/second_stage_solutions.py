@@ -30,8 +30,8 @@ class SecondStageSolutions:
     """What is decided in each scenario once x is, and what it costs; made by `BendersOracle.second_stage`.
 
     Line i of every array is of the scenario ``scenarios[i]``. Its true cost Q_s(x) lies between `lower_bound`, the
-    value of its multipliers, and `upper_bound`, which adds to `cost` the price of what y misses of its rows: how far
-    they are apart says how close to optimal y is.
+    value of its multipliers, and `upper_bound`, which adds to `cost` the price of what y misses of its rows. How far
+    the two bounds are apart says how close to optimal y is.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ def read_smps(
     Raises
     ------
     InvalidData
-        A file is missing, unreadable or cut off; a line of it is wrong, its number is in the message; there are more
+        A file is missing, unreadable or cut off. A line of it is wrong; its number is in the message. There are more
         than two stages, a distribution that is not discrete, probabilities that are not positive or do not add up to 1.
 
     References

@@ -258,10 +258,10 @@ class TwoStageProblem:
         ================================  ===========================================================================
         name of the column                entry
         ================================  ===========================================================================
-        a row's name or its number        its right-hand side, as ``("rhs", row)``
-        ``("cost", column)``              cost of a second-stage variable, of the maximization if it is one
-        ``("technology", row, column)``   coefficient of a first-stage variable in a row
-        ``("recourse", row, column)``     coefficient of a second-stage variable in a row
+        a row's name or its number        its right-hand side, as ``("rhs", row)``.
+        ``("cost", column)``              cost of a second-stage variable, of the maximization if it is one.
+        ``("technology", row, column)``   coefficient of a first-stage variable in a row.
+        ``("recourse", row, column)``     coefficient of a second-stage variable in a row.
         ================================  ===========================================================================
 
         Tuples may be the columns of a `MultiIndex`, which fills the shorter ones with "". The index of a table names
@@ -282,7 +282,7 @@ class TwoStageProblem:
         Raises
         ------
         InvalidArgument
-            No table or an empty one, unknown names, what is no number or missing, with its row and column,
+            No table or an empty one, unknown names, what is no number or missing, with its row and column. Also
             probabilities that are not positive or do not add up to 1 within 1e-6, an entry that varies twice.
 
         Examples

@@ -78,7 +78,7 @@ class ConicConstraints(Oracle):
         Parameters
         ----------
         point : ndarray of shape (n,)
-            Of the domain.
+            A point of the domain.
 
         Raises
         ------

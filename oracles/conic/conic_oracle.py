@@ -51,9 +51,9 @@ class ConicOracle(ConicConstraints):
         some minimizer lies there; the lower bounds rest on it. With a `FreeSpace` the domain takes up rows, as
         `hold_rows` says: those become a `Box` or `Polyhedron`, which every query point satisfies exactly, up to 1e-9,
         unless they leave no point within the radius. Bounds that are rows are kept in full then, however large, also
-        beside a radius of your own: it stands in for infinite ones alone, on a side from the center or from the other
-        bound, whichever reaches farther, and is a promise. On other domains all rows are cuts like the other cones',
-        and equations leave generators that need an interior none.
+        beside a radius of your own. The radius stands in for infinite ones alone, on a side from the center or from the
+        other bound, whichever reaches farther, and is a promise. On other domains all rows are cuts like the other
+        cones', and equations leave generators that need an interior none.
     P : array_like or sparse matrix of shape (n, n), optional
         Symmetric and positive semidefinite; default: the objective is linear. Values and slopes are those of P itself,
         the `error` of cuts states all rounding. Where P is singular, or indefinite by less than 1e-9 in units in which
@@ -65,19 +65,18 @@ class ConicOracle(ConicConstraints):
         Default: yes.
     hold_rows : bool, optional
         Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
-        if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable, and
-        with a quadratic objective all inequalities, if they are at most a thousand and the widths of all bounds are at
-        least 1e-4, also relative to the largest bound. Inequalities that it does not take
-        are cuts, found where they are violated: row generation, which ends linear programs exactly.
+        if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable. With a
+        quadratic objective the default is all inequalities, if they are at most a thousand and the widths of all bounds
+        are at least 1e-4, also relative to the largest bound. Inequalities that it does not take are cuts, found where
+        they are violated: row generation, which ends linear programs exactly.
     offset : float
         Constant of the objective.
     tolerance : float
         A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x or, if
-        the domain is smaller, of its largest norm R: that of an equation or inequality within
-        ``tolerance * max(norm(x), min(1, R))``; that between ``b - A @ x`` and its nearest point of any other cone
-        within ``tolerance * min(1, R)`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper
-        bounds are values at such points: they may lie below the minimum by the distances from the cones times the
-        multipliers.
+        the domain is smaller, of its largest norm R. The half-space of an equation or inequality has to be within
+        ``tolerance * max(norm(x), min(1, R))``. The half-space between ``b - A @ x`` and its nearest point of any other
+        cone has to be within ``tolerance * min(1, R)`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper bounds
+        are values at such points: they may lie below the minimum by the distances from the cones times the multipliers.
     max_half_spaces : int
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional

@@ -125,7 +125,7 @@ class ConicProblem:
             ``problem.get_problem_data(cp.CLARABEL)[0]``, or the same with `cp.SCS`.
         triangle : {'upper', 'lower'}, optional
             The triangle whose entries make the rows of semidefinite cones. Default: as the data tell, which cvxpy's
-            do from version 1.9 on; it is asked for if they do not and there is a cone of order three or more, below
+            do from version 1.9 on. It is asked for if they do not and there is a cone of order three or more, below
             which both are the same.
         offset : float
             Constant of the objective, which the data leave out.

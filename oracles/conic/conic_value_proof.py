@@ -1,8 +1,8 @@
 """Whether a point is feasible within the tolerance that `ConicOracle` states, told anew from A, b and the cones.
 
 In units of x, with R the extent of the domain: of an equation or inequality within
-``tolerance * max(norm(x), min(1, R))``, and as near as the domain holds those that it took up. Of a curved cone, the
-distance d of ``v = b - A @ x`` from it, with y the direction to a point of the cone, is at most
+``tolerance * max(norm(x), min(1, R))``, and as near as the domain holds those that it took up. For a curved cone, let d
+be the distance of ``v = b - A @ x`` from it, and y the direction to a point of the cone. Then d is at most
 ``tolerance * min(1, R) * norm(A.T @ y)`` or, as multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The
 point of the cone is the projection of v, which need not be believed: it is put into the cone by its construction, and
 what that moves it counts as distance.

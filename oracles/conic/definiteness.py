@@ -1,10 +1,10 @@
 """What a symmetric matrix may lack of being positive semidefinite, block by block, each in units of its own.
 
 A block B is first brought to the unit diagonal ``B / (s s')``, by powers of two s, which round nothing: units of the
-variables, however many decades they span, then decide nothing. If a Cholesky factorization of ``U + d I`` runs to its
-end in floats, all eigenvalues of U are at least ``-d - t`` with t the trace of ``U + d I`` times ``(k + 1) EPS`` and a
-little more (Rump 2006, "Verification of positive definiteness"). So ``B + D`` with ``D = (d + t) s**2`` is positive
-semidefinite, for certain.
+variables, however many decades they span, then decide nothing. Suppose a Cholesky factorization of ``U + d I`` runs to
+its end in floats. Then all eigenvalues of U are at least ``-d - t`` with t the trace of ``U + d I`` times
+``(k + 1) EPS`` and a little more (Rump 2006, "Verification of positive definiteness"). So ``B + D`` with
+``D = (d + t) s**2`` is positive semidefinite, for certain.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ def in_dual_cone(cone: Cone, y: Enclosure) -> Enclosure | None:
     cone : Cone
         The cone whose dual is meant.
     y : Enclosure
-        Of shape (dimension,), its ends the same; for a semidefinite cone of shape (k, order), the vectors v.
+        An enclosure of shape (dimension,), its ends the same; for a semidefinite cone of shape (k, order),
+        the vectors v.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class ViolatedRows:
     def different(self, most: int) -> ViolatedRows:
         """At most so many; if there are more, without those that point nearly where a farther one points.
 
-        Of rows that make up a curved boundary, as those of a semi-infinite program, the deepest ones are neighbors of
+        Where rows make up a curved boundary, as those of a semi-infinite program do, the deepest ones are neighbors of
         each other. They would only make the linear program longer, and leave no room for those elsewhere.
         """
         if len(self.units) <= most:
@@ -123,7 +123,7 @@ class LinearRows:
     A : ndarray or csr_array of shape (m, n)
     b : ndarray of shape (m,)
     norms : ndarray of shape (m,)
-        Of the rows of A.
+        The norm of each row of A.
     equations, inequalities : ndarray of int
         Which rows of A are looked at, and as what.
     tolerance : float

@@ -31,9 +31,9 @@ class EnclosedRows:
     Attributes
     ----------
     entries : Enclosure
-        Of shape (e,), floats.
+        Floats, of shape (e,).
     rows, columns : ndarray of int, shape (e,)
-        Of which slope, and of which variable.
+        The slope and the variable of each entry.
     """
 
     entries: Enclosure
@@ -61,7 +61,7 @@ def affine_below(domain: Domain, x: Vector, values: Enclosure, slopes: EnclosedR
     x : ndarray of shape (n,)
         The point.
     values : Enclosure
-        Of shape (k,) or (), floats: at x.
+        Floats, of shape (k,) or (): the values at x.
     slopes : EnclosedRows
         Their slopes.
 

@@ -127,7 +127,7 @@ def promised_bounds(lower: Vector, upper: Vector, free: FreeSpace) -> tuple[Vect
     """Bounds that are finite, as they are, and the radius in place of infinite ones; which of them are only promised.
 
     Beside a finite bound the other side is as far from the center as the radius says, or from that bound, where it is
-    the farther one: a variable from 5e4 on is promised to be at most 5e4 and the radius.
+    the farther one. So a variable from 5e4 on is promised to be at most 5e4 and the radius.
     """
     promised = np.isinf([lower, upper])
     least = np.minimum(free.center, np.where(promised[1], np.inf, upper)) - free.radius

@@ -1,8 +1,8 @@
 """Semi-infinite programs: linear constraints without number, known by a function that finds violated ones.
 
-The rows of the set are not written down. That each of those returned holds at every feasible point is what the user
-states by the function `separate`, so this function is the data also in a proof: it is asked at the point of the
-witness, and a half-space is judged by the row, times a positive number, that is nearest to it.
+The rows of the set are not written down. By the function `separate` the user states that each row returned holds at
+every feasible point. So this function is the data also in a proof. It is asked at the point of the witness, and a
+half-space is judged by the row, times a positive number, that is nearest to it.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ class SemiInfiniteOracle(Oracle):
     Notes
     -----
     The lower bound holds whatever `separate` overlooks: it rests on rows that were returned, each of which must hold at
-    every feasible point. The upper bound is the value at a point where `separate` found nothing: if it is exact, this
-    point is feasible within the tolerance, and the value is at least the optimum less the tolerance times the
-    multipliers. If `separate` overlooks rows that are violated by up to `missed`, the same is true with `missed` in
-    place of the tolerance, and the gap proves that the optimum is above the lower bound, no more. To have points that
-    satisfy all rows, let `separate` return sides that are smaller by what it may overlook: the value of such a point is
+    every feasible point. The upper bound is the value at a point where `separate` found nothing. If `separate` is
+    exact, this point is feasible within the tolerance, and the value is at least the optimum less the tolerance times
+    the multipliers. If `separate` overlooks rows that are violated by up to `missed`, the same is true with `missed` in
+    place of the tolerance. The gap then proves that the optimum is above the lower bound, no more. To have points that
+    satisfy all rows, let `separate` return sides that are smaller by what it may overlook. The value of such a point is
     an upper bound, and the lower bound comes from a run with the true sides.
 
     References

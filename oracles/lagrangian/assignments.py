@@ -38,7 +38,7 @@ def cheap_assignment(
     costs, uses : ndarray of shape (m, n)
         Cost and resource of job j on agent i.
     capacities : ndarray of shape (m,)
-        Of the agents.
+        One for each agent.
     shares : ndarray of shape (m, n)
         Averaged relaxed solution; larger shares are tried first.
     prices : ndarray of shape (n,)

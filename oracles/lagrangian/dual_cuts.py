@@ -22,7 +22,7 @@ class DualCuts:
     Parameters
     ----------
     domain : Domain
-        Of the multipliers.
+        The domain of the multipliers.
     rhs : ndarray of shape (n,)
         Right-hand sides of the relaxed constraints.
     sign : float

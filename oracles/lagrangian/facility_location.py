@@ -154,13 +154,13 @@ class FacilityLocationOracle(LagrangianOracle):
     def round(self, result: Result, primal: PrimalSolution | None = None) -> RoundedSolution:
         """Find a solution, from the multipliers of a run and its averaged solution.
 
-        Facilities are opened in the order of their reduced costs, and in that of how far they are open in the average;
-        the best beginnings are improved by opening, closing, or exchanging one facility, as long as that pays.
+        Facilities are opened in the order of their reduced costs, and in that of how far they are open in the average.
+        The best beginnings are improved by opening, closing, or exchanging one facility, as long as that pays.
 
         Parameters
         ----------
         result : Result
-            Of a run on this oracle.
+            The result of a run on this oracle.
         primal : PrimalSolution, optional
             What `recover` gave.
 
@@ -264,7 +264,7 @@ def opened_along(opening: Vector, costs: Matrix, orders: list[NDArray[np.intp]])
 def _improved(opening: Vector, costs: Matrix, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Steepest descent by opening, closing, or exchanging one facility (Whitaker 1983), O(m n) a step.
 
-    With d1 and d2 the costs of the two cheapest open facilities of a customer, exchanging r for i changes the cost by
+    Let d1 and d2 be the costs of the two cheapest open facilities of a customer. Exchanging r for i changes the cost by
     what opening i does, minus the opening cost of r, plus for each customer of r ``min(d2, c_i) - min(d1, c_i)``.
     """
     chosen = chosen.copy()

@@ -30,9 +30,9 @@ def cheap_flows(
     network : Network
         Finds paths.
     costs, capacities : ndarray of shape (a,)
-        Of the arcs.
+        One for each arc.
     demands : ndarray of shape (k,)
-        Of the commodities.
+        One for each commodity.
     points : sequence of ndarray
         Prices whose shortest paths the flows may take from the start.
     bound : float

@@ -63,7 +63,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     Raises
     ------
     InvalidArgument
-        Shapes that do not fit, uses or capacities that are no integers or negative, a job that fits no agent,
+        Shapes that do not fit, uses or capacities that are no integers or negative, a job that fits no agent. Also
         capacities so large that the table of a knapsack, capacity by jobs, has more than 2e9 entries.
 
     Notes
@@ -200,7 +200,7 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         Parameters
         ----------
         result : Result
-            Of a run on this oracle.
+            The result of a run on this oracle.
         primal : PrimalSolution, optional
             What `recover` gave. Default: the relaxed solution at the best multipliers.
         nodes : int

@@ -122,20 +122,20 @@ class HeldKarpOracle(LagrangianOracle):
     ) -> RoundedSolution:
         """Find a tour, from the multipliers of a run and its averaged solution.
 
-        Edges are joined greedily, first those that the average takes, then those of small reduced costs; reversals and
+        Edges are joined greedily, first those that the average takes, then those of small reduced costs. Reversals and
         moves of up to three cities improve the tour, and random exchanges of pieces lead it out of what these cannot
         improve.
 
         Parameters
         ----------
         result : Result
-            Of a run on this oracle.
+            The result of a run on this oracle.
         primal : PrimalSolution, optional
             What `recover` gave.
         kicks : int
             Random exchanges.
         seed : int
-            Of the random numbers.
+            The seed of the random numbers.
 
         Returns
         -------

@@ -79,9 +79,10 @@ class LagrangianOracle(Oracle):
     parts : int
         Tasks that the functions of a sequence are cut into, in their order.
     examine : callable, or sequence of callables
-        Makes cuts provable: tells of an x, the `compact` form or else the `solution` that `solve` answered, as a
-        vector, its ``(cost, activity)``, counted anew from the data alone, or raises a `ValueError` if x is not in X;
-        one for each summand if there are several. Fractions are exact, a cost in floats is taken to be rounded once.
+        Makes cuts provable. It gets an x as a vector: the `compact` form, or else the `solution` that `solve` answered.
+        It tells the ``(cost, activity)`` of x, counted anew from the data alone, or raises a `ValueError` if x is not
+        in X. There is one for each summand if there are several. Fractions are exact, a cost in floats is taken to be
+        rounded once.
 
     Raises
     ------

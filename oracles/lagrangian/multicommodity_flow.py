@@ -199,13 +199,13 @@ class MulticommodityFlowOracle(LagrangianOracle):
 
         The problem is continuous: nothing is rounded to integers. A linear program (HiGHS) takes the cheapest flows
         along the paths that are shortest at the best multipliers and, with `primal`, at those that its average was made
-        of; it asks for further paths at its own prices (Dantzig and Wolfe) until none is shorter, or the flows are
+        of. It asks for further paths at its own prices (Dantzig and Wolfe) until none is shorter, or the flows are
         within 1e-9 of the bound.
 
         Parameters
         ----------
         result : Result
-            Of a run on this oracle.
+            The result of a run on this oracle.
         primal : PrimalSolution, optional
             What `recover` gave.
 

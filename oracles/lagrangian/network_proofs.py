@@ -96,8 +96,8 @@ def flow_of(
     """Cost of flows along paths, and the flow on the arcs of finite capacity; of one origin, or of all.
 
     That commodities of origin o use arc e is number ``o * len(arcs) + e`` of the witness, origins counted in the order
-    of their nodes. At most one arc of an origin leads to each node, so that there is one way back from a destination:
-    it has to end at the origin, and what passes an arc is the sum of the demands of those who came by.
+    of their nodes. At most one arc of an origin leads to each node, so that there is one way back from a destination.
+    That way has to end at the origin, and what passes an arc is the sum of the demands of those who came by.
     """
     origins, of = np.unique(commodities[:, 0], return_inverse=True)
     n, count = 1 + int(max(arcs.max(), commodities.max())), len(arcs)

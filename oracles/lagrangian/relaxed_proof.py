@@ -118,7 +118,7 @@ def places(witness: Mapping[str, Any], count: int, what: str) -> NDArray[np.int6
 def pairs_of(
     witness: Mapping[str, Any], shape: tuple[int, int], what: str, row: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Rows i and columns j of the numbers ``i * n + j`` of a witness; None without. Of one row alone, if it is said."""
+    """Rows i and columns j of the numbers ``i * n + j`` of a witness; None without. If `row` is said, of it alone."""
     found = places(witness, shape[0] * shape[1], what)
     if found is None:
         return None

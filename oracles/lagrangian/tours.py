@@ -32,7 +32,7 @@ def short_tour(distances: Matrix, promise: Matrix, kicks: int, seed: int) -> Tou
     kicks : int
         Exchanges of pieces.
     seed : int
-        Of their places.
+        The seed of their places.
 
     Returns
     -------
