@@ -16,6 +16,7 @@ from oracle_opt.errors import InvalidArgument, InvalidCut
 
 MOST_VARIABLES = 50  # 2 n + 1 values a cut: beyond, a gradient is worth writing
 ASIDE = 1e-5  # where f has a kink at a point, it rarely has one so far beside it, in units of a variable
+PROGRAM = 1e-6  # ten times the tolerance of HiGHS
 ROUNDING = 4 * np.finfo(float).eps
 
 
@@ -68,6 +69,9 @@ class Differences:
         self.upper = np.array([-domain.minimize_linear(-unit)[0] for unit in units])
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             raise InvalidArgument("`domain` must be bounded, or have a radius, where slopes are finite differences")
+        # a polyhedron's ends are known up to the tolerance of a linear program: the set may reach so much further
+        slack = PROGRAM * np.maximum(1.0, np.maximum(abs(self.lower), abs(self.upper)))
+        self._ends = self.lower - slack, self.upper + slack
         self._aside = np.random.default_rng(0).uniform(-ASIDE, ASIDE, n)
 
     def __call__(self, point: Vector) -> ObjectiveCut:
@@ -117,6 +121,6 @@ class Differences:
                     f"`accuracy`={self.accuracy:g}"
                 )
             slope[i], half = (above + below) / 2, (above - below) / 2
-            reach = max(self.upper[i] - center[i], center[i] - self.lower[i], abs(point[i] - center[i]))
+            reach = max(self._ends[1][i] - center[i], center[i] - self._ends[0][i], abs(point[i] - center[i]))
             total += slope[i] * (point[i] - center[i]) - half * reach * (1 + ROUNDING)
         return total - ROUNDING * len(point) * (abs(total) + abs(slope) @ abs(point - center)), slope
