@@ -12,6 +12,8 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.svm import SVC
 
+from oracle_opt._highs_model import silent_highs
+
 
 def packed_kernels(X):
     """The 13 (d + 1) kernels, shape (p, n (n - 1) / 2 + n): the pairs in the order of `pdist`, then the diagonal."""
@@ -45,7 +47,7 @@ def kelley(packed, y, C, rtol, skip_zeros):
     """
     p, n = packed.shape[0], y.size
     n_pairs = n * (n - 1) // 2
-    master = highspy.Highs()
+    master = silent_highs()()
     master.setOptionValue("output_flag", False)
     master.setOptionValue("presolve", "off")  # it would throw the basis away
     master.addVars(p + 1, np.append(np.zeros(p), -highspy.kHighsInf), np.append(np.ones(p), highspy.kHighsInf))

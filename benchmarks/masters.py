@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 from time import thread_time
 
-import highspy
 import numpy as np
 import scipy.optimize
 import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import Query, Simplex, minimize
+from oracle_opt._highs_model import silent_highs
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators import (
@@ -90,7 +90,7 @@ def our_values(cuts):
 def highspy_values(cuts):
     """``min theta`` with theta - slope @ z >= constant over the simplex, as plainly as highspy allows."""
     n = len(cuts[0].point)
-    model = highspy.Highs()
+    model = silent_highs()()
     model.setOptionValue("output_flag", False)
     model.setOptionValue("presolve", "off")
     model.setOptionValue("threads", 1)

@@ -38,7 +38,9 @@ PAGES = {
     "workers": SCALING,
     "products": SCALING,
     "learning": LEARNING,
-    **dict.fromkeys(("uci_calls", "face_model", "small_problems", "masters", "level_interior"), CALLS),
+    **dict.fromkeys(
+        ("uci_calls", "face_model", "small_problems", "default_choice", "masters", "level_interior"), CALLS
+    ),
     **dict.fromkeys(("lp_mkl", "on_the_fly", "entries_on_the_fly", "gmkl", "scale", "features", "mixed_norm"), KERNELS),
     **dict.fromkeys(("certificates", "benders_certificates"), PROVEN),
 }  # the other sections are on the page of performance
@@ -54,6 +56,7 @@ SCRIPTS = (
     "svm_kinds",
     "mkl_query",
     "small_problems",
+    "default_choice",
     "masters",
     "face_model",
     "level_interior",

@@ -10,7 +10,6 @@ box. With --picture nothing but the picture is made, in one to three minutes.
 
 import sys
 from pathlib import Path
-from time import process_time
 from unittest.mock import patch
 
 import numpy as np
@@ -74,7 +73,7 @@ METHODS: dict[str, QueryPointGenerator] = {
     "MirrorDescent()": MirrorDescent(),
 }
 # Seconds of the pictures are of processor time, so that it does not matter what else the machine does.
-processor_clock = patch("oracle_opt.run.perf_counter", process_time)
+processor_clock = patch.dict(minimize.__wrapped__.__kwdefaults__, clock="processor")
 CURVES = (
     "NewtonBundle()",
     "LevelSet()",

@@ -16,7 +16,7 @@ from oracle_opt.generators.spectral_bundle import SpectralBundle
 from oracle_opt.generators.spg import SPG
 from oracle_opt.generators.subgradient import Subgradient
 
-FEW, MANY = 10, 50  # variables: at most, at least
+FEW, MANY = 10, 20  # variables: at most, at least
 
 
 def choose_generator(oracle: Oracle) -> QueryPointGenerator:
@@ -114,6 +114,8 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return AnalyticCenter(), f"there are at most {FEW} variables without constraints"
     if not constraints.is_everything and not np.isfinite([constraints.lower, constraints.upper]).all():
         return ProximalBundle(), "the bounds of the domain have no end on some side, as those of prices"
+    if oracle.polyhedral:
+        return ProximalBundle(), "all is affine by pieces, as in a Lagrangian relaxation"
     if n >= MANY:
         return LevelSet(), f"there are {MANY} variables or more"
     return ProximalBundle(), f"there are fewer than {MANY} variables"

@@ -21,13 +21,13 @@ def new_model(options: Options) -> highspy.Highs:
     than the tolerance. Entries down to 1e-12 count, the least that HiGHS can be told: by default it drops those below
     1e-9, and in odd units the rows are then others.
     """
-    model = _silent()()
+    model = silent_highs()()
     set_options(model, {"presolve": "off", "threads": 1, "small_matrix_value": 1e-12, **options})
     return model
 
 
 @cache
-def _silent() -> type[highspy.Highs]:
+def silent_highs() -> type[highspy.Highs]:
     """HiGHS that is told to be silent before its constructor sets callbacks: version 1.16 prints its name there."""
     import highspy  # only here and where it solves: the import takes time
 

@@ -173,8 +173,24 @@ def _is_sparse(thing: object) -> bool:
     return module is not None and bool(module.issparse(thing))
 
 
+def class_name(kind: type) -> str:
+    """Full name of a class; of this library's own without the module, which may move and makes no other problem.
+
+    Examples
+    --------
+    >>> from oracle_opt import Box
+    >>> from oracle_opt.arrays import class_name
+    >>> class_name(Box), class_name(dict)
+    ('oracle_opt.Box', 'builtins.dict')
+    """
+    top, _, _ = kind.__module__.partition(".")
+    return f"{top if top == __package__ else kind.__module__}.{kind.__qualname__}"
+
+
 def _name(thing: Any) -> str:
     """Full name of a class, a function or a module."""
+    if isinstance(thing, type):
+        return class_name(thing)
     return ".".join(
         str(part)
         for part in (

@@ -65,6 +65,10 @@ def compare(
     verify: Annotated[
         bool, typer.Option(help="Verify the certificate of each run against the data; takes as long as a short run.")
     ] = True,
+    clock: Annotated[
+        str,
+        typer.Option(help="Seconds of the tables: processor, or elapsed for oracles that wait for other processes."),
+    ] = "processor",
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
     log: Annotated[bool, typer.Option("--log", help="Say each finished run in a line on standard error.")] = False,
     out: Annotated[Path, typer.Option(help="Folder of the runs, tables and curves.")] = Path("oracle-opt-report"),
@@ -96,6 +100,7 @@ def compare(
                     seed=seed,
                     single_cut=single_cut,
                     verify=verify,
+                    clock=clock,
                     jobs=None if jobs == -1 else jobs,
                     progress=True,
                     log=log,

@@ -29,9 +29,10 @@ def verify(
 ) -> None:
     """Check the certificate of a run in exact arithmetic: say what holds, or the first line that does not.
 
-    The exit status is 0 if it holds, 1 if not. With --problem it is 0 if all is proven from the data, and 3 if it holds
-    given some cuts, or the value, that nothing proves. Without, cuts and value are given and the status 0 means no more
-    than that the bounds follow from them, as `python verify.py FILE` finds without this library.
+    The exit status is 0 if it holds, 1 if not, 2 if the file cannot be read. With --problem it is 0 if all is proven
+    from the data, and 3 if it holds given some cuts, or the value, that nothing proves. Without, cuts and value are
+    given and the status 0 means no more than that the bounds follow from them, as `python verify.py FILE` finds without
+    this library.
     """
     from oracle_opt.certificates.certificate import Certificate
     from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidCertificate, MissingPackage, Refuted
@@ -43,7 +44,10 @@ def verify(
         raise typer.Exit(2) from None
     try:
         verdict = Certificate.load(file).verify(oracle, exact)
-    except (InvalidCertificate, OSError, Refuted) as trouble:
+    except OSError as trouble:
+        typer.echo(f"error: {file} cannot be read: {trouble.strerror}", err=True)
+        raise typer.Exit(2) from None
+    except (InvalidCertificate, Refuted) as trouble:
         typer.echo(f"does not hold: {trouble}")
         raise typer.Exit(1) from None
     typer.echo(verdict)

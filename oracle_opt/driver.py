@@ -54,6 +54,7 @@ def minimize(
     log: bool | Callable[[str], object] = False,
     check: bool = True,
     probes: int | Literal["auto"] = "auto",
+    clock: Literal["elapsed", "processor", "thread"] = "elapsed",
 ) -> Result:
     """Minimize the oracle's function over its domain.
 
@@ -109,6 +110,10 @@ def minimize(
         How many further points are asked before success is stated, their answers held against those of the run: an
         answer that no convex function gives ends the run as `Status.CONTRADICTION`. Default: a quarter of the calls,
         from 4 to 8, of an oracle without a witness that is said to be convex, else none. Pass 0 where a call is dear.
+    clock : {'elapsed', 'processor', 'thread'}
+        What the seconds of oracle and generator are read from: elapsed time; the processor time of this process, all
+        its threads together; or that of this thread alone. The last two count no waiting, and no other process: those
+        of an executor, or a simulation that an oracle starts. `max_seconds` is elapsed by any clock.
 
     Returns
     -------
@@ -152,6 +157,7 @@ def minimize(
         log=log,
         check=check,
         probes=probes,
+        clock=clock,
     )
     with Run(oracle, generator, point, options) as run:
         run.begin()

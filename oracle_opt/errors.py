@@ -64,7 +64,7 @@ class StudyFailed(OracleOptError, RuntimeError):
 
 
 class StudyWarning(UserWarning):
-    """Runs of a study failed; the others went on."""
+    """Runs of a study failed and the others went on, or its elapsed seconds tell of a busy machine."""
 
 
 class ExecutorFailed(OracleOptError, RuntimeError):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from oracle_opt._journal_file import RecordFile, cut_fields, decode, encode
-from oracle_opt.arrays import Vector, digest
+from oracle_opt.arrays import Vector, class_name, digest
 from oracle_opt.checks import check_cut
 from oracle_opt.consistency import contradiction
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
@@ -197,10 +197,9 @@ def run_identity(oracle: Oracle, generator: QueryPointGenerator, start: Vector, 
         {name: value for name, value in cut_fields(cut).items() if not np.asarray(value).dtype.hasobject}
         for cut in cuts
     ]
-    kind = f"{type(generator).__module__}.{type(generator).__qualname__}"
     return {
         "oracle": oracle.identity(),
-        "generator": f"{generator!r}, {kind} #{digest(words, arrays)}",
+        "generator": f"{generator!r}, {class_name(type(generator))} #{digest(words, arrays)}",
         "starting point": f"#{digest(start)}",
         "sequence of earlier cuts": f"{len(cuts)} #{digest(told)}",
     }

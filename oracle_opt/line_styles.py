@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import History
 from oracle_opt.optional import require
@@ -27,7 +28,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SMALLEST_GAP = 1e-16  # where a gap of 0 is drawn on a logarithmic axis
 FEW = 12  # points up to which all of a curve have a marker
 APART = 0.15  # between the markers of longer curves, as a share of the diagonal of the axes
-AXES = {"calls": "oracle calls", "seconds": "seconds in oracle and generator"}
+AXES = {"calls": "oracle calls", "seconds": "{} in oracle and generator"}
 
 
 def look(index: int) -> tuple[str, tuple[float, ...]]:
@@ -96,7 +97,7 @@ def _plain(value: float, place: int | None = None) -> str:
     return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-9 else f"${factor:g}\\cdot10^{{{power}}}$"
 
 
-def plot_gap(history: History, ax: Axes | None, label: str | None, x: str) -> Axes:
+def plot_gap(history: History, ax: Axes | None, label: str | None, x: str, clock: str) -> Axes:
     """Draw a gap; see `Result.plot`."""
     if not isinstance(x, str) or x not in AXES:
         raise InvalidArgument(f"`x` must be 'calls' or 'seconds', got {shown(x)}")
@@ -109,7 +110,7 @@ def plot_gap(history: History, ax: Axes | None, label: str | None, x: str) -> Ax
     known = np.isfinite(gaps)  # it is infinite until there is a bound
     ax.plot(cost[known], gaps[known], label=None if label is None else literal(label), **_next_look(ax, known.sum()))
     plain_axes(ax)
-    ax.set(xscale="log", yscale="log", xlabel=AXES[x], ylabel="proven relative gap")
+    ax.set(xscale="log", yscale="log", xlabel=AXES[x].format(kind_of_seconds([clock])), ylabel="proven relative gap")
     for axis in (ax.xaxis, ax.yaxis):
         label_decades(axis)
     if label is not None:

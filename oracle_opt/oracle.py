@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Vector, class_name
 from oracle_opt.cuts import Cut, Kind, Query
 from oracle_opt.domains import Domain
 from oracle_opt.proof.claim import CutClaim, ValueClaim
@@ -195,7 +195,7 @@ class Oracle(ABC):
             Equal for equal problems, in every process.
         """
         convexity = "" if self.convex else "not convex, "
-        return f"{type(self).__module__}.{type(self).__qualname__}, {convexity}on {self.domain.identity()}"
+        return f"{class_name(type(self))}, {convexity}on {self.domain.identity()}"
 
     def problem_identity(self) -> str:
         """Return words that tell the function, its summands and its domain from others.

@@ -14,6 +14,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
+from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidCertificate
 from oracle_opt.generator import QueryPointGenerator
@@ -123,6 +124,8 @@ class Result:
         What was checked before success was stated, in sentences: see `check` and `probes` of `minimize`.
     n_probes : int
         Calls that were probes; they are none of `n_calls`.
+    clock : str
+        What `oracle_seconds` and `generator_seconds` were read from, see `minimize`; `seconds` are elapsed.
     x : ndarray of shape (n,) or None
         The same as `point`.
     fun : float
@@ -155,6 +158,7 @@ class Result:
     proof: RunProof | None = field(default=None, repr=False)
     checks: tuple[str, ...] = ()
     n_probes: int = 0
+    clock: str = "elapsed"
 
     @property
     def x(self) -> Vector | None:
@@ -233,7 +237,8 @@ class Result:
 
     def _times(self) -> str:
         replayed = f"; those of {self.n_replayed} calls are from the journal" if self.n_replayed else ""
-        parts = f"{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator"
+        kind = "" if self.clock == "elapsed" else f"{kind_of_seconds([self.clock])} "
+        parts = f"{kind}{self.oracle_seconds:.3g} in the oracle, {self.generator_seconds:.3g} in the generator"
         return f"{self.seconds:.3g} in all, {parts}{replayed}"
 
     def _memory_in_words(self) -> str:
@@ -272,7 +277,7 @@ class Result:
         """
         from oracle_opt.line_styles import plot_gap  # only here: few runs are drawn
 
-        return plot_gap(self.history, ax, label, x)
+        return plot_gap(self.history, ax, label, x, self.clock)
 
     def _repr_html_(self) -> str:
         """Show a small table in a notebook."""

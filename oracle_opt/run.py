@@ -21,6 +21,7 @@ from oracle_opt._deadline import Deadline
 from oracle_opt._questions import Questions
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.checks import check_arguments, check_cut, check_known, check_oracle
+from oracle_opt.clocks import clock_of
 from oracle_opt.confirmation import Confirmation
 from oracle_opt.cuts import Cut, FeasibilityCut, Query, bearing, is_infinite
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidArgument, OutOfTime
@@ -73,6 +74,7 @@ class Run:
         self._questions = Questions(self.generator, oracle.domain)
         self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds
         self._deadline = Deadline(self._ends)
+        self._clock = clock_of(options.clock)
         self._listeners: list[Listener] = []
         self._recalling: list[Listener] = []  # those with such a method of their own: the others cost a call nothing
         self._hearing: list[Listener] = []
@@ -143,6 +145,7 @@ class Run:
             proof=RunProof(self.oracle, bounds.parts, bounds.source.value),
             checks=tuple(self.confirmation.checks),
             n_probes=self.confirmation.n_probes,
+            clock=options.clock,
         )
 
     def _fail(self, problem: BaseException) -> None:
@@ -201,9 +204,9 @@ class Run:
         """
         if self.recorder.n_calls >= self.options.max_calls:
             raise Ended(Status.MAX_CALLS)
-        clock = perf_counter()
-        if clock >= self._ends:
+        if self._ends < inf and perf_counter() >= self._ends:
             raise Ended(Status.MAX_SECONDS)
+        began = self._clock()
         try:
             with self._deadline:
                 query = self._questions.next()
@@ -212,7 +215,7 @@ class Run:
         except Exhausted as end:
             empty = isinstance(end, EmptyLocalizationSet)
             raise Ended(Status.EMPTY if empty else Status.EXHAUSTED, str(end)) from end
-        self._generator_seconds = perf_counter() - clock
+        self._generator_seconds = self._clock() - began
         return query
 
     def answer(self, query: Query) -> Cut:
@@ -230,7 +233,7 @@ class Run:
             if (known := listener.recall(query, oracle)) is not None:
                 self._oracle_seconds, self.recorder.n_replayed = known.seconds, self.recorder.n_replayed + 1
                 return check_cut(known.cut, query.point, oracle)
-        clock = perf_counter()
+        began = self._clock()
         try:
             with self._deadline:
                 answer = oracle.query(query.copy())
@@ -240,7 +243,7 @@ class Run:
             if FeasibilityCut not in oracle.gives:
                 raise
             raise Ended(Status.EMPTY, str(proof)) from proof
-        self._oracle_seconds = perf_counter() - clock
+        self._oracle_seconds = self._clock() - began
         cut = check_cut(answer, query.point, oracle)
         if self._hearing:
             entry = Entry(query, cut, self._oracle_seconds)
@@ -252,9 +255,9 @@ class Run:
         """Tell the generator, prove what can be proven, and write the call down; one that repeats is none."""
         repeated, step, self._given_up = self._questions.repeated, Step.NULL, None
         if repeated or self._questions.answered(cut, self.bounds.incumbent):
-            clock = perf_counter()
+            began = self._clock()
             step, minorant, weight = self._told(cut)
-            self._generator_seconds += perf_counter() - clock
+            self._generator_seconds += self._clock() - began
             if not is_infinite(cut):
                 self.bounds.update(cut, minorant, weight, repeated)
         if repeated:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Line = Callable[[str], object]
 FIRST = 10  # calls with a line each
 PAUSE = 1.0  # seconds between lines from then on
+RENEWED = 0.2  # seconds between changes of the line of a notebook
 TITLES = f"{'call':>8}  {'step':<11} {'upper bound':>17} {'lower bound':>17} {'rel. gap':>9} {'seconds':>9}"
 
 
@@ -115,14 +116,41 @@ def on_terminal() -> bool:
         return False
 
 
+class NotebookLine:
+    """A line below the cell of a notebook that is written anew, at most every `RENEWED` seconds; needs no widgets."""
+
+    def __init__(self, words: str) -> None:
+        from IPython.display import display
+
+        self._handle = display({"text/plain": words}, raw=True, display_id=True)
+        self._due = perf_counter() + RENEWED
+
+    @classmethod
+    def open(cls, words: str) -> NotebookLine | None:
+        """The line, if this is the cell of a notebook."""
+        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        return cls(words) if hasattr(shell, "kernel") else None
+
+    def write(self, words: str, last: bool = False) -> None:
+        """Show these words instead."""
+        if last or perf_counter() >= self._due:
+            self._handle.update({"text/plain": words}, raw=True)
+            self._due = perf_counter() + RENEWED
+
+
 class ProgressDisplay(Listener):
-    """A live line on the terminal: calls, bounds, relative gap. Silent where there is no terminal."""
+    """A live line on the terminal or in a notebook: calls, bounds, relative gap. Silent elsewhere."""
 
     _display: Progress | None = None
+    _line: NotebookLine | None = None
+    _words = ""
 
     def begin(self, run: Run) -> None:
-        """Open the line, if there is a terminal."""
-        if not on_terminal():
+        """Open the line, if there is where to."""
+        self._line = NotebookLine.open(f"{type(run.generator).__name__}: no call yet")
+        if self._line is not None:
+            self._head = f"{type(run.generator).__name__}, call {{}} of at most {run.options.max_calls}: "
+        if self._line is not None or not on_terminal():
             return
         require("rich", "cli", "the line that progress=True shows")
         from rich.console import Console
@@ -142,11 +170,17 @@ class ProgressDisplay(Listener):
 
     def show(self, record: Record) -> None:
         """Show what is proven after a call."""
+        if self._line is not None:
+            bounds = f"upper {record.upper_bound:.8g}  lower {record.lower_bound:.8g}  gap {record.relative_gap:.1e}"
+            self._words = self._head.format(record.call) + bounds
+            self._line.write(self._words)
         if self._display is not None:
-            bounds = {"upper": record.upper_bound, "lower": record.lower_bound, "gap": record.relative_gap}
-            self._display.update(self._task, completed=record.call, **bounds)  # type: ignore[arg-type]
+            fields = {"upper": record.upper_bound, "lower": record.lower_bound, "gap": record.relative_gap}
+            self._display.update(self._task, completed=record.call, **fields)  # type: ignore[arg-type]
 
     def end(self, result: Result) -> None:
-        """Take the line away."""
+        """Take the line away; in a notebook it stays as it was at the end."""
+        if self._line is not None and self._words:
+            self._line.write(self._words, last=True)
         if self._display is not None:
             self._display.stop()

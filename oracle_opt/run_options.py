@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from oracle_opt.arguments import flag, instances, real, whole
+from oracle_opt.clocks import CLOCKS
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import Record
@@ -39,6 +40,7 @@ class RunOptions:
     log: bool | Callable[[str], object]
     check: bool
     probes: int | Literal["auto"]
+    clock: str
 
     def __post_init__(self) -> None:
         for name in ("rtol", "atol", "gtol", "max_seconds"):
@@ -49,6 +51,8 @@ class RunOptions:
             flag(name, getattr(self, name))
         if self.probes != "auto":
             whole("probes", self.probes, 0)
+        if not isinstance(self.clock, str) or self.clock not in CLOCKS:
+            raise InvalidArgument(f"`clock` must be one of {', '.join(map(repr, CLOCKS))}, got {shown(self.clock)}")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike):
             raise InvalidArgument(f"`journal` must be the path of a file or None, got {shown(self.journal)}")
         if not (self.callback is None or isinstance(self.callback, Listener) or callable(self.callback)):

@@ -108,3 +108,8 @@ def one_line(thing: Any) -> str:
         words.pop()
         line = f"{type(thing).__name__}({', '.join(words)}, ...)"
     return line
+
+
+def number(count: int, noun: str) -> str:
+    """Write a count with its noun."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

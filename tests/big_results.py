@@ -63,6 +63,7 @@ def big_results(instances: int, seeds: int, generators: int, calls: int, seed: i
                 "method": f"Generator(width={generator}, adaptive=True)",
                 "version": "0.1.0",
                 "certificate": "proven",
+                "clock": "processor",
                 "machine": "Linux x86_64, a processor, Python 3.11.2, numpy 2.1.0",
                 "digest": f"{run:032x}",
             }

@@ -58,6 +58,7 @@ def hand_results(
             "generator": key[1],
             "seed": key[2],
             "family": "hand",
+            "clock": "processor",
             "n": 4,
             "status": "CONVERGED" if n and gap[-1] <= min(tau) else "MAX_CALLS",
             "n_calls": n,

@@ -87,6 +87,7 @@ def _frames(max_calls: int, instances: int, seeds: int) -> tuple[pd.DataFrame, p
                         "method": repr(generator),
                         "version": "0.1.0",
                         "certificate": "proven",
+                        "clock": "processor",
                         "machine": "a test",
                         "digest": f"{i:02d}{seed:02d}{name}",
                         "accuracy": float(history["accuracy"].iloc[-1]),
@@ -110,6 +111,7 @@ def _frames(max_calls: int, instances: int, seeds: int) -> tuple[pd.DataFrame, p
         "method": "SpectralBundle()",
         "version": "0.1.0",
         "certificate": "",
+        "clock": "processor",
         "machine": "a test",
         "digest": "refused",
     }

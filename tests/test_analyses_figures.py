@@ -76,7 +76,7 @@ def test_a_generator_keeps_its_look(results: Results) -> None:
         return {t.get_text(): to_hex(h.get_color()).upper() for h, t in zip(handles, names, strict=True)}
 
     whole = colors(results.profile())
-    assert list(whole) == ["analytic-center", "level-set", "kelley", "proximal-bundle", "spectral-bundle"]
+    assert list(whole) == ["level-set", "analytic-center", "kelley", "proximal-bundle", "spectral-bundle"]
     assert len(set(whole.values())) == 5
     for part in (results.filter(generator=["kelley", "proximal-bundle"]), results.filter(seed=1, family="pieces")):
         for curves in (part.profile(), part.curves(), part.data_profile()):

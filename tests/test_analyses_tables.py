@@ -136,3 +136,14 @@ def test_a_table_without_rows() -> None:
     assert latex_cells(table.to_latex()) == [["instance", "a"]]
     assert table.to_markdown().startswith("| instance | a |")
     assert table.to_csv() == "instance,a\n"
+
+
+def test_runs_at_the_known_minimum_are_counted_whether_proven_or_not() -> None:
+    gaps = {("p", "a", 0): [1.0, 1e-6], ("p", "b", 0): [1.0, 0.5], ("q", "a", 0): [1.0], ("q", "b", 0): [1.0]}
+    known: dict[tuple[str, str, int], dict[str, float]]
+    known = {key: {"optimum": 1.0, "optimum_error": 0.0, "upper_bound": 1.0 + 1e-5} for key in gaps}
+    known["q", "b", 0]["upper_bound"] = 1.1
+    results = hand_results(gaps, runs=known)
+    assert "known minimum, proven or not: a 2 of 2, b 1 of 2" in results.table(tau=1e-4).caption
+    unknown = hand_results(gaps, runs={key: {"optimum": nan, "optimum_error": nan} for key in gaps})
+    assert "known minimum" not in unknown.table(tau=1e-4).caption

@@ -72,7 +72,11 @@ def test_no_certificates(tmp_path):
             Certificate.load(path)
     with pytest.raises(FileNotFoundError):
         Certificate.load(tmp_path / "missing")
-    assert CliRunner().invoke(main, ["verify", str(tmp_path / "missing")]).exit_code == 1
+    for unreadable in (tmp_path / "missing", tmp_path):  # nothing is said of what the file claims
+        done = CliRunner().invoke(main, ["verify", str(unreadable)])
+        assert done.exit_code == 2
+        assert "cannot be read" in done.output
+        assert "does not hold" not in done.output
 
 
 def test_another_version(raw, tmp_path):

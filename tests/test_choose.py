@@ -116,7 +116,7 @@ RULE = [
     ("Kelley", States(OWN_BOX, FeasibilityCut)),
     ("Kelley", States(OWN_BOX, Curvature)),
     ("Kelley", States(box(60), FeasibilityCut, polyhedral=True)),
-    ("LevelSet", States(box(60), polyhedral=True)),
+    ("ProximalBundle", States(box(60), polyhedral=True)),
     ("AnalyticCenter", States(box(60), FeasibilityCut)),
     ("AnalyticCenter", States(FreeSpace(60, 10.0), FeasibilityCut, Curvature)),
     ("SPG", States(NonnegativeOrthant(60, 9.0), AnalyticUpdate)),
@@ -126,11 +126,11 @@ RULE = [
     ("AnalyticCenter", States(FreeSpace(10, 9.0))),
     ("ProximalBundle", States(FreeSpace(11, 9.0))),
     ("ProximalBundle", States(box(10))),
-    ("ProximalBundle", States(box(49), Curvature)),
+    ("ProximalBundle", States(box(19), Curvature)),
     ("ProximalBundle", States(OWN_BOX)),
-    ("LevelSet", States(box(50))),
-    ("LevelSet", States(half_space(50))),
-    ("LevelSet", States(FreeSpace(50, 9.0))),
+    ("LevelSet", States(box(20))),
+    ("LevelSet", States(half_space(20))),
+    ("LevelSet", States(FreeSpace(20, 9.0))),
 ]
 
 
@@ -180,7 +180,7 @@ def test_the_result_says_what_was_chosen_and_what_was_given() -> None:
     assert given.success
     assert chosen.generator == "ProximalBundle(descent=0.1, proximal=None, max_cuts=1000)"
     assert chosen.choice == (
-        "No generator was given, and ProximalBundle() was chosen: there are fewer than 50 variables."
+        "No generator was given, and ProximalBundle() was chosen: there are fewer than 20 variables."
     )
     assert chosen.message.endswith(chosen.choice)
     assert f"generator:     {chosen.generator}\n" in str(chosen)

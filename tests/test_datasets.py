@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -216,6 +217,12 @@ def test_csv(tmp_path, ending):
     assert dataset.X.tolist() == [[1.0, 0.1], [2.0, 1e-3], [3.0, -4.0]]
     assert dataset.y.tolist() == [-1.0, 1.0, -1.0]
     assert dataset.description == "1 = yes, -1 = no"
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_csv_with_another_separator_is_told(tmp_path, mark):
+    with pytest.raises(InvalidData, match=re.escape(repr(mark))):
+        load(write(tmp_path / "mine.csv", f"a{mark}b{mark}y\n1{mark}2{mark}0\n3{mark}4{mark}1\n"))
 
 
 def test_csv_reads_back_exactly(tmp_path):

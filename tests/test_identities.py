@@ -42,10 +42,11 @@ from oracle_opt import (
     Oracle,
     Polyhedron,
     ProductOfSimplices,
+    QueryPointGenerator,
     Simplex,
     oracles,
 )
-from oracle_opt.arrays import digest, fingerprint
+from oracle_opt.arrays import class_name, digest, fingerprint
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import (
     Bank,
@@ -482,3 +483,17 @@ def test_identities_are_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert words == {f"{digest({'a', 'b', 'c'}, np.eye(2), {'x': 1})} {Ball(2).identity()} {Simplex(3).identity()}\n"}
+
+
+def test_a_class_keeps_its_name_when_its_module_moves() -> None:
+    """Names of this library's classes in identities have no module; so no two may have one name."""
+    kinds = [kind for base in (Oracle, Domain, QueryPointGenerator) for kind in subclasses(base)]
+    own = [kind for kind in kinds if kind.__module__.partition(".")[0] == "oracle_opt"]
+    names = [class_name(kind) for kind in own]
+    assert len(names) >= 40
+    assert len(set(names)) == len(names)
+    assert all(name == f"oracle_opt.{kind.__qualname__}" for name, kind in zip(names, own, strict=True))
+
+
+def subclasses(kind: type) -> list[type]:
+    return [one for below in kind.__subclasses__() for one in (below, *subclasses(below))]

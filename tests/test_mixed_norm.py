@@ -10,7 +10,7 @@ from oracle_opt import AnalyticUpdate, CapabilityMismatch, InvalidArgument, Quer
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, MirrorDescent
 from oracle_opt.oracles import ElasticNet, GMKLOracle, GramBank, MixedNormOracle, MKLOracle, uci_bank
 from oracle_opt.oracles.mkl.form_proof import forms_by_parts, hyperplane_above, products_by_parts
-from oracle_opt.oracles.mkl.group_rounds import sharper_solution
+from oracle_opt.oracles.mkl.group_rounds import extrapolated, sharper_solution
 from oracle_opt.oracles.svm import EpsilonInsensitive, Huber, Pinball
 from oracle_opt.proof.floats import Floats
 from oracle_opt.testing import check_oracle
@@ -237,8 +237,8 @@ def test_a_group_that_tells_nothing_costs_rounding_alone() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("n_groups", [2, 6])
-def test_groups_that_tell_nothing_do_not_hold_the_gap_up(n_groups, seed) -> None:
+@pytest.mark.parametrize(("n_groups", "C"), [(2, 10.0), (2, 1000.0), (6, 10.0), (6, 1000.0)])
+def test_groups_that_tell_nothing_do_not_hold_the_gap_up(n_groups, C, seed) -> None:
     """The first column has two values and tells nothing: its forms are far below the rounding of their sums."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, n_groups))
@@ -247,7 +247,7 @@ def test_groups_that_tell_nothing_do_not_hold_the_gap_up(n_groups, seed) -> None
     bank = GramBank([np.exp(-D / (2 * s * s)) for D in squares for s in (1.0, 10.0)])
     target = X[:, -1] + 0.3 * X[:, n_groups // 2] ** 2 + 0.1 * rng.normal(size=60)
     groups = [[2 * j, 2 * j + 1] for j in range(n_groups)]
-    loss = [EpsilonInsensitive(C=10.0, epsilon=0.1), Huber(C=10.0), Pinball(0.7, C=10.0)][seed % 3]
+    loss = [EpsilonInsensitive(C=C, epsilon=0.1), Huber(C=C), Pinball(0.7, C=C)][seed % 3]
     oracle = MixedNormOracle(bank, target, loss, groups=groups)
     result = minimize(oracle, rtol=1e-6, max_calls=300)
     assert result.status is Status.CONVERGED, f"{result.message} {result.relative_gap}"
@@ -332,3 +332,22 @@ def test_a_group_comes_back_from_a_very_small_weight() -> None:
     back = oracle.query(Query(point, 1e-8))
     assert back.value == pytest.approx(truth.value, rel=1e-6)
     assert back.error <= 1e-6 * truth.value
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_weight_held_at_the_least_one_does_not_disturb_the_extrapolation(seed) -> None:
+    """The rounds are a linear map of the logarithms; that of the first weight leads far below what is allowed."""
+    rng, n = np.random.default_rng(seed), 7
+    fixed, M = rng.normal(size=n) - 3.0, 0.2 * rng.normal(size=(n, n))
+    for end, log in ((0, -40.0), (-1, 0.0)):  # the least weight, and the largest
+        fixed[end], M[end], M[:, end] = log, 0.0, 0.0
+    c, tried, found = np.full(n, 1 / n), [], []
+    for count in range(40):
+        least = 1e-9 * 2 ** (count // 4)  # it rises where a machine rounds too much
+        tried.append(np.log(c))
+        found.append(fixed + M @ (tried[-1] - tried[-1][-1] - fixed))
+        found[-1] -= np.log(np.exp(found[-1]).sum())
+        c = extrapolated(tried[-6:], found[-6:], least)
+    logs = np.log(c) - np.log(c[-1])
+    np.testing.assert_allclose(logs[1:], fixed[1:], atol=1e-8)
+    assert logs[0] == pytest.approx(np.log(least))

@@ -66,7 +66,7 @@ def test_a_run_that_has_converged_is_at_its_accuracy() -> None:
 def test_calls_beside_seconds_with_bands(runs) -> None:
     figure = plot_runs(runs)
     calls, seconds = figure.axes
-    assert [calls.get_xlabel(), seconds.get_xlabel()] == ["oracle calls", "seconds in oracle and generator"]
+    assert [calls.get_xlabel(), seconds.get_xlabel()] == ["oracle calls", "elapsed seconds in oracle and generator"]
     assert calls.get_ylabel() == "proven relative gap"
     assert calls.get_ylim() == seconds.get_ylim()
     for axes in figure.axes:

@@ -6,16 +6,19 @@ import logging
 import pickle
 import re
 import sys
+import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from oracle_opt import Box, FunctionOracle, InvalidArgument, Simplex, Status, history, minimize, run_log
+from oracle_opt import Box, FunctionOracle, InvalidArgument, Simplex, Status, StudyWarning, history, minimize, run_log
 from oracle_opt.cli import main
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
 from oracle_opt.oracles import GramBank, solve_lp_mkl, solve_mkl
 from oracle_opt.study import Study
+from oracle_opt.study.progress_bar import duration
 
 BANK = GramBank([np.outer(v, v) + np.eye(8) for v in np.random.default_rng(0).normal(size=(3, 8))])
 LABELS = np.tile([1.0, -1.0], 4)
@@ -26,6 +29,14 @@ CALL = re.compile(r" +(\d+)  (serious|null|feasibility) +(\S+) +(\S+) +(\S+) +([
 def oracle():
     target = np.array([0.2, 0.3, 0.5])
     return FunctionOracle(lambda z: (abs(z - target).sum(), np.sign(z - target)), Simplex(3))
+
+
+def square(z):
+    return float(z @ z), 2 * z
+
+
+def undefined(z):
+    return undefined_name, z  # noqa: F821
 
 
 def calls_of(lines) -> list[int]:
@@ -182,6 +193,7 @@ def test_seconds_are_those_of_the_whole_run(monkeypatch):
 
     for module in ("run", "history", "run_log"):
         monkeypatch.setattr(f"oracle_opt.{module}.perf_counter", lambda: now)
+    monkeypatch.setattr("oracle_opt.run.clock_of", lambda name: lambda: now)
 
     class Slow(FixedPoint):
         def tell(self, cut):
@@ -248,3 +260,55 @@ def test_a_result_is_pickled_with_its_costs(oracle):
     result = pickle.loads(pickle.dumps(minimize(oracle, Kelley(), max_calls=2)))
     assert result.seconds > 0
     assert str(result) == str(pickle.loads(pickle.dumps(result)))
+
+
+class Notebook:
+    """What stands for IPython in a notebook: keeps what each line showed."""
+
+    kernel = object()
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shown: list[list[str]] = []
+        display = types.ModuleType("IPython.display")
+        display.display = self.display  # type: ignore[attr-defined]
+        package = types.ModuleType("IPython")
+        package.get_ipython = lambda: self  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "IPython", package)
+        monkeypatch.setitem(sys.modules, "IPython.display", display)
+
+    def display(self, bundle: dict[str, str], *, raw: bool, display_id: bool) -> types.SimpleNamespace:
+        assert raw
+        assert display_id
+        line = [bundle["text/plain"]]
+        self.shown.append(line)
+        return types.SimpleNamespace(update=lambda bundle, raw: line.append(bundle["text/plain"]))
+
+
+def test_a_notebook_shows_the_bounds_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = Notebook(monkeypatch)
+    result = minimize(FunctionOracle(square, Box([-1.0], [2.0])), Kelley(), progress=True)
+    (line,) = notebook.shown
+    assert line[0].startswith("Kelley")
+    assert f"call {result.n_calls} " in line[-1]
+    assert f"{result.lower_bound:.8g}" in line[-1]
+
+
+def test_a_notebook_shows_runs_failures_and_the_time_left_of_a_study(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    notebook = Notebook(monkeypatch)
+    monkeypatch.setattr(run_log, "RENEWED", 0.0)
+    oracles = {"a": FunctionOracle(square, Box([-1.0], [2.0])), "b": FunctionOracle(undefined, Box([-1.0], [2.0]))}
+    with pytest.warns(StudyWarning):
+        Study(oracles, ["kelley"], seeds=2).run(tmp_path, jobs=1)
+    (line,) = notebook.shown
+    assert "4 runs" in line[0]
+    assert all("left" in words for words in line[1:])
+    assert "failed" not in line[1]
+    assert "2 failed" in line[-1]
+    assert "4 of 4" in line[-1]
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0:00"), (59.6, "1:00"), (3725.0, "1:02:05")])
+def test_duration(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

@@ -49,6 +49,7 @@ def test_files(comparison, folder):
         "tau": [5e-3],
         "until": ["certified"],
         "keep_points": False,
+        "clock": "processor",
     }
     assert len(list(folder.glob("runs/*/*/*.parquet"))) == 9
     assert not list(folder.rglob(f"{TEMPORARY}*"))

@@ -80,7 +80,7 @@ def test_a_warning_that_is_made_an_error_loses_no_run(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         with pytest.raises(StudyWarning, match="it is broken"):
             study.run(tmp_path, jobs=1, progress=False)
-    assert Results.read(tmp_path).runs["status"].tolist() == ["FAILED", "CONVERGED"]
+    assert Results.read(tmp_path).runs["status"].tolist() == ["CONVERGED", "FAILED"]
 
 
 def test_the_command_tells_and_ends_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -293,5 +293,7 @@ if __name__ == "__main__":
     try:
         with (gzip.open if sys.argv[-1].endswith(".gz") else open)(sys.argv[-1], "rb") as file:
             sys.stdout.write(f"{check(file.read())}\n")
-    except (DamagedFile, EOFError, FalseLine, OSError, zlib.error) as problem:
+    except (DamagedFile, EOFError, FalseLine, gzip.BadGzipFile, zlib.error) as problem:
         sys.exit(f"does not hold: {problem}")
+    except OSError as problem:
+        sys.exit(f"cannot be read: {problem}")

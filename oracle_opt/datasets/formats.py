@@ -89,7 +89,9 @@ def _read_csv(path: Path) -> Dataset:
     label = named[0] if named else len(header) - 1
     if not rows or len(header) < 2:
         shape = len(rows), len(header)
-        raise InvalidData(f"{path} needs at least one row and one feature column, got shape {shape}")
+        other = next((mark for mark in ";\t" if mark in text.split("\n", 1)[0]), None)
+        hint = "" if other is None else f"; its values are separated by {shown(other)}, and a comma is wanted"
+        raise InvalidData(f"{path} needs at least one row and one feature column, got shape {shape}{hint}")
     for fields, line in zip(rows, lines, strict=True):
         if len(fields) != len(header):
             raise wrong(path, line, f"there are {len(fields)} values for {len(header)} columns")

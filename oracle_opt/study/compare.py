@@ -32,6 +32,7 @@ def compare(
     seed: int = 0,
     single_cut: bool = False,
     verify: bool = True,
+    clock: str = "processor",
     executor: Executor | None = None,
     jobs: int | None = 1,
     progress: bool = False,
@@ -65,7 +66,7 @@ def compare(
     single_cut : bool
         Let a run that has converged go on until the gap by the best single cut alone has, too: that is the gap the
         paper stops on. The further calls count nowhere else, and take most of the time.
-    verify : bool
+    verify, clock
         As for `Study`.
     executor, jobs, progress, log
         As for `Study.run`; but default is one process, this one.
@@ -96,7 +97,7 @@ def compare(
     problems = [mkl_problem(dataset, train=train, C=C, seed=seed, name=dataset.name) for dataset in datasets]
     until = ("certified", "single-cut") if flag("single_cut", single_cut) else ("certified",)
     limits, seeds = Limits(calls=max_calls), whole("splits", splits)
-    study = Study(problems, generators, seeds=seeds, limits=limits, tau=rtol, until=until, verify=verify)
+    study = Study(problems, generators, seeds=seeds, limits=limits, tau=rtol, until=until, verify=verify, clock=clock)
     try:
         results = study.run(folder, executor, jobs=jobs, progress=progress, log=log)
     except StudyFailed:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.proof_level import standing_of
+from oracle_opt.clocks import clock_of
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch, InvalidCertificate, Refuted, StoreMismatch
@@ -50,6 +51,8 @@ class Task:
         The identity that the runs on this instance have in the folder; empty if there are none.
     processes : int
         How many share the memory of the machine.
+    alone : bool
+        Whether its process does one run at a time, so that all processor time of the process is the run's.
     """
 
     row: dict[str, Any]
@@ -58,6 +61,17 @@ class Task:
     settings: Settings
     expected: str
     processes: int
+    alone: bool = True
+
+    @property
+    def processor(self) -> Literal["processor", "thread"]:
+        """The clock of the processor that this run has for itself."""
+        return "processor" if self.alone else "thread"
+
+    @property
+    def clock(self) -> Literal["elapsed", "processor", "thread"]:
+        """The clock that oracle and generator are charged by."""
+        return self.processor if self.settings.clock == "processor" else "elapsed"
 
 
 class InstanceGone(Exception):
@@ -90,7 +104,7 @@ def execute(task: Task) -> FinishedRun:
         Ctrl-C, also during an oracle call; the run is lost.
     """
     threadpool_limits = require("threadpoolctl", "study", "the runs of a study").threadpool_limits
-    row = dict(task.row) | {"version": own_version(), "machine": machine_words()}
+    row = dict(task.row) | {"version": own_version(), "machine": machine_words(), "clock": task.clock}
     try:
         with threadpool_limits(limits=1):
             generator = task.generator if isinstance(task.generator, QueryPointGenerator) else _loads(task.generator)
@@ -102,7 +116,7 @@ def execute(task: Task) -> FinishedRun:
                     f"the recipe of {row['instance']} now makes another problem than the one that the runs in the "
                     f"folder were made on, {row['oracle']} and no longer {task.expected}; choose another folder"
                 )
-            return _run(row, instance, generator, task.settings)
+            return _run(row, instance, generator, task)
     except InstanceGone:
         raise
     except Exception as problem:
@@ -133,20 +147,23 @@ def _instance(task: Task) -> Instance:
 class _Watch:
     """Callback that remembers where the run converged and the best cut there, and takes the traces."""
 
-    def __init__(self, instance: Instance, settings: Settings) -> None:
-        self.instance, self.settings = instance, settings
+    def __init__(self, instance: Instance, settings: Settings, processor: str) -> None:
+        self.instance, self.settings, self._processor = instance, settings, clock_of(processor)
         self.best: ObjectiveCut | None = None
         self.first = np.nan  # value
         self.converged_at: int | None = None
         self.traces: dict[str, list[float]] = {name: [] for name in instance.traces}
         self.points: list[Vector] = []
         self.seconds = self.processor_seconds = 0.0
-        self._clocks = perf_counter(), thread_time()  # put forward by what is spent here, which is charged to nobody
+        self._clocks = (
+            perf_counter(),
+            self._processor(),
+        )  # put forward by what is spent here, which is charged to nobody
         self._upper = np.inf
 
     def __call__(self, record: Record) -> bool:
         cut, settings = record.cut, self.settings
-        now = perf_counter(), thread_time()
+        now = perf_counter(), self._processor()
         if isinstance(cut, ObjectiveCut):
             if np.isnan(self.first):
                 self.first = cut.value
@@ -161,15 +178,16 @@ class _Watch:
             self.traces[name].append(trace(cut) if isinstance(cut, ObjectiveCut) else np.nan)
         if settings.keep_points:
             self.points.append(cut.point)
-        spent = perf_counter() - now[0], thread_time() - now[1]
+        spent = perf_counter() - now[0], self._processor() - now[1]
         self._clocks = self._clocks[0] + spent[0], self._clocks[1] + spent[1]
         return self.converged_at is not None and (
             "single-cut" not in settings.until or replace(record, lower_bound=record.cut_bound).closed(settings.rtol)
         )
 
 
-def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator, settings: Settings) -> FinishedRun:
-    watch, limits = _Watch(instance, settings), settings.limits
+def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator, task: Task) -> FinishedRun:
+    settings = task.settings
+    watch, limits = _Watch(instance, settings, task.processor), settings.limits
     single = "single-cut" in settings.until
     try:
         result = minimize(
@@ -181,6 +199,7 @@ def _run(row: dict[str, Any], instance: Instance, generator: QueryPointGenerator
             max_seconds=limits.seconds,
             callback=watch,
             check=not settings.verify,  # the whole certificate is verified afterwards
+            clock=task.clock,
             probes=0,  # as many calls as the method asks, and no more
         )
     except CapabilityMismatch as problem:

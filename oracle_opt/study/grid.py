@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -10,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from oracle_opt.executors import sendable
 from oracle_opt.study.execute import InstanceGone, Task, execute, forget
 from oracle_opt.study.lanes import ForeignLane, Group, Lane, Ledger, OwnProcess, new_generator
+from oracle_opt.study.machine import cores
 from oracle_opt.study.records import FinishedRun, Settings
 
 INSTEAD = (
@@ -62,14 +62,6 @@ def run_groups(
         jobs = WINDOW if jobs is None else jobs
         lanes = [ForeignLane(settings, min(jobs, cores()), executor) for _ in range(min(jobs, max(1, len(groups))))]
     _run_in_lanes(deque(groups), lanes, ledger)
-
-
-def cores() -> int:
-    """Cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _run_here(groups: Sequence[Group], settings: Settings, ledger: Ledger) -> None:

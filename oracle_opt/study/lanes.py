@@ -65,6 +65,8 @@ class Ledger:
 class Lane(ABC):
     """Does the runs of one group after the other, one run at a time."""
 
+    alone = True  # a process does one run at a time
+
     def __init__(self, settings: Settings, processes: int) -> None:
         self._settings, self._processes = settings, processes
         self._group: Group | None = None
@@ -82,7 +84,7 @@ class Lane(ABC):
                 if not ledger.found(self.row):
                     generator = _dumps(new_generator(self._group.generators[name]))
                     settings, expected = self._settings, self._group.expected
-                    self._last = Task(self.row, self._blob, generator, settings, expected, self._processes)
+                    self._last = Task(self.row, self._blob, generator, settings, expected, self._processes, self.alone)
                     return self.submit(self._last)
             if not waiting:
                 return None
@@ -127,7 +129,7 @@ class OwnProcess(Lane):
     def submit(self, task: Task) -> Future[FinishedRun]:
         """Send the run; the instance only if the process does not have it."""
         if self._holds is task.recipe:
-            task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes)
+            task = Task(task.row, None, task.generator, task.settings, task.expected, task.processes, task.alone)
         else:
             self._holds = self._blob
         try:
@@ -159,6 +161,8 @@ class OwnProcess(Lane):
 
 class ForeignLane(Lane):
     """A place in the queue of the user's executor."""
+
+    alone = False  # which may be of threads
 
     def __init__(self, settings: Settings, processes: int, executor: Executor) -> None:
         super().__init__(settings, processes)

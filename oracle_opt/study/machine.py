@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+from contextlib import suppress
 from functools import cache
 
 
@@ -35,3 +37,23 @@ def processor_name() -> str:
     except OSError:
         return platform.processor() or "processor unknown"
     return platform.processor() or "processor unknown"
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def crowded(jobs: int | None) -> str:
+    """Why elapsed seconds would tell of the neighbors, too: more jobs, or a higher load, than cores; empty if not."""
+    n = cores()
+    if jobs is not None and jobs > n:
+        return f"{jobs} runs at a time share {n} core{'s' * (n > 1)}"
+    with suppress(AttributeError, OSError):  # no such system call, as on Windows
+        load = os.getloadavg()[0]
+        if load > n:
+            return f"the load of the machine is {load:.1f}, on {n} core{'s' * (n > 1)}"
+    return ""

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from time import perf_counter
 from types import TracebackType
 from typing import Any
 
 from oracle_opt.errors import MissingPackage, StudyFailed, StudyWarning
 from oracle_opt.optional import require
-from oracle_opt.run_log import Line, line_writer, on_terminal, to_standard_error
+from oracle_opt.run_log import Line, NotebookLine, line_writer, on_terminal, to_standard_error
+from oracle_opt.study.machine import crowded
 from oracle_opt.study.records import REFUSED, FinishedRun
 from oracle_opt.study.results import Results
+from oracle_opt.words import number
 
 
 class ProgressBar:
-    """A bar over the runs on standard error; nothing but the first line where that is no terminal, or without rich.
+    """A bar over the runs on standard error, or a line in a notebook: how many are done and failed, and the time left.
+
+    Where there is neither, or without rich, nothing but the first line.
 
     Parameters
     ----------
@@ -34,13 +39,17 @@ class ProgressBar:
 
     def __init__(self, wanted: bool, n_found: int, n_missing: int, log: bool | Line = False) -> None:
         self._bar: Any = None
-        self._write, self._n_done, self._n_missing = line_writer(log), 0, n_missing
+        self._line: NotebookLine | None = None
+        self._write, self._n_done, self._n_missing, self._began = line_writer(log), 0, n_missing, perf_counter()
         self.n_failed = 0
         found = f"{n_found} runs found finished, " if n_found else ""
-        words = f"{found}{n_missing} {'' if n_found else 'runs '}to do"
+        words = f"{found}{n_missing if n_found else number(n_missing, 'run')} to do"
         if self._write is not None:
             self._write(words)
         if not wanted:
+            return
+        self._line = NotebookLine.open(words)
+        if self._line is not None:
             return
         if not on_terminal():
             if log is not True:  # which has said it there
@@ -52,10 +61,11 @@ class ProgressBar:
             to_standard_error(f"{words} ({problem})")
             return
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         console = Console(stderr=True)
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("runs {task.description}"), TimeElapsedColumn())
+        left = TimeRemainingColumn(elapsed_when_finished=True)
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("runs {task.description}, time left"), left)
         self._bar = Progress(*columns, console=console, transient=True, disable=not n_missing)
         self._task = self._bar.add_task("", total=n_missing)
         console.print(words, highlight=False)
@@ -75,16 +85,34 @@ class ProgressBar:
         """Count a run."""
         instance, generator, seed = run.key
         self.n_failed += run.failed
+        self._n_done += 1
         if self._write is not None:
-            self._n_done, row = self._n_done + 1, run.row
+            row = run.row
             self._write(
                 f"{self._n_done} of {self._n_missing}: {instance}, {generator}, seed {seed}: {row['status']} after "
                 f"{row['n_calls']} calls and {row['seconds']:.3g} seconds, relative gap {row['relative_gap']:.2e}"
             )
-        if self._bar is None:
-            return
         failed = f", {self.n_failed} failed" if self.n_failed else ""
-        self._bar.update(self._task, advance=1, description=f"(last: {instance} {generator}{failed})")
+        if self._line is not None:
+            done, missing = self._n_done, self._n_missing
+            left = (perf_counter() - self._began) / done * (missing - done)
+            words = f"{done} of {number(missing, 'run')}{failed}, about {duration(left)} left"
+            self._line.write(f"{words} (last: {instance} {generator})", last=done == missing)
+        if self._bar is not None:
+            self._bar.update(self._task, advance=1, description=f"(last: {instance} {generator}{failed})")
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds as on a clock: "0:07", "1:02:30"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def warn_of_load(jobs: int | None) -> None:
+    """Say once that elapsed seconds will tell of the neighbors, too, where there are more of them than cores."""
+    if reason := crowded(jobs):
+        _warn(f"{reason}: elapsed seconds of these runs will tell of the others, too; take clock='processor', or wait")
 
 
 WHERE = "the columns `message` and `traceback` of `results.runs` have each"

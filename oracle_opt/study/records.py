@@ -37,6 +37,7 @@ BLANK: dict[str, Any] = {
     "lower_bound": -inf,
     "relative_gap": inf,
     "certificate": "",
+    "clock": "",  # of runs from before it was written down: elapsed
     "optimum": nan,
     "optimum_error": nan,
     "rtol": nan,
@@ -51,6 +52,7 @@ BLANK: dict[str, Any] = {
 }
 RUN_COLUMNS = (*KEY, *BLANK)
 TESTS = ("certified", "single-cut")
+CLOCKS = ("processor", "elapsed")
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,8 @@ class Limits:
     calls : int
         Oracle calls.
     seconds : float, optional
-        Seconds of the run, those of the oracle and the generator and of bounds; looked at between calls, inside the
-        generator, and in oracles whose queries may take long. Runs that it ends depend on the machine.
+        Elapsed seconds of the run, those of the oracle and the generator and of bounds; looked at between calls, inside
+        the generator, and in oracles whose queries may take long. Runs that it ends depend on the machine.
 
     Raises
     ------
@@ -98,6 +100,8 @@ class Settings:
         Keep every query point, as the column `point` of the history.
     verify : bool
         Verify the certificate of each run; this decides nothing of it, so that runs with and without share a folder.
+    clock : {'processor', 'elapsed'}
+        Which seconds the oracle and the generator are charged.
 
     Raises
     ------
@@ -110,6 +114,7 @@ class Settings:
     until: tuple[str, ...] = ("certified",)
     keep_points: bool = False
     verify: bool = True
+    clock: str = "processor"
 
     def __post_init__(self) -> None:
         instance("limits", self.limits, Limits, "Limits such as Limits(calls=500, seconds=60)")
@@ -130,6 +135,8 @@ class Settings:
         object.__setattr__(self, "until", tuple(test for test in TESTS if test in until))
         object.__setattr__(self, "keep_points", flag("keep_points", self.keep_points))
         object.__setattr__(self, "verify", flag("verify", self.verify))
+        if self.clock not in CLOCKS:
+            raise InvalidArgument(f"`clock` must be 'processor' or 'elapsed', got {shown(self.clock)}")
 
     @property
     def rtol(self) -> float:
@@ -137,9 +144,14 @@ class Settings:
         return self.tau[-1]
 
     def decisive(self) -> dict[str, Any]:
-        """What decides a run, as plain data: runs of other values are other runs."""
+        """What decides a run, as plain data: runs of other values are other runs.
+
+        Elapsed seconds are unsaid, as in folders from before there was a choice.
+        """
         every = asdict(self)
         del every["verify"]
+        if self.clock == "elapsed":
+            del every["clock"]
         return every
 
 

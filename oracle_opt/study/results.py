@@ -46,8 +46,8 @@ class Results(Runs):
     runs, history, tau, interrupted
         As above.
     order : tuple of str
-        Names of the generators in the order of legends and tables: first those of the command line. It is kept by
-        `filter`, so that a generator looks the same in all figures.
+        Names of the generators in the order of legends and tables: the one in which the study was given them. `filter`
+        keeps it, so that a generator looks the same in all figures.
 
     Raises
     ------
@@ -59,9 +59,10 @@ class Results(Runs):
     Columns of `runs`: `instance`, `generator`, `seed`; `family` and `n`, the number of variables; `status`, the
     name of a `Status`, or REFUSED where the generator cannot serve the instance, or FAILED where an exception ended
     the run, or DOUBTFUL where its lower bound cannot be trusted, as `message` says; `message`, `traceback`;
-    `n_calls`, until the run converged or ended; `inner_steps` of the generator up to there; `oracle_seconds`,
-    `generator_seconds` and `seconds` of the whole run up to there, and `processor_seconds`, the same by the
-    processor's clock of its thread; `start_value`, the first answer; the bounds and the `relative_gap` there; the known
+    `n_calls`, until the run converged or ended; `inner_steps` of the generator up to there; `oracle_seconds`
+    and `generator_seconds` up to there, by the `clock` of the run: 'processor', 'thread' (the processor's, of its
+    thread alone), or 'elapsed' if it says so or nothing; `seconds`, elapsed, and `processor_seconds` of the whole
+    run; `start_value`, the first answer; the bounds and the `relative_gap` there; the known
     `optimum` and its error, NaN if none; `rtol`, `max_calls` and `max_seconds`, its limits; `recipe`, `oracle` and
     `method`: what made the instance, the identity of its oracle, the generator with its parameters; `version` of this
     library, `machine`; `digest` of all that decides the run. `certificate` says what that of the run proves: 'proven'
@@ -99,7 +100,7 @@ class Results(Runs):
         Returns
         -------
         Results
-            Sorted by instance, generator and seed.
+            Instances and generators in the order in which studies in the folder were given them.
 
         Raises
         ------

@@ -11,7 +11,7 @@ from oracle_opt.arguments import instances, real
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.line_styles import literal
 from oracle_opt.result import Result
-from oracle_opt.study.analyses.convergence import COSTS, TICK, RunPath
+from oracle_opt.study.analyses.convergence import TICK, RunPath, cost_in_words
 from oracle_opt.study.analyses.curves import Curves, together
 from oracle_opt.study.analyses.gap_curves import curve_of
 from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, new_figure
@@ -83,7 +83,7 @@ def plot_runs(
     >>> start = np.array([1.0, 0.0, 0.0])
     >>> figure = plot_runs({str(one): minimize(oracle, one, start) for one in (Kelley(), LevelSet())})
     >>> [axes.get_xlabel() for axes in figure.axes]
-    ['oracle calls', 'seconds in oracle and generator']
+    ['oracle calls', 'elapsed seconds in oracle and generator']
     """
     width = None if width is None else real("width", width, above=0.0)
     if isinstance(runs, Results):
@@ -115,23 +115,25 @@ def curves_of_runs(
         )
     least = None if minimum is None else real("minimum", minimum)
     finest = None if tau is None else real("tau", tau, above=0.0, below=1.0)
-    parts, most = [], 1
+    parts, most, clocks = [], 1, set[str]()
     for name, given in runs.items():
         several = [given] if isinstance(given, Result) else given
         results = instances(f"runs[{name!r}]", several, Result, "results of minimize")
         if not results:
             raise InvalidArgument(f"`runs[{name!r}]` must be at least one result, got none")
         most = max(most, len(results))
+        clocks |= {one.clock for one in results}
         parts.append(curve_of([_path(str(name), seed, one, cost, least) for seed, one in enumerate(results)], cost))
     y = GAP if least is None else EXCESS
-    words = f"{y[0].upper()}{y[1:]} against {COSTS[cost]}."
+    what = cost_in_words(cost, clocks)
+    words = f"{y[0].upper()}{y[1:]} against {what}."
     if most > 1:
         words += " Curves are geometric means over the runs, bands reach from their 10 % to their 90 % quantile."
     data = together(parts)
     return Curves(
         data,
         "Convergence",
-        COSTS[cost],
+        what,
         y,
         words,
         log_x=True,

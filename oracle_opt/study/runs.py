@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Self
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
-from oracle_opt.study.methods import GENERATORS
 from oracle_opt.study.records import KEY, RUN_COLUMNS
-from oracle_opt.words import shown
+from oracle_opt.words import number, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,14 +28,14 @@ class Runs:
         self.history = history
         self.tau = tuple(sorted(tau, reverse=True))
         self.interrupted = interrupted
-        present = list(dict.fromkeys(runs["generator"]))
-        self.order = tuple(sorted(present, key=[*GENERATORS, *present].index))
+        self.order = tuple(dict.fromkeys(runs["generator"]))
 
     def __repr__(self) -> str:
-        counts = self.runs["status"].value_counts()
+        ends = ", ".join(f"{n} {status}" for status, n in self.runs["status"].value_counts().items())
+        generators, instances = self.runs["generator"].nunique(), self.runs["instance"].nunique()
         return (
-            f"Results({len(self.runs)} runs of {self.runs['generator'].nunique()} generators on "
-            f"{self.runs['instance'].nunique()} instances: {', '.join(f'{n} {s}' for s, n in counts.items())})"
+            f"Results({number(len(self.runs), 'run')} of {number(generators, 'generator')} on "
+            f"{number(instances, 'instance')}: {ends})"
         )
 
     def __len__(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,7 @@ class RunStore:
             raise OSError(problem.errno, kept) from problem
 
     def load(self) -> list[FinishedRun]:
-        """Read all runs, sorted by instance, generator and seed.
+        """Read all runs by instance, generator and seed: names in the order given, others after them.
 
         Raises
         ------
@@ -116,7 +117,24 @@ class RunStore:
             A file in the folder is no run, is damaged, or stands in another run's place.
         """
         paths = [path for path in self.folder.glob("runs/*/*/*.parquet") if not is_temporary(path)]
-        return [self._read(path) for path in sorted(paths, key=_order)]
+        runs = [self._read(path) for path in sorted(paths, key=_order)]
+        instances, generators = (names.get for names in self._places())
+        last = len(runs)
+        return sorted(runs, key=lambda run: (instances(run.key[0], last), generators(run.key[1], last)))
+
+    def add_names(self, instances: Iterable[str], generators: Iterable[str]) -> None:
+        """Write down names in their order, after those that stand there."""
+        known = self._places()
+        every = [list(dict.fromkeys((*old, *new))) for old, new in zip(known, (instances, generators), strict=True)]
+        if every != [list(old) for old in known]:
+            path = self.folder / STUDY
+            content = json.loads(path.read_text(encoding="utf-8")) | {"order": every}
+            atomic_text(path, json.dumps(content, indent=2) + "\n")
+
+    def _places(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The places of instances and of generators; none in a folder from before they were written down."""
+        instances, generators = json.loads((self.folder / STUDY).read_text(encoding="utf-8")).get("order", ([], []))
+        return {name: i for i, name in enumerate(instances)}, {name: i for i, name in enumerate(generators)}
 
     def find(self, key: tuple[str, str, int]) -> FinishedRun | None:
         """Read a run if it is there."""
@@ -168,7 +186,7 @@ def _read_settings(path: Path) -> tuple[dict[str, Any], Settings]:
                 f"{path.parent} holds files of format {stored['format']}, written by oracle_opt {stored['version']}; "
                 f"this is {_header()['version']}, which reads format {FORMAT}: choose another folder"
             )
-        given = dict(stored["settings"])
+        given = {"clock": "elapsed"} | stored["settings"]
         return stored, Settings(**given | {"limits": Limits(**given["limits"])})
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         if isinstance(problem, StoreMismatch):
@@ -185,7 +203,7 @@ def _compare(path: Path, settings: Settings) -> None:
         )
     differences = [
         f"{name} = {getattr(there, name)!r} there, {getattr(settings, name)!r} here"
-        for name in settings.decisive()
+        for name in settings.decisive() | there.decisive()
         if getattr(there, name) != getattr(settings, name)
     ]
     if differences:

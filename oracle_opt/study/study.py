@@ -16,7 +16,7 @@ from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.run_log import line_writer
 from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
-from oracle_opt.study.progress_bar import ProgressBar, judge, warn_of_first
+from oracle_opt.study.progress_bar import ProgressBar, judge, warn_of_first, warn_of_load
 from oracle_opt.study.recipes import Named, method_of, named_generators, named_instances
 from oracle_opt.study.records import FinishedRun, Limits, Settings
 from oracle_opt.study.results import Results, results_of
@@ -52,6 +52,11 @@ class Study:
         Write the certificate of each run when it has ended and verify it, against the witnesses of the cuts where the
         oracle has them: the column `certificate` of the runs says what was found, and a run whose certificate is
         refused has failed. The time is charged to nobody; it may be as long as that of a short run.
+    clock : {'processor', 'elapsed'}
+        Which seconds the oracle and the generator are charged. Processor seconds do not depend on what else the machine
+        does. They are of all threads of the process of a run, or with an `executor`, whose process may do several runs,
+        of the run's own thread. They count no waiting and no other process: where an oracle starts a simulation or has
+        workers, take 'elapsed', on a machine that does nothing else.
 
     Raises
     ------
@@ -89,6 +94,7 @@ class Study:
         until: str | Iterable[str] = ("certified",),
         keep_points: bool = False,
         verify: bool = True,
+        clock: str = "processor",
     ) -> None:
         self.instances: list[Named] = named_instances(instances)
         self.generators: dict[str, QueryPointGenerator] = named_generators(generators)
@@ -96,7 +102,7 @@ class Study:
         for one in self.instances:
             one.check_seeds(self.seeds)
         limits = Limits() if limits is None else limits
-        self.settings = Settings(limits, tau, until, keep_points, verify)  # type: ignore[arg-type]  # makes tuples
+        self.settings = Settings(limits, tau, until, keep_points, verify, clock)  # type: ignore[arg-type]  # makes tuples
 
     def __repr__(self) -> str:
         return (
@@ -131,7 +137,7 @@ class Study:
             Number of processes, default one for each core; 1 does everything in this process. With an executor, the
             number of runs that it is given at a time, default 32.
         progress : bool
-            Show a progress bar on the terminal.
+            Show how many runs are done and have failed, and the time left: on the terminal or in the notebook.
         log : bool or callable
             Say each finished run in a line, with its status, calls, seconds and gap: `True` on standard error; a
             function, such as `print`, is called with each line.
@@ -156,13 +162,15 @@ class Study:
         Warns
         -----
         StudyWarning
-            At once when the first run has failed; at the end, which instances and generators failed altogether.
+            At once when the first run has failed; at the end, which instances and generators failed altogether. At the
+            beginning, where seconds are elapsed and there are more jobs, or a higher load, than cores.
         """
         executor = checked_executor(executor)
         jobs = None if jobs is None else whole("jobs", jobs)
         progress = flag("progress", progress)
         line_writer(log)  # refuses what is none, before the folder is touched
         store = RunStore(folder, self.settings)
+        store.add_names([one.name for one in self.instances], self.generators)
         rows = self._rows()
         stored = {run.key: run for run in store.load()}
         runs: dict[tuple[str, str, int], FinishedRun] = {}
@@ -171,6 +179,8 @@ class Study:
                 runs[key] = _same(stored[key], row, store)
         groups = self._groups(rows, runs, stored)
         interrupted = False
+        if groups and self.settings.clock == "elapsed":
+            warn_of_load(None if executor is not None else jobs)
         with ProgressBar(progress, len(runs), len(rows) - len(runs), log) as bar:
 
             def found(row: dict[str, Any]) -> bool:

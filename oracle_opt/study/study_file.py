@@ -13,7 +13,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.study.records import Limits
 from oracle_opt.study.study import Study
 
-KEYS = ("instances", "generators", "seeds", "limits", "tau", "until", "keep_points", "verify")
+KEYS = ("instances", "generators", "seeds", "limits", "tau", "until", "keep_points", "verify", "clock")
 LIMITS = ("calls", "seconds")
 
 
@@ -25,7 +25,7 @@ def read_study(path: os.PathLike[str] | str) -> Study:
     path : path-like
         The file. Its keys are the arguments of `Study`: `instances` and `generators`, lists of words or tables of names
         to words, where ``module:name`` stands for something of one's own; `seeds`, a number or a list; `tau`; `until`;
-        `keep_points`; `verify`; and the table `limits` with `calls` and `seconds`.
+        `keep_points`; `verify`; `clock`; and the table `limits` with `calls` and `seconds`.
 
     Returns
     -------

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.optional import require
 from oracle_opt.result import Status
-from oracle_opt.study.methods import GENERATORS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,19 +35,17 @@ SUMMARY_COLUMNS = (
     "relative_gap_max",
     "converged",
     "certificates",
+    "clock",
 )
 
 
 def groups(results: Results) -> dict[tuple[str, str], pd.DataFrame]:
-    """Gather the runs that were answered by instance and generator: instances in the order met, generators in that of
-    their table.
-    """
+    """Gather the runs that were answered by instance and generator: both in the order given."""
     runs = results.runs[results.runs["n_calls"] > 0]
-    ranks = {name: rank for rank, name in enumerate(dict.fromkeys((*GENERATORS, *sorted(set(runs["generator"])))))}
     found = {}
     for instance in dict.fromkeys(runs["instance"]):
         part = runs[runs["instance"] == instance]
-        for generator in sorted(set(part["generator"]), key=lambda name: ranks[name]):
+        for generator in (name for name in results.order if name in set(part["generator"])):
             found[instance, generator] = part[part["generator"] == generator].sort_values("seed")
     return found
 
@@ -67,7 +65,8 @@ def summary_table(results: Results) -> pd.DataFrame:
         One row per instance and generator, with the columns of `SUMMARY_COLUMNS`: `runs` is their number and
         `converged` the number of those whose relative gap reached the accuracy asked for, `certificates` what
         theirs came to, in words; `accuracy` is a share in [0, 1]; `std` is the population's (divided by the number of
-        runs), hence 0 for one run; `relative_gap` is that at the end.
+        runs), hence 0 for one run; `relative_gap` is that at the end; `clock`
+        says which seconds they are.
     """
     pd = require("pandas", "study", "the tables of a study")
 
@@ -83,6 +82,7 @@ def summary_table(results: Results) -> pd.DataFrame:
                 *(instance, generator, len(group)),
                 *(calls.mean(), calls.std(), np.mean(group["inner_steps"]), *seconds, kernels.mean(), kernels.std()),
                 *(accuracies.mean(), accuracies.std(), gaps.mean(), gaps.max(), converged, certificates(group)),
+                kind_of_seconds(group["clock"]),
             )
         )
     return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
@@ -123,13 +123,14 @@ def table_of_results(dataset: Dataset, results: Results, *, train: float, C: flo
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("generator", no_wrap=True)
     shown = groups(results)
+    seconds = kind_of_seconds(results.runs["clock"])
     inner = any((group["inner_steps"] > 0).any() for group in shown.values())
     for heading in (
         "calls",
         *(["by the single-\ncut gap"] if single_cut else []),
         *(["inner\nsteps"] if inner else []),
-        "oracle\nseconds",
-        "generator\nseconds",
+        f"oracle\n{seconds}",
+        f"generator\n{seconds}",
         "kernels",
         "accuracy\n%",
         "final\nrelative gap",

@@ -79,6 +79,8 @@ class FacilityLocationOracle(LagrangianOracle):
     7.0
     """
 
+    polyhedral = True
+
     def __init__(self, opening: ArrayLike, costs: ArrayLike, *, multicut: bool = False) -> None:
         f, c = floats("opening", opening), floats("costs", costs)
         if c.ndim != 2 or not c.size:

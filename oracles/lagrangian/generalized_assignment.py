@@ -90,6 +90,8 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
     6.0
     """
 
+    polyhedral = True
+
     def __init__(
         self,
         costs: ArrayLike,

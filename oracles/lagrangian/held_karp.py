@@ -73,6 +73,8 @@ class HeldKarpOracle(LagrangianOracle):
     14.0
     """
 
+    polyhedral = True
+
     def __init__(self, distances: ArrayLike, *, special: int = 0, radius: float | None = None) -> None:
         d = np.ascontiguousarray(floats("distances", distances))
         if d.ndim != 2 or d.shape[0] != d.shape[1] or len(d) < 3:

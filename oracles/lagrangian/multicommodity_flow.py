@@ -90,6 +90,8 @@ class MulticommodityFlowOracle(LagrangianOracle):
     5.0
     """
 
+    polyhedral = True
+
     def __init__(
         self,
         arcs: ArrayLike,

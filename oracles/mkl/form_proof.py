@@ -41,8 +41,9 @@ from oracle_opt.proof.rationals import Fractions, integers
 
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time
 EXACT_AT_ONCE = 1 << 15  # of integers, each an object
-# Forms are summed by leading digits whose error is a larger share of them, or of others, if so many entries are read.
-TOLD, MOST_ENTRIES = 1e-3, 1 << 25
+# Forms are summed by leading digits whose error is a larger share of them if at most so many entries are read: of a
+# proof less than what it may lose to rounding, so that a query, which does so at 1e-6, claims no more than is proven.
+TOLD, MOST_ENTRIES = 1e-9, 1 << 25
 UP = 1.0 + 1e-9  # for the rounding of small charges
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.float_formula import moved_of
-from oracle_opt.oracles.mkl.form_proof import MOST_ENTRIES, TOLD, forms_by_parts, forms_of_products, products_by_parts
+from oracle_opt.oracles.mkl.form_proof import MOST_ENTRIES, forms_by_parts, forms_of_products, products_by_parts
 from oracle_opt.oracles.mkl.formula import Proven, value_at
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part
 from oracle_opt.oracles.mkl.weights import FLOOR, Groups, WeightSet
@@ -24,6 +24,7 @@ from oracle_opt.proof.floats import ON, Floats
 MAX_SOLVES = 50  # rounds of machines per query
 MEMORY = 6  # alternations that are extrapolated
 JUMP = 10.0  # at most so many times more, or less, a weight becomes by it
+SHARPENED = 1e-6  # the share of the largest form of a group from which on the error of a form is made less
 OF_FORMS = 0.25  # the share of the error of a round from which on its forms are summed sharper
 # Over a small c_j a kernel rounds so much that the machine's gap is this share of the error: then c_j becomes larger.
 OF_MACHINES, HIGHER = 0.5, 3.0
@@ -126,7 +127,7 @@ class GroupRounds:
                 c = self._weights.equal()
                 continue
             if sharp and sum(one.svm.gap for one in last.parts) > OF_MACHINES * (last.upper - last.value):
-                least = max(least, HIGHER * float(c.min()))
+                least = max(least, HIGHER * float(c.min() / c.max()))
             tried.append(np.log(c))
             found.append(np.log(last.c))
             before, c = c, extrapolated(tried[-MEMORY:], found[-MEMORY:], least)
@@ -149,12 +150,16 @@ def extrapolated(tried: list[Vector], found: list[Vector], least: float) -> Vect
     The affine combination of the rounds for which ``found - tried`` is least in norm, Walker & Ni (2011). Nothing rests
     on it: any c gives a cut, and the next round proves how good this one is.
     """
-    logs = found[-1]
+    # A weight that is held at the least one does not move, wherever it would go.
+    at, to = (
+        np.maximum(logs, logs.max(axis=1, keepdims=True) + np.log(least)) for logs in map(np.array, (tried, found))
+    )
+    logs = to[-1]
     if len(tried) > 1:
-        moves = np.array(found) - np.array(tried)
+        moves = to - at
         shares = np.linalg.lstsq(np.diff(moves, axis=0).T, moves[-1], rcond=1e-10)[0]
-        logs = logs - shares @ np.diff(found, axis=0)
-    logs = np.clip(logs, found[-1] - np.log(JUMP), found[-1] + np.log(JUMP))
+        logs = logs - shares @ np.diff(to, axis=0)
+    logs = np.clip(logs, to[-1] - np.log(JUMP), to[-1] + np.log(JUMP))
     c = np.exp(np.maximum(logs - logs.max(), np.log(least)))
     normalized: Vector = c / c.sum()
     return normalized
@@ -203,7 +208,7 @@ def sharper(
             parts.append(one)
             continue
         S, F, b, svm = one.S.copy(), one.proof.forms.copy(), one.svm.signed_dual, one.svm
-        unsure, pieces, row = np.flatnonzero(TOLD * largest < F - S), of.dual.piecewise, np.count_nonzero(b)
+        unsure, pieces, row = np.flatnonzero(SHARPENED * largest < F - S), of.dual.piecewise, np.count_nonzero(b)
         if unsure.size and unsure.size * row**2 <= MOST_ENTRIES:
             near = forms_by_parts(bank.subset(unsure), b)
             S[unsure] = near.x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from oracle_opt.arrays import class_name
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.gmkl_oracle import GMKLOracle
@@ -70,5 +71,5 @@ class ProductOracle(GMKLOracle):
 
 
 def _renamed(words: str) -> str:
-    own, known = (f"{one.__module__}.{one.__qualname__}" for one in (ProductOracle, GMKLOracle))
+    own, known = map(class_name, (ProductOracle, GMKLOracle))
     return words.replace(own, known, 1)

@@ -11,6 +11,7 @@ import numpy as np
 
 from oracle_opt.arguments import real
 from oracle_opt.arrays import Vector
+from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.result import Status
 from oracle_opt.study.plot_style import rounded
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 COSTS = {
     "calls": "oracle calls",
-    "oracle seconds": "seconds in the oracle",
-    "total seconds": "seconds in oracle and generator",
+    "oracle seconds": "{seconds} in the oracle",
+    "total seconds": "{seconds} in oracle and generator",
 }
 # What the tests hold against the accuracy: the label of an axis.
 GAPS = {
@@ -91,6 +92,11 @@ def choice(name: str, value: object, options: Iterable[str]) -> str:
     if isinstance(value, str) and value in known:
         return value
     raise InvalidArgument(f"`{name}` must be one of {', '.join(map(repr, known))}, got {shown(value)}")
+
+
+def cost_in_words(cost: str, clocks: Iterable[str]) -> str:
+    """Say what is charged, and of seconds which they are: `clocks` are those of the runs."""
+    return COSTS[cost].format(seconds=kind_of_seconds(clocks))
 
 
 def accuracy(results: Runs, tau: float | None, name: str = "tau") -> float:

@@ -10,10 +10,11 @@ import numpy as np
 from oracle_opt.arguments import real
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
-from oracle_opt.study.analyses.convergence import COSTS, GAPS, WITHOUT, RunPath, accuracy, choice, run_paths
-from oracle_opt.study.analyses.problem_costs import SEEDS, number, problem_costs, problems_in_words
+from oracle_opt.study.analyses.convergence import GAPS, WITHOUT, RunPath, accuracy, choice, cost_in_words, run_paths
+from oracle_opt.study.analyses.problem_costs import SEEDS, problem_costs, problems_in_words
 from oracle_opt.study.analyses.table import Table
 from oracle_opt.study.plot_style import rounded
+from oracle_opt.words import number
 
 if TYPE_CHECKING:
     from oracle_opt.study.runs import Runs
@@ -82,7 +83,7 @@ def means(
     charged = "its limit" if limit is None else f"{limit:g}"
     return Table(
         frame,
-        f"Shifted geometric means of {COSTS[cost]} to {rounded(tau)}, test '{test}'",
+        f"Shifted geometric means of {cost_in_words(cost, results.runs['clock'])} to {rounded(tau)}, test '{test}'",
         f"The shift is {shift:g}; a problem that is not solved is charged {charged}, and counted apart. "
         f"{costs.sentences} The counts are of runs.",
     )
@@ -118,13 +119,28 @@ def table(
     tau = accuracy(results, tau)
     costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
     solved = ", ".join(f"{name} {row.solved} of {row.runs}" for name, row in costs.counts.iterrows())
-    what = COSTS[cost]
+    what = cost_in_words(cost, results.runs["clock"])
     return Table(
         costs.table.reset_index(),
         f"{what[0].upper()}{what[1:]} to {rounded(tau)}, test '{test}'",
-        f"{costs.sentences} A dash: accuracy not reached. Runs solved: {solved}.",
+        f"{costs.sentences} A dash: accuracy not reached. Runs solved: {solved}.{_known_minimum(results, tau)}",
         compared=tuple(costs.table),
     )
+
+
+def _known_minimum(results: Runs, tau: float) -> str:
+    """How many runs have come as near to the known minimum, proven or not."""
+    runs = results.runs
+    unit = np.maximum(1.0, runs["optimum"].abs())
+    known = runs[runs["optimum_error"] <= 0.1 * tau * unit]
+    if not len(known):
+        return ""
+    near = known["upper_bound"] - known["optimum"] <= tau * unit[known.index]
+    found = near.groupby(known["generator"]).agg(["sum", "size"])
+    words = ", ".join(
+        f"{name} {found.loc[name, 'sum']} of {found.loc[name, 'size']}" for name in results.order if name in found.index
+    )
+    return f" Runs that reached the known minimum, proven or not: {words}."
 
 
 LEAST = 1e-8
@@ -207,6 +223,7 @@ def area(
     table = table.fillna(0.0)
     if seeds == "median":
         table = table.groupby(level="instance", sort=False).median()
+    what = cost_in_words(cost, results.runs["clock"])
     means = ", ".join(f"{name} {value:.3f}" for name, value in table.mean().items())
     without = sum(path.status in WITHOUT for path in paths)
     zero = f" {number(without, 'run')} refused or ended by an exception: their area is 0." if without else ""
@@ -214,7 +231,7 @@ def area(
         table.reset_index(),
         f"Mean area over the curve of the {GAPS[test]}, test '{test}'",
         f"Between 0 (the gap never falls below 1) and 1 (it is at most {rounded(floor)} from the first call); "
-        f"logarithmic in gap and cost. Cost: {COSTS[cost]}. {problems_in_words(paths, seeds, 'area')}{zero} "
+        f"logarithmic in gap and cost. Cost: {what}. {problems_in_words(paths, seeds, 'area')}{zero} "
         f"Means: {means}.",
         compared=tuple(order),
         largest_is_best=True,

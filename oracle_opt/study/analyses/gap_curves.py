@@ -9,10 +9,10 @@ import numpy as np
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.study.analyses.convergence import COSTS, GAPS, WITHOUT, RunPath, run_paths
+from oracle_opt.study.analyses.convergence import GAPS, WITHOUT, RunPath, cost_in_words, run_paths
 from oracle_opt.study.analyses.curves import Curves, points, together
-from oracle_opt.study.analyses.problem_costs import number
 from oracle_opt.study.plots import spread_of
+from oracle_opt.words import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ def curves(results: Runs, *, cost: str = "calls", test: str = "certified") -> Cu
     seeds = {path.seed for paths in groups.values() for path in paths}
     for paths in groups.values():
         parts.append(curve_of(paths, cost))
-    words = [f"{GAPS[test].capitalize()} (test '{test}') against {COSTS[cost]}."]
+    words = [f"{GAPS[test].capitalize()} (test '{test}') against {cost_in_words(cost, results.runs['clock'])}."]
     if len(seeds) > 1:
         words.append(
             f"Curves are geometric means over {len(seeds)} seeds, bands reach from their 10 % to their 90 % quantile."
@@ -71,7 +71,7 @@ def curves(results: Runs, *, cost: str = "calls", test: str = "certified") -> Cu
     return Curves(
         together(parts),
         f"Convergence: {GAPS[test]} (test '{test}')",
-        COSTS[cost],
+        cost_in_words(cost, results.runs["clock"]),
         GAPS[test],
         " ".join(words),
         log_x=True,

@@ -13,7 +13,7 @@ from oracle_opt.arguments import real
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.line_styles import literal, look, marker
 from oracle_opt.optional import require
-from oracle_opt.study.analyses.convergence import COSTS, accuracy
+from oracle_opt.study.analyses.convergence import accuracy, cost_in_words
 from oracle_opt.study.analyses.problem_costs import at_least_two, problem_costs
 from oracle_opt.study.analyses.rank_tests import cliques_of, friedman, holm, log_ratios, nemenyi, ranks_of, wilcoxon_p
 from oracle_opt.study.plot_style import PRINT, SCREEN, fonts, new_figure, png_of, rounded, save_figure
@@ -185,7 +185,7 @@ def ranks(
         overall,
         nemenyi(n, k, alpha),
         alpha,
-        f"Mean ranks by {COSTS[cost]} to {rounded(tau)}, test '{test}'",
+        f"Mean ranks by {cost_in_words(cost, results.runs['clock'])} to {rounded(tau)}, test '{test}'",
         f"{' '.join(sentences)} {costs.sentences}",
         results.order,
     )

@@ -11,9 +11,9 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
-from oracle_opt.study.analyses.convergence import COSTS, TESTS, RunPath, choice, run_paths
+from oracle_opt.study.analyses.convergence import TESTS, RunPath, choice, cost_in_words, run_paths
 from oracle_opt.study.plot_style import rounded
-from oracle_opt.words import one_line
+from oracle_opt.words import number, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,8 @@ def problem_costs(results: Runs, *, cost: str, tau: float, test: str, seeds: str
     if seeds == "median":
         table = table.groupby(level="instance", sort=False).median()
         n = n.groupby(level="instance", sort=False).first()
-    rest = f"Cost: {COSTS[cost]}. {problems_in_words(paths, seeds)} {unsolved_in_words(counts, test, paths, costs)}"
+    what = cost_in_words(cost, results.runs["clock"])
+    rest = f"Cost: {what}. {problems_in_words(paths, seeds)} {unsolved_in_words(counts, test, paths, costs)}"
     sentences, in_general = (
         f"Test '{test}': {TESTS[test].format(tau=word)}. {rest}".strip() for word in (rounded(tau), "tau")
     )
@@ -147,11 +148,6 @@ def unsolved_in_words(
             "unsolved, too."
         )
     return " ".join(sentences)
-
-
-def number(count: int, noun: str) -> str:
-    """Write a count with its noun."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def at_least_two(table: pd.DataFrame, what: str) -> None:

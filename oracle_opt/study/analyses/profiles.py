@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.study.analyses.convergence import COSTS, accuracy, choice
+from oracle_opt.study.analyses.convergence import COSTS, accuracy, choice, cost_in_words
 from oracle_opt.study.analyses.curves import SHARES, Curves, points, together
-from oracle_opt.study.analyses.problem_costs import ProblemCosts, at_least_two, number, problem_costs, shares
+from oracle_opt.study.analyses.problem_costs import ProblemCosts, at_least_two, problem_costs, shares
 from oracle_opt.study.plot_style import rounded
-from oracle_opt.words import shown
+from oracle_opt.words import number, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,8 +31,8 @@ SWITCHING = (
 SCALES = {
     "calls": ("calls", "oracle calls"),
     "calls/(n+1)": ("calls", "oracle calls / (n + 1)"),
-    "oracle seconds": ("oracle seconds", "seconds in the oracle"),
-    "seconds": ("total seconds", "seconds in oracle and generator"),
+    "oracle seconds": ("oracle seconds", COSTS["oracle seconds"]),
+    "seconds": ("total seconds", COSTS["total seconds"]),
 }
 
 
@@ -84,7 +85,7 @@ def profile(
     more = f" {SWITCHING}" if last.table.shape[1] > 2 else ""
     return Curves(
         together(parts),
-        f"Performance profile of {COSTS[cost]}, test '{test}'",
+        f"Performance profile of {cost_in_words(cost, results.runs['clock'])}, test '{test}'",
         RATIO,
         "share of problems",
         f"{words} {several(found)}{more}",
@@ -132,9 +133,10 @@ def pairs(
     parts = []
     for first, second in chosen:
         parts += _profile(f"{first} | {second}", costs.table[[first, second]])
+    what = cost_in_words(cost, results.runs["clock"])
     return Curves(
         together(parts),
-        f"Pairwise performance profiles of {COSTS[cost]} to {rounded(tau)}, test '{test}'",
+        f"Pairwise performance profiles of {what} to {rounded(tau)}, test '{test}'",
         "cost over the lesser of the two",
         "share of problems",
         "The share of problems that a generator solves at no more than x times the lesser cost of the two. "
@@ -197,7 +199,7 @@ def log_ratio(
     left_out = f" {number(neither, 'problem')} that neither solves left out." if neither else ""
     return Curves(
         together(parts),
-        f"{first} against {second}: {COSTS[cost]} to {rounded(tau)}, test '{test}'",
+        f"{first} against {second}: {cost_in_words(cost, results.runs['clock'])} to {rounded(tau)}, test '{test}'",
         "problems, sorted",
         f"log2 of the costs' ratio, {first} over {second}",
         f"Every point is a problem; below zero {first} is cheaper, by a factor of 2 at -1. At {end:.3g} and -{end:.3g} "
@@ -242,7 +244,8 @@ def data_profile(
     ----------
     J. J. Moré, S. M. Wild, Benchmarking derivative-free optimization algorithms, SIAM J. Optim. 20 (2009), 172-191.
     """
-    cost, label = SCALES[choice("scale", scale, SCALES)]
+    cost, words = SCALES[choice("scale", scale, SCALES)]
+    label = words.format(seconds=kind_of_seconds(results.runs["clock"]))
     found = {
         value: problem_costs(results, cost=cost, tau=value, test=test, seeds=seeds) for value in taus(results, tau)
     }

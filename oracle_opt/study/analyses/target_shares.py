@@ -10,17 +10,12 @@ import numpy as np
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
-from oracle_opt.study.analyses.convergence import COSTS, TESTS, accuracy, run_paths
+from oracle_opt.study.analyses.convergence import TESTS, accuracy, cost_in_words, run_paths
 from oracle_opt.study.analyses.curves import SHARES, Curves, points, together
-from oracle_opt.study.analyses.problem_costs import (
-    check_accuracy,
-    number,
-    run_counts,
-    shares,
-    unsolved_in_words,
-)
+from oracle_opt.study.analyses.problem_costs import check_accuracy, run_counts, shares, unsolved_in_words
 from oracle_opt.study.analyses.table import Table
 from oracle_opt.study.plot_style import rounded
+from oracle_opt.words import number
 
 if TYPE_CHECKING:
     from oracle_opt.study.runs import Runs
@@ -85,7 +80,7 @@ def ecdf(
     return Curves(
         together(parts),
         f"Targets reached, test '{test}'",
-        COSTS[cost],
+        cost_in_words(cost, results.runs["clock"]),
         "share of problems, targets and runs",
         f"The share of all pairs of a run and a target that are reached within a cost: "
         f"{number(len(problems), 'problem')} (instances and seeds) times {number(len(wanted), 'target')} tau from "
@@ -145,7 +140,7 @@ def expected_cost(results: Runs, *, cost: str = "calls", tau: float | None = Non
         paths, [path.cost_to(tau) for path in paths], order, len({(path.instance, path.seed) for path in paths})
     )
     solved = ", ".join(f"{name} {row.solved} of {row.runs}" for name, row in counts.iterrows())
-    what = COSTS[cost]
+    what = cost_in_words(cost, results.runs["clock"])
     return Table(
         pd.DataFrame(rows, columns=["instance", *order]),
         f"Expected {what} to {rounded(tau)} (ERT), test '{test}'",

@@ -3,8 +3,8 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const COSTS = {
   "calls": "oracle calls",
-  "oracle seconds": "seconds in the oracle",
-  "total seconds": "seconds in oracle and generator",
+  "oracle seconds": `${DATA.seconds} in the oracle`,
+  "total seconds": `${DATA.seconds} in oracle and generator`,
 };
 const SMALLEST = 1e-16; // where a gap of zero is drawn
 

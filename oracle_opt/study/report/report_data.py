@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import oracle_opt
+from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.line_styles import look
 from oracle_opt.optional import require
 from oracle_opt.study.records import KEY, RUN_COLUMNS
@@ -92,6 +93,7 @@ def report_data(
         "written": datetime.now(UTC).strftime("%d %B %Y"),
         "version": oracle_opt.__version__,
         "tau": list(results.tau),
+        "seconds": kind_of_seconds(runs["clock"]),
         "interrupted": results.interrupted,
         "count": len(runs),
         "runs": columns,

@@ -34,7 +34,7 @@ function runSection() {
       const line = `${run.instance} ${run.generator} ${run.seed} ${run.status} ${run.certificate} ${run.message}`.toLowerCase();
       return words.every((word) => line.includes(word));
     });
-    part.words.textContent = `${count(runs.length, "run")} with the calls and seconds until the run converged or ended, and the proven bounds there. ` +
+    part.words.textContent = `${count(runs.length, "run")} with the calls and ${DATA.seconds} until the run converged or ended, and the proven bounds there. ` +
       "Press a heading to sort, an instance to open the run with its curves. " + DATA.notes.join(" ");
     table.set(runs.map((run) => columns.map(([, value]) => value(run))));
   }
@@ -51,14 +51,14 @@ function openRun(run) {
   const facts = [
     ["Status", `${run.status.toLowerCase().replaceAll("_", " ")}${run.message ? ": " + run.message : ""}`],
     ["Oracle calls", show(run.n_calls)],
-    ["Seconds", `${show(run.oracle_seconds)} in the oracle, ${show(run.generator_seconds)} in the generator, ${show(run.seconds)} in all`],
+    ["Seconds", `${show(run.oracle_seconds)} in the oracle, ${show(run.generator_seconds)} in the generator (${DATA.seconds}); ${show(run.seconds)} elapsed in all`],
     ["Bounds", `${showBound(run.lower_bound)} ≤ minimum ≤ ${showBound(run.upper_bound)}`],
     ["Relative gap", show(run.relative_gap)],
     ["Certificate", WORTH[run.certificate] ?? run.certificate],
     ["Known minimum", run.optimum === null ? "" : `${show(run.optimum, 9)}, off by ${show(run.optimum_error, 2)} at most`],
     ...Object.keys(DATA.tests).map((test) => [`Cost by the test "${test}"`, costLine(run, test)]),
     ...DATA.measures.map(([name, values]) => [name, show(entry(values, run.index), 4)]),
-    ["Instance", `family ${run.family}, ${count(run.n ?? 0, "variable")}${run.oracle ? ": " + run.oracle : ""}`],
+    ["Instance", `${run.family ? `family ${run.family}, ` : ""}${count(run.n ?? 0, "variable")}${run.oracle ? ": " + run.oracle : ""}`],
     ["Made by", run.recipe],
     ["Generator", run.method],
     ["Limits", limits(run)],

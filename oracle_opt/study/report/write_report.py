@@ -21,7 +21,7 @@ from oracle_opt.study.report.analyses_data import areas_data, costs_data, ranks_
 from oracle_opt.study.report.extra_data import extra_data
 from oracle_opt.study.report.histories import STEPS, Histories
 from oracle_opt.study.report.report_data import report_data
-from oracle_opt.words import shown
+from oracle_opt.words import number, shown
 
 if TYPE_CHECKING:
     from oracle_opt.study.analyses import Curves, Table
@@ -90,7 +90,7 @@ def write_report(
         raise InvalidArgument("`results` must have at least one run, got none")
     if title is None:
         generators, instances = results.runs["generator"].nunique(), results.runs["instance"].nunique()
-        title = f"{_number_of(generators, 'generator')} on {_number_of(instances, 'instance')}"
+        title = f"{number(generators, 'generator')} on {number(instances, 'instance')}"
     elif not isinstance(title, str):
         raise InvalidArgument(f"`title` must be a str, got {shown(title)}")
     fixed = {
@@ -116,10 +116,6 @@ def write_report(
     target = Path(path)
     atomic_file(target, lambda temporary: temporary.write_bytes(page))
     return target
-
-
-def _number_of(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def to_json(value: object) -> str:
@@ -152,10 +148,10 @@ def to_json(value: object) -> str:
     if isinstance(value, int | np.integer):
         return str(int(value))
     if isinstance(value, float | np.floating):
-        number = float(value)
-        if isfinite(number):
-            return f"{number:.10g}"
-        return "null" if isnan(number) else "1e999" if number > 0 else "-1e999"
+        real = float(value)
+        if isfinite(real):
+            return f"{real:.10g}"
+        return "null" if isnan(real) else "1e999" if real > 0 else "-1e999"
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{to_json(str(key))}:{to_json(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, np.ndarray):
