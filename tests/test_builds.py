@@ -18,10 +18,14 @@ MODULES = (
 )
 
 
+def of_avx2(module):
+    return f"oracle_opt.oracles.avx2.{module.rpartition('.')[2]}"
+
+
 def both(module):
     if not AVX2:
         pytest.skip("one build only on this processor, or the plain one is forced")
-    return importlib.import_module(module), importlib.import_module(f"{module}_avx2")
+    return importlib.import_module(module), importlib.import_module(of_avx2(module))
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
@@ -80,10 +84,34 @@ def test_environment_forces_the_plain_build(forced):
     chosen, *loaded = done.stdout.split()
     assert not (forced and chosen == "True")
     for module in MODULES:
-        assert (f"{module}_avx2" in loaded) == (chosen == "True")
+        assert (of_avx2(module) in loaded) == (chosen == "True")
     if chosen == "False":
-        assert not any(module.endswith(("_avx2", "_avx512")) for module in loaded)
-    instructions = "" if forced or not AVX2 else "_avx512" if AVX512 else "_avx2"
+        assert not any(module.startswith(("oracle_opt.oracles.avx2.", "oracle_opt.oracles.avx512.")) for module in loaded)
+    folder = "kernels" if forced or not AVX2 else "avx512" if AVX512 else "avx2"
     for name in ("_rbf", "_subsets", "_feature_kernels"):
         on_the_fly = [m for m in loaded if f".{name}" in m and "_build" not in m]
-        assert on_the_fly == [f"oracle_opt.oracles.kernels.{name}{instructions}"]
+        assert on_the_fly == [f"oracle_opt.oracles.{folder}.{name}"]
+
+
+@pytest.mark.parametrize("baseline", ["", "1"])
+@pytest.mark.parametrize("folder", ["avx2", "avx512"])
+def test_loops_for_other_processors_are_refused_before_they_are_loaded(folder, baseline):
+    """What is compiled for more instructions than a processor has would end its process by a signal."""
+    environment = os.environ | {"ORACLE_OPT_BASELINE": baseline}
+    for name in ("_feature_kernels", "_rbf", "_subsets"):
+        code = f"import oracle_opt.oracles.{folder}.{name}"
+        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+        if (AVX512 if folder == "avx512" else AVX2) and not baseline:
+            assert done.returncode == 0, done.stderr
+        else:
+            assert done.returncode == 1
+            assert "ImportError: this processor has no AVX" in done.stderr
+
+
+def test_a_walk_over_the_package_imports_each_module():
+    """As tools for documentation do, also where a processor lacks instructions."""
+    code = "import pkgutil, oracle_opt; print(*(name for _, name, _ in pkgutil.walk_packages(oracle_opt.__path__, 'oracle_opt.')))"
+    for environment in (os.environ, os.environ | {"ORACLE_OPT_BASELINE": "1"}):
+        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert "oracle_opt.oracles.kernels._rbf" in done.stdout.split()

@@ -11,11 +11,11 @@ from oracle_opt.oracles.kernels import _feature_kernels, features
 
 BUILDS = [_feature_kernels]
 if AVX2:
-    from oracle_opt.oracles.kernels import _feature_kernels_avx2
+    from oracle_opt.oracles.avx2 import _feature_kernels as _feature_kernels_avx2
 
     BUILDS.append(_feature_kernels_avx2)
 if AVX512:
-    from oracle_opt.oracles.kernels import _feature_kernels_avx512
+    from oracle_opt.oracles.avx512 import _feature_kernels as _feature_kernels_avx512
 
     BUILDS.append(_feature_kernels_avx512)
 

@@ -137,8 +137,8 @@ def test_the_two_builds_take_the_same_steps(regularizer):
     loss = Hinge(5.0).dual(y, n)
     diagonal = bank.diagonal()
     outcomes = []
-    for name in ("_lpmkl", "_lpmkl_avx2"):
-        loops = importlib.import_module(f"oracle_opt.oracles.mkl.{name}")
+    for name in ("mkl", "avx2"):
+        loops = importlib.import_module(f"oracle_opt.oracles.{name}._lpmkl")
         if isinstance(regularizer, EntropyRegularizer):
             penalty = loops.Entropy(regularizer.reference, 1.0)
         else:

@@ -12,7 +12,8 @@ from oracle_opt.oracles.kernels import _packed, _pair_rows
 
 BUILDS = [(_packed, _pair_rows)]
 if AVX2:
-    from oracle_opt.oracles.kernels import _packed_avx2, _pair_rows_avx2
+    from oracle_opt.oracles.avx2 import _packed as _packed_avx2
+    from oracle_opt.oracles.avx2 import _pair_rows as _pair_rows_avx2
 
     BUILDS.append((_packed_avx2, _pair_rows_avx2))
 

@@ -12,8 +12,8 @@ from scipy import sparse
 from oracle_opt.oracles import RBFBank
 from oracle_opt.oracles._processor import AVX2, AVX512
 
-BUILDS = ["_rbf", *(["_rbf_avx2"] if AVX2 else []), *(["_rbf_avx512"] if AVX512 else [])]
-LOOPS = {name: importlib.import_module(f"oracle_opt.oracles.kernels.{name}") for name in BUILDS}
+BUILDS = ["kernels", *(["avx2"] if AVX2 else []), *(["avx512"] if AVX512 else [])]
+LOOPS = {name: importlib.import_module(f"oracle_opt.oracles.{name}._rbf") for name in BUILDS}
 
 
 def worst_of_floats(loops, first, last, step=1):
@@ -148,7 +148,7 @@ def test_builds_agree(build) -> None:
     for single, polynomial in ((False, False), (True, False), (False, True)):
         of = np.arange(1.0, 4.0) if polynomial else rates
         found = []
-        for loops in (LOOPS["_rbf"], LOOPS[build]):
+        for loops in (LOOPS["kernels"], LOOPS[build]):
             out = np.zeros((41, 70))
             loops.add_combined(A, B, rates, of, single, polynomial, out, 1)
             entries = np.empty((3, 41, 70)).transpose(1, 2, 0)

@@ -14,8 +14,8 @@ from oracle_opt.oracles._processor import AVX2, AVX512
 from oracle_opt.oracles.kernels import compiled_loops, subset_bank, subset_numbers
 from oracle_opt.oracles.kernels.subset_numbers import OF_POWER, SINGLE
 
-NAMES = ["_subsets", *(["_subsets_avx2"] if AVX2 else []), *(["_subsets_avx512"] if AVX512 else [])]
-BUILDS = [importlib.import_module(f"oracle_opt.oracles.kernels.{name}") for name in NAMES]
+NAMES = ["kernels", *(["avx2"] if AVX2 else []), *(["avx512"] if AVX512 else [])]
+BUILDS = [importlib.import_module(f"oracle_opt.oracles.{name}._subsets") for name in NAMES]
 
 N = 41
 

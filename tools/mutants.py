@@ -69,9 +69,10 @@ def make_copy(folder: Path) -> Path:
         (tree / part).symlink_to(tree / "oracle_opt" / part)
     parts = ("oracles", "generators")
     sources = {path.stem: path.relative_to(ROOT).parent for part in parts for path in (ROOT / part).rglob("*.pyx")}
-    for built in (one for part in parts for one in (ROOT / "build").glob(f"cp*/{part}/*.so")):
-        module = built.name.split(".")[0].removesuffix("_avx2").removesuffix("_avx512")
-        shutil.copy(built, tree / "oracle_opt" / sources[module] / built.name)
+    for built in (one for part in parts for one in (ROOT / "build").glob(f"cp*/{part}/**/*.so")):
+        folder = built.parent.relative_to(next((ROOT / "build").glob("cp*")))
+        plain = built.parent.name in parts
+        shutil.copy(built, tree / "oracle_opt" / (sources[built.name.split(".")[0]] if plain else folder) / built.name)
     for built in (ROOT / "build").glob("cp*/*.so"):  # what the compiled modules share
         shutil.copy(built, tree / "oracle_opt" / built.name)
     for path in ROOT.iterdir():

@@ -11,17 +11,17 @@ if TYPE_CHECKING or not AVX2:
     from oracle_opt.oracles.kernels import _rbf as rbf_loops
     from oracle_opt.oracles.kernels import _subsets as subset_loops
 else:
-    from oracle_opt.oracles.kernels import _packed_avx2 as packed_loops
-    from oracle_opt.oracles.kernels import _pair_rows_avx2 as pair_loops
+    from oracle_opt.oracles.avx2 import _packed as packed_loops
+    from oracle_opt.oracles.avx2 import _pair_rows as pair_loops
 
     if AVX512:
-        from oracle_opt.oracles.kernels import _feature_kernels_avx512 as feature_loops
-        from oracle_opt.oracles.kernels import _rbf_avx512 as rbf_loops
-        from oracle_opt.oracles.kernels import _subsets_avx512 as subset_loops
+        from oracle_opt.oracles.avx512 import _feature_kernels as feature_loops
+        from oracle_opt.oracles.avx512 import _rbf as rbf_loops
+        from oracle_opt.oracles.avx512 import _subsets as subset_loops
     else:
-        from oracle_opt.oracles.kernels import _feature_kernels_avx2 as feature_loops
-        from oracle_opt.oracles.kernels import _rbf_avx2 as rbf_loops
-        from oracle_opt.oracles.kernels import _subsets_avx2 as subset_loops
+        from oracle_opt.oracles.avx2 import _feature_kernels as feature_loops
+        from oracle_opt.oracles.avx2 import _rbf as rbf_loops
+        from oracle_opt.oracles.avx2 import _subsets as subset_loops
 
 thread_count = packed_loops.thread_count
 

@@ -7,7 +7,7 @@ from oracle_opt.oracles._processor import AVX2
 if TYPE_CHECKING or not AVX2:
     from oracle_opt.oracles.mkl._lpmkl import ColumnCache, Elastic, Entropy, LpNorm, Penalty, SquaredNorm, take_steps
 else:
-    from oracle_opt.oracles.mkl._lpmkl_avx2 import (
+    from oracle_opt.oracles.avx2._lpmkl import (
         ColumnCache,
         Elastic,
         Entropy,
