@@ -86,7 +86,9 @@ def test_environment_forces_the_plain_build(forced):
     for module in MODULES:
         assert (of_avx2(module) in loaded) == (chosen == "True")
     if chosen == "False":
-        assert not any(module.startswith(("oracle_opt.oracles.avx2.", "oracle_opt.oracles.avx512.")) for module in loaded)
+        assert not any(
+            module.startswith(("oracle_opt.oracles.avx2.", "oracle_opt.oracles.avx512.")) for module in loaded
+        )
     folder = "kernels" if forced or not AVX2 else "avx512" if AVX512 else "avx2"
     for name in ("_rbf", "_subsets", "_feature_kernels"):
         on_the_fly = [m for m in loaded if f".{name}" in m and "_build" not in m]
@@ -110,7 +112,7 @@ def test_loops_for_other_processors_are_refused_before_they_are_loaded(folder, b
 
 def test_a_walk_over_the_package_imports_each_module():
     """As tools for documentation do, also where a processor lacks instructions."""
-    code = "import pkgutil, oracle_opt; print(*(name for _, name, _ in pkgutil.walk_packages(oracle_opt.__path__, 'oracle_opt.')))"
+    code = "import pkgutil, oracle_opt as p; print(*(m.name for m in pkgutil.walk_packages(p.__path__, 'oracle_opt.')))"
     for environment in (os.environ, os.environ | {"ORACLE_OPT_BASELINE": "1"}):
         done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stderr

@@ -6,4 +6,6 @@ The initialization of a module is compiled for these instructions, too, and woul
 from oracle_opt.oracles._processor import AVX2
 
 if not AVX2:
-    raise ImportError("this processor has no AVX2 and FMA, or ORACLE_OPT_BASELINE asks for the plain loops; import those")
+    raise ImportError(
+        "this processor has no AVX2 and FMA, or ORACLE_OPT_BASELINE asks for the plain loops; import those"
+    )
