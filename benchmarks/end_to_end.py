@@ -150,7 +150,7 @@ def main():
         print("Not run: the conic form of the whole problem by Clarabel through cvxpy (`--clarabel`; minutes a set).\n")
     print(
         "Not applicable: ellalgo's ellipsoid method, which needs 3.5 to 10 n^2 calls "
-        "([small problems](#small-nonsmooth-problems)), here 50,000 to millions."
+        "([small problems](performance_calls.md#small-nonsmooth-problems)), here 50,000 to millions."
     )
 
 

@@ -10,8 +10,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.optimize
+from highspy import HighsModelStatus
+from scipy import sparse
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, Status, minimize
+from oracle_opt._highs_model import HighsProgram, units_of
 from oracle_opt.domains.nonnegative_quadratic import nonnegative_quadratic
 from oracle_opt.domains.projection import Projection, project_on_cuts
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
@@ -375,6 +378,56 @@ def test_epigraph_program_agrees_with_clarabel(m, rank) -> None:
 
 def test_linear_programs_print_nothing():
     """HiGHS writes past sys.stdout, so only a process of its own shows it."""
-    code = "from oracle_opt._highs_model import new_model, run_in_time; run_in_time(new_model({}))"
+    code = "from oracle_opt._highs_model import HighsProgram; HighsProgram({}).run()"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == done.stderr == ""
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_a_run_of_somebody_elses_linear_program_changes_nothing(threads):
+    """HiGHS has one scheduler in a process, which whoever runs first sets up."""
+    code = (
+        "import highspy, numpy as np\n"
+        "from oracle_opt import Box, FunctionOracle, minimize\n"
+        "from oracle_opt.generators import Kelley\n"
+        "other = highspy.Highs()\n"
+        "other.setOptionValue('output_flag', False)\n"
+        f"other.setOptionValue('threads', {threads})\n"
+        "other.addVar(0.0, 1.0)\n"
+        "other.run()\n"
+        "target = np.array([0.3, -0.2, 0.1])\n"
+        "f = lambda z: (float(np.abs(z - target).sum()), np.sign(z - target))\n"
+        "result = minimize(FunctionOracle(f, Box(-np.ones(3), np.ones(3))), Kelley(), atol=1e-6)\n"
+        "print(result.status.name)\n"
+        "other.run()\n"
+        "print(other.getModelStatus().name)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-2:] == ["CONVERGED", "kOptimal"], done.stdout
+
+
+def test_units_bring_back_a_program_whose_rows_and_variables_were_counted_otherwise():
+    """Of random programs in other units HiGHS finds the same minimum, and multipliers of the same value."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        m, n = rng.integers(1, 6, 2)
+        A, x = rng.normal(size=(m, n)), rng.uniform(0.5, 1.5, n)
+        b, cost = A @ x + rng.random(m), rng.normal(size=n)
+        lower, upper = np.zeros(n), np.full(n, 3.0)
+        rows, columns = 10.0 ** rng.uniform(-10, 10, m), 10.0 ** rng.uniform(-10, 10, n)
+        found = []
+        for r, c in ((np.ones(m), np.ones(n)), (rows, columns)):
+            A_, b_, cost_, lower_, upper_ = A * r[:, None] * c, b * r, cost * c, lower / c, upper / c
+            program, matrix = HighsProgram({}), sparse.csr_array(A_)
+            units = units_of(matrix, b_, lower_, upper_)
+            program.add_columns(lower_, upper_, units=units[1])
+            program.add_rows(matrix, np.full(m, -np.inf), b_, units[0])
+            program.change_costs(cost_)
+            assert program.run() == HighsModelStatus.kOptimal
+            point, duals = program.solution()
+            assert (A_ @ point - b_ <= 1e-6 * (np.abs(A_) @ np.abs(point) + np.abs(b_))).all()
+            reduced = cost_ - duals @ A_
+            proven = duals @ b_ + np.minimum(reduced * lower_, reduced * upper_).sum()
+            assert proven == pytest.approx(cost_ @ point, rel=1e-6, abs=1e-6)
+            found.append(cost_ @ point)
+        assert found[1] == pytest.approx(found[0], rel=1e-6, abs=1e-6)

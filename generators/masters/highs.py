@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt._highs_model import Options, ending, new_model, run_in_time, set_options, simplex_steps
+from oracle_opt._highs_model import HighsError, HighsProgram, Options
 from oracle_opt.arrays import Matrix, Vector
 
 TOLERANCE = 1e-10
@@ -24,10 +22,8 @@ _ATTEMPTS: tuple[Options, ...] = (
 
 _OPTIONS: Options = {
     "simplex_strategy": 0,  # chooses: dual simplex unless the basis is primal feasible
-    "small_matrix_value": 1e-12,  # entries below this are taken for zeros; in a wide box smaller ones than 1e-9 count
     "ipm_iteration_limit": 200,  # an interior point method that needs more than this will not succeed
 }
-_REFUSED = highspy.HighsStatus.kError
 
 
 class LPFailure(RuntimeError):
@@ -43,7 +39,7 @@ class WarmLP:
     Parameters
     ----------
     cost, lower, upper : ndarray of shape (n,)
-        Costs and bounds of the first columns.
+        Costs and bounds of the first columns; those added later cost nothing.
 
     Attributes
     ----------
@@ -52,19 +48,19 @@ class WarmLP:
     """
 
     def __init__(self, cost: Vector, lower: Vector, upper: Vector) -> None:
-        self._model = new_model(_OPTIONS)
+        self._program = HighsProgram(_OPTIONS)
         self.ray = np.zeros(0)
-        self.add_columns(cost, lower, upper, np.zeros((0, len(cost))))
+        self._program.add_columns(lower, upper)
+        self._program.change_costs(cost)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self._model.getNumRow())
+        return self._program.n_rows
 
-    def add_columns(self, cost: Vector, lower: Vector, upper: Vector, matrix: Matrix) -> None:
+    def add_columns(self, lower: Vector, upper: Vector, matrix: Matrix) -> None:
         """Add columns, those of `matrix`, of shape (n_rows, number of columns)."""
-        starts, places, values = _sparse(matrix.T)
-        self._model.addCols(len(cost), cost, lower, upper, len(values), starts, places, values)
+        self._program.add_columns(lower, upper, matrix)
 
     def add_rows(self, matrix: Matrix, lower: Vector, upper: Vector) -> None:
         """Add the rows ``lower <= matrix @ x <= upper``.
@@ -74,21 +70,22 @@ class WarmLP:
         LPFailure
             HiGHS takes none of them: entries above 1e15.
         """
-        starts, places, values = _sparse(matrix)
-        if self._model.addRows(len(lower), lower, upper, len(values), starts, places, values) == _REFUSED:
-            raise LPFailure("HiGHS refused rows, as some of their entries are too large")
+        try:
+            self._program.add_rows(matrix, lower, upper)
+        except HighsError as problem:
+            raise LPFailure(str(problem)) from problem
 
     def change_column_bounds(self, column: int, lower: float, upper: float) -> None:
         """Change the bounds of a variable."""
-        self._model.changeColBounds(column, lower, upper)
+        self._program.change_bounds(column, lower, upper)
 
     def change_rows_upper(self, rows: NDArray[np.intp], upper: Vector) -> None:
         """Change the right-hand sides of rows ``matrix @ x <= upper``."""
-        self._model.changeRowsBounds(len(rows), rows.astype(np.int32), np.full(len(rows), -np.inf), upper)
+        self._program.change_sides(rows, np.full(len(rows), -np.inf), upper)
 
     def delete_rows(self, rows: NDArray[np.intp]) -> None:
         """Delete rows; those behind them move up."""
-        self._model.deleteRows(len(rows), rows.astype(np.int32))
+        self._program.delete_rows(rows)
 
     def solve(self) -> tuple[Vector, Vector] | None:
         """Return solution and row multipliers, or `None` if the rows contradict each other.
@@ -103,39 +100,22 @@ class WarmLP:
         OutOfTime
             The deadline passed.
         """
-        contradicted = False
+        contradicted, program = False, self._program
         self.ray = np.zeros(0)
-        set_options(self._model, {"simplex_iteration_limit": simplex_steps(self._model)})
+        program.limit_steps()
         for attempt, options in enumerate(_ATTEMPTS):
             if attempt:
-                self._model.clearSolver()
-            set_options(self._model, options)
-            status = run_in_time(self._model)
+                program.forget()
+            program.set_options(options)
+            status = program.run()
             if status == highspy.HighsModelStatus.kOptimal:
-                solution = self._model.getSolution()
-                x, duals = np.array(solution.col_value), np.array(solution.row_dual)
+                x, duals = program.solution()
                 if np.isfinite(x).all() and np.isfinite(duals).all():
                     return x, duals
             # at tight tolerances rows that touch may seem to contradict each other; they do if no attempt succeeds
             if status == highspy.HighsModelStatus.kInfeasible:
-                contradicted = True
-                _, known, ray = self._model.getDualRay()
-                self.ray = np.array(ray) if known else self.ray
+                contradicted, ray = True, program.ray()
+                self.ray = self.ray if ray is None else ray
         if contradicted:
             return None
-        raise LPFailure(ending(self._model, status))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> WarmLP:
-        copy = WarmLP.__new__(WarmLP)
-        copy._model = new_model(_OPTIONS)
-        copy._model.passModel(self._model.getLp())
-        copy._model.setBasis(self._model.getBasis())
-        copy.ray = self.ray
-        return copy
-
-
-def _sparse(matrix: Matrix) -> tuple[NDArray[np.int32], NDArray[np.int32], Vector]:
-    """Starts, column numbers and values of the rows' entries that are not zero."""
-    rows, places = np.nonzero(matrix)
-    starts = np.searchsorted(rows, np.arange(len(matrix)))
-    return starts.astype(np.int32), places.astype(np.int32), matrix[rows, places]
+        raise LPFailure(program.ending(status))

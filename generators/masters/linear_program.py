@@ -202,7 +202,7 @@ class CutLP(ABC):
 
     def _insert(self, columns: NDArray[np.intp], matrix: Matrix) -> None:
         lower, upper = self._constraints.lower[columns], self._constraints.upper[columns]
-        self._lp.add_columns(np.zeros(len(columns)), lower, upper, matrix)
+        self._lp.add_columns(lower, upper, matrix)
         self._columns = np.r_[self._columns, columns]
         self._outside[columns] = False
 

@@ -70,7 +70,7 @@ def described_polyhedron(
         A, b = constraints.inequalities
         equations = constraints.equality_matrix, constraints.equality_rhs
         try:
-            duals = np.array(solved(linear_program(slope / unit, lower, upper, A, b, *equations)).row_dual)
+            _, duals = solved(linear_program(slope / unit, lower, upper, A, b, *equations))
             u, v = unit * np.maximum(-duals[:m], 0.0), -unit * duals[m:]
         except ProgramFailure:
             pass  # the bounds alone prove something, too

@@ -29,8 +29,7 @@ from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    import highspy
-
+    from oracle_opt._highs_model import HighsProgram
     from oracle_opt.domains.projection import Projection
 
 _one_at_a_time = RLock()  # several runs may share a domain, and a model of HiGHS serves one thread
@@ -147,7 +146,7 @@ class Polyhedron(Domain):
     def reset(self) -> None:
         """Forget the last vertex, from which HiGHS starts: among several minimizers it may decide which is found."""
         with _one_at_a_time:
-            self._counted._linear.clearSolver()
+            self._counted._linear.forget()
 
     def identity(self) -> str:
         """Rows, bounds, the interior point, and which bounds are promised, if some are."""
@@ -171,13 +170,11 @@ class Polyhedron(Domain):
 
         These are cleaned if the proof loses more than a share of the minimum, what it is worth.
         """
-        columns = np.arange(self.dimension, dtype=np.int32)
         m = len(self.b)
         try:
             with _one_at_a_time:
-                self._linear.changeColsCost(self.dimension, columns, slope)
-                solution = solved(self._linear)
-            duals, vertex = np.array(solution.row_dual), np.array(solution.col_value)
+                self._linear.change_costs(slope)
+                vertex, duals = solved(self._linear)
         except (ProgramFailure, InvalidArgument):
             duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior
         u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
@@ -367,7 +364,7 @@ class Polyhedron(Domain):
         for name in ("b", "equality_rhs", "lower", "upper", "_interior", "_least", "_most", "_reach"):
             setattr(self, name, unit * getattr(counted, name))
 
-    def _program(self, cost: Vector) -> highspy.Highs:
+    def _program(self, cost: Vector) -> HighsProgram:
         """Linear program over the set."""
         return linear_program(cost, self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs)
 

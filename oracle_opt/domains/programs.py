@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt._deadline import seconds_left
-from oracle_opt._highs_model import Options, ending, new_model, run_in_time, set_options, simplex_steps
+from oracle_opt._highs_model import HighsProgram, Options, units_of
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.errors import InvalidArgument
-
-if TYPE_CHECKING:
-    import highspy
 
 TOLERANCE = 1e-9  # by so much HiGHS may miss a row or a bound
 _OPTIONS: Options = {
@@ -35,30 +30,28 @@ def linear_program(
     equations: Matrix,
     rhs: Vector,
     options: Options | None = None,
-) -> highspy.Highs:
-    """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds."""
-    model = new_model({**_OPTIONS, **(options or {})})
-    n = len(cost)
-    model.addVars(n, lower, upper)
-    columns = np.arange(n, dtype=np.int32)
-    model.changeColsCost(n, columns, cost)
-    for row, side in zip(A, b, strict=True):
-        model.addRow(-np.inf, side, n, columns, row)
-    for row, side in zip(equations, rhs, strict=True):
-        model.addRow(side, side, n, columns, row)
-    return model
+) -> HighsProgram:
+    """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds, in units of its rows and variables."""
+    from scipy import sparse  # only here: the import takes time
+
+    program, matrix = HighsProgram({**_OPTIONS, **(options or {})}), sparse.csr_array(np.vstack([A, equations]))
+    rows, columns = units_of(matrix, np.r_[b, rhs], lower, upper)
+    program.add_columns(lower, upper, units=columns)
+    program.add_rows(matrix, np.r_[np.full(len(b), -np.inf), rhs], np.r_[b, rhs], rows)
+    program.change_costs(cost)
+    return program
 
 
 class ProgramFailure(RuntimeError):
     """HiGHS found no optimum."""
 
 
-def solved(model: highspy.Highs, loosely: bool = False) -> Any:
-    """Solution of a program.
+def solved(program: HighsProgram, loosely: bool = False) -> tuple[Vector, Vector]:
+    """Solution of a program, and the multipliers of its rows.
 
     Parameters
     ----------
-    model : highspy.Highs
+    program : HighsProgram
         The program.
     loosely : bool
         Whether a solution to 1e-7 will do where HiGHS finds none to its tolerances.
@@ -74,25 +67,25 @@ def solved(model: highspy.Highs, loosely: bool = False) -> Any:
     """
     import highspy
 
-    set_options(model, {"simplex_iteration_limit": simplex_steps(model)})
+    program.limit_steps()
     attempts: list[Options] = [{"solver": "choose"}, {"solver": "ipm"}]
     if loosely:
         attempts.append({"solver": "choose", **_LOOSE})
     for options in attempts:
-        set_options(model, options)
-        status = run_in_time(model)
+        program.set_options(options)
+        status = program.run()
         if status == highspy.HighsModelStatus.kOptimal:
-            return model.getSolution()
+            return program.solution()
         if status == highspy.HighsModelStatus.kInfeasible:
             raise InvalidArgument("`A`, `b` and the equations must leave some point, and no point satisfies them")
-        model.clearSolver()
-    raise ProgramFailure(ending(model, status))
+        program.forget()
+    raise ProgramFailure(program.ending(status))
 
 
 def bounded(
-    model: highspy.Highs, lower: Vector, upper: Vector, tighten: bool
+    program: HighsProgram, lower: Vector, upper: Vector, tighten: bool
 ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-    """Bounds where infinite ones, or all, give way to the extent of the set of a model.
+    """Bounds where infinite ones, or all, give way to the extent of the set of a program.
 
     Third come the variables to which this leaves no more room than HiGHS' tolerance.
 
@@ -102,15 +95,15 @@ def bounded(
         The set has no end in some direction.
     """
     n = len(lower)
-    sides, columns = [lower.copy(), upper.copy()], np.arange(n, dtype=np.int32)
+    sides = [lower.copy(), upper.copy()]
     found, size = np.zeros(n, dtype=bool), np.ones(n)
     for j in np.flatnonzero(np.isinf(lower) | np.isinf(upper) | tighten):
         for side, sign in zip(sides, (1.0, -1.0), strict=True):
             if np.isfinite(side[j]) and not tighten:
                 continue
-            model.changeColsCost(n, columns, sign * (columns == j))
+            program.change_costs(sign * (np.arange(n) == j))
             try:
-                value = solved(model).col_value[j]
+                value = solved(program)[0][j]
             except ProgramFailure as problem:
                 which = "below" if sign > 0 else "above"
                 raise InvalidArgument(
@@ -135,8 +128,8 @@ def deepest_point(known: LinearConstraints) -> Vector:
     )
     equations = np.column_stack([known.equality_matrix, np.zeros(len(known.equality_rhs))])
     cost, least, most = np.r_[np.zeros(n), -1.0], np.r_[lower, 0.0], np.r_[upper, float((upper - lower).max())]
-    solution = solved(linear_program(cost, least, most, rows, np.r_[b, upper, -lower], equations, known.equality_rhs))
-    center: Vector = np.clip(np.array(solution.col_value[:n]), lower, upper)
+    program = linear_program(cost, least, most, rows, np.r_[b, upper, -lower], equations, known.equality_rhs)
+    center: Vector = np.clip(solved(program)[0][:n], lower, upper)
     return center
 
 
@@ -165,7 +158,7 @@ def with_equations_found(known: LinearConstraints, flat: NDArray[np.bool_]) -> L
         [known.equality_matrix * units, np.zeros((len(known.equality_rhs), count)), -known.equality_rhs[:, None]]
     )
     free = np.full(n, np.inf)
-    solution = solved(
+    solution, _ = solved(
         linear_program(
             np.r_[np.zeros(n), -np.ones(count), 0.0],
             np.r_[-free, np.zeros(count), 1.0],
@@ -178,9 +171,9 @@ def with_equations_found(known: LinearConstraints, flat: NDArray[np.bool_]) -> L
         ),
         loosely=True,  # a slack of 1 or 0 is told apart all the same
     )
-    tight = np.array(solution.col_value[n : n + count]) < 0.5
+    tight = solution[n : n + count] < 0.5
     fixed = tight[m : m + n] | tight[m + n :]
-    middle = np.clip(units * np.array(solution.col_value[:n]) / solution.col_value[-1], lower, upper)
+    middle = np.clip(units * solution[:n] / solution[-1], lower, upper)
     level = np.where(tight[m : m + n], lower, np.where(tight[m + n :], upper, middle))
     E = np.vstack([known.equality_matrix, A[tight[:m]], np.eye(n)[fixed]])
     f = np.r_[known.equality_rhs, b[tight[:m]], level[fixed]]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt._highs_model import ending, new_model
+from oracle_opt._highs_model import HighsProgram
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.proof import Interiors, farkas
@@ -56,16 +55,13 @@ class Recourse:
 
     def __init__(self, form: StandardForm, rays: Interiors) -> None:
         self.form, self._rays = form, rays
-        m, k = form.shape
+        m = form.shape[0]
         self._cost: Vector | None = None
         self._values: Vector | None = None
-        self._model = new_model({"solver": "simplex"})
-        self._model.addVars(k, form.y_lower, form.y_upper)
-        self._columns, self._rows = np.arange(k, dtype=np.int32), np.arange(m, dtype=np.int32)
-        for i in range(m):
-            part = slice(form.W.indptr[i], form.W.indptr[i + 1])
-            indices = form.W.indices[part].astype(np.int32)
-            self._model.addRow(-np.inf, np.inf, len(indices), indices, form.W.data[part])
+        self._program = HighsProgram({"solver": "simplex"})
+        self._program.add_columns(form.y_lower, form.y_upper)
+        self._rows = np.arange(m)
+        self._program.add_rows(form.W, np.full(m, -np.inf), np.full(m, np.inf))
 
     def solve(self, cost: Vector, values: Vector | None, lower: Vector, upper: Vector) -> Solved | DualVertex:
         """Solve for one pair of sides.
@@ -82,37 +78,36 @@ class Recourse:
         RuntimeError
             HiGHS ended otherwise.
         """
+        program, kinds = self._program, highspy.HighsModelStatus
         if self._cost is None or not np.array_equal(cost, self._cost):
-            self._model.changeColsCost(len(cost), self._columns, cost)
+            program.change_costs(cost)
             self._cost = cost.copy()
         if values is not None and (self._values is None or not np.array_equal(values, self._values)):
-            for (row, column), value in zip(self.form.entries, values, strict=True):
-                self._model.changeCoeff(int(row), int(column), float(value))
+            for (row, column), value in zip(self.form.entries.tolist(), values.tolist(), strict=True):
+                program.change_entry(row, column, value)
             self._values = values.copy()
-        self._model.changeRowsBounds(len(self._rows), self._rows, lower, upper)
+        program.change_sides(self._rows, lower, upper)
         for attempt in ("warm", "cold", "presolved"):
             if attempt != "warm":
-                self._model.clearSolver()
+                program.forget()
             # presolve forgets the basis, and solves a few programs on which the simplex method gives up
-            self._model.setOptionValue("presolve", "on" if attempt == "presolved" else "off")
-            self._model.run()
-            status = self._model.getModelStatus()
-            if status == highspy.HighsModelStatus.kOptimal:
-                solution = self._model.getSolution()
-                y = np.clip(np.array(solution.col_value), self.form.y_lower, self.form.y_upper)
-                return Solved(self.form.cleaned(np.array(solution.row_dual)), y)
-            if status == highspy.HighsModelStatus.kInfeasible:
-                _, found, ray = self._model.getDualRay()
-                if found:
-                    return self._ray(np.array(ray), values, lower, upper)
+            program.set_options({"presolve": "on" if attempt == "presolved" else "off"})
+            status = program.run()
+            if status == kinds.kOptimal:
+                y, pi = program.solution()
+                return Solved(self.form.cleaned(pi), np.clip(y, self.form.y_lower, self.form.y_upper))
+            if status == kinds.kInfeasible:
+                ray = program.ray()
+                if ray is not None:
+                    return self._ray(ray, values, lower, upper)
                 if attempt != "warm":
                     break
-        if status == highspy.HighsModelStatus.kInfeasible:
+        if status == kinds.kInfeasible:
             W = self.form.matrix(values)
             return self._ray(farkas(W, self.form.y_lower, self.form.y_upper, lower, upper), values, lower, upper)
-        if status in (highspy.HighsModelStatus.kUnbounded, highspy.HighsModelStatus.kUnboundedOrInfeasible):
+        if status in (kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
             raise InvalidArgument("`problem` must have a bounded second stage, and its cost falls without end")
-        raise RuntimeError(ending(self._model, status))
+        raise RuntimeError(program.ending(status))
 
     def _ray(self, ray: Vector, values: Vector | None, lower: Vector, upper: Vector) -> DualVertex:
         """The ray with the sign that proves infeasibility: ``pi W y`` can nowhere reach what the sides ask."""
@@ -128,7 +123,7 @@ class Recourse:
 
     def basis(self) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
         """Basic columns of the last solution, and where each column is."""
-        status: Any = self._model.getBasis()
+        status = self._program.basis()
         kinds = highspy.HighsBasisStatus
         found = np.array([int(one) for one in (*status.col_status, *status.row_status)])
         form = self.form

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from oracle_opt._deadline import seconds_left
-from oracle_opt._highs_model import ending, new_model
+from oracle_opt._highs_model import HighsProgram
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
@@ -61,21 +61,13 @@ class Programs:
 
     def __init__(self, cost: Vector, W: sparse.csr_array, y_lower: Vector, y_upper: Vector) -> None:
         self._y_lower, self._y_upper = y_lower, y_upper
-        m, k = W.shape
-        self._rows, self._places = np.arange(m, dtype=np.int32), np.arange(k, dtype=np.int32)
-        self._model = new_model({"solver": "simplex", **dict.fromkeys(_TOLERANCES, 1e-10)})
-        self._model.addVars(k, y_lower, y_upper)
-        self._charge(cost)
-        for i in range(m):
-            part = slice(W.indptr[i], W.indptr[i + 1])
-            columns = W.indices[part].astype(np.int32)
-            self._model.addRow(-np.inf, np.inf, len(columns), columns, W.data[part])
+        m = W.shape[0]
+        self._rows = np.arange(m)
+        self._program = HighsProgram({"solver": "simplex", **dict.fromkeys(_TOLERANCES, 1e-10)})
+        self._program.add_columns(y_lower, y_upper)
+        self._program.add_rows(W, np.full(m, -inf), np.full(m, inf))
+        self._program.change_costs(cost)
         self._columns = sparse.csc_array(sparse.hstack([W, -sparse.eye_array(m)]))
-
-    def _charge(self, cost: Vector) -> None:
-        # a power of two moves no minimum, and HiGHS' tolerance is then relative to the costs
-        unit = 2.0 ** -np.frexp(np.abs(cost).max(initial=0.0))[1]
-        self._model.changeColsCost(len(cost), self._places, unit * cost)
 
     def solved_each(
         self, cost: Matrix, places: Indices, entries: Matrix, lower: Matrix, upper: Matrix, patience: float = inf
@@ -85,9 +77,9 @@ class Programs:
         which = np.full(len(lower), -1)
         for i in range(len(lower)):
             seconds_left()
-            self._charge(cost[i % len(cost)])
+            self._program.change_costs(cost[i % len(cost)])
             for (row, column), value in zip(places.tolist(), entries[i].tolist(), strict=True):
-                self._model.changeCoeff(row, column, value)
+                self._program.change_entry(row, column, value)
             if not np.isnan(self._solved(lower[i], upper[i])[0]):
                 which[i] = len(at)
                 at.append(self._at())
@@ -132,24 +124,23 @@ class Programs:
         return inside, Bases(np.array(at, dtype=np.int8).reshape(len(at), self._columns.shape[1]), which)
 
     def _solved(self, lower: Vector, upper: Vector) -> Vector:
-        self._model.changeRowsBounds(len(self._rows), self._rows, lower, upper)
+        program, kinds = self._program, highspy.HighsModelStatus
+        program.change_sides(self._rows, lower, upper)
         self._sides = lower, upper
-        kinds = highspy.HighsModelStatus
         none = kinds.kInfeasible, kinds.kUnbounded, kinds.kUnboundedOrInfeasible
         for attempt in ("warm", "cold", "presolved"):
-            self._model.setOptionValue("presolve", "on" if attempt == "presolved" else "off")
-            self._model.run()
-            status = self._model.getModelStatus()
+            program.set_options({"presolve": "on" if attempt == "presolved" else "off"})
+            status = program.run()
             if status == kinds.kOptimal:
-                return np.array(self._model.getSolution().col_value)
-            self._model.clearSolver()
+                return program.solution()[0]
+            program.forget()
             if status in none and attempt != "warm":
                 return np.full(len(self._y_lower), np.nan)
-        raise Unsolved(ending(self._model, status))
+        raise Unsolved(program.ending(status))
 
     def _at(self) -> NDArray[np.int8]:
         """Where each column is in the last basis."""
-        basis, kinds = self._model.getBasis(), highspy.HighsBasisStatus
+        basis, kinds = self._program.basis(), highspy.HighsBasisStatus
         found = np.array([int(one) for one in (*basis.col_status, *basis.row_status)])
         low, high = np.r_[self._y_lower, self._sides[0]], np.r_[self._y_upper, self._sides[1]]
         at = np.where(np.isinf(low) | (found == int(kinds.kUpper)), UPPER, LOWER)
