@@ -20,6 +20,7 @@ Options = Mapping[str, bool | int | float | str]
 Indices = NDArray[np.intp]
 
 SMALL, LARGE = 1e-12, 1e15  # HiGHS drops entries up to the one, and refuses those from the other on
+_FAR = 1e-9  # an entry below it, or above its inverse, asks for another unit
 _SWEEPS = 20  # of the search for units, each of which halves what is left to do
 _LEAST, _MOST = -3.0, 10.0  # sizes from 2^-3 to 2^10 count as 1, so that ordinary programs stay as they are
 
@@ -64,8 +65,8 @@ class HighsProgram:
         self, lower: Vector, upper: Vector, matrix: Matrix | None = None, units: Vector | None = None
     ) -> None:
         """Add columns of no cost, those of `matrix`, of shape (n_rows, number of columns)."""
-        units = np.ones(len(lower)) if units is None else units
         count = len(lower)
+        units = np.ones(count) if units is None else units
         starts, places, values = _sparse(np.zeros((count, 0)) if matrix is None else (matrix * self._rows[:, None]).T)
         values = values * np.repeat(units, np.diff(np.r_[starts, len(values)]))
         bounds = lower / units, upper / units
@@ -97,9 +98,22 @@ class HighsProgram:
         self._took(self._model.changeColsCost(len(cost), columns, cost / self._cost_unit), "costs")
 
     def change_entry(self, row: int, column: int, value: float) -> None:
-        """Change an entry of the matrix."""
-        value *= self._rows[row] * self._columns[column]
-        self._took(self._model.changeCoeff(row, column, float(value)), "an entry")
+        """Change an entry of the matrix; its variable is counted anew where the entry would be far from 1."""
+        size = abs(value) * float(self._rows[row] * self._columns[column])
+        if value and not _FAR < size < 1.0 / _FAR:
+            self._count(column, 2.0 ** -np.rint(np.log2(size)))
+        value *= float(self._rows[row] * self._columns[column])
+        self._took(self._model.changeCoeff(row, column, value), "an entry")
+
+    def _count(self, column: int, factor: float) -> None:
+        """Count a variable in a unit so many times its own."""
+        _, cost, lower, upper, _ = self._model.getCol(column)
+        _, rows, values = self._model.getColEntries(column)
+        self._columns[column] *= factor
+        self._took(self._model.changeColCost(column, cost * factor), "a cost")
+        self._took(self._model.changeColBounds(column, lower / factor, upper / factor), "bounds")
+        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+            self._took(self._model.changeCoeff(row, column, value * factor), "an entry")
 
     def change_sides(self, rows: Indices, lower: Vector, upper: Vector) -> None:
         """Change the sides of rows."""

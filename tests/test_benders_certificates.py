@@ -305,7 +305,7 @@ def test_witnesses_refer_to_one_table_and_are_compact_when_read():
 
 
 def test_a_table_never_changes_what_it_once_held():
-    table, rng = scenario_duals.DualTable(3), np.random.default_rng(0)
+    table, rng = scenario_duals.DualTable(np.ones(3)), np.random.default_rng(0)
     views = []
     for count in (2, 0, 5, 1, 9):
         added = rng.normal(size=(count, 3))

@@ -47,7 +47,7 @@ def second_stage(seed):
 
 def form_of(W, y_lower, y_upper, box):
     m = W.shape[0]
-    return StandardForm(W, np.zeros((0, 2), dtype=int), y_lower, y_upper, np.zeros(m), np.zeros(m), box)
+    return StandardForm(W, np.zeros((0, 2), dtype=int), y_lower, y_upper, np.zeros(m), np.zeros(m), box, np.ones(m))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -66,9 +66,10 @@ class BendersOracle(Oracle):
     takes 128 MiB at most; of shared vertices those go first that were best for no scenario for longest. Cuts hold to
     the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points found miss costs
     at most what multipliers can be (docs/theory_benders.md). Two tolerances remain. Where a variable of the second
-    stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 count as zero. Where
-    multipliers have no bound, as without complete recourse, what is missed, at most 1e-7, is priced at ten times those
-    found: the upper bound rests on that.
+    stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 of their terms count as zero.
+    Where multipliers have no bound, as without complete recourse, what is missed, at most 1e-7 of the terms of a row,
+    is priced at ten times those found: the upper bound rests on that. Rows and variables of the second stage are
+    counted in units of their own, powers of 2, so that this holds whatever units the problem has.
 
     With an `executor` each of its processes makes the scenarios once, from the problem and the seed. A task gets x and
     the numbers of its scenarios, and brings back their sums, and the dual vectors that prove them. It begins with a
@@ -210,8 +211,15 @@ class BendersOracle(Oracle):
 
     @cached_property
     def _data(self) -> ScenarioData:
-        stage = self._stage
-        return ScenarioData(self.problem, stage.outcomes, stage.probability, self.n_summands)
+        return self._scenarios(self.problem)
+
+    @cached_property
+    def _counted(self) -> ScenarioData:
+        """The same in units of the second stage."""
+        return self._scenarios(self._stage.problem)
+
+    def _scenarios(self, problem: TwoStageProblem) -> ScenarioData:
+        return ScenarioData(problem, self._stage.outcomes, self._stage.probability, self.n_summands)
 
     def reset(self) -> None:
         """Forget the vertices found."""
@@ -267,7 +275,7 @@ class BendersOracle(Oracle):
         larger. `None` where there is none, as where scenarios imply an equation of x; where random blocks vary the same
         entry; and for more than 20,000 scenarios whose costs or recourse matrices differ.
         """
-        return value_bound(self._data, self.domain, claim, exact)
+        return value_bound(self._counted, self.domain, claim, exact)
 
     def shifted(self, cuts: Sequence[Cut]) -> list[Cut]:
         """Cuts of this problem at the points where another one was asked, mostly from known dual vertices alone.
@@ -337,7 +345,8 @@ class BendersOracle(Oracle):
         >>> BendersOracle(shop).second_stage([5.0]).y.ravel().tolist()
         [2.0, 5.0]
         """
-        return solved_scenarios(self._stage, first_stage_point(at, self.domain.dimension), scenarios)
+        x = first_stage_point(at, self.domain.dimension)
+        return solved_scenarios(self.problem, self._stage, x, scenarios)
 
     def estimate(self, x: Vector, count: int, seed: int, level: float = 0.95) -> Estimate:
         """Mean of ``c @ x + Q_s(x)`` over freshly drawn scenarios, with its normal confidence interval.
@@ -362,7 +371,7 @@ class BendersOracle(Oracle):
             The mean, and half the width of the interval.
         """
         drawn = self.problem.sample(count, seed)
-        stage = SecondStage(self.problem, *drawn, self._stage.frame, count)
+        stage = SecondStage(self._stage.problem, *drawn, self._stage.frame, count)
         point = np.asarray(x, dtype=float)
         sums = stage.empty_sums(point)
         server = self._server if self.problem.only_rows_vary else server_of(stage, range(count))

@@ -34,7 +34,7 @@ def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame) -> bool:
         return True
     name, ray = data.name(member), np.asarray(cut.extras[RAY])
     which = unserved(data, (frame.lower, frame.upper), ray, member)
-    if data.ambiguous and not cut.normal.any() and cut.error <= accepted(ray):
+    if data.ambiguous and not cut.normal.any() and cut.error <= accepted(ray / frame.units.rows):
         which = "whatever x is"  # an entry that varies twice has no fractions, but floats prove it
     if which:
         raise EmptyLocalizationSet(f"{name} has no second stage {which}: a ray of its dual proves it")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arrays import Matrix
+from oracle_opt.arrays import Matrix, Vector
 
 Indices = NDArray[np.intp]
 Piece = tuple[Matrix, NDArray[Any]]  # dual vectors, a row each, and the row of each of successive scenarios
@@ -22,12 +22,13 @@ class DualTable:
 
     Parameters
     ----------
-    size : int
-        Entries of a dual vector.
+    units : ndarray of shape (m,)
+        What dual vectors that are added are multiplied by.
     """
 
-    def __init__(self, size: int) -> None:
-        self._rows = np.zeros((0, size))
+    def __init__(self, units: Vector) -> None:
+        self._units = units
+        self._rows = np.zeros((0, len(units)))
         self._count = 0
 
     def __len__(self) -> int:
@@ -46,7 +47,7 @@ class DualTable:
             larger = np.empty((max(end, 3 * len(self._rows) // 2), self._rows.shape[1]))
             larger[:first] = self.rows
             self._rows = larger
-        self._rows[first:end] = duals
+        self._rows[first:end] = duals * self._units
         self._count = end
         return np.arange(first, end)
 

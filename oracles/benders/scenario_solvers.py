@@ -256,7 +256,7 @@ class Singly:
         kept = min(len(scenarios), MOST_BYTES // bytes_of_one(stage.form)) if small_enough(stage.form) else 0
         self._own = Vertices.room(kept, stage.form)
         self._known = np.zeros(kept, dtype=bool)
-        self._duals = DualTable(stage.form.shape[0])
+        self._duals = DualTable(stage.form.units)
         self.solved = self.stepped = 0
 
     def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
@@ -264,7 +264,7 @@ class Singly:
         step = max(1, min(_CHUNK, _ENTRIES // sum(stage.form.shape)))
         if len(self._duals) > 4 * len(scenarios):
             # most of the rows are of no scenario any more: cuts of before keep the old table
-            self._duals = DualTable(stage.form.shape[0])
+            self._duals = DualTable(stage.form.units)
             self._own.row[self._known] = self._duals.add(self._own.multipliers[self._known])
         if len(scenarios) * stage.form.shape[0] > MOST_NUMBERS:
             sums.forget_duals()

@@ -17,6 +17,7 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.oracles.benders.proof import EXTENDED
 from oracle_opt.oracles.benders.recourse import DualVertex
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, DualTable, Piece, ScenarioDuals
+from oracle_opt.oracles.benders.second_stage_units import Units
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 
 Outcomes = NDArray[np.intp]
@@ -36,6 +37,9 @@ class Frame:
     Parameters
     ----------
     problem : TwoStageProblem
+        In its own units.
+    units : Units
+        These.
     share : ndarray of shape (n_summands,)
         Share of the first stage's cost that each summand has.
     lower, upper : ndarray of shape (n,)
@@ -57,6 +61,7 @@ class Frame:
     """
 
     problem: TwoStageProblem
+    units: Units
     share: Vector
     lower: Vector
     upper: Vector
@@ -69,8 +74,15 @@ class Frame:
     longest_pull: int
 
     @classmethod
-    def of(cls, problem: TwoStageProblem, probability: Vector, n_summands: int, bounds: tuple[Vector, Vector]) -> Frame:
-        """The frame of a problem, with finite bounds of x."""
+    def of(
+        cls,
+        problem: TwoStageProblem,
+        units: Units,
+        probability: Vector,
+        n_summands: int,
+        bounds: tuple[Vector, Vector],
+    ) -> Frame:
+        """The frame of a problem in its own units, with finite bounds of x."""
         part = np.arange(len(probability)) * n_summands // len(probability)
         mass = np.bincount(part, probability, n_summands)
         finite = [np.where(np.isinf(side), 0.0, np.abs(side)) for side in (problem.row_lower, problem.row_upper)]
@@ -95,7 +107,9 @@ class Frame:
                 changes.append((b, rows, columns, block.technology - np.asarray(problem.T[rows, columns]).ravel()))
         turned = sparse.csr_array(T_sizes.T)
         longest = 2 * int(np.diff(turned.indptr).max(initial=0)) + 2 * len(problem.blocks)
-        return cls(problem, mass / mass.sum(), *bounds, pull, T_sizes, sides, EPS * terms, turned, changes, longest)
+        return cls(
+            problem, units, mass / mass.sum(), *bounds, pull, T_sizes, sides, EPS * terms, turned, changes, longest
+        )
 
     def moved(self, x: Vector, outcomes: Outcomes) -> Matrix:
         """What each scenario adds to the sides of ``W y``: that of its right-hand side, less T x."""
@@ -275,7 +289,9 @@ class ScenarioSums:
         proven = violation - lost
         error = accepted(pi) if proven > 0 else accepted(pi) + lost
         kept = proven if proven > 0 else violation
-        self.feasibility.append(FeasibilityCut(self.x, kept, rounded, extras={RAY: pi, RAY_OF: member}, error=error))
+        self.feasibility.append(
+            FeasibilityCut(self.x, kept, rounded, extras={RAY: pi * self.frame.units.rows, RAY_OF: member}, error=error)
+        )
 
     def cut(self) -> Cut:
         """The half-spaces if there are any, else the cut of the expectation."""

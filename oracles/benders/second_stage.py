@@ -13,6 +13,7 @@ from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.benders.proof import Interiors
 from oracle_opt.oracles.benders.recourse import Recourse
 from oracle_opt.oracles.benders.scenario_sums import Frame, ScenarioSums
+from oracle_opt.oracles.benders.second_stage_units import Units
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.oracles.benders.vertices import Pool, Vertices, inverses
@@ -42,10 +43,11 @@ class Drawing:
 
     def __call__(self) -> SecondStage:
         """Take all scenarios, or draw some."""
-        problem = self.problem
+        units = Units.of(self.problem)
+        problem = units(self.problem)
         drawn = problem.all_scenarios() if self.n_samples is None else problem.sample(self.n_samples, self.seed)
         n_summands = min(self.n_summands, len(drawn[1]))
-        frame = Frame.of(problem, drawn[1], n_summands, self.bounds)
+        frame = Frame.of(problem, units, drawn[1], n_summands, self.bounds)
         return SecondStage(problem, *drawn, frame, n_summands, self.known)
 
 
@@ -55,6 +57,7 @@ class SecondStage:
     Parameters
     ----------
     problem : TwoStageProblem
+        In its own units, as its frame.
     outcomes : ndarray of int, shape (n_scenarios, n_blocks)
         Outcome of each block in each scenario.
     probability : ndarray of shape (n_scenarios,)
@@ -93,7 +96,8 @@ class SecondStage:
             whole[tuple(places.T)] = 0.0
             W = sparse.csr_array(whole)
         W.eliminate_zeros()
-        return StandardForm(W, places, p.y_lower, p.y_upper, p.row_lower, p.row_upper, box)
+        sides = p.row_lower, p.row_upper
+        return StandardForm(W, places, p.y_lower, p.y_upper, *sides, box, self.frame.units.rows)
 
     @cached_property
     def interiors(self) -> Interiors:

@@ -134,9 +134,11 @@ class SecondStageSolutions:
         return self.first_stage_cost + float(self.probability @ costs)
 
 
-def solved_scenarios(stage: SecondStage, x: Vector, scenarios: ArrayLike | None) -> SecondStageSolutions:
-    """Solve scenarios at x, each from the last one's solution; see `BendersOracle.second_stage`."""
-    problem, count = stage.problem, len(stage.probability)
+def solved_scenarios(
+    given: TwoStageProblem, stage: SecondStage, x: Vector, scenarios: ArrayLike | None
+) -> SecondStageSolutions:
+    """Solve scenarios of a problem at x, each from the last one's solution; see `BendersOracle.second_stage`."""
+    problem, units, count = stage.problem, stage.frame.units, len(stage.probability)
     members = np.arange(count) if scenarios is None else _members(scenarios, count)
     m, k = problem.W.shape
     if len(members) * (m + k) > _MOST:
@@ -173,7 +175,7 @@ def solved_scenarios(stage: SecondStage, x: Vector, scenarios: ArrayLike | None)
         feasible[at], cost[at] = True, (costs * y[at]).sum(axis=1)
         sides = np.where(duals[at] > 0, low, np.where(duals[at] < 0, high, 0.0))
         lower_bound[at] = constant + (duals[at] * sides).sum(axis=1)
-        missed[at] = np.max(np.maximum(low - rows, rows - high), axis=1, initial=0.0)
+        missed[at] = np.max(np.maximum(low - rows, rows - high) / units.rows, axis=1, initial=0.0)
     rows = problem.A @ x
     over = (problem.first_lower - rows, rows - problem.first_upper, problem.x_lower - x, x - problem.x_upper)
     return SecondStageSolutions(
@@ -188,9 +190,9 @@ def solved_scenarios(stage: SecondStage, x: Vector, scenarios: ArrayLike | None)
         lower_bound,
         upper_bound,
         missed,
-        y,
-        duals,
-        problem,
+        y * units.columns,
+        duals * units.rows,
+        given,
         count,
     )
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 
-FEASIBLE = 1e-9  # HiGHS' feasibility tolerance; a dual multiplier or reduced cost below it counts as zero
+FEASIBLE = 1e-9  # HiGHS' feasibility tolerance; a reduced cost below it, relative to its terms, counts as zero
 _DENSE = 10_000  # entries of W up to which it is kept as an array
 _FARTHEST = 1e-3  # largest step that multipliers are moved inside
 Interior = tuple[Matrix, Matrix]  # multipliers well inside, and by how much each reduced cost is on its side there
@@ -36,6 +36,8 @@ class StandardForm:
         Their infinite entries tell which sides exist in all scenarios; equal ones, which rows are equations.
     box : pair of ndarray of shape (m,)
         Bounds that hold all feasible multipliers, infinite where there is none.
+    units : ndarray of shape (m,)
+        What the rows of the problem were multiplied by.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class StandardForm:
         row_lower: Vector,
         row_upper: Vector,
         box: tuple[Vector, Vector],
+        units: Vector,
     ) -> None:
+        self.units = units
         self.W, self.entries, self.y_lower, self.y_upper = W, entries, y_lower, y_upper
         self.row_lower, self.row_upper = row_lower, row_upper
         above, below = np.isinf(y_upper) & np.isfinite(y_lower), np.isinf(y_lower) & np.isfinite(y_upper)
@@ -146,7 +150,7 @@ class StandardForm:
             pi = pi + step[:, None] * (target - pi)
             reduced, doubt = self.reduced(pi, cost, values)
         bound = np.where(reduced > 0, self.y_lower, self.y_upper)
-        wrong = np.isinf(bound) & (np.abs(reduced) <= FEASIBLE * (1.0 + np.abs(cost)) + doubt)
+        wrong = np.isinf(bound) & (np.abs(reduced) <= doubt * (1.0 + FEASIBLE / self._depth))  # of its terms
         terms = reduced * np.where(wrong, 0.0, bound)
         rounding = doubt @ self._reach + EPS * (self.shape[1] + 3) * np.abs(terms).sum(axis=1)
         return pi, terms.sum(axis=1) - rounding

@@ -206,7 +206,7 @@ class Pool:
 
     def __init__(self, form: StandardForm) -> None:
         self._form = form
-        self.duals = DualTable(form.shape[0])
+        self.duals = DualTable(form.units)
         m = form.shape[0]
         self._most = max(1, min(_MOST, MOST_BYTES // bytes_of_one(form)))
         self._all = Vertices.room(0, form)
@@ -238,7 +238,7 @@ class Pool:
             order = np.sort(np.argsort(self._last[: self._count], kind="stable")[-self._most * 3 // 4 :])
             kept, last = self._all.take(order), self._last[order]
             self._count, self._known = 0, {}
-            self.duals = DualTable(self._form.shape[0])  # cuts of before keep the old one
+            self.duals = DualTable(self._form.units)  # cuts of before keep the old one
             self.add(kept)
             self._last[: self._count] = last
 
