@@ -9,6 +9,7 @@ import tracemalloc
 
 import highspy
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from test_benders import BLOCKS, SCENARIOS, SMPS, written
@@ -454,6 +455,46 @@ def test_a_large_index_in_a_small_file_costs_nothing(tmp_path):
 def test_a_wide_header_costs_nothing(tmp_path):
     header = ",".join(f"x{j}" for j in range(100_000))
     refused(tmp_path / "a.csv", f"{header}\n" + "1\n" * 100_000, load, "line 2: there are 1 values", most=150e6)
+
+
+@pytest.mark.parametrize("index", [np.arange(8), np.arange(1, 9), np.arange(8)[::-1], 3 * np.arange(8) + 5])
+def test_the_index_that_pandas_writes_is_no_feature(tmp_path, index):
+    rng = np.random.default_rng(index[0])
+    frame = pd.DataFrame(rng.normal(size=(8, 2)), columns=["a", "b"], index=index).assign(label=[0, 1] * 4)
+    path = tmp_path / "kept.csv"
+    frame.to_csv(path)
+    for _ in range(3):  # each time it is read and written again there is one more
+        with pytest.warns(UserWarning, match="'Unnamed: .* is left out: it has no name and numbers the rows") as said:
+            data = load(path)
+        assert said[0].filename == __file__
+        assert data.feature_names == ("a", "b")
+        np.testing.assert_array_equal(data.X, frame[["a", "b"]])
+        pd.read_csv(path).to_csv(path)
+    frame[["label"]].to_csv(path)
+    with pytest.raises(
+        InvalidData, match="there is no feature but 'Unnamed: 0', which has no name and numbers the rows"
+    ):
+        load(path)
+
+
+@pytest.mark.parametrize("column", [[0.0, 1, 2, 2], [0.5, 1, 2, 3], [-1.0, 0, 1, 2]])
+def test_columns_without_a_name_that_number_nothing_are_features(tmp_path, column):
+    lines = [f"{value},7,{k % 2}" for k, value in enumerate(column)]
+    (tmp_path / "a.csv").write_text("\n".join([",a,label", *lines]))
+    assert load(tmp_path / "a.csv").X[:, 0].tolist() == column
+    (tmp_path / "b.csv").write_text("\n".join(["row,a,label", *(f"{k},7,{k % 2}" for k in range(4))]))
+    assert load(tmp_path / "b.csv").feature_names == ("row", "a")
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize(
+    "text",
+    ["a;b;label\n1;2;0", "a, m;b, kg;label\n1;2;0", "\na;b;c\n1,5;2;0", '"a";"b";"c"\n1;2;0', "1,5;2;0\n1,6;3;1"],
+)
+def test_other_separators_are_named(tmp_path, text, mark):
+    (tmp_path / "a.csv").write_text(text.replace(";", mark))
+    with pytest.raises(InvalidData, match=f"; if its values are separated by {re.escape(repr(mark))}, a comma"):
+        load(tmp_path / "a.csv")
 
 
 def test_odd_texts_of_data_sets(tmp_path):
