@@ -96,9 +96,9 @@ def _sections(path: Path) -> tuple[dict[str, str], dict[str, list[tuple[int, str
             current = sections.setdefault(name, [])
             current.append((at, f"{line.strip()[len(name) :].lstrip(' :')}"))
         elif name and (current is None or name[:1].isalpha()):
-            raise wrong(path, at, f"{shown(line.strip())} is neither a keyword of TSPLIB with a colon nor in a section")
-        elif name:
-            assert current is not None
+            reason = "is neither a keyword that can be read, with a colon, nor a line of numbers in a section"
+            raise wrong(path, at, f"{shown(line.strip())} {reason}")
+        elif current is not None and name:
             current.append((at, line))
     return header, sections
 
