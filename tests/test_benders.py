@@ -246,7 +246,7 @@ def test_maximization_turns_all_costs(tmp_path):
         ("sto", "INDEP ", "CHANCE", "cannot be read"),
         ("sto", "DEMAND", "NOWHERE", "line 3: it names the row 'NOWHERE'"),
         ("sto", "RIGHT     DEMAND", "X   BUDGET", "first stage alone"),
-        ("tim", "Y         SELL", "Z         SELL", "line 4: the second stage starts at column 'Z'"),
+        ("tim", "Y         SELL", "Z         SELL", "line 4: period 'TWO' starts at column 'Z'"),
         ("tim", "ENDATA", "    Q   R   THREE\nENDATA", "two periods"),
         ("cor", "COLUMNS", "COLLUMS", "line 7: the section 'COLLUMS' cannot be read"),
     ],

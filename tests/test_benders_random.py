@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.stats import norm
 
 from oracle_opt import InvalidArgument, Query, Status, minimize
@@ -207,3 +207,55 @@ def test_infinite_bounds_of_the_first_stage_are_the_radius():
     domain = BendersOracle(problem, radius=30.0).domain
     assert domain.lower.tolist() == [-30.0, -2.0]
     assert domain.upper.tolist() == [30.0, 30.0]
+
+
+@pytest.mark.parametrize("without", [("x",), ("y",), ("rows",), ("x", "y"), ("x", "rows"), ("y", "rows")], ids="+".join)
+@pytest.mark.parametrize("seed", range(3))
+def test_stages_without_variables_or_rows_are_answered(without, seed):
+    """The other stage is solved; bounds, costs and right-hand sides of what is left vary at random."""
+    rng, inf = np.random.default_rng(seed), np.inf
+    n, k, m = (0 if name in without else size for name, size in (("x", 2), ("y", 3), ("rows", 2)))
+    block = RandomBlock(
+        [0.25, 0.75],
+        rows=range(m),
+        rhs=np.zeros((2, m)) if {"x", "y"} <= set(without) else rng.uniform(0, 3, (2, m)),
+        cost_columns=range(k),
+        cost=rng.uniform(0, 2, (2, k)),
+    )
+    c, T, W, offset = (
+        rng.uniform(-1, 2, n),
+        rng.uniform(0.5, 2, (m, n)),
+        rng.uniform(0.5, 2, (m, k)),
+        float(rng.normal()),
+    )
+    problem = TwoStageProblem(c, np.ones(k), T, W, np.zeros(m), np.full(m, inf), [block], x_upper=9, offset=offset)
+    known = offset
+    if n + k:
+        rows = np.vstack([np.hstack([T, W, 0 * W]), np.hstack([T, 0 * W, W])])
+        bounds = [(0, 9)] * n + [(0, None)] * 2 * k
+        costs = np.r_[c, 0.25 * block.cost[0], 0.75 * block.cost[1]]
+        known += linprog(costs, -rows, -block.rhs.ravel(), bounds=bounds).fun
+    oracle = BendersOracle(problem)
+    run = minimize(oracle, rtol=1e-7)
+    assert run.success
+    assert run.lower_bound - 1e-6 * max(1.0, abs(known)) <= known <= run.upper_bound + 1e-6 * max(1.0, abs(known))
+    assert run.certificate().verify(oracle)
+    assert oracle.second_stage(run).expected_cost == pytest.approx(known, abs=1e-5)
+
+
+@pytest.mark.parametrize("row", [1.0, -1.0])
+def test_rows_that_an_empty_stage_cannot_keep_are_no_success(row):
+    nothing = TwoStageProblem([], [], np.zeros((1, 0)), np.zeros((1, 0)), [row], [np.inf])
+    if row > 0:
+        assert minimize(BendersOracle(nothing)).status is Status.EMPTY
+    else:
+        assert minimize(BendersOracle(nothing)).upper_bound == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("nominal", [(-np.inf, np.inf), (-1e20, 1e30)])
+def test_a_row_without_a_side_has_none_that_varies(nominal):
+    block = RandomBlock([0.5, 0.5], rows=[0], rhs=[[2.0], [3.0]])
+    with pytest.raises(InvalidArgument, match="`rows` of block must have a finite side to vary, and 'row0' has none"):
+        TwoStageProblem([1.0], [1.0], [[1.0]], [[1.0]], [nominal[0]], [nominal[1]], [block])
+    with pytest.raises(InvalidArgument, match=r"`rhs` of block must be finite, below 1e\+20"):
+        RandomBlock([0.5, 0.5], rows=[0], rhs=[[2.0], [1e30]])

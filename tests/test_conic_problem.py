@@ -7,7 +7,7 @@ import pytest
 import scs
 from scipy import sparse
 
-from oracle_opt import Box, InvalidArgument, minimize
+from oracle_opt import Box, InvalidArgument, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley
 from oracle_opt.oracles import (
     ConicOracle,
@@ -235,3 +235,69 @@ def test_a_cvxpy_problem_in_place_of_matrices_is_led_to_from_cvxpy():
     with pytest.raises(InvalidArgument, match="`domain` must be a Domain such as"):
         ConicOracle.from_cvxpy(problem, domain=3.0)
     assert ConicOracle.from_cvxpy(problem, domain=Box(-9 * np.ones(3), 9 * np.ones(3))).problem.c.size == 3
+
+
+def test_problems_without_variables_are_their_constants():
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        value, side = rng.normal(size=2)
+        parameter = cp.Parameter(value=value)
+        for sense, sign in ((cp.Minimize, 1.0), (cp.Maximize, -1.0)):
+            for objective in (value, parameter, cp.Constant([value, 0.0])[0]):
+                for rows in ([], [cp.Constant(side) <= side + 1.0], [cp.Constant(side) == side, parameter <= value]):
+                    oracle = ConicOracle.from_cvxpy(cp.Problem(sense(objective), rows))
+                    run = minimize(oracle, rtol=1e-9)
+                    assert run.success
+                    assert [run.lower_bound, run.upper_bound] == pytest.approx([sign * value] * 2, abs=1e-8)
+                    assert oracle.variables(run.point) == {}
+            for row in (
+                cp.Constant(side) <= side - 1.0,
+                parameter == value + 1.0,
+                cp.norm(cp.Constant([3.0, 4.0])) <= 4.9,
+            ):
+                assert minimize(ConicOracle.from_cvxpy(cp.Problem(sense(value), [row]))).status is Status.EMPTY
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_infinite_sides_are_absent(seed):
+    """The truth is the same problem with these sides left out."""
+    rng, inf = np.random.default_rng(seed), np.inf
+    x, sides = cp.Variable(4, name="x"), rng.uniform(1, 3, 4)
+    infinite = rng.random(4) < 0.5
+    high, low = np.where(infinite, inf, sides), np.where(infinite, -inf, -sides)
+    c, within = rng.normal(size=4), cp.norm(x - 0.1) <= 5.0
+    free = cp.Parameter(4, value=high)
+    kept, some = ~infinite, sides[~infinite]
+    for rows, left in (
+        ([x <= high, x >= -sides], [x[kept] <= some, x >= -sides]),
+        ([3.0 * x <= 3.0 * free, low <= x], [cp.abs(x[kept]) <= some]),
+        ([cp.abs(x) <= free, cp.norm(x) <= inf], [cp.abs(x[kept]) <= some]),
+        (
+            [-x <= high, cp.sum(x) <= inf, cp.exp(x) <= high, cp.Constant(2.0) <= inf],
+            [-x[kept] <= some, cp.exp(x[kept]) <= some],
+        ),
+        ([cp.sum_squares(x[:2]) <= inf, x[2] - inf <= x[3], x <= sides], [x <= sides]),
+    ):
+        problem, truth = (cp.Problem(cp.Minimize(c @ x), [within, *each]) for each in (rows, left))
+        run = minimize(ConicOracle.from_cvxpy(problem), rtol=1e-6)
+        known = truth.solve(solver="CLARABEL")
+        assert run.lower_bound - 1e-5 <= known <= run.upper_bound + 1e-5
+        assert run.upper_bound - run.lower_bound <= 1e-4
+
+
+def test_numbers_that_are_not_finite_are_refused_in_the_words_of_the_model():
+    x, inf = cp.Variable(2, name="x"), np.inf
+    infinite = cp.Parameter(2, value=[inf, 1.0], name="far")
+    for row, word in (
+        (x <= -inf, "x <= -inf"),
+        (x >= inf, "inf <= x"),
+        (x == infinite, "x == far"),
+        (cp.multiply(infinite, x) <= 1, "far [*] x <= 1"),
+        (cp.norm(x - infinite) <= 1, "far"),
+        (x <= np.nan, "x <= nan"),
+        (cp.SOC(cp.Constant(inf), x), "SOC"),
+    ):
+        with pytest.raises(InvalidArgument, match=f"^`problem` must have finite numbers .*; look at .*{word}"):
+            ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0, row]))
+    with pytest.raises(InvalidArgument, match=r"^`problem` must have finite numbers .*; look at minimize"):
+        ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.sum(x) + inf), [x >= 0]))

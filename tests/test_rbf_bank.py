@@ -6,7 +6,17 @@ from scipy import sparse
 
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import LevelSet
-from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, MKLOracle, RBFBank
+from oracle_opt.learn import MKLClassifier
+from oracle_opt.oracles import (
+    EntropyRegularizer,
+    GaussianKernels,
+    GMKLOracle,
+    GramBank,
+    KernelList,
+    LpRegularizer,
+    MKLOracle,
+    RBFBank,
+)
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive
 
@@ -236,3 +246,19 @@ def test_digest_tells_banks_apart():
 def test_bad_arguments(call, words):
     with pytest.raises(InvalidArgument, match=words):
         call(points())
+
+
+@pytest.mark.parametrize("size", [1e157, 1e200, 1e308])
+@pytest.mark.parametrize("where", [slice(None), 3])
+def test_columns_whose_squares_overflow_are_named(size, where):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3))
+    X[where, 1] = size * rng.uniform(-0.5, 0.5, 20)[where]
+    for make in (
+        lambda: RBFBank.from_quantiles(X, 6),
+        lambda: KernelList([GaussianKernels()]).fit(X),
+        lambda: KernelList([GaussianKernels(each=True)], standardize=True).fit(X),
+        lambda: MKLClassifier().fit(X, np.arange(20) % 2),
+    ):
+        with pytest.raises(InvalidArgument, match=r"`X` must have entries whose squares are finite, .* divide"):
+            make()

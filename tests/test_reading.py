@@ -9,6 +9,7 @@ import tracemalloc
 
 import highspy
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from test_benders import BLOCKS, SCENARIOS, SMPS, written
@@ -160,7 +161,35 @@ def test_programs_are_read_as_highs_reads_them(tmp_path):
         assert (list(read.rows), list(read.columns)) == (list(model.row_names_), list(model.col_names_))
 
 
+def test_comments_behind_blanks_are_left_out(tmp_path):
+    plain = read_smps(written(tmp_path))
+    core = (
+        SMPS[".cor"]
+        .replace("ROWS", "ROWS\n   * the rows")
+        .replace("RHS", "\t ** \nRHS")
+        .replace("DEMAND  2.0", "DEMAND  2.0 * a day")
+    )
+    made = read_smps(written(tmp_path, cor=core, tim=SMPS[".tim"].replace("    Y ", "  * two\n    Y ")))
+    assert made.digest() == plain.digest()
+
+
 # Stochastic programs
+
+
+@pytest.mark.parametrize(
+    ("core", "beside"), [("SHOP.COR", "SHOP.TIM"), ("shop.COR", "shop.tim"), ("a.cor.gz", "a.TIM")]
+)
+def test_endings_in_capital_letters(tmp_path, core, beside):
+    path = written(tmp_path)
+    for old, new in (("cor", core), ("tim", beside), ("sto", beside[:-3] + ("STO" if beside[-1] == "M" else "sto"))):
+        content = (tmp_path / f"shop.{old}").read_bytes()
+        (tmp_path / f"shop.{old}").unlink()
+        (tmp_path / new).write_bytes(gzip.compress(content) if new.endswith("gz") else content)
+    assert not path.exists()
+    assert read_smps(tmp_path / core).n_scenarios == 2
+    (tmp_path / beside).unlink()
+    with pytest.raises(InvalidData, match=rf"{core.split('.')[0]}\.(TIM|tim) does not exist"):
+        read_smps(tmp_path / core)
 
 
 def test_packed_and_latin_1_stochastic_programs(tmp_path):
@@ -222,6 +251,29 @@ def test_the_sense_of_the_core_counts(tmp_path):
         ("cor", SMPS[".cor"], "", "ends without ENDATA"),
         ("tim", "PERIODS", "PERIODS EXPLICIT", "line 2: periods that are listed"),
         ("tim", "    Y         SELL   ", "    Y   ", "line 4: a period is a column, a row and a name"),
+        (
+            "tim",
+            "X         BUDGET",
+            "Y         BUDGET",
+            "line 3: the first period starts at column 'Y', and .* others before",
+        ),
+        ("tim", "Y         SELL", "X         SELL", "line 4: the second period starts at column 'X' and row 'SELL'"),
+        ("tim", "Y         SELL", "Y         COST", "line 4: the second period starts at column 'Y' and row 'COST'"),
+        (
+            "tim",
+            "X         BUDGET",
+            "X         NONE",
+            "line 3: period 'ONE' starts at row 'NONE', which .* does not have",
+        ),
+        ("tim", "X         BUDGET", "X         DEMAND", "line 4: .* must lie behind the start of the first one"),
+        ("cor", "ENDATA", "    *note\nENDATA", "line 14: '[*]note' is no name: a comment begins with"),
+        (
+            "cor",
+            "BUDGET  10.0",
+            "BUDGET  10.0 DEMAND 1e30\n*",
+            "sto, line 3: row 'DEMAND' has an infinite side in the core",
+        ),
+        ("sto", "RIGHT     DEMAND", "UP BND    X     ", "line 3: INDEP: the bound UP of 'X' cannot be random"),
         ("sto", "DISCRETE", "DISCRETE ADD", "line 2: INDEP: random values must REPLACE those of the core, got 'ADD'"),
         (
             "sto",
@@ -230,6 +282,7 @@ def test_the_sense_of_the_core_counts(tmp_path):
             "line 4: INDEP: the probability of RIGHT DEMAND must lie above",
         ),
         ("sto", "6.0    TWO   0.5", "inf    TWO   0.5", "line 4: INDEP: the value 'inf' of RIGHT DEMAND"),
+        ("sto", "6.0    TWO   0.5", "1e30   TWO   0.5", "line 4: INDEP: the value '1e30' of RIGHT DEMAND"),
         ("sto", "6.0    TWO   0.5", "0.5", "line 4: INDEP: column, row, value, perhaps a period"),
         ("sto", "RIGHT ", "Z     ", "line 3: it names 'Z', which is neither a column nor the right"),
     ],
@@ -255,6 +308,16 @@ def test_lines_that_cannot_be_used_are_named(tmp_path, ending, old, new, words):
         (BLOCKS, "BL ONE       TWO     0.5", "BL ONE       TWO", "line 3: BLOCKS: BL, name, period and probability"),
         (SCENARIOS, "SC B         A", "SC B         C", "line 6: SCENARIOS: the parent 'C' is no scenario above"),
         (SCENARIOS, "SC B         A", "SC A         A", "line 6: SCENARIOS: the scenario 'A' stands twice"),
+        *(
+            (
+                text,
+                "    RIGHT ",
+                f" {kind}        \n    RIGHT ",
+                "line 4: (BLOCKS|SCENARIOS): the bound .. of 'Y' cannot be random",
+            )
+            for text in (BLOCKS, SCENARIOS)
+            for kind in ("UP BOUND Y 3.0", "FR BOUND Y", "BV BOUND Y 1")
+        ),
         (
             BLOCKS,
             "ENDATA",
@@ -282,6 +345,7 @@ def refused(path, text, reader, words, most=50e6):
     tracemalloc.stop()
 
 
+OTHER_TYPES = ("CVRP", "SOP", "HCP", "ATSP", "TOUR", "")
 COORDINATES = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 0 3\n3 4 0\nEOF\n"
 
 
@@ -293,10 +357,21 @@ COORDINATES = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0
         (COORDINATES.replace(": 3", ": -3"), "DIMENSION must be 1 to 20000, got -3"),
         (COORDINATES.replace(": 3", ": 1_0"), "must state DIMENSION"),
         (COORDINATES.replace("4 0", "4 nan"), "line 6: 'nan' is not a finite number"),
+        (COORDINATES.replace("3 4 0", "nan 4 0"), "line 6: 'nan 4 0' is neither"),
         (COORDINATES.replace("4 0", "4 1e300"), "the coordinates, up to 1e[+]300, are too large"),
         (COORDINATES.replace("3 4 0", "2 4 0"), "must number the cities, each once"),
         ("DIMENSION: 4\n" + COORDINATES, "line 2: DIMENSION stands twice"),
         (COORDINATES.replace("EOF", "NODE_COORD_SECTION"), "line 7: NODE_COORD_SECTION stands twice"),
+        *((f"TYPE : {kind}\n{COORDINATES}", f"line 1: TYPE must be TSP, .* got '{kind}'") for kind in OTHER_TYPES),
+        *(
+            (COORDINATES.replace("EOF", f"{name}\n1 2\n-1\nEOF"), f"line 7: '{name}' may change the problem")
+            for name in ("FIXED_EDGES_SECTION", "DEPOT_SECTION", "DEMAND_SECTION", "TOUR_SECTION", "MY_OWN_SECTION")
+        ),
+        (
+            COORDINATES.replace("EOF", "DISPLAY_DATA_SECTION\nfixed_edges_section\n1 2"),
+            "line 8: 'fixed_edges_section' is",
+        ),
+        ("CAPACITY: 3\n" + COORDINATES, "line 1: 'CAPACITY: 3' is neither a keyword"),
         ("garbage\n" + COORDINATES, "line 1: 'garbage' is neither a keyword"),
         ("", "must state DIMENSION"),
         (
@@ -310,7 +385,8 @@ def test_tsplib_files_are_refused_before_they_cost(tmp_path, text, words):
 
 
 def test_tsplib_files_packed_and_out_of_order(tmp_path):
-    for name, text in (("a.tsp", COORDINATES), ("b.tsp.gz", COORDINATES.replace("1 0 0\n2 0 3", "2 0 3\n1 0 0"))):
+    typed = f"TYPE: TSP (by hand)\n{COORDINATES}"
+    for name, text in (("a.tsp", typed), ("b.tsp.gz", COORDINATES.replace("1 0 0\n2 0 3", "2 0 3\n1 0 0"))):
         content = text.encode()
         (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
         assert read_tsplib(tmp_path / name).tolist() == [[0, 3, 4], [3, 0, 5], [4, 5, 0]]
@@ -379,6 +455,46 @@ def test_a_large_index_in_a_small_file_costs_nothing(tmp_path):
 def test_a_wide_header_costs_nothing(tmp_path):
     header = ",".join(f"x{j}" for j in range(100_000))
     refused(tmp_path / "a.csv", f"{header}\n" + "1\n" * 100_000, load, "line 2: there are 1 values", most=150e6)
+
+
+@pytest.mark.parametrize("index", [np.arange(8), np.arange(1, 9), np.arange(8)[::-1], 3 * np.arange(8) + 5])
+def test_the_index_that_pandas_writes_is_no_feature(tmp_path, index):
+    rng = np.random.default_rng(index[0])
+    frame = pd.DataFrame(rng.normal(size=(8, 2)), columns=["a", "b"], index=index).assign(label=[0, 1] * 4)
+    path = tmp_path / "kept.csv"
+    frame.to_csv(path)
+    for _ in range(3):  # each time it is read and written again there is one more
+        with pytest.warns(UserWarning, match="'Unnamed: .* is left out: it has no name and numbers the rows") as said:
+            data = load(path)
+        assert said[0].filename == __file__
+        assert data.feature_names == ("a", "b")
+        np.testing.assert_array_equal(data.X, frame[["a", "b"]])
+        pd.read_csv(path).to_csv(path)
+    frame[["label"]].to_csv(path)
+    with pytest.raises(
+        InvalidData, match="there is no feature but 'Unnamed: 0', which has no name and numbers the rows"
+    ):
+        load(path)
+
+
+@pytest.mark.parametrize("column", [[0.0, 1, 2, 2], [0.5, 1, 2, 3], [-1.0, 0, 1, 2]])
+def test_columns_without_a_name_that_number_nothing_are_features(tmp_path, column):
+    lines = [f"{value},7,{k % 2}" for k, value in enumerate(column)]
+    (tmp_path / "a.csv").write_text("\n".join([",a,label", *lines]))
+    assert load(tmp_path / "a.csv").X[:, 0].tolist() == column
+    (tmp_path / "b.csv").write_text("\n".join(["row,a,label", *(f"{k},7,{k % 2}" for k in range(4))]))
+    assert load(tmp_path / "b.csv").feature_names == ("row", "a")
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize(
+    "text",
+    ["a;b;label\n1;2;0", "a, m;b, kg;label\n1;2;0", "\na;b;c\n1,5;2;0", '"a";"b";"c"\n1;2;0', "1,5;2;0\n1,6;3;1"],
+)
+def test_other_separators_are_named(tmp_path, text, mark):
+    (tmp_path / "a.csv").write_text(text.replace(";", mark))
+    with pytest.raises(InvalidData, match=f"; if its values are separated by {re.escape(repr(mark))}, a comma"):
+        load(tmp_path / "a.csv")
 
 
 def test_odd_texts_of_data_sets(tmp_path):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracle_opt import Query
+from oracle_opt import Query, minimize
+from oracle_opt.errors import InvalidData
 from oracle_opt.oracles import BendersOracle, read_smps
 
 CORE = """NAME          MIX
@@ -172,3 +173,91 @@ def test_a_scenario_that_names_nothing_has_its_parents_values(tmp_path):
     np.testing.assert_array_equal(block.cost[:, 0], [-5.0, -5.0, -5.0, -3.0])
     np.testing.assert_array_equal(block.recourse[:, 0], [1.0, 1.0, 1.0, 2.0])
     np.testing.assert_allclose(block.probabilities, [0.4, 0.3, 0.2, 0.1])
+
+
+RANGED = """NAME          STORE
+ROWS
+ N  COST
+ L  CAP
+ {kind}  NEED
+COLUMNS
+    X         COST  1.0   CAP   1.0
+    X         NEED  1.0
+    Y         COST  3.0   NEED  1.0
+    S         COST  2.0   NEED  -1.0
+RHS
+    RHS       CAP  {cap}   NEED  {side}
+RANGES
+    RNG       NEED  {width}
+ENDATA
+"""
+RANGED_TIME = "TIME STORE\nPERIODS LP\n    X CAP ONE\n    Y NEED TWO\nENDATA\n"
+SECTIONS = {
+    "INDEP": lambda sides: [f"    RHS NEED {side} TWO 0.25" for side in sides],
+    "BLOCKS": lambda sides: [f" BL B TWO 0.25\n    RHS NEED {side}" for side in sides],
+    "SCENARIOS": lambda sides: [f" SC S{k} 'ROOT' 0.25 TWO\n    RHS NEED {side}" for k, side in enumerate(sides)],
+}
+
+
+def interval(kind, b, width):
+    """What MPS says of a row of RANGES."""
+    if kind == "G":
+        return b, b + abs(width)
+    if kind == "L":
+        return b - abs(width), b
+    return (b, b + width) if width >= 0 else (b - abs(width), b)
+
+
+def extensive(kind, width, sides, cap):
+    """The minimum of all scenarios in one program."""
+    rows, upper = [[1.0] + [0.0] * 8], [cap]
+    for k, b in enumerate(sides):
+        row = np.zeros(9)
+        row[[0, 1 + 2 * k, 2 + 2 * k]] = 1.0, 1.0, -1.0
+        low, high = interval(kind, b, width)
+        rows += [row, -row]
+        upper += [high, -low]
+    return linprog([1.0, *([0.75, 0.5] * 4)], rows, upper).fun
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("kind", ["L", "G", "E"])
+def test_a_random_side_moves_the_interval_of_its_row(tmp_path, kind, sign, section):
+    rng = np.random.default_rng([ord(kind), int(sign) + 1, len(section)])
+    for unit in (1.0, 1e-3, 1e4):
+        core, width = float(unit * rng.uniform(-5, 9)), float(sign * unit * rng.uniform(0.5, 4))
+        sides = (unit * rng.uniform(-5, 12, 4)).tolist()
+        names = {"kind": kind, "cap": 10.0 * unit, "side": core, "width": width}
+        lines = "\n".join(SECTIONS[section](sides))
+        for ending, text in (
+            ("cor", RANGED.format(**names)),
+            ("tim", RANGED_TIME),
+            ("sto", f"STOCH STORE\n{section} DISCRETE\n{lines}\nENDATA\n"),
+        ):
+            (tmp_path / f"store.{ending}").write_text(text)
+        result, truth = (
+            minimize(BendersOracle.from_smps(tmp_path / "store.cor")),
+            extensive(kind, width, sides, 10 * unit),
+        )
+        assert result.success
+        assert result.lower_bound - 1e-6 * unit <= truth <= result.upper_bound + 1e-6 * unit
+        # an outcome that says nothing is the core, whose interval is that of the file
+        (tmp_path / "store.sto").write_text("STOCH STORE\nSCENARIOS DISCRETE\n SC A 'ROOT' 1.0 TWO\nENDATA\n")
+        problem = read_smps(tmp_path / "store.cor")
+        assert (problem.row_lower[0], problem.row_upper[0]) == pytest.approx(interval(kind, core, width))
+
+
+def test_a_range_beside_which_a_random_side_has_no_digits_is_refused(tmp_path):
+    stochastic = "STOCH STORE\nINDEP DISCRETE\n    RHS NEED 8.1 TWO 1.0\nENDATA\n"
+    for kind, refused in (("G", True), ("E", True), ("L", False)):
+        core = RANGED.format(kind=kind, cap=10.0, side=5.0, width=1e15)
+        for ending, text in (("cor", core), ("tim", RANGED_TIME), ("sto", stochastic)):
+            (tmp_path / f"store.{ending}").write_text(text)
+        if refused:
+            with pytest.raises(
+                InvalidData, match=r"line 3: the range 1e[+]15 of row 'NEED' is too wide for a side of 8\.1"
+            ):
+                read_smps(tmp_path / "store.cor")
+        else:
+            assert read_smps(tmp_path / "store.cor").blocks[0].rhs.tolist() == [[8.1]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -146,6 +148,12 @@ def test_the_seed_goes_where_there_is_a_place_for_it(tmp_path: Path) -> None:
     runs = Study(makers, ["level-set"], seeds=[4, 7]).run(tmp_path, jobs=1, progress=False).runs
     for row in runs.itertuples():
         assert row.oracle == largest_of_pieces(3, row.seed).identity(), row.instance
+
+
+@pytest.mark.parametrize("seeds", [300_000_000, range(10**15), itertools.count()])
+def test_endless_seeds_are_refused_at_once(seeds: Any) -> None:
+    with pytest.raises(InvalidArgument, match=f"`seeds` must be at most 1,000,000, got {re.escape(repr(seeds)[:6])}"):
+        Study({"a": study_parts.sized}, ["kelley"], seeds=seeds)
 
 
 @pytest.mark.parametrize("seeds", [2, [0, 1], [3]])

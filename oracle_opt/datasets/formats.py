@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ PACKED = ("", ".gz", ".bz2", ".xz")
 CSV = tuple(".csv" + packed for packed in PACKED)
 LIBSVM = tuple(ending + packed for ending in (".svm", ".libsvm", ".txt") for packed in PACKED)
 LABEL_NAMES = ("label", "class", "target", "y")
+_NAMELESS = "Unnamed: "  # how pandas calls a column without a name
 MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null", "None")
 # a LIBSVM file's largest index: that of the largest public sets for a small file, ten a byte for a large one
 _ALWAYS, _PER_BYTE = 2**20, 10
@@ -72,10 +74,25 @@ def read_file(path: Path, n_features: int | None = None) -> Dataset:
 
 def _read_csv(path: Path) -> Dataset:
     text = read_text(path)
+    try:
+        return _table(path, text)
+    except InvalidData as problem:
+        header = next((line for line in text.split("\n") if line.strip()), "")
+        mark = next((mark for mark in ";\t|" if mark in header), None)
+        if mark is None:
+            raise
+        raise InvalidData(f"{problem}; if its values are separated by {shown(mark)}, a comma is wanted") from problem
+
+
+def _table(path: Path, text: str) -> Dataset:
     rows, lines = _fields(path, text)
     if not rows:
         raise InvalidData(f"{path} is empty; expected a header line and rows of numbers")
-    header = [name or f"Unnamed: {j}" for j, name in enumerate(rows.pop(0))]
+    given = rows.pop(0)
+    nameless = [f"{_NAMELESS}{j}" for j in range(len(given))]
+    # a file that was read and written again has the name that its first index got, too
+    nameless = [f"{_NAMELESS}column {j}" if name in given else name for j, name in enumerate(nameless)]
+    header = [name or other for name, other in zip(given, nameless, strict=True)]
     at = lines.pop(0)
     if all(number(name) is not None for name in header):
         raise wrong(path, at, "there is no header line: it holds numbers only")
@@ -89,9 +106,7 @@ def _read_csv(path: Path) -> Dataset:
     label = named[0] if named else len(header) - 1
     if not rows or len(header) < 2:
         shape = len(rows), len(header)
-        other = next((mark for mark in ";\t" if mark in text.split("\n", 1)[0]), None)
-        hint = "" if other is None else f"; its values are separated by {shown(other)}, and a comma is wanted"
-        raise InvalidData(f"{path} needs at least one row and one feature column, got shape {shape}{hint}")
+        raise InvalidData(f"{path} needs at least one row and one feature column, got shape {shape}")
     for fields, line in zip(rows, lines, strict=True):
         if len(fields) != len(header):
             raise wrong(path, line, f"there are {len(fields)} values for {len(header)} columns")
@@ -101,8 +116,24 @@ def _read_csv(path: Path) -> Dataset:
     if values is None:
         raise _not_a_number(path, rows, lines, names)
     X = values.reshape(len(rows), len(names))
+    numbering = [j for j, name in enumerate(names) if name.startswith(_NAMELESS) and _numbers_rows(X[:, j])]
+    if numbering:
+        left_out = ", ".join(shown(names[j]) for j in numbering)
+        if len(numbering) == len(names):
+            raise wrong(path, at, f"there is no feature but {left_out}, which has no name and numbers the rows")
+        warnings.warn(
+            f"{path}: the column {left_out} is left out: it has no name and numbers the rows, as pandas writes them; "
+            "give it a name if it is a feature",
+            stacklevel=5,
+        )
+        X, names = np.delete(X, numbering, axis=1), [name for j, name in enumerate(names) if j not in numbering]
     y, meaning = binary_labels(labels, lines, path, f"column {shown(header[label])}")
     return Dataset(bare_name(path), X, y, tuple(names), meaning, str(path))
+
+
+def _numbers_rows(column: Vector) -> bool:
+    """Whether a column may be an index: different whole numbers from 0 on, also of rows that were shuffled or drawn."""
+    return bool((column >= 0).all() and (column == np.floor(column)).all() and len(np.unique(column)) == len(column))
 
 
 def _fields(path: Path, text: str) -> tuple[list[list[str]], list[int]]:

@@ -41,7 +41,8 @@ def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
     name : str or path-like
         One of `names()`, or the path of a CSV or LIBSVM file (`.csv`, `.svm`, `.libsvm`, `.txt`, each also with `.gz`,
         `.bz2` or `.xz` behind). A CSV file has a header line; its label is the one column called label, class, target
-        or y, else the last. There are exactly two labels: the smaller becomes -1, the larger 1.
+        or y, else the last. A column without a name that numbers the rows, as pandas writes its index, is left out with
+        a warning. There are exactly two labels: the smaller becomes -1, the larger 1.
     download : bool
         Whether OpenML may be asked; default True.
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
+from itertools import islice
 from typing import Any
 
 from oracle_opt.arguments import flag, whole
@@ -22,6 +23,8 @@ from oracle_opt.study.records import FinishedRun, Limits, Settings
 from oracle_opt.study.results import Results, results_of
 from oracle_opt.study.store import RunStore
 from oracle_opt.words import shown
+
+_MOST_SEEDS = 1_000_000
 
 
 class Study:
@@ -275,14 +278,15 @@ def _same(run: FinishedRun, row: Mapping[str, Any], store: RunStore) -> Finished
 
 
 def _seeds(given: int | Iterable[int]) -> tuple[int, ...]:
-    if not isinstance(given, Iterable):
-        return tuple(range(whole("seeds", given)))
+    many = given if isinstance(given, Iterable) else range(whole("seeds", given))
     try:
-        seeds = tuple(whole("seeds", seed, least=0) for seed in given)
+        seeds = tuple(whole("seeds", seed, least=0) for seed in islice(many, _MOST_SEEDS + 1))
     except InvalidArgument as problem:
         raise InvalidArgument(
             f"`seeds` must be a number of seeds, or different seeds of at least 0: {problem}"
         ) from None
+    if len(seeds) > _MOST_SEEDS:
+        raise InvalidArgument(f"`seeds` must be at most {_MOST_SEEDS:,}, got {shown(given)}")
     if not seeds or len(set(seeds)) < len(seeds):
         raise InvalidArgument(f"`seeds` must be different, and at least one, got {shown(given)}")
     return seeds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from oracle_opt.reading import number, read_text, shown, wrong
 
 INFINITE = 1e20  # a side or bound of this size counts as infinite, as solvers agree
 _SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS")
-_SIDES = {"UP": "u", "LO": "l", "FX": "lu", "FR": "lu", "MI": "l", "PL": "u"}
+WHOLE_BOUNDS = ("BV", "LI", "UI", "SC")
+SIDES = {"UP": "u", "LO": "l", "FX": "lu", "FR": "lu", "MI": "l", "PL": "u"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Line:
 def read_lines(path: Path, known: tuple[str, ...]) -> Iterator[Line]:
     """Yield the lines of a file of sections that ends in ENDATA.
 
+    A comment is a line that begins with ``*``, or what follows a ``*`` that stands alone.
+
     Parameters
     ----------
     path : Path
@@ -45,9 +49,12 @@ def read_lines(path: Path, known: tuple[str, ...]) -> Iterator[Line]:
     """
     section, seen, at = "", set(), 1
     for at, text in enumerate(read_text(path).split("\n"), 1):
-        if not text.strip() or text.startswith("*"):
+        words = [] if text.startswith("*") else list(takewhile(_counts, text.split()))
+        if not words:
             continue
-        words = text.split()
+        if words[0].startswith("*"):
+            reason = f"{shown(words[0])} is no name: a comment begins with * in the first column, or with * and a blank"
+            raise wrong(path, at, reason)
         if not text[0].isspace():
             section = words[0].upper()
             if section == "ENDATA":
@@ -63,6 +70,11 @@ def read_lines(path: Path, known: tuple[str, ...]) -> Iterator[Line]:
         else:
             yield Line(at, section, words)
     raise wrong(path, at, "the file ends without ENDATA: it is cut off")
+
+
+def _counts(word: str) -> bool:
+    """Whether a word is data, which a star alone, or a row of stars, ends."""
+    return word.strip("*") != ""
 
 
 @dataclass
@@ -85,6 +97,8 @@ class LinearProgram:
         Constant of the objective.
     maximize : bool
         Whether OBJSENSE says so.
+    rhs : ndarray of shape (number of rows,)
+        Right-hand sides as a file has them, on which the intervals of RANGES hang; empty for a model that is no file.
     """
 
     rows: dict[str, int]
@@ -99,6 +113,7 @@ class LinearProgram:
     matrix: sparse.csr_array
     offset: float
     maximize: bool
+    rhs: Vector = field(default_factory=lambda: np.zeros(0))
 
 
 def read_mps(path: Path) -> LinearProgram:
@@ -231,11 +246,9 @@ class _Reader:
 
     def _bound(self, line: Line) -> None:
         kind, words = line.words[0].upper(), line.words[1:]
-        if kind not in _SIDES:
-            reason = (
-                "whole and semicontinuous variables cannot be read" if kind in ("BV", "LI", "UI", "SC") else "unknown"
-            )
-            raise self._wrong(line, f"the bound {shown(line.words[0])}: {reason}; {', '.join(_SIDES)} can be read")
+        if kind not in SIDES:
+            reason = "whole and semicontinuous variables cannot be read" if kind in WHOLE_BOUNDS else "unknown"
+            raise self._wrong(line, f"the bound {shown(line.words[0])}: {reason}; {', '.join(SIDES)} can be read")
         valued = kind in ("UP", "LO", "FX")
         if valued and len(words) in (2, 3):
             named, column, value = len(words) == 3, words[-2], self._number(line, words[-1], infinite=True)
@@ -250,7 +263,7 @@ class _Reader:
             raise self._wrong(line, f"there is no column {shown(column)}")
         if abs(value) >= INFINITE:
             value = float(np.copysign(np.inf, value))
-        for side in _SIDES[kind]:
+        for side in SIDES[kind]:
             if (column, side) in self.bounds:
                 raise self._wrong(line, f"column {shown(column)} has two {'lower' if side == 'l' else 'upper'} bounds")
             self.bounds[column, side] = value if valued else -np.inf if side == "l" else np.inf
@@ -294,6 +307,7 @@ class _Reader:
             matrix,
             -self.rhs.get(self.objective, 0.0),
             self.maximize,
+            np.array([self.rhs.get(name, 0.0) for name in rows]),
         )
 
     def _row_sides(self, name: str) -> tuple[float, float]:

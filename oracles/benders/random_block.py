@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import floats, instances, text
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.benders.mps import INFINITE
 from oracle_opt.words import one_line, shown
 
 
@@ -80,9 +81,10 @@ class RandomBlock:
             shape = (len(probabilities), len(where))
             given = getattr(self, values)
             array = np.zeros(shape) if given is None else floats(values, given)
-            if array.shape != shape or not np.isfinite(array).all():
+            if array.shape != shape or not (np.abs(array) < INFINITE).all():
                 raise InvalidArgument(
-                    f"`{values}` of {self.name} must be finite, of shape {shape}, got shape {array.shape}"
+                    f"`{values}` of {self.name} must be finite, below {INFINITE:g} in size and of shape {shape}, got "
+                    f"shape {array.shape}, up to {np.abs(array).max(initial=0.0):g}"
                 )
             object.__setattr__(self, values, array)
         labels = instances("labels", self.labels, Hashable, "a word or number")

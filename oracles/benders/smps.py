@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.benders.mps import Line, LinearProgram, read_lines, read_mps
+from oracle_opt.oracles.benders.mps import INFINITE, SIDES, WHOLE_BOUNDS, Line, LinearProgram, read_lines, read_mps
 from oracle_opt.oracles.benders.random_block import RandomBlock
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.reading import number, shown, wrong
@@ -102,11 +102,12 @@ def read_smps(
 
 
 def _beside(core: Path, ending: str) -> Path:
-    """File of the same name with another ending, packed or not."""
+    """File of the same name with another ending, in small or capital letters, packed or not."""
     plain = core.with_suffix("") if core.suffix.lower() == ".gz" else core
-    wanted = plain.with_suffix(ending)
-    packed = wanted.with_name(f"{wanted.name}.gz")
-    return packed if packed.is_file() and not wanted.is_file() else wanted
+    wanted = plain.with_suffix(ending.upper() if plain.suffix.isupper() else ending)
+    others = [plain.with_suffix(ending), plain.with_suffix(ending.upper())]
+    names = [path.with_name(path.name + packed) for path in (wanted, *others) for packed in ("", ".gz", ".GZ")]
+    return next((path for path in names if path.is_file()), wanted)
 
 
 def _second_stage(path: Path, core: Path, model: LinearProgram) -> tuple[int, int]:
@@ -123,13 +124,22 @@ def _second_stage(path: Path, core: Path, model: LinearProgram) -> tuple[int, in
                 )
     if len(periods) != 2:
         raise InvalidData(f"{path} must name two periods, got {len(periods)}: only two-stage problems can be read")
-    line = periods[1]
-    column, row, _ = line.words
-    for name, names, what in ((column, model.columns, "column"), (row, model.rows, "row")):
-        if name not in names:
-            reason = f"the second stage starts at {what} {shown(name)}, which {core} does not have"
-            raise wrong(path, line.number, reason)
-    return model.columns[column], model.rows[row]
+    starts = []
+    for line in periods:
+        column, row, name = line.words
+        for word, names, what in ((column, model.columns, "column"), (row, model.rows, "row")):
+            if word not in names and (what == "column" or word != model.objective):
+                reason = f"period {shown(name)} starts at {what} {shown(word)}, which {core} does not have"
+                raise wrong(path, line.number, reason)
+        starts.append((model.columns[column], model.rows.get(row, 0)))
+    (first, top), (n, r) = starts
+    if first:
+        reason = f"the first period starts at column {shown(periods[0].words[0])}, and {core} has others before it"
+        raise wrong(path, periods[0].number, f"{reason}; periods and columns are to have the same order")
+    if n == 0 or r < top or line.words[1] == model.objective:
+        reason = f"the second period starts at column {shown(line.words[0])} and row {shown(line.words[1])}"
+        raise wrong(path, line.number, f"{reason}, which must lie behind the start of the first one in {core}")
+    return n, r
 
 
 @dataclass
@@ -166,6 +176,7 @@ class _Stochastic:
 
     def independent(self, line: Line) -> None:
         """``column row value [period] probability``: an outcome of one entry."""
+        self._refuse_bound(line)
         if len(line.words) not in (4, 5):
             got = shown(" ".join(line.words))
             raise self._wrong(line, f"column, row, value, perhaps a period, and probability were expected, got {got}")
@@ -216,7 +227,15 @@ class _Stochastic:
         self._current, self._given = values, set()
         return values
 
+    def _refuse_bound(self, line: Line) -> None:
+        """Refuse ``type set column value``, which has a name where other lines have their number."""
+        kind, *words = line.words
+        if kind.upper() in (*SIDES, *WHOLE_BOUNDS) and len(words) > 1 and number(words[1]) is None:
+            reason = f"the bound {kind} of {shown(words[1])} cannot be random; write it as a row with a random side"
+            raise self._wrong(line, reason)
+
     def _values(self, line: Line) -> None:
+        self._refuse_bound(line)
         if self._current is None:
             raise self._wrong(line, f"values stand before the first {'SC' if line.section == 'SCENARIOS' else 'BL'}")
         if len(line.words) not in (3, 5):
@@ -229,7 +248,7 @@ class _Stochastic:
     def _set(self, line: Line, entry: Entry, word: str) -> None:
         value = number(word)
         what = f"{entry[0]} {entry[1]}"
-        if value is None or self._current is None:
+        if value is None or abs(value) >= INFINITE or self._current is None:
             raise self._wrong(line, f"the value {shown(word)} of {what} is not a finite number")
         if entry in self._given:
             raise self._wrong(line, f"one outcome of {self._block.name} has two values of {what}")
@@ -262,7 +281,10 @@ class _Stages:
         self.model, self.n, self.r, self.sign, self.path = model, n, r, sign, path
         self.T, self.W = model.matrix[r:, :n], model.matrix[r:, n:]
         self.q = sign * model.cost[n:]
-        self.rhs = np.where(np.isfinite(model.row_upper), model.row_upper, model.row_lower)[r:]
+        self.lower, self.upper = model.row_lower[r:], model.row_upper[r:]
+        self.rhs = np.where(np.isfinite(self.upper), self.upper, self.lower)
+        # the right-hand side of a problem is the upper end of an interval that may hang on its lower one
+        self.above = np.where(np.isfinite(self.upper) & (self.lower == model.rhs[r:]), self.upper - self.lower, 0.0)
 
     def place(self, entry: Entry, line: int) -> tuple[str, int | tuple[int, int], float]:
         """Kind of an entry, its place in the second stage, and the core's value there.
@@ -284,6 +306,10 @@ class _Stages:
                 reason = f"it names {shown(column)}, which is neither a column nor the right-hand side of the core file"
                 raise wrong(self.path, line, reason)
             kind, place = "rhs", rows[row] - self.r
+            if place >= 0 and np.isinf(self.rhs[place]):
+                raise wrong(
+                    self.path, line, f"row {shown(row)} has an infinite side in the core; state a finite one there"
+                )
         else:
             kind, place = ("technology", columns[column]) if j < 0 else ("recourse", j)
             if rows[row] >= self.r:
@@ -293,6 +319,22 @@ class _Stages:
         if place < 0:
             raise wrong(self.path, line, f"it must leave the first stage alone, and changes {column} {row}")
         return kind, place, float((self.q if kind == "cost" else self.rhs)[place])
+
+    def upper_end(self, i: int, value: float, line: int) -> float:
+        """The upper end of the interval of row i that hangs on a right-hand side, or its only end.
+
+        Raises
+        ------
+        InvalidData
+            The interval is so wide that its lower end would lose digits.
+        """
+        end = float(value + self.above[i])
+        lost = abs(self.lower[i] + (end - self.upper[i]) - value) if self.above[i] else 0.0
+        if lost > 1e-9 * max(abs(value), abs(self.lower[i])):
+            row = list(self.model.rows)[self.r + i]
+            reason = f"the range {self.above[i]:g} of row {shown(row)} is too wide for a side of {value:g}"
+            raise wrong(self.path, line, f"{reason}; give its upper side a row of its own")
+        return end
 
 
 def _random_block(stages: _Stages, block: _Block, rescale: bool) -> RandomBlock:
@@ -312,8 +354,12 @@ def _random_block(stages: _Stages, block: _Block, rescale: bool) -> RandomBlock:
     for entry, line in block.lines.items():
         kind, place, core = stages.place(entry, line)
         places[kind].append(place)
-        turned = stages.sign if kind == "cost" else 1.0
-        values[kind].append([turned * drawn[entry] if entry in drawn else core for _, drawn in block.outcomes])
+        given = [drawn.get(entry) for _, drawn in block.outcomes]
+        if isinstance(place, int) and kind == "rhs":
+            values[kind].append([core if one is None else stages.upper_end(place, one, line) for one in given])
+        else:
+            turned = stages.sign if kind == "cost" else 1.0
+            values[kind].append([core if one is None else turned * one for one in given])
     arrays = {kind: np.array(v, dtype=float).reshape(len(v), len(probability)).T for kind, v in values.items()}
     return RandomBlock(
         probability,

@@ -14,7 +14,7 @@ from oracle_opt.arguments import flag, floats, instances, real, sparse_matrix
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.linopy_program import Groups, linopy_program
-from oracle_opt.oracles.benders.mps import LinearProgram
+from oracle_opt.oracles.benders.mps import INFINITE, LinearProgram
 from oracle_opt.oracles.benders.proof import multiplier_bounds
 from oracle_opt.oracles.benders.pyomo_program import pyomo_program
 from oracle_opt.oracles.benders.random_block import RandomBlock
@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from pyomo.environ import ConcreteModel
 
-_INFINITE = 1e20  # from here on solvers of linear programs take a side for infinite, HiGHS among them
-
 
 class TwoStageProblem:
     """``min c @ x + E[min q @ y : row_lower <= T @ x + W @ y <= row_upper, y_lower <= y <= y_upper]`` over x.
 
     The first stage is ``first_lower <= A @ x <= first_upper``, ``x_lower <= x <= x_upper``. The right-hand side of a
     row is its upper side, or its lower side where the upper is infinite; a random one moves both sides. Sides and
-    bounds from 1e20 on count as infinite.
+    bounds from 1e20 on count as infinite. A stage without variables gets one that is fixed at 0, a second stage without
+    rows one that nothing binds.
 
     Parameters
     ----------
@@ -123,6 +122,15 @@ class TwoStageProblem:
                 twice = next(name for name in given if given.count(name) > 1)
                 raise InvalidArgument(f"`{argument}` must all be different, and {shown(twice)} stands twice")
         self.maximize = flag("maximize", maximize)
+        if not n:
+            self.c, self.x_lower, self.x_upper = np.zeros((3, 1))
+            self.T, self.A, self.names = sparse.csr_array((m, 1)), sparse.csr_array((r, 1)), ("x0",)
+        if not k:
+            self.q, self.y_lower, self.y_upper = np.zeros((3, 1))
+            self.W, self.column_names = sparse.csr_array((m, 1)), ("y0",)
+        if not m:
+            self.T, self.W = sparse.csr_array((1, self.c.size)), sparse.csr_array((1, self.q.size))
+            self.row_lower, self.row_upper, self.row_names = np.full(1, -np.inf), np.full(1, np.inf), ("row0",)
         self.blocks = instances("blocks", blocks, RandomBlock, "a RandomBlock")
         for block in self.blocks:
             for name, places, limits in (
@@ -133,6 +141,10 @@ class TwoStageProblem:
             ):
                 if places.size and ((places < 0).any() or (places >= np.array(limits)).any()):
                     raise InvalidArgument(f"`{name}` of {block.name} must lie below {limits}, got {places.max(axis=0)}")
+            without = block.rows[np.isinf(self.rhs[block.rows])]
+            if without.size:
+                row = shown(self.row_names[without[0]])
+                raise InvalidArgument(f"`rows` of {block.name} must have a finite side to vary, and {row} has none")
 
     def __repr__(self) -> str:
         n, (m, k) = self.c.size, self.W.shape
@@ -353,7 +365,7 @@ def _vector(name: str, given: ArrayLike, size: int | None) -> Vector:
 
 def _side(name: str, given: ArrayLike, size: int) -> Vector:
     array = _vector(name, given, size)
-    return np.where(np.abs(array) < _INFINITE, array, np.copysign(np.inf, array))
+    return np.where(np.abs(array) < INFINITE, array, np.copysign(np.inf, array))
 
 
 def _check_order(low_name: str, lower: Vector, high_name: str, upper: Vector) -> None:

@@ -164,15 +164,21 @@ class ConicProblem:
                 "`data` must do without power cones of more than three entries (PowConeND, geo_mean); "
                 "cp.SCS in place of cp.CLARABEL avoids them where it can"
             )
+        A, b, P = data["A"], np.asarray(data["b"], dtype=float), data.get("P")
+        # inequalities that hold everywhere, such as x <= inf, are no rows
+        idle = dims.zero + np.flatnonzero(np.isposinf(b[dims.zero : dims.zero + dims.nonneg]))
+        n_inequalities = dims.nonneg - len(idle)
+        if len(idle):
+            kept = np.delete(np.arange(len(b)), idle)
+            A, b = sparse.csr_array(A)[kept], b[kept]
         cones: list[Cone] = []
         cones += [Zero(dims.zero)] if dims.zero else []
-        cones += [Nonnegative(dims.nonneg)] if dims.nonneg else []
+        cones += [Nonnegative(n_inequalities)] if n_inequalities else []
         cones += [SecondOrder(size) for size in dims.soc]
         n_before = sum(cone.dimension for cone in cones)
         cones += [PositiveSemidefinite(order) for order in dims.psd]
         cones += [Exponential() for _ in range(dims.exp)]
         cones += [Power(exponent) for exponent in dims.p3d]
-        A, b, P = data["A"], np.asarray(data["b"], dtype=float), data.get("P")
         if any(order > 2 for order in dims.psd):
             triangle = _triangle(data) if triangle is None else triangle
             if triangle == "lower":
@@ -252,8 +258,10 @@ def conic_form(problem: cp.Problem) -> tuple[ConicProblem, Callable[[Vector], Va
     empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if empty:
         raise InvalidArgument(f"`problem` must have values for all parameters, got none for {', '.join(empty)}")
-    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": True})
     names = {variable.id: variable.name() for variable in problem.variables()}
+    if not names:  # cvxpy makes no conic form of constants alone
+        problem = cp.Problem(problem.objective, [*problem.constraints, cp.Variable() == 0])
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": True})
 
     def recover(x: Vector) -> Variables:
         solution = Solution("optimal", 0.0, {0: x}, None, {})  # no multipliers are asked for
@@ -261,7 +269,22 @@ def conic_form(problem: cp.Problem) -> tuple[ConicProblem, Callable[[Vector], Va
             solution = reduction.invert(solution, log)
         return {names[key]: np.asarray(value) for key, value in solution.primal_vars.items() if key in names}
 
-    return ConicProblem.from_data(data, triangle="upper", offset=float(inverse[-1]["offset"])), recover
+    try:
+        return ConicProblem.from_data(data, triangle="upper", offset=float(inverse[-1]["offset"])), recover
+    except InvalidArgument as refusal:
+        infinite = "; ".join(str(part) for part in (problem.objective, *problem.constraints) if not _is_finite(part))
+        if not infinite:
+            raise
+        raise InvalidArgument(
+            "`problem` must have finite numbers but for sides that hold everywhere, such as x <= inf; look at "
+            f"{' '.join(infinite.split()):.200}"
+        ) from refusal
+
+
+def _is_finite(part: Any) -> bool:
+    """Whether all numbers in an objective or a constraint of cvxpy are finite."""
+    values = [leaf.value for leaf in (*part.constants(), *part.parameters())]
+    return all(np.isfinite(value.data if sparse.issparse(value) else value).all() for value in values)
 
 
 def recession_of(problem: ConicProblem, domain: Domain) -> tuple[ConicProblem, Box]:

@@ -132,10 +132,22 @@ def _distances_of_pairs(points: Points, n_pairs: int, rng: np.random.Generator) 
 def _squares_of_pairs(points: Points, i: Indices, j: Indices) -> Vector:
     """Squared distances of the points of these numbers, some pairs at a time."""
     squares = np.empty(i.size)
-    for at in range(0, i.size, PAIRS_AT_ONCE):
-        part = slice(at, at + PAIRS_AT_ONCE)
-        squares[part] = squared_norms(points[i[part]] - points[j[part]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for at in range(0, i.size, PAIRS_AT_ONCE):
+            part = slice(at, at + PAIRS_AT_ONCE)
+            squares[part] = squared_norms(points[i[part]] - points[j[part]])
+    refuse_overflow(squares, points)
     return squares
+
+
+def refuse_overflow(squares: Vector, points: Points) -> None:
+    """Refuse points of which these sums of squares, or their roots, are not finite."""
+    if not np.isfinite(squares).all():
+        largest = np.abs(points).max()
+        raise InvalidArgument(
+            f"`X` must have entries whose squares are finite, below about 1e154, got {largest:g}; divide its columns "
+            "by their largest entries"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +185,9 @@ class Standardization:
         if columns.size == 0:
             raise InvalidArgument("`X` must have a column that is not constant, got none")
         kept = raw[:, columns]
-        learned = cls(columns, kept.mean(axis=0), kept.std(axis=0), raw.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            learned = cls(columns, kept.mean(axis=0), kept.std(axis=0), raw.shape[1])
+        refuse_overflow(learned.spread, raw)
         return learned, (kept - learned.center) / learned.spread
 
     def __call__(self, new: ArrayLike) -> Matrix:

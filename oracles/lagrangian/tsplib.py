@@ -13,16 +13,18 @@ from oracle_opt.reading import Words, read_text, shown, whole, wrong
 
 MOST_CITIES = 20_000  # of which the distances take 3.2 GB
 _HEADER = (
-    *("NAME", "TYPE", "COMMENT", "DIMENSION", "CAPACITY", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT"),
-    *("EDGE_DATA_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE"),
+    *("NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT"),
+    *("NODE_COORD_TYPE", "DISPLAY_DATA_TYPE"),
 )
+_SECTIONS = ("NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", "DISPLAY_DATA_SECTION")  # the last one is for pictures
 
 
 def read_tsplib(path: str | os.PathLike[str]) -> Matrix:
     """Read the distances of a symmetric TSPLIB file, perhaps packed by gzip.
 
     EDGE_WEIGHT_TYPE may be EXPLICIT (FULL_MATRIX, UPPER_ROW, LOWER_ROW, UPPER_DIAG_ROW, LOWER_DIAG_ROW), EUC_2D,
-    CEIL_2D, ATT or GEO. Cities are in the order of their numbers.
+    CEIL_2D, ATT or GEO. Cities are in the order of their numbers. Files of another TYPE than TSP, and those with
+    further sections, such as FIXED_EDGES_SECTION, are of other problems and refused.
 
     Parameters
     ----------
@@ -80,16 +82,23 @@ def _sections(path: Path) -> tuple[dict[str, str], dict[str, list[tuple[int, str
         if colon and name in _HEADER:
             if name in header and name != "COMMENT":
                 raise wrong(path, at, f"{name} stands twice")
+            if name == "TYPE" and rest.split()[:1] != ["TSP"]:
+                kind = shown(rest.strip())
+                raise wrong(path, at, f"TYPE must be TSP, a symmetric traveling salesman problem, got {kind}")
             header[name] = rest.strip()
         elif name.endswith("_SECTION"):
             if name in sections:
                 raise wrong(path, at, f"{name} stands twice")
+            if name not in _SECTIONS:
+                reason = f"{shown(name)} may change the problem and cannot be read; {', '.join(_SECTIONS)} can"
+                raise wrong(path, at, reason)
             # some files go on with numbers on the line of the section's name
             current = sections.setdefault(name, [])
             current.append((at, f"{line.strip()[len(name) :].lstrip(' :')}"))
-        elif name and current is None:
-            raise wrong(path, at, f"{shown(line.strip())} is neither a keyword of TSPLIB with a colon nor in a section")
-        elif name and current is not None:
+        elif name and (current is None or name[:1].isalpha()):
+            reason = "is neither a keyword that can be read, with a colon, nor a line of numbers in a section"
+            raise wrong(path, at, f"{shown(line.strip())} {reason}")
+        elif current is not None and name:
             current.append((at, line))
     return header, sections
 

@@ -16,7 +16,7 @@ from oracle_opt.arguments import floats
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
-from oracle_opt.oracles.kernels.points import weighted_moments
+from oracle_opt.oracles.kernels.points import refuse_overflow, weighted_moments
 from oracle_opt.oracles.kernels.recipes.function_kernel import FunctionKernel, SklearnKernel, is_sklearn_kernel
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import GaussianKernels
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
@@ -159,8 +159,11 @@ class Plan:
             Z = table_of(self.points, place.columns, "X")
             scaling = Scaling()
             if scale:
-                center, spread = weighted_moments(Z, self.weights)
-                scaling = Scaling(center, np.where(_constant(Z), np.inf, np.where(spread > 0, spread, 1.0)))
+                with np.errstate(over="ignore", invalid="ignore"):
+                    center, spread = weighted_moments(Z, self.weights)
+                constant = _constant(Z)
+                refuse_overflow(spread[~constant], Z)
+                scaling = Scaling(center, np.where(constant, np.inf, np.where(spread > 0, spread, 1.0)))
             self._tables[key] = scaling, scaling(Z)
         return self._tables[key]
 
