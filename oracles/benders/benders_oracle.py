@@ -66,7 +66,7 @@ class BendersOracle(Oracle):
     takes 128 MiB at most; of shared vertices those go first that were best for no scenario for longest. Cuts hold to
     the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points found miss costs
     at most what multipliers can be (docs/theory_benders.md). Two tolerances remain. Where a variable of the second
-    stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 of their terms count as zero.
+    stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 of the largest count as zero.
     Where multipliers have no bound, as without complete recourse, what is missed, at most 1e-7 of the terms of a row,
     is priced at ten times those found: the upper bound rests on that. Rows and variables of the second stage are
     counted in units of their own, powers of 2, so that this holds whatever units the problem has.

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 
-FEASIBLE = 1e-9  # HiGHS' feasibility tolerance; a reduced cost below it, relative to its terms, counts as zero
+FEASIBLE = 1e-9  # HiGHS' feasibility tolerance; a reduced cost below it, relative to the largest cost, counts as zero
 _DENSE = 10_000  # entries of W up to which it is kept as an array
 _FARTHEST = 1e-3  # largest step that multipliers are moved inside
 Interior = tuple[Matrix, Matrix]  # multipliers well inside, and by how much each reduced cost is on its side there
@@ -150,10 +150,16 @@ class StandardForm:
             pi = pi + step[:, None] * (target - pi)
             reduced, doubt = self.reduced(pi, cost, values)
         bound = np.where(reduced > 0, self.y_lower, self.y_upper)
-        wrong = np.isinf(bound) & (np.abs(reduced) <= doubt * (1.0 + FEASIBLE / self._depth))  # of its terms
+        wrong = np.isinf(bound) & (np.abs(reduced) <= self._nothing(pi, cost, values) + doubt)
         terms = reduced * np.where(wrong, 0.0, bound)
         rounding = doubt @ self._reach + EPS * (self.shape[1] + 3) * np.abs(terms).sum(axis=1)
         return pi, terms.sum(axis=1) - rounding
+
+    def _nothing(self, pi: Matrix, cost: Matrix, values: Matrix | None) -> Matrix:
+        """Reduced costs that count as zero: relative to the largest cost, or multiplier of a ray, and to a column."""
+        size = np.abs(cost).max(axis=1, keepdims=True, initial=0.0)
+        size = np.where(size > 0, size, np.abs(pi).max(axis=1, keepdims=True, initial=0.0))
+        return FEASIBLE * size * np.minimum(1.0, self.pulled(np.ones((1, self.shape[0])), values, sizes=True))
 
     def margin(self, target: Matrix, cost: Matrix, values: Matrix | None) -> tuple[Matrix, NDArray[np.intp]]:
         """By how much each reduced cost is on its side at these multipliers, and how many are not."""
