@@ -35,6 +35,7 @@ class AnswerMemory:
         # empty places claim -inf and state an error of inf, so that they contradict nothing
         self._points, self._slopes, self._normals = np.zeros((3, REMEMBERED, dimension))
         none = np.zeros(0, dtype=np.intp)
+        self._steepest = np.zeros(dimension)  # of all objective cuts
         self._supports: list[Support] = [none if dimension >= MANY else slice(None)] * REMEMBERED
         self._uppers = np.full(REMEMBERED, np.inf)
         self._values = np.full(REMEMBERED, -np.inf)
@@ -60,7 +61,7 @@ class AnswerMemory:
             words = words or self._exceeded(claims, one, number)
         claims = self._slopes[:, support].dot(z[support]) + (self._constants - upper)
         if claims[claims.argmax()] > OBJECTIVE:
-            words = words or self._exceeding(claims, z, upper, number)
+            words = words or self._exceeding(claims, cut, number)
         i = self._next
         if upper <= self._uppers[self._best]:
             self._best = i
@@ -68,6 +69,7 @@ class AnswerMemory:
         self._points[i, support], self._slopes[i], self._supports[i] = z[support], cut.subgradient, support
         self._uppers[i], self._constants[i], self._answers[i] = upper, constant, number
         self._values[i] = cut.value
+        np.maximum(self._steepest, np.abs(cut.subgradient), out=self._steepest)
         self._next = (i + 1) % REMEMBERED
         if self._next == self._best:  # the best one stays; otherwise the oldest is replaced
             self._next = (self._next + 1) % REMEMBERED
@@ -110,19 +112,32 @@ class AnswerMemory:
             terms = float(np.abs(cut.subgradient) @ np.abs(away))
             # computed again, as the constant of the claim may be rounding
             excess = cut.value - stated + float(cut.subgradient @ away)
-            if min(excess, float(claims[j])) > OBJECTIVE * max(abs(cut.value), abs(stated), terms):
+            allowed = OBJECTIVE * max(abs(cut.value), abs(stated), terms) + self._noise(j, cut)
+            if min(excess, float(claims[j])) > allowed:
                 return _exceeded_words(number, self._answers[j], excess, stated)
         return ""
 
-    def _exceeding(self, claims: Vector, z: Vector, upper: float, number: int) -> str:
+    def _exceeding(self, claims: Vector, cut: ObjectiveCut, number: int) -> str:
         """Whether an earlier objective cut exceeds what is stated now."""
+        z, upper = cut.point, float(cut.upper)
         for i in np.flatnonzero(claims > OBJECTIVE):
             away, value = z - self._points[i], float(self._values[i])
             terms = float(np.abs(self._slopes[i]) @ np.abs(away))
             excess = value - upper + float(self._slopes[i] @ away)
-            if min(excess, float(claims[i])) > OBJECTIVE * max(abs(value), abs(upper), terms):
+            allowed = OBJECTIVE * max(abs(value), abs(upper), terms) + self._noise(i, cut)
+            if min(excess, float(claims[i])) > allowed:
                 return _exceeded_words(self._answers[i], number, excess, upper)
         return ""
+
+    def _noise(self, i: np.intp, cut: ObjectiveCut) -> float:
+        """What rounding may do to the values of an earlier objective cut and a new one.
+
+        Where slopes cancel, as in a long valley, their terms are as large as they are elsewhere.
+        """
+        steepest = np.maximum(self._steepest, np.abs(cut.subgradient))
+        return _noise(
+            abs(float(self._values[i])) + abs(cut.value), steepest, np.abs(self._points[i]) + np.abs(cut.point)
+        )
 
 
 def contradiction(one: Cut, other: Cut, first: int, second: int) -> str:
@@ -146,15 +161,16 @@ def _too_high(claiming: ObjectiveCut, stated: ObjectiveCut, first: int, second: 
         away = stated.point - cut.point
         excess = cut.value - stated.upper + float(cut.subgradient @ away)
         terms = float(np.abs(cut.subgradient) @ np.abs(away))
-        if excess > OBJECTIVE * max(abs(cut.value), abs(stated.upper), terms) + _noise(cut) + _noise(stated) + NOTHING:
+        noise = sum(_noise(one.value, one.subgradient, one.point) for one in (cut, stated))
+        if excess > OBJECTIVE * max(abs(cut.value), abs(stated.upper), terms) + noise + NOTHING:
             return _exceeded_words(first, second, excess, stated.upper)
     return ""
 
 
-def _noise(cut: ObjectiveCut) -> float:
-    """What rounding may do to a value that is a sum of terms as large as those of the cut at its point."""
-    size = abs(cut.value) + float(np.abs(cut.subgradient) @ np.abs(cut.point))
-    return 4.0 * EPS * (len(cut.point) + 4) * size
+def _noise(value: float, slope: Vector, point: Vector) -> float:
+    """What rounding may do to a value that is a sum of terms as large as those of its cut at its point."""
+    size = abs(value) + float(np.abs(slope) @ np.abs(point))
+    return 4.0 * EPS * (len(point) + 4) * size
 
 
 def _support(z: Vector) -> Support:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.bounds import BoundTracker
+from oracle_opt.bounds import BoundTracker, cut_rounding
 from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidCertificate
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 5  # entries of the point that are printed
+ROUNDED = 1e-9  # of the size of terms: bounds that cross by less are likely to be rounded
 
 
 class Status(Enum):
@@ -332,6 +333,7 @@ def named(generator: QueryPointGenerator) -> str:
 def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float) -> Iterator[str]:
     """What there is to say of the gap."""
     if status is Status.CONTRADICTION:
+        yield from _likely(bounds)
         yield bounds.conflict or f"The lower bound is {bounds.lower:.10g}, the upper bound {bounds.upper:.10g}."
         return
     if bounds.incumbent is None:
@@ -361,6 +363,17 @@ def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wan
         if gap <= 4.0 * rounding:
             yield f"Of the lower bound {rounding:.3g} was taken off for rounding: no run can prove much less."
         yield f"If that is enough, pass `atol={_above(gap):.1g}`; else scale the problem, or try another generator."
+
+
+def _likely(bounds: BoundTracker) -> Iterator[str]:
+    """What a contradiction comes from, the likeliest first, and who finds that."""
+    best = bounds.incumbent
+    size = 0.0 if best is None else cut_rounding(best.point, best.value, best.subgradient)[1]
+    sign = "a subgradient of the wrong sign, or a function that is maximized (its negative is to be minimized)"
+    rounding = f"the rounding of values that are sums of terms of size {size:.3g}"
+    rounded = not bounds.conflict and bounds.lower - bounds.upper <= ROUNDED * size
+    first, second = (rounding, sign) if rounded else (sign, rounding)
+    yield f"The likeliest cause is {first}; else {second}. `oracle_opt.testing.check_oracle` finds it by name."
 
 
 def _above(number: float) -> float:

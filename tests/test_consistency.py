@@ -13,6 +13,7 @@ from provers import PROVERS
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, QueryPointGenerator, Status, Step, minimize
 from oracle_opt.consistency import AnswerMemory
+from oracle_opt.generators import LevelSet
 
 DOMAIN = Box(-np.ones(3), np.ones(3))
 TARGET, WEIGHTS = np.array([0.3, -0.2, 0.1]), np.array([1.0, 8.0, 0.3])
@@ -206,3 +207,38 @@ def test_an_honest_function_far_from_the_origin_contradicts_nothing(seed) -> Non
     lie = ObjectiveCut(target + 5.0, 15.0 + 1e-3, np.ones(3))
     memory.conflict(ObjectiveCut(target + 2.0, 6.0, np.ones(3)), 40)
     assert "answer 41" in memory.conflict(lie, 41)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_long_valley_contradicts_nothing(seed) -> None:
+    """Slopes along the valley are what rounding leaves of terms of 1e20."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 8))
+    U = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    Q = (U * np.geomspace(1e-10, 1e10, n)) @ U.T
+    Q, q, memory = (Q + Q.T) / 2, rng.normal(size=n), AnswerMemory(n)
+    assert memory.conflict(ObjectiveCut(U[:, -1], 0.5 * U[:, -1] @ Q @ U[:, -1], Q @ U[:, -1]), 1) == ""
+    for number in range(2, 60):
+        z = U[:, :-1] @ rng.normal(size=n - 1) * 10.0 ** rng.uniform(-3, 0)
+        assert memory.conflict(ObjectiveCut(z, float(0.5 * z @ Q @ z + q @ z), Q @ z + q), number) == ""
+
+
+@pytest.mark.parametrize("generator", [None, LevelSet()], ids=repr)
+def test_a_contradiction_says_what_is_likeliest_and_who_finds_it(generator) -> None:
+    for slope in (-2.0, 2.0):  # of the wrong sign, and a maximization
+        oracle = FunctionOracle(lambda z, t=slope: (-np.sign(t) * (z @ z), -2.0 * z), Box([-1.0, -1.0], [2.0, 1.0]))
+        result = minimize(oracle, generator)
+        assert result.status is Status.CONTRADICTION
+        assert "likeliest cause is a subgradient of the wrong sign, or a function that is maximized" in result.message
+        assert "check_oracle" in result.message
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_start_outside_a_box_by_rounding_accuses_nobody(seed) -> None:
+    rng = np.random.default_rng(seed)
+    slope = 10.0 ** rng.uniform(0, 6)
+    start = np.array([1e3, -(10.0 ** rng.uniform(-9, -6.1))])
+    oracle = FunctionOracle(lambda z: (slope * z[1], np.array([0.0, slope])), Box([1e3, 0.0], [2e3, 1.0]))
+    result = minimize(oracle, point=start, max_calls=20)
+    assert result.upper_bound >= 0.0
+    assert not result.status.disproved

@@ -159,7 +159,9 @@ class StandardForm:
         """Reduced costs that count as zero: relative to the largest cost, or multiplier of a ray, and to a column."""
         size = np.abs(cost).max(axis=1, keepdims=True, initial=0.0)
         size = np.where(size > 0, size, np.abs(pi).max(axis=1, keepdims=True, initial=0.0))
-        return FEASIBLE * size * np.minimum(1.0, self.pulled(np.ones((1, self.shape[0])), values, sizes=True))
+        columns = self.pulled(np.ones((1, self.shape[0])), values, sizes=True)
+        nothing: Matrix = FEASIBLE * size * np.minimum(1.0, columns)
+        return nothing
 
     def margin(self, target: Matrix, cost: Matrix, values: Matrix | None) -> tuple[Matrix, NDArray[np.intp]]:
         """By how much each reduced cost is on its side at these multipliers, and how many are not."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_kernels, checked_vector
-from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KeptKernels, KernelBank
+from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KeptKernels, KernelBank, charged
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.source import Source, checked_source
 
@@ -183,8 +183,8 @@ class BeforeRounding(Bank):
 
     def __init__(self, bank: KernelBank) -> None:
         super().__init__(bank)
-        # over diagonal entries of the bank, which the rounding may have made a little smaller
-        self._rounded = bank.rounding * (1.0 + 8.0 * bank.rounding + 1e-8)
+        # over diagonal entries of the bank, which both errors may have made a little smaller
+        self._rounded = charged(bank.exactness + bank.rounding) - bank.exactness
         self.exactness, self.rounding = bank.exactness + self._rounded, 0.0
 
     @property

@@ -137,6 +137,27 @@ def check_positive_semidefinite(
     return float(min(growth, 1.0))
 
 
+def lack_of(kernel: Matrix, least: float = EPS) -> float:
+    """By how much diagonal entries have to grow until the kernel is positive semidefinite, over the largest: about.
+
+    0 if it is so for certain; else at least the least that is tried.
+    """
+    if is_certain(kernel):
+        return 0.0
+    growth, largest = least, np.full(len(kernel), np.diagonal(kernel).max())
+    while growth < 1.0 and not _is_semidefinite(kernel, growth * largest):
+        growth *= 2.0
+    return growth
+
+
+def is_certain(kernel: Matrix) -> bool:
+    """Whether the kernel is positive semidefinite for certain: points of the same entries as another one count once."""
+    rows = np.flatnonzero(kernel.any(axis=1))
+    rows = rows[np.unique(kernel[rows], axis=0, return_index=True)[1]]
+    different = kernel[np.ix_(rows, rows)]
+    return _is_semidefinite(different, -EPS * (rows.size + 16) * np.diagonal(different))
+
+
 def _is_semidefinite(kernel: NDArray[np.floating], added: Vector) -> bool:
     """Whether the kernel with a larger diagonal has a Cholesky factorization."""
     larger = np.array(kernel, dtype=float, order="F")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.kernels.bank_checks import Indices as Indices
-from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_out, checked_vector
+from oracle_opt.oracles.kernels.bank_checks import checked_indices, checked_out, checked_vector, lack_of
 from oracle_opt.words import numbered
 
 # Errors of sums, over the diagonal, from which on their effect is bounded, or avoided; less is left to the solver.
@@ -353,9 +353,19 @@ class KernelBank(KeptKernels):
         diagonal = self.diagonal()
         return diagonal.max(axis=0), (1 + EPS * self.n_points) * diagonal.sum(axis=0)
 
+    @cached_property
+    def lacks(self) -> Vector:
+        """What each kernel lacks to be positive semidefinite, ndarray of shape (p,): see `lack_of`."""
+        return np.array([lack_of(self.combine(one)) for one in np.eye(self.n_kernels)])
+
+    @property
+    def charge(self) -> float:
+        """`exactness` over the diagonal entries that are told, which are as wrong, rounded up."""
+        return charged(self.exactness)
+
     def noise(self, n_used: int) -> float:
         """Error of an entry of a sum of `n_used` kernels, over the root of the product of its two diagonal entries."""
-        return self.exactness + 0.5 * EPS * (n_used + 8)
+        return self.charge + 0.5 * EPS * (n_used + 8)
 
     @property
     def _term_error(self) -> float:
@@ -377,6 +387,11 @@ class KernelBank(KeptKernels):
     @abstractmethod
     def digest(self) -> str:
         """16 hexadecimal digits that tell these kernels from others."""
+
+
+def charged(error: float) -> float:
+    """An error over diagonal entries, over those that are told where these are as wrong, rounded up."""
+    return (1.0 + 1e-9 + 4.0 * error) * error
 
 
 def _sizes(v: Vector) -> tuple[int, float, float]:

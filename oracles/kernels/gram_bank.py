@@ -259,7 +259,7 @@ class GramBank(KernelBank):
 
     def noise(self, n_used: int) -> float:
         """Error of a sum of so many kernels, see `KernelBank.noise`; four are added up before they are added."""
-        return self.exactness + 0.5 * EPS * (n_used / 4 + 8)
+        return self.charge + 0.5 * EPS * (n_used / 4 + 8)
 
     def _forms(self, x: Vector) -> Vector:
         support = np.flatnonzero(x)

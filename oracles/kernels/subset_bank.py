@@ -257,7 +257,7 @@ class SubsetBank(KernelBank):
 
         The weights are rounded to single precision, 4 terms are added up in it, and their sums in double precision.
         """
-        return 1.001 * (self.exactness + 5.0 * SINGLE) + 0.5 * EPS * (n_used + 8)
+        return 1.001 * (self.charge + 5.0 * SINGLE) + 0.5 * EPS * (n_used + 8)
 
     @property
     def _term_error(self) -> float:

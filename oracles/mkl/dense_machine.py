@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.kernels.bank_checks import lack_of
 from oracle_opt.oracles.kernels.base import COARSE, Indices
 from oracle_opt.oracles.mkl.rounded_kernel import for_exact_kernel, is_classification
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
@@ -136,11 +138,20 @@ class DenseMachine(SVMMachine):
         return {"forms_error": np.array(self._S_error), "n_updates": self._n_updates} if self.most_updates else {}
 
     def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
-        """Solve on the combined kernel, see `SVMMachine.solve`."""
-        noise = self.bank.noise(int(np.count_nonzero(weights))) if isinstance(self.bank, KernelBank) else 0.0
+        """Solve on the combined kernel, see `SVMMachine.solve`.
+
+        A kernel that a store has rounded may lack a little to be positive semidefinite: then the objective is no
+        concave function, and at x it may be ``1/2 lack norm(x - b)**2`` more than is certified.
+        """
+        K = self.room.at(weights, self.dual.ridge)
+        noise = lack = 0.0
+        if isinstance(self.bank, KernelBank):
+            noise = self.bank.noise(int(np.count_nonzero(weights)))
+            if self.bank.rounding:
+                lack = lack_of(K, self.bank.rounding / 4.0) * float(np.diagonal(K).max())
         coarse = noise > COARSE and is_classification(self.dual)
         svm = self.dual.solve(
-            self.room.at(weights, self.dual.ridge),
+            K,
             start=self.signed,
             accuracy=self.accuracy if accuracy is None else accuracy,
             max_steps=self.max_steps,
@@ -148,7 +159,14 @@ class DenseMachine(SVMMachine):
         )
         if coarse:
             svm = for_exact_kernel(svm, self.dual, noise * (1.0 + 1e-6) * float(self._sum().sizes[0] @ weights))
-        self.signed = svm.signed_dual
+        self.signed = b = svm.signed_dual
+        if lack:
+            dual = self.dual.piecewise
+            lower, upper = (self.dual.lower, self.dual.upper) if dual is None else dual.box
+            ends, slope = np.array([lower - b, upper - b]), 0.0 if dual is None else svm.gradient - svm.bias
+            gains = np.maximum(slope * ends + 0.5 * lack * ends**2, 0.0).max(axis=0)
+            more = float((gains - np.maximum(slope * ends, 0.0).max(axis=0)).sum())
+            svm = replace(svm, primal_objective=svm.primal_objective + more, gap=svm.gap + more)
         return svm
 
     def forms(self, b: Vector) -> tuple[Vector, tuple[float, float]]:

@@ -23,6 +23,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.kernels.base import COARSE, Indices, KernelBank
+from oracle_opt.oracles.kernels.base import COARSE, Indices, KernelBank, charged
 from oracle_opt.oracles.mkl.formula import Proven, proven, upper_at
 from oracle_opt.oracles.mkl.rounded_kernel import is_classification
 from oracle_opt.oracles.svm.dual_proof import feasible
@@ -44,7 +45,6 @@ EXACT_AT_ONCE = 1 << 15  # of integers, each an object
 # Forms are summed by leading digits whose error is a larger share of them if at most so many entries are read: of a
 # proof less than what it may lose to rounding, so that a query, which does so at 1e-6, claims no more than is proven.
 TOLD, MOST_ENTRIES = 1e-9, 1 << 25
-UP = 1.0 + 1e-9  # for the rounding of small charges
 
 
 def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact: bool) -> list[Fraction]:
@@ -113,7 +113,7 @@ def products_by_parts(bank: KernelBank, rows: Indices, b: Vector) -> Floats:
     wrong = EPS * (m + 16) * wrong + 2 * EPS * np.abs(P) + 16 * m * (1.0 + sizes.sum()) * SMALLEST
     if bank.entry_error:
         roots = np.sqrt(np.maximum(bank.diagonal(), 0.0))
-        wrong += (UP + 4.0 * bank.entry_error) * bank.entry_error * roots[rows] * (sizes @ roots[points])
+        wrong += charged(bank.entry_error) * roots[rows] * (sizes @ roots[points])
     return Floats(P, wrong)
 
 
@@ -199,7 +199,7 @@ def hyperplane_above(
 
     of which f is bounded, too: by ``t = max c``, and by a t that is as large as what sums of the bank may be wrong by.
     A machine was solved on such sums, and its hyperplane is good for these; in the entries it loses a little at each of
-    many points, which the subtracted term forgives.
+    many points, which the subtracted term forgives. Every solution is in the finite `box`, in which x is sought.
 
     Parameters
     ----------
@@ -222,7 +222,9 @@ def hyperplane_above(
     """
     values, rounding, charge = products_between(bank, m, b, exact)
     v, by_rounding, by_entries = (Fractions.of(one) for one in (values, rounding, charge))
-    x, found = Fractions.of(b), []
+    x, found, dual = Fractions.of(b), [], loss.piecewise
+    if dual is not None:
+        loss = replace(dual, lower=dual.box[0], upper=dual.box[1])
     known = None if norms is None else Fractions.of(norms)
     found.append(upper_at(loss, x, bias, v, by_rounding + by_entries, Fractions, norms=known, factor=factor).x)
     if bank.exactness and is_classification(loss) and (alone or norms is None):
@@ -293,7 +295,7 @@ def _charge_of_forms(bank: KernelBank, points: Indices, x: Vector) -> Vector:
     if not error:
         return np.zeros(bank.n_kernels)
     roots = np.sqrt(np.maximum(bank.diagonal()[points], 0.0))
-    charge: Vector = (UP + 4.0 * error) * error * (np.abs(x) @ roots) ** 2
+    charge: Vector = charged(error) * (np.abs(x) @ roots) ** 2
     return charge
 
 
@@ -303,5 +305,5 @@ def _charge_of_products(bank: KernelBank, weights: Vector, support: Indices, x: 
     if not error:
         return np.zeros(bank.n_points)
     roots = np.sqrt(np.maximum(bank.diagonal() @ weights, 0.0))
-    charge: Vector = (UP + 4.0 * error) * error * roots * float(np.abs(x) @ roots[support])
+    charge: Vector = charged(error) * roots * float(np.abs(x) @ roots[support])
     return charge

@@ -196,7 +196,8 @@ def sharper(
 ) -> list[Part]:
     """The solutions of a round, with forms by parts where their error is more than a little of their group's largest.
 
-    Of banks whose entries are exact alone: an error of entries is charged in full by whoever proves the value.
+    Of banks whose entries are exact alone: an error of entries is charged in full by whoever proves the value. What
+    a kernel lacks to be positive semidefinite is added to it: over a small weight that is as large as another kernel.
     """
     assert isinstance(weights, Groups)
     largest = np.empty(weights.n_kernels)
@@ -212,7 +213,8 @@ def sharper(
         if unsure.size and unsure.size * row**2 <= MOST_ENTRIES:
             near = forms_by_parts(bank.subset(unsure), b)
             S[unsure] = near.x
-            F[unsure] = moved_of(bank.subset(unsure), near, b, svm.imbalance).above()
+            grown = (bank.lacks * bank.sizes[0])[unsure] * float(b @ b) * ON
+            F[unsure] = moved_of(bank.subset(unsure), near, b, svm.imbalance).above() + grown
         if pieces is not None:
             svm = sharper_solution(bank, pieces, d, svm, Floats(S, (F - S) * ON))
         parts.append(replace(one, svm=svm, S=S, proof=one.proof.with_forms(F)))
@@ -230,6 +232,7 @@ def sharper_solution(bank: KernelBank, pieces: Separable, d: Vector, svm: SVMSol
         products = products_by_parts(bank, np.arange(bank.n_points), b)
         S, size = forms_of_products(b, products), np.abs(products.x) @ d
         error = float((products.r @ d + EPS * (d.size + 8) * size).max())
+        error += float(np.abs(b).max() * (bank.lacks @ (bank.sizes[0] * d))) * ON
         gap, bias = Pieces(pieces).gap(b, products.x @ d, error)
         svm = replace(svm, gap=gap, bias=bias) if gap < svm.gap else svm
     dual = Floats(pieces.value(b), pieces.rounding(b)) - Floats.of(d).dot(S) * 0.5

@@ -261,7 +261,7 @@ class MatrixFreeMachine(SVMMachine):
 
     def _fresh(self, b: Vector) -> tuple[float, float]:
         """Error of products with b, as that of M."""
-        relative = self.bank.exactness + 0.5 * EPS * (self.bank.n_points + 32)
+        relative = self.bank.charge + 0.5 * EPS * (self.bank.n_points + 32)
         of_largest, of_trace = _sizes(b)
         return relative * of_largest, relative * of_trace
 

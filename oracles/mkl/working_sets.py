@@ -114,7 +114,7 @@ class WorkingSets:
 
     def _fresh(self, size: float) -> float:
         """Error of products with a vector of that 1-norm, over the largest diagonal entry of a kernel."""
-        return (self.bank.exactness + 0.5 * EPS * (self.bank.n_points + 32)) * size
+        return (self.bank.charge + 0.5 * EPS * (self.bank.n_points + 32)) * size
 
     def _cache(self, n_points: int, fetch: Callable[[int], Matrix]) -> ColumnCache:
         return ColumnCache(fetch, n_points, self.bank.n_kernels, self.slots)
