@@ -13,10 +13,12 @@ from oracle_opt.cuts import Cut, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
 from oracle_opt.generator import Minorant
 from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
-from oracle_opt.proof.parts import Averaged, Parts, alone
+from oracle_opt.proof.parts import Averaged, Parts, alone, price_of
 
-ROUGH = 1e-9  # share of the spread of the values: rounding above that is no reason to take an optimum for 0
-LANDED = 2.0**-31  # of the way from the first point, in the unit of f: so near to a minimizer is at one
+FEW, MANY = 8.0, 2.0**14  # units of roundoff of the terms of a value that it may be wrong by without saying so
+ROUGH = 1e-9  # share of the decrease: a stated error above that is no reason to take an optimum for 0
+FAR = 4  # powers of 2: a point that is so much larger than the best one tells nothing of the values near this
+CROSSED = 1e-8  # of the terms of the best value: bounds that cross by more than rounding and honest tolerances
 
 
 class BoundSource(Enum):
@@ -46,8 +48,12 @@ def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, flo
     return EPS * (1.5 * len(slope) + 3) * size, size
 
 
-def closed(upper: float, lower: float, rtol: float, atol: float = 0.0, resolution: float = 0.0) -> bool:
-    """Whether a gap is closed: within the tolerances, or both bounds are 0 up to the resolution of the values.
+def closed(
+    upper: float, lower: float, rtol: float, atol: float = 0.0, resolution: float = 0.0, price: float = 0.0
+) -> bool:
+    """Whether a gap is closed: within the tolerances, or both bounds are 0 up to the resolution of the value.
+
+    Bounds that cross by more than that close nothing: then the best point misses a constraint.
 
     Parameters
     ----------
@@ -57,11 +63,15 @@ def closed(upper: float, lower: float, rtol: float, atol: float = 0.0, resolutio
         The gap is closed if it is at most ``max(atol, rtol * abs(upper))``.
     resolution : float
         `BoundTracker.resolution`; without a tolerance, it closes nothing.
+    price : float
+        `BoundTracker.price`, which counts as gap.
     """
     gap = upper - lower
     if not isfinite(gap):
         return False
-    return gap <= max(atol, rtol * abs(upper)) or (max(rtol, atol) > 0 and max(abs(upper), abs(lower)) <= resolution)
+    if max(-gap, gap + price) <= max(atol, rtol * abs(upper)):
+        return True
+    return max(rtol, atol) > 0 and max(abs(upper) + price, abs(lower)) <= resolution
 
 
 class CutAverage:
@@ -103,6 +113,11 @@ class CutAverage:
     def lowered(self) -> tuple[float, Vector]:
         """Constant, less the error and rounded down, and slope: a function below the average of the cuts."""
         return below(self.constant, self.error), self.slope
+
+
+def _power(point: Vector) -> int:
+    """The power of 2 next to the largest entry."""
+    return int(np.frexp(np.abs(point).max())[1])
 
 
 class BoundTracker:
@@ -163,8 +178,7 @@ class BoundTracker:
         self.lower = -inf
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = 0.0
-        self._first: tuple[Vector, float] | None = None  # point and value of the first answer
-        self._highest = -inf
+        self._highest: dict[int, float] = {}  # value, by the power of 2 that is the size of the point
         self._averaged = Averaged()
         self._basis: tuple[ObjectiveCut | Minorant | tuple[Parts, ...], float] = ((), 0.0)  # of the best bound
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
@@ -198,24 +212,44 @@ class BoundTracker:
 
     @property
     def resolution(self) -> float:
-        """Size up to which bounds are 0 in the arithmetic of the run, a gap of which no `rtol` can close.
+        """Rounding of the value at the best point: bounds within it are 0, a gap of which no `rtol` can close.
 
-        Either both bounds are within four times what was taken off the lower one for rounding, which must be small
-        beside the values seen. Or they are within ``min(eps * (v_0 - upper), 2**-31 * abs(g) @ abs(z - z_0))``. The
-        first term is one unit of roundoff of the decrease since the first value v_0. By the second the best point z,
-        where g is the subgradient, is that near to a minimizer, seen from the first point z_0. docs/theory.md says why.
+        It is ``max(8, n**2 / 4)`` units of roundoff of ``abs(f(z)) + abs(g) @ abs(z)``, the terms of a value that is
+        linear near z; or one unit of the highest value at a point that is not much larger than z; or the error that the
+        oracle states, if that is rounding beside that value. Where the value is 0 by that, a lower bound is 0, too, up
+        to four times what was taken off it for rounding. docs/theory.md says why.
         """
-        if self._first is None or self.incumbent is None or not isfinite(self.gap):
+        best = self.incumbent
+        if best is None or not isfinite(self.gap):
             return 0.0
-        largest = max(abs(self.upper), abs(self.lower))
-        size = 4.0 * self.rounding if self.rounding <= ROUGH * (self._highest - self.upper) else 0.0
-        start, first = self._first
-        decrease = EPS * (first - self.upper)
-        if size < largest <= decrease:
-            best = self.incumbent
-            way = float(np.abs(best.subgradient).dot(np.abs(best.point - start)))
-            size = max(size, min(decrease, LANDED * way))
-        return size
+        far = _power(best.point) + FAR
+        decrease = max(value for size, value in self._highest.items() if size <= far) - self.upper
+        stated = best.error if best.error <= ROUGH * decrease else 0.0
+        units = min(max(FEW, 0.25 * best.point.size**2), MANY)
+        size = max(stated, units * EPS * self._terms(best), EPS * decrease)
+        return max(size, 4.0 * self.rounding) if abs(self.upper) <= size else size
+
+    @staticmethod
+    def _terms(cut: ObjectiveCut) -> float:
+        """Size of the terms of a value."""
+        return abs(cut.value) + float(np.abs(cut.subgradient).dot(np.abs(cut.point)))
+
+    @property
+    def price(self) -> float:
+        """What the best point may save by missing constraints: what it misses of the half-spaces, times multipliers.
+
+        With lower bound L, multipliers u_j of the half-spaces h_j <= 0 in the bound, and d_j what the best point misses
+        of them, ``L + sum u_j d_j`` is at most what the minorant of the objective is there: with exact constraints the
+        minimum is at most about that much above the value.
+        """
+        if self.incumbent is None or not self.tolerance:
+            return 0.0
+        return price_of(self.parts, self.incumbent.point)
+
+    def closed(self, rtol: float, atol: float) -> bool:
+        """Whether the gap is closed, what the best point may save by missing constraints included."""
+        given = self.upper, self.lower, rtol, atol, self.resolution
+        return closed(*given) and (not self.tolerance or closed(*given, self.price))
 
     def warnings(self) -> tuple[str, ...]:
         """What casts doubt on the gap: a best point at the edge of a set in which a minimizer is only promised."""
@@ -226,8 +260,9 @@ class BoundTracker:
 
     def contradiction(self) -> bool:
         """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond what they tolerate."""
-        allowed = self.tolerance + 1e-8 * max(1.0, abs(self.upper))
-        return bool(self.conflict) or self.lower - self.upper > allowed
+        if self.conflict or self.incumbent is None or not self.lower > self.upper:
+            return bool(self.conflict)
+        return self.lower - self.upper > self.tolerance + CROSSED * max(abs(self.lower), self._terms(self.incumbent))
 
     def exceeded(self, cut: Cut) -> str:
         """Say that the lower bound is above a value that no method asked for.
@@ -262,8 +297,8 @@ class BoundTracker:
         if isinstance(cut, ObjectiveCut):
             upper = float(cut.upper)
             if isfinite(upper):
-                self._first = self._first or (cut.point, upper)
-                self._highest = max(self._highest, upper)
+                size = _power(cut.point)
+                self._highest[size] = max(self._highest.get(size, upper), upper)
             if upper < self.upper:
                 self.upper, self.incumbent = upper, cut
             if self._convex:

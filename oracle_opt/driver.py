@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import called_otherwise
 from oracle_opt.arrays import Vector
-from oracle_opt.bounds import BoundTracker, closed
+from oracle_opt.bounds import BoundTracker
 from oracle_opt.cuts import Cut, ObjectiveCut, is_infinite
 from oracle_opt.domains import Domain
 from oracle_opt.generator import QueryPointGenerator
@@ -188,7 +188,7 @@ def _verdict(cut: Cut, bounds: BoundTracker, domain: Domain, options: RunOptions
         return Status.OUTSIDE
     if bounds.contradiction():
         return Status.CONTRADICTION
-    if closed(bounds.upper, bounds.lower, options.rtol, options.atol, bounds.resolution):
+    if bounds.closed(options.rtol, options.atol):
         return Status.CONVERGED
     if options.gtol is not None and isinstance(cut, ObjectiveCut):
         moved = domain.project(cut.point - cut.subgradient) - cut.point

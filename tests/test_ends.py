@@ -67,16 +67,36 @@ def test_the_tolerance_is_relative_to_the_value() -> None:
 
 
 def test_both_bounds_are_zero_up_to_the_resolution() -> None:
-    """Below roundoff of the decrease, and near a minimizer by the slope: both are asked for, in the unit of f."""
+    """One unit of roundoff of a value near by, or a few of the terms of the value, in the unit of f."""
     for unit in (1e-30, 1.0, 1e30):
         steep = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit, slope=8.0 * unit)
-        assert steep.resolution == pytest.approx(8.0 * unit * EPS)
+        assert steep.resolution == pytest.approx(64.0 * unit * EPS)
         assert closed(steep.upper, steep.lower, 1e-6, 0.0, steep.resolution)
         assert not closed(steep.upper, steep.lower, 0.0, 0.0, steep.resolution)
-        smooth = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit, slope=1e-8 * unit)
-        assert 0 < smooth.resolution < 1e-16 * unit
-        assert not closed(smooth.upper, smooth.lower, 1e-6, 0.0, smooth.resolution)
+        smooth = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit)
+        assert smooth.resolution == pytest.approx(8.0 * unit * EPS)
+        small = tracker(8.0 * unit, 1e-13 * unit, -1e-13 * unit, slope=8.0 * unit)
+        assert not small.closed(1e-6, 0.0)
     assert tracker(0.0, 0.0, -1.0).resolution < 1e-12
+    assert tracker(2.0, 1.0, 1.0, slope=1e4).resolution == pytest.approx(8e4 * EPS, rel=1e-3, abs=0.0)
+
+
+def test_values_far_away_do_not_make_an_optimum_0() -> None:
+    """A corner of the domain, or a start far out, tells nothing of the rounding of a value near the minimizer."""
+    for far in (1e6, 1e12, 1e20):
+        bounds = BoundTracker(Box([-far], [far]))
+        for point, value, slope in ((-far, far, -1.0), (1.0, 1e-3, 1.0)):
+            bounds.update(ObjectiveCut(np.array([point]), value, np.array([slope]), lower_bound=-1e-3), None, 0.0)
+        assert not bounds.closed(1e-6, 0.0)
+        assert bounds.closed(1e-6, 2.1e-3)
+
+
+def test_bounds_that_cross_by_more_than_the_tolerance_close_nothing() -> None:
+    for unit in (1e-30, 1.0, 1e30):
+        assert closed(1.0 * unit, (1.0 + 1e-9) * unit, 1e-6)
+        assert not closed(1.0 * unit, (1.0 + 1e-5) * unit, 1e-6)
+        assert not closed(1.0 * unit, (1.0 - 1e-7) * unit, 1e-6, price=1e-5 * unit)
+        assert closed(1.0 * unit, (1.0 - 1e-7) * unit, 1e-6, price=1e-7 * unit)
     assert BoundTracker(Simplex(2)).resolution == 0.0
 
 
