@@ -16,6 +16,7 @@ from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
 from oracle_opt.proof.parts import Averaged, Parts, alone, price_of
 
 FEW, MANY = 8.0, 2.0**14  # units of roundoff of the terms of a value that it may be wrong by without saying so
+LANDED = 2.0**-23  # of the way from another point, in the unit of f: so near to a minimizer is at one
 ROUGH = 1e-9  # share of the decrease: a stated error above that is no reason to take an optimum for 0
 FAR = 4  # powers of 2: a point that is so much larger than the best one tells nothing of the values near this
 CROSSED = 1e-8  # of the terms of the best value: bounds that cross by more than rounding and honest tolerances
@@ -178,7 +179,7 @@ class BoundTracker:
         self.lower = -inf
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = 0.0
-        self._highest: dict[int, float] = {}  # value, by the power of 2 that is the size of the point
+        self._highest: dict[int, tuple[float, Vector]] = {}  # value and point, by the power of 2 that is its size
         self._averaged = Averaged()
         self._basis: tuple[ObjectiveCut | Minorant | tuple[Parts, ...], float] = ((), 0.0)  # of the best bound
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
@@ -215,18 +216,20 @@ class BoundTracker:
         """Rounding of the value at the best point: bounds within it are 0, a gap of which no `rtol` can close.
 
         It is ``max(8, n**2 / 4)`` units of roundoff of ``abs(f(z)) + abs(g) @ abs(z)``, the terms of a value that is
-        linear near z; or one unit of the highest value at a point that is not much larger than z; or the error that the
-        oracle states, if that is rounding beside that value. Where the value is 0 by that, a lower bound is 0, too, up
-        to four times what was taken off it for rounding. docs/theory.md says why.
+        linear near z; or ``min(eps * (v - upper), 2**-23 * abs(g) @ abs(z - y))``, v being the highest value at a point
+        y that is not much larger than z; or the error that the oracle states, if that is rounding beside ``v - upper``.
+        Where the value is 0 by that, a lower bound is 0, too, up to four times what was taken off it for rounding.
+        docs/theory.md says why.
         """
         best = self.incumbent
         if best is None or not isfinite(self.gap):
             return 0.0
         far = _power(best.point) + FAR
-        decrease = max(value for size, value in self._highest.items() if size <= far) - self.upper
+        value, point = max((one for size, one in self._highest.items() if size <= far), key=lambda one: one[0])
+        decrease, away = value - self.upper, float(np.abs(best.subgradient).dot(np.abs(best.point - point)))
         stated = best.error if best.error <= ROUGH * decrease else 0.0
         units = min(max(FEW, 0.25 * best.point.size**2), MANY)
-        size = max(stated, units * EPS * self._terms(best), EPS * decrease)
+        size = max(stated, units * EPS * self._terms(best), min(EPS * decrease, LANDED * away))
         return max(size, 4.0 * self.rounding) if abs(self.upper) <= size else size
 
     @staticmethod
@@ -297,8 +300,9 @@ class BoundTracker:
         if isinstance(cut, ObjectiveCut):
             upper = float(cut.upper)
             if isfinite(upper):
-                size = _power(cut.point)
-                self._highest[size] = max(self._highest.get(size, upper), upper)
+                power = _power(cut.point)
+                if power not in self._highest or upper > self._highest[power][0]:
+                    self._highest[power] = upper, cut.point
             if upper < self.upper:
                 self.upper, self.incumbent = upper, cut
             if self._convex:

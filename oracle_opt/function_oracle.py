@@ -17,6 +17,7 @@ from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument, InvalidCut
+from oracle_opt.feasibility import allowed
 from oracle_opt.oracle import Oracle
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
@@ -51,8 +52,9 @@ class FunctionOracle(Oracle):
         that violates some is answered by a cut for each of these, the most violated first in its unit, and the
         function itself is asked at no such point.
     tolerance : float
-        A point counts as feasible where no constraint is above this number times its unit: the larger of its value's
-        size and its slope's norm at the domain's interior point, 1 where both are 0.
+        A point z counts as feasible where each constraint, with value v and subgradient s there, has
+        ``v <= tolerance * (abs(s) @ abs(z) + abs(s @ z - v))``, but for rounding: the step that mends it is small
+        beside the entries of z that it changes.
     gives : iterable of kinds of answers
         What the function may return besides value and subgradient: `FeasibilityCut`, kinds of `Answer` in its cuts.
     convex : bool
@@ -226,12 +228,31 @@ class FunctionOracle(Oracle):
         return answered
 
     @cached_property
-    def tolerances(self) -> tuple[float, ...]:
-        """Up to which value each constraint counts as held; the constraints are asked once for it."""
-        middle = self.domain.interior_point()
-        answers = [self._constraint(i, middle) for i in range(len(self.constraints))]
-        units = [max(abs(value), float(np.linalg.norm(slope))) for value, slope in answers]
-        return tuple(self.tolerance * (unit or 1.0) for unit in units)
+    def _extent(self) -> Vector:
+        """Largest size of each variable in the domain."""
+        extent: Vector = np.abs(self.domain.bounding_box()).max(axis=0)
+        return extent
+
+    def missed(self, point: Vector) -> list[tuple[float, float]]:
+        """Values of the constraints at a point, each with the largest one that counts as held there.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            A point of the domain.
+
+        Returns
+        -------
+        list of tuple of float
+            A pair for each constraint, in their order.
+        """
+        answers = [self._constraint(i, point) for i in range(len(self.constraints))]
+        return [(value, self._allowed(value, normal, point)) for value, normal in answers]
+
+    def _allowed(self, value: float, normal: Vector, point: Vector) -> float:
+        """Up to which value a constraint counts as held: in the unit of the terms of its linear part at the point."""
+        side = np.array([float(normal @ point) - value])
+        return float(allowed(np.abs(normal[None]), point, side, self.tolerance, self._extent)[0])
 
     def _constraint(self, i: int, point: Vector) -> tuple[float, Vector]:
         """Value and subgradient of a constraint."""
@@ -250,15 +271,17 @@ class FunctionOracle(Oracle):
     def _violated(self, point: Vector) -> FeasibilityCut | None:
         """Cuts of the constraints that are violated, the most violated first; `None` if the point counts as feasible.
 
-        A point x that counts as feasible has ``g(z) + g'(z) @ (x - z) <= g(x) <= tolerance``: the cut's error.
+        A point x that counts as feasible has ``g(z) + g'(z) @ (x - z) <= g(x)``, which may be a little above 0: that,
+        for a constraint that is linear, is the cut's error.
         """
         cuts = []
-        for i, tolerance in enumerate(self.tolerances if self.constraints else ()):
+        for i in range(len(self.constraints)):
             value, normal = self._constraint(i, point)
-            if value > tolerance:
+            error = self._allowed(value, normal, point)
+            if value > error:
                 if not normal.any():
                     raise EmptyLocalizationSet(f"`constraints[{i}]` is nowhere below {value!r}: no point is feasible")
-                cuts.append((value / (tolerance or 1.0), FeasibilityCut(point, value, normal, error=tolerance)))
+                cuts.append((value / (error or 1.0), FeasibilityCut(point, value, normal, error=error)))
         if not cuts:
             return None
         first, *others = (cut for _, cut in sorted(cuts, key=lambda one: -one[0]))

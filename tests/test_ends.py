@@ -73,8 +73,9 @@ def test_both_bounds_are_zero_up_to_the_resolution() -> None:
         assert steep.resolution == pytest.approx(64.0 * unit * EPS)
         assert closed(steep.upper, steep.lower, 1e-6, 0.0, steep.resolution)
         assert not closed(steep.upper, steep.lower, 0.0, 0.0, steep.resolution)
-        smooth = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit)
-        assert smooth.resolution == pytest.approx(8.0 * unit * EPS)
+        smooth = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit, slope=1e-8 * unit)
+        assert smooth.resolution == pytest.approx(1e-8 * unit * 2.0**-23)
+        assert closed(smooth.upper, smooth.lower, 1e-6, 0.0, smooth.resolution)
         small = tracker(8.0 * unit, 1e-13 * unit, -1e-13 * unit, slope=8.0 * unit)
         assert not small.closed(1e-6, 0.0)
     assert tracker(0.0, 0.0, -1.0).resolution < 1e-12

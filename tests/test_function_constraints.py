@@ -56,8 +56,7 @@ def test_constrained_functions_match_clarabel(seed, generator):
     assert result.success, result
     slack = 1e-6 * max(1.0, abs(known))
     assert result.lower_bound - slack <= known <= result.upper_bound + slack
-    held = zip(oracle.constraints, oracle.tolerances, strict=True)
-    assert all(constraint(result.point)[0] <= tolerance for constraint, tolerance in held)
+    assert all(value <= most for value, most in oracle.missed(result.point))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -66,13 +65,12 @@ def test_no_point_that_counts_as_feasible_is_cut_off_by_more_than_the_error(seed
     rng = np.random.default_rng(seed)
     n = oracle.domain.dimension
     asked = rng.uniform(-5, 5, (20, n))
-    held = list(zip(oracle.constraints, oracle.tolerances, strict=True))
-    inside = [z for z in rng.normal(0, 0.5, (200, n)) if all(g(z)[0] <= most for g, most in held)]
+    inside = [z for z in rng.normal(0, 0.5, (200, n)) if all(value <= most for value, most in oracle.missed(z))]
     for point in asked:
         cut = oracle.query(Query(point))
         if isinstance(cut, ObjectiveCut):
             continue
-        violated = [(value, most) for g, most in held if (value := g(point)[0]) > most]
+        violated = [(value, most) for value, most in oracle.missed(point) if value > most]
         violated.sort(key=lambda one: -one[0] / one[1])
         assert [(one.violation, one.error) for one in (cut, *cut.further)] == violated
         for one in (cut, *cut.further):
@@ -132,3 +130,29 @@ def test_a_constraint_that_answers_no_numbers_is_refused_by_its_number(answer):
     oracle = FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0], [1.0]), constraints=[lambda z: answer])
     with pytest.raises(InvalidCut, match=r"constraints\[0\]"):
         oracle.query(Query(np.zeros(1)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_constraint_is_held_in_the_unit_of_its_own_terms(seed):
+    """Balls and slabs of random sizes, in domains up to 1e6 times as wide: the minimum is known by hand."""
+    rng = np.random.default_rng(seed)
+    size, reach, unit = 10.0 ** rng.uniform([-4, 1, -8], [4, 6, 8])
+    n = int(rng.integers(1, 4))
+    a = rng.normal(size=n)
+    a /= np.linalg.norm(a)
+
+    def ball(z):
+        return unit * (z @ z / size**2 - 1.0), unit * 2.0 * z / size**2
+
+    def slab(z):
+        height = a @ z / size
+        return unit * (height**4 - 1.0), unit * 4.0 * height**3 * a / size
+
+    constraint = (ball, slab)[seed % 2]
+    domain = Box(np.full(n, -reach * size), np.full(n, 3.0 * reach * size))
+    oracle = FunctionOracle(lambda z: (-(a @ z) / size, -a / size), domain, constraints=[constraint])
+    for generator in (None, Kelley(), LevelSet()):
+        result = minimize(oracle, generator, rtol=1e-6, max_calls=500)
+        assert result.success, result.message
+        assert result.lower_bound <= -1.0 + 1e-6
+        assert result.upper_bound >= -1.0 - 1e-6

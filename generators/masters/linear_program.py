@@ -17,6 +17,7 @@ from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
 
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns
+FINEST = 1e-9  # share of the largest entry of a row that its side counts as at least
 FLAT = 1e-6  # share of a slope below which its part in the affine hull is not told from rounding
 
 
@@ -85,8 +86,8 @@ class CutLP(ABC):
         """Level of the objective rows; that of feasibility rows is 0. Called before cuts are taken up."""
 
     @abstractmethod
-    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
-        """Scale and w of the rows of these objective or feasibility cuts."""
+    def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
+        """Scale and w of the rows of these objective cuts."""
 
     def _groups(self, pool: CutPool) -> list[tuple[CutRows, Rows]]:
         """All rows of cuts: as they stand in the program, and in the pool."""
@@ -168,7 +169,10 @@ class CutLP(ABC):
         slopes = np.array([rows.row(i) for i in range(new.start, len(rows))])
         if not len(self._columns):
             self._first_columns(slopes[0])
-        scales, weights = self._factors(slopes, known is not self._feasibility)
+        if known is self._feasibility:
+            scales, weights = feasibility_factors(slopes, rows.constant[new])
+        else:
+            scales, weights = self._factors(slopes)
         places = self._lp.n_rows + np.arange(len(slopes))
         summands = rows.summand[new]
         matrix = np.hstack([self._heights(weights, summands, known), slopes[:, self._columns] * scales[:, None]])
@@ -248,15 +252,19 @@ class ModelLP(CutLP):
             self._lp.change_column_bounds(0, -np.inf, np.inf)
         return self._origin
 
-    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
-        return row_factors(slopes, objective, self._unit)
+    def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
+        return row_factors(slopes, self._unit)
 
 
-def row_factors(slopes: Matrix, objective: bool, unit: float) -> tuple[Vector, Vector]:
+def feasibility_factors(slopes: Matrix, constants: Vector) -> tuple[Vector, Vector]:
+    """Scales in which the side of a row is 1, so that tolerances are relative to it, and no part in theta."""
+    largest = np.abs(slopes).max(axis=1)
+    return 1.0 / np.clip(np.abs(constants), FINEST * largest, largest), np.zeros(len(slopes))
+
+
+def row_factors(slopes: Matrix, unit: float) -> tuple[Vector, Vector]:
     """Scale of each row, and the coefficient of theta in it, with theta counted in this unit."""
     largest = np.abs(slopes).max(axis=1)
-    if not objective:
-        return 1.0 / largest, np.zeros(len(slopes))
     scales = 1.0 / np.sqrt(np.maximum(largest, 1e-12 * unit) * unit)
     return scales, unit * scales
 
@@ -290,7 +298,7 @@ class ChebyshevLP(CutLP):
     def _current_level(self, pool: CutPool) -> float:
         return pool.upper
 
-    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
+    def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
         inside = slopes if self._normals is None else slopes - (slopes @ self._normals) @ self._normals.T
         if self._wide is not None:  # fixed variables are not in the affine hull
             inside = inside * self._wide
@@ -338,8 +346,8 @@ class MulticutLP(CutLP):
             self._origins = summands.constant[first] + summands.products(self._domain.interior_point())[first]
         return float(self._origins.sum())
 
-    def _factors(self, slopes: Matrix, objective: bool) -> tuple[Vector, Vector]:
-        return row_factors(slopes, objective, self._unit)
+    def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
+        return row_factors(slopes, self._unit)
 
     def _heights(self, weights: Vector, summands: NDArray[np.intp], of: CutRows) -> Matrix:
         if of is not self._summands:

@@ -72,11 +72,12 @@ class ConicOracle(ConicConstraints):
     offset : float
         Constant of the objective.
     tolerance : float
-        A point x counts as feasible if it is as near as this, default 1e-9, to every half-space, in units of x or, if
-        the domain is smaller, of its largest norm R. The half-space of an equation or inequality has to be within
-        ``tolerance * max(norm(x), min(1, R))``. The half-space between ``b - A @ x`` and its nearest point of any other
-        cone has to be within ``tolerance * min(1, R)`` or, relative to the terms of ``b - A @ x``, 7e-15. Upper bounds
-        are values at such points: they may lie below the minimum by the distances from the cones times the multipliers.
+        A point x counts as feasible if it misses no row a of an equation or inequality by more than this share, default
+        1e-9, of the terms of the row, ``abs(a) @ abs(x) + abs(b)``. The half-space between ``b - A @ x`` and its
+        nearest point of any other cone has to be within that share of its own terms, and within
+        ``tolerance * min(1, R)`` in units of x, R being the largest norm in the domain; or, relative to the terms of
+        ``b - A @ x``, 7e-15. Upper bounds are values at such points: they may lie below the minimum by what is missed
+        times the multipliers.
     max_half_spaces : int
         Most half-spaces of one answer, the farthest ones; default 50.
     recover : callable, optional

@@ -1,9 +1,9 @@
 """Whether a point is feasible within the tolerance that `ConicOracle` states, told anew from A, b and the cones.
 
-In units of x, with R the extent of the domain: of an equation or inequality within
-``tolerance * max(norm(x), min(1, R))``, and as near as the domain holds those that it took up. For a curved cone, let d
-be the distance of ``v = b - A @ x`` from it, and y the direction to a point of the cone. Then d is at most
-``tolerance * min(1, R) * norm(A.T @ y)`` or, as multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The
+An equation or inequality may be missed by what `feasibility.allowed` says, those that the domain took up as the domain
+holds its rows. For a curved cone, let d be the distance of ``v = b - A @ x`` from it, y the direction to a point of the
+cone, and R the extent of the domain. Then d is at most ``tolerance * min(1, R) * norm(A.T @ y)``, and ``tolerance``
+times the terms of ``y @ v``, or, as multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The
 point of the cone is the projection of v, which need not be believed: it is put into the cone by its construction, and
 what that moves it counts as distance.
 """
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import Refuted
+from oracle_opt.feasibility import allowed
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.dual_cone_proof import within_power
 from oracle_opt.oracles.conic.exponential import Exponential
-from oracle_opt.oracles.conic.linear_rows import size_of
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import consecutive, row_norms
 from oracle_opt.proof.enclosure import Enclosure
@@ -33,7 +33,7 @@ SLACK = 1.001  # of what is allowed: its own norms are rounded
 
 
 def refuse_infeasible(
-    problem: ConicProblem, held: NDArray[np.intp], tolerance: float, extent: float, x: Vector
+    problem: ConicProblem, held: NDArray[np.intp], tolerance: float, extent: Vector, x: Vector
 ) -> bool:
     """Refuse a point that is farther from some constraint than the oracle tolerates.
 
@@ -45,8 +45,8 @@ def refuse_infeasible(
         Rows that the domain takes up.
     tolerance : float
         That of the oracle.
-    extent : float
-        No point of the domain has a larger norm.
+    extent : ndarray of shape (n,)
+        Largest size of each variable in the domain.
     x : ndarray of shape (n,)
         The point.
 
@@ -60,23 +60,24 @@ def refuse_infeasible(
     Refuted
         The point is not feasible; the message says which rows it violates.
     """
-    v, norm = problem.b - problem.A @ x, sqrt(x @ x)
+    v = problem.b - problem.A @ x
     norms = row_norms(problem.A)
-    terms = norms * norm + np.abs(problem.b)
-    distances = np.full(len(v), tolerance * size_of(norm, extent))
-    distances[held] = max(tolerance, HELD) * max(1.0, norm)
-    terms = np.where(norms > 0, terms, float(np.abs(problem.b).max(initial=0.0)))
-    allowed = SLACK * np.maximum(distances * norms, ROUNDING * terms)
+    sizes, sides, reach = abs(problem.A), np.abs(problem.b), float(np.linalg.norm(extent))
+    may = allowed(sizes, x, sides, tolerance, extent)
+    may[held] = allowed(sizes[held], x, sides[held], max(tolerance, HELD), extent)
+    none, terms = norms == 0, sizes @ np.abs(x) + sides
+    may = SLACK * (may + ROUNDING * np.where(none, float(sides.max(initial=0.0)), sides))
+    terms[none] = float(sides.max(initial=0.0))
     start, known = 0, True
     for cone in problem.cones:
         rows = slice(start, start + cone.dimension)
         start += cone.dimension
         if isinstance(cone, Zero | Nonnegative):
             missed = np.abs(v[rows]) if isinstance(cone, Zero) else -v[rows]
-            if not (missed <= allowed[rows]).all():
-                row = rows.start + int(np.argmax(np.where(missed <= allowed[rows], -np.inf, missed)))
+            if not (missed <= may[rows]).all():
+                row = rows.start + int(np.argmax(np.where(missed <= may[rows], -np.inf, missed)))
                 raise Refuted(
-                    f"the point misses row {row} by {missed[row - rows.start]:.6g}, {allowed[row]:.3g} is allowed"
+                    f"the point misses row {row} by {missed[row - rows.start]:.6g}, {may[row]:.3g} is allowed"
                 )
             continue
         near = point_in_cone(cone, v[rows])
@@ -89,7 +90,8 @@ def refuse_infeasible(
             continue
         y = away / distance
         pull = consecutive(problem.A, rows).T @ y
-        near_enough = tolerance * min(1.0, extent) * sqrt(pull @ pull)
+        own = float(np.abs(pull) @ np.abs(x)) + abs(float(y @ problem.b[rows]))
+        near_enough = tolerance * min(min(1.0, reach) * sqrt(pull @ pull), own)
         most = SLACK * max(near_enough, (NEAR + cone.rounding) * float(np.abs(y) @ terms[rows]))
         if not distance <= most:
             raise Refuted(

@@ -22,6 +22,7 @@ from oracle_opt.oracles.conic.linear_rows import LinearRows
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, consecutive, row_norms
 from oracle_opt.oracles.conic.rows import rows_of
 
+HUGE = 1e100  # stands in for the extent of a domain without an end, so that 0 times it is 0
 FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the terms of ``b - A @ x``
 
 
@@ -68,15 +69,15 @@ class HalfSpaces:
         self._blocks: dict[int, _Block] = {}  # those that were looked at, by their first rows
         self.impossible: list[DualVector] = []
 
-    def at(self, x: Vector, extent: float) -> list[FeasibilityCut]:
+    def at(self, x: Vector, extent: Vector) -> list[FeasibilityCut]:
         """Half-spaces that exclude x, the farthest first; none if x counts as feasible.
 
         Parameters
         ----------
         x : ndarray of shape (n,)
             The query point.
-        extent : float
-            No point of the domain has a larger norm.
+        extent : ndarray of shape (n,)
+            Largest size of each variable in the domain.
 
         Raises
         ------
@@ -85,22 +86,20 @@ class HalfSpaces:
         """
         excess = self._A @ x
         excess -= self._b
-        norm = sqrt(x @ x)
-        rows = self._linear.violated(excess, norm, extent, self._most)
+        rows = self._linear.violated(excess, x, extent, self._most)
         if not rows.units.all():  # rows without entries are the farthest
             i = int(rows.numbers[0])
             words = f"row {i} of `A` has no entries and `b` is {self._b[i]:g} there, which no x satisfies"
             self._refuse(DualVector(rows.numbers[:1], rows.signs[:1]), words)
-        allowed = self._tolerance * extent if self._tolerance else 0.0
-        cuts = rows.cuts(x, norm, allowed, [dual.extras for dual in rows.duals])
+        cuts = rows.cuts(x, self._tolerance, extent, [dual.extras for dual in rows.duals])
         if self._groups:
-            v = -excess
+            v, reach = -excess, length(extent)
             for group in self._groups:
-                cuts += self._of_group(x, norm, v, group, extent)
+                cuts += self._of_group(x, v, group, reach)
         cuts.sort(key=lambda cut: -cut.violation)
         return cuts[: self._most]
 
-    def _of_group(self, x: Vector, norm: float, v: Vector, group: _Group, extent: float) -> list[FeasibilityCut]:
+    def _of_group(self, x: Vector, v: Vector, group: _Group, extent: float) -> list[FeasibilityCut]:
         """Cuts of cones that are the same set: those of the farthest cones, as far as the cones can tell these."""
         far = group.cone.screen(v[group.rows]) / group.sizes
         cuts: list[FeasibilityCut] = []
@@ -116,11 +115,11 @@ class HalfSpaces:
             part_of_v = v[start : start + group.cone.dimension]
             separating = group.cone.separate(part_of_v, self._most)
             if len(separating):
-                cuts += self._curved(x, norm, part_of_v, group.cone, block, separating, extent)
+                cuts += self._curved(x, part_of_v, group.cone, block, separating, extent)
         return cuts
 
     def _curved(
-        self, x: Vector, norm: float, v: Vector, cone: Cone, block: _Block, rows: Duals, extent: float
+        self, x: Vector, v: Vector, cone: Cone, block: _Block, rows: Duals, extent: float
     ) -> Iterator[FeasibilityCut]:
         """The distance of the cone decides; the half-space through its nearest point has the normal y."""
         depths = -(rows @ v)
@@ -129,27 +128,29 @@ class HalfSpaces:
         pull = block.turned @ y
         # no more than rounding, relative to v, as multipliers amplify what curved cones are allowed
         tolerance = self._tolerance * min(1.0, extent)
-        allowed = tolerance * sqrt(pull @ pull)
-        allowed = max(allowed, FAR * float(np.abs(y) @ (block.row_norms * norm + block.sides)))
+        own = float(np.abs(pull) @ np.abs(x)) + abs(float(y @ block.b))
+        terms = block.terms(x)
+        allowed = min(tolerance * sqrt(pull @ pull), self._tolerance * own)
+        allowed = max(allowed, FAR * float(np.abs(y) @ terms))
         if distance <= allowed and (len(rows) < self._most or cone.distance(v) <= allowed):
             return
         # an accepted point may violate another half-space of the cone by the whole distance allowed
         largest = (block.size * extent if block.size else 0.0) + block.side
         error = tolerance * block.size + (FAR + cone.rounding) * largest
         if len(rows) == 1:
-            yield from self._cut(x, norm, cone, block, y, pull, distance, error, extent)
+            yield from self._cut(x, terms, cone, block, y, pull, distance, error, extent)
             return
         found = [
             cut
             for row, normal, depth in zip(rows, (block.turned @ rows.T).T, depths, strict=True)
-            for cut in self._cut(x, norm, cone, block, row, normal, float(depth), error, extent)
+            for cut in self._cut(x, terms, cone, block, row, normal, float(depth), error, extent)
         ]
-        yield from found or self._cut(x, norm, cone, block, y, pull, distance, error, extent)
+        yield from found or self._cut(x, terms, cone, block, y, pull, distance, error, extent)
 
     def _cut(
         self,
         x: Vector,
-        norm: float,
+        terms: Vector,
         cone: Cone,
         block: _Block,
         row: Vector,
@@ -160,19 +161,15 @@ class HalfSpaces:
     ) -> Iterator[FeasibilityCut]:
         """The half-space of one vector of the dual cone, in units of the distance in x; none if it is rounding."""
         sizes = np.abs(row)
-        unit, noise, terms = (
-            sqrt(normal @ normal),
-            ROUNDING * float(sizes @ block.row_norms),
-            float(sizes @ block.sides),
-        )
+        unit, noise = sqrt(normal @ normal), ROUNDING * float(sizes @ block.row_norms)
         if unit <= 16.0 * noise:
             constant = float(row @ block.b)
-            if -constant - ROUNDING * terms > ((unit + noise) * extent if unit + noise else 0.0):
+            if -constant - ROUNDING * float(sizes @ block.sides) > ((unit + noise) * extent if unit + noise else 0.0):
                 first, last = block.numbers[[0, -1]]
                 words = f"no x of the domain brings rows {first} to {last} of `A` into the {cone!r}"
                 self._refuse(DualVector(block.numbers, row), words)
             return
-        rounding = noise * norm + ROUNDING * terms  # what ``y @ (b - A @ x)`` may be off by
+        rounding = ROUNDING * float(sizes @ terms)  # what ``y @ (b - A @ x)`` may be off by
         if depth > rounding:
             # the cut is in units of the distance in x, in which the violation of a cone has no meaning
             dual = DualVector(block.numbers, row / unit, cone.witness(row / unit))
@@ -219,6 +216,11 @@ class _Block:
         self.numbers = np.arange(start, start + len(b))
         self.size, self.side = length(row_norms), length(b)
 
+    def terms(self, x: Vector) -> Vector:
+        """Sizes of the terms of ``b - A @ x``."""
+        terms: Vector = abs(self._A) @ np.abs(x) + self.sides
+        return terms
+
     @cached_property
     def turned(self) -> RowMatrix:
         """The transpose, which curved cones multiply by; dense where that is faster."""
@@ -228,6 +230,7 @@ class _Block:
         return turned.toarray() if 10 * turned.nnz > self._A.shape[0] * self._A.shape[1] else turned
 
 
-def extent_of(domain: Domain) -> float:
-    """Norm that no point of the domain, or of the ball in which a minimizer is promised, exceeds."""
-    return length(np.abs(domain.bounding_box()).max(axis=0))
+def extent_of(domain: Domain) -> Vector:
+    """Largest size of each variable in the domain, or in the ball in which a minimizer is promised."""
+    extent: Vector = np.minimum(np.abs(domain.bounding_box()).max(axis=0), HUGE)
+    return extent

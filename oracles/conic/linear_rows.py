@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.cuts import FeasibilityCut
+from oracle_opt.feasibility import allowed
 from oracle_opt.oracles.conic.cones import ROUNDING, deepest
 from oracle_opt.oracles.conic.dual_vector import DualVector
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows
@@ -70,46 +71,56 @@ class ViolatedRows:
         values = self.signs / self.units
         return [DualVector(row, value) for row, value in zip(self.numbers[:, None], values[:, None], strict=True)]
 
-    def cuts(self, x: Vector, norm: float, allowed: float, extras: Sequence[Mapping[str, Any]]) -> list[FeasibilityCut]:
+    def cuts(
+        self, x: Vector, tolerance: float, extent: Vector, extras: Sequence[Mapping[str, Any]]
+    ) -> list[FeasibilityCut]:
         """Half-spaces of norm 1, less what rounding may have added to the depths; no row may be without entries.
 
         Parameters
         ----------
         x : ndarray of shape (n,)
             The query point.
-        norm : float
-            Its norm.
-        allowed : float
-            How far from a row points of the domain may be that count as satisfying it.
+        tolerance : float
+            Share of the terms of a row by which points may miss it.
+        extent : ndarray of shape (n,)
+            Largest size of each variable in the domain.
         extras : sequence of mappings
             Those of each cut.
         """
-        rounding = ROUNDING * (norm + self.sides / self.units)  # what ``a @ x - b`` may be off by, over the norm of a
         normals = self.normals / self.units[:, None]
+        # what ``a @ x - b`` may be off by, over the norm of a
+        rounding = ROUNDING * (np.abs(normals) @ np.abs(x) + self.sides / self.units)
         violations = (self.depths / self.units - rounding).tolist()
-        errors = (allowed + rounding).tolist()
+        errors = (allowed(np.abs(normals), extent, self.sides / self.units, tolerance, extent) + rounding).tolist()
         return [
             FeasibilityCut(x, violation, normal, extras=told, error=error)
             for violation, normal, told, error in zip(violations, normals, extras, errors, strict=True)
         ]
 
 
-def size_of(norm: float, extent: float) -> float:
-    """What a tolerance is relative to at a point: its norm, or 1 or the extent of the domain, the smaller, if more."""
-    return max(norm, min(1.0, extent))
-
-
 def too_far(
-    depths: Vector, units: Vector, sides: Vector, norm: float, extent: float, tolerance: float, largest: float
+    rows: Callable[[NDArray[np.intp]], RowMatrix],
+    depths: Vector,
+    units: Vector,
+    sides: Vector,
+    x: Vector,
+    extent: Vector,
+    tolerance: float,
+    largest: float,
 ) -> Vector:
-    """Distances of a point of this norm from rows that it misses by `depths`, 0 where that is tolerated or rounding.
+    """Distances of x from rows that it misses by `depths`, 0 where that is allowed of a row in the unit of its terms.
 
-    In units of x, relative to its size (`size_of`). A row without entries is at an infinite distance: no x changes what
-    it misses, of which what rounding is beside the largest side is let pass, and no more.
+    A row without entries is at an infinite distance: no x changes what it misses, of which what rounding is beside the
+    largest side is let pass, and no more. Others are looked at, by `rows`, where their norms do not tell.
     """
-    allowed = np.where(units > 0.0, tolerance * units * size_of(norm, extent), ROUNDING * largest)
     distances: Vector = np.divide(depths, units, out=np.full(len(units), inf), where=units > 0.0)
-    distances[depths <= np.maximum(allowed, ROUNDING * (units * norm + sides))] = 0.0
+    distances[(units == 0.0) & (depths <= ROUNDING * largest)] = 0.0
+    norm, reach = sqrt(x @ x), float(np.linalg.norm(extent))
+    doubtful = (units > 0.0) & (depths <= tolerance * (units * norm + sides) + ROUNDING * (units * reach + sides))
+    near = np.flatnonzero(doubtful)
+    if len(near):
+        may = allowed(abs(rows(near)), x, sides[near], tolerance, extent) + ROUNDING * sides[near]
+        distances[near[depths[near] <= may]] = 0.0
     return distances
 
 
@@ -143,17 +154,17 @@ class LinearRows:
         self._equations, self._inequalities = _part(equations), _part(inequalities)
         self._largest_side = float(np.abs(b).max(initial=0.0))
 
-    def violated(self, excess: Vector, norm: float, extent: float, most: int) -> ViolatedRows:
+    def violated(self, excess: Vector, x: Vector, extent: Vector, most: int) -> ViolatedRows:
         """The farthest rows; if there are too many, of those that are nearly parallel the farthest alone.
 
         Parameters
         ----------
         excess : ndarray of shape (m,)
             ``A @ x - b``.
-        norm : float
-            That of x.
-        extent : float
-            No point of the domain has a larger norm.
+        x : ndarray of shape (n,)
+            The point.
+        extent : ndarray of shape (n,)
+            Largest size of each variable in the domain.
         most : int
             Limit on the rows.
         """
@@ -162,7 +173,9 @@ class LinearRows:
         where = np.r_[_numbers(self._inequalities, above), _numbers(self._equations, off)]
         depths = np.abs(excess[where])
         sides = np.abs(self._b[where])
-        distances = too_far(depths, self._norms[where], sides, norm, extent, self._tolerance, self._largest_side)
+        norms, largest = self._norms[where], self._largest_side
+        rows_of = lambda near: self._A[where[near]]  # noqa: E731
+        distances = too_far(rows_of, depths, norms, sides, x, extent, self._tolerance, largest)
         chosen = deepest(distances, np.flatnonzero(distances), LOOKED_AT * most)
         numbers = where[chosen]
         signs = np.sign(excess[numbers])

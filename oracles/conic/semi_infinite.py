@@ -8,7 +8,8 @@ half-space is judged by the row, times a positive number, that is nearest to it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, sqrt
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument, InvalidCut, Refuted
+from oracle_opt.feasibility import allowed
 from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import deepest
 from oracle_opt.oracles.conic.half_spaces import extent_of
-from oracle_opt.oracles.conic.linear_rows import LOOKED_AT, ViolatedRows, size_of, too_far
+from oracle_opt.oracles.conic.linear_rows import LOOKED_AT, ViolatedRows, too_far
 from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
@@ -57,7 +59,7 @@ class SemiInfiniteOracle(Oracle):
     domain : Domain
         Where the points are, bounded for most methods; a `Box` or `FreeSpace`, whose radius is a promise.
     tolerance : float
-        A point x counts as satisfying a row if it is as near as ``tolerance * max(1, norm(x))`` to its half-space.
+        A point x counts as satisfying a row a that it misses by ``tolerance * (abs(a) @ abs(x) + abs(b))`` at most.
     missed : float
         How far, in units of x, a point may be from the half-spaces of rows that `separate` overlooks: 0, the default,
         if it finds a violated row wherever there is one. It goes into the `error` of the cuts, so that an overlooked
@@ -154,9 +156,9 @@ class SemiInfiniteOracle(Oracle):
         """
         x = query.point
         normals, sides = self._asked(x)
-        norm = sqrt(x @ x)
         depths, units, sizes = normals @ x - sides, np.sqrt(np.einsum("ij,ij->i", normals, normals)), np.abs(sides)
-        distances = too_far(depths, units, sizes, norm, self._extent, self.tolerance, float(sizes.max(initial=0.0)))
+        given = depths, units, sizes, x, self._extent, self.tolerance, float(sizes.max(initial=0.0))
+        distances = too_far(lambda near: normals[near], *given)
         far = deepest(distances, np.flatnonzero(distances), LOOKED_AT * self.max_rows)
         if len(far) and distances[far[0]] == inf:
             raise EmptyLocalizationSet("`separate` returned a row of zeros with a negative side")
@@ -165,10 +167,10 @@ class SemiInfiniteOracle(Oracle):
         rows = ViolatedRows(far, normals[far], depths[far], units[far], sizes[far], np.ones(len(far)))
         rows = rows.different(self.max_rows)
         extras = [{"row": normals[i], "side": float(sides[i]), "point": x} for i in rows.numbers]
+        cuts = rows.cuts(x, self.tolerance, self._extent, extras)
         # what is overlooked is added to what is tolerated
-        allowed = self.missed + (self.tolerance * self._extent if self.tolerance else 0.0)
-        first, *others = rows.cuts(x, norm, allowed, extras)
-        return FeasibilityCut(x, first.violation, first.normal, tuple(others), first.extras, first.error)
+        first, *others = (replace(cut, error=cut.error + self.missed) for cut in cuts)
+        return replace(first, further=tuple(others))
 
     def _asked(self, x: Vector) -> tuple[Matrix, Vector]:
         """What `separate` returns for a point, as arrays."""
@@ -269,7 +271,7 @@ def row_excess(separate: Asked, c: Vector | None, domain: Domain, claim: CutClai
 
 
 def row_value(
-    separate: Asked, c: Vector | None, tolerance: float, extent: float, claim: ValueClaim, exact: bool
+    separate: Asked, c: Vector | None, tolerance: float, extent: Vector, claim: ValueClaim, exact: bool
 ) -> Bound | None:
     """A linear objective at a point that violates no row that the separation finds there by more than is tolerated.
 
@@ -278,9 +280,9 @@ def row_value(
     separate, c, exact
         As above.
     tolerance : float
-        In units of x, relative to its size (`size_of`).
-    extent : float
-        No point of the domain has a larger norm.
+        Share of the terms of a row by which it may be missed.
+    extent : ndarray of shape (n,)
+        Largest size of each variable in the domain.
     claim : ValueClaim
         The point.
 
@@ -293,13 +295,9 @@ def row_value(
         return None
     x = numbers("best point", claim.point, len(c))
     rows, sides = separate(x)
-    norm, sizes = sqrt(x @ x), np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    missed = rows @ x - sides
-    allowed = 1.001 * tolerance * sizes * size_of(norm, extent)
-    allowed = np.maximum(
-        allowed, ROUNDING * np.where(sizes > 0, sizes * norm + np.abs(sides), np.abs(sides).max(initial=0.0))
-    )
-    if not (missed <= allowed).all():
+    missed, size = rows @ x - sides, np.abs(sides)
+    of_side = ROUNDING * np.where(rows.any(axis=1), size, size.max(initial=0.0))
+    if not (missed <= 1.001 * (allowed(np.abs(rows), x, size, tolerance, extent) + of_side)).all():
         raise Refuted(f"the point misses a row that the separation returns there by {float(missed.max()):.6g}")
     upper: Bound = (Enclosure.of(x, exact) * c).sum().upper.item()
     return upper
