@@ -74,7 +74,7 @@ class ConicOracle(ConicConstraints):
     tolerance : float
         A point x counts as feasible if it misses no row a of an equation or inequality by more than this share, default
         1e-9, of the terms of the row, ``abs(a) @ abs(x) + abs(b)``. The half-space between ``b - A @ x`` and its
-        nearest point of any other cone has to be within that share of its own terms, and within
+        nearest point of any other cone has to be within that share of the largest term, and within
         ``tolerance * min(1, R)`` in units of x, R being the largest norm in the domain; or, relative to the terms of
         ``b - A @ x``, 7e-15. Upper bounds are values at such points: they may lie below the minimum by what is missed
         times the multipliers.

@@ -3,7 +3,7 @@
 An equation or inequality may be missed by what `feasibility.allowed` says, those that the domain took up as the domain
 holds its rows. For a curved cone, let d be the distance of ``v = b - A @ x`` from it, y the direction to a point of the
 cone, and R the extent of the domain. Then d is at most ``tolerance * min(1, R) * norm(A.T @ y)``, and ``tolerance``
-times the terms of ``y @ v``, or, as multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The
+times the largest term of v, or, as multipliers amplify rounding, 32 EPS times the terms of ``y @ v``. The
 point of the cone is the projection of v, which need not be believed: it is put into the cone by its construction, and
 what that moves it counts as distance.
 """
@@ -23,12 +23,13 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.dual_cone_proof import within_power
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
-from oracle_opt.oracles.conic.row_matrix import consecutive, row_norms
+from oracle_opt.oracles.conic.row_matrix import consecutive
 from oracle_opt.proof.enclosure import Enclosure
 
 NEAR = 32 * EPS  # what counts as rounding beside a curved cone, relative to the terms of ``y @ (b - A @ x)``
 ROUNDING = 16 * EPS  # beside a row, relative to its terms
 HELD = 1e-9  # how near to its rows a point of the domain is
+AT_ONCE = 1 << 12  # rows whose terms are in memory at a time
 SLACK = 1.001  # of what is allowed: its own norms are rounded
 
 
@@ -61,13 +62,17 @@ def refuse_infeasible(
         The point is not feasible; the message says which rows it violates.
     """
     v = problem.b - problem.A @ x
-    norms = row_norms(problem.A)
-    sizes, sides, reach = abs(problem.A), np.abs(problem.b), float(np.linalg.norm(extent))
-    may = allowed(sizes, x, sides, tolerance, extent)
-    may[held] = allowed(sizes[held], x, sides[held], max(tolerance, HELD), extent)
-    none, terms = norms == 0, sizes @ np.abs(x) + sides
-    may = SLACK * (may + ROUNDING * np.where(none, float(sides.max(initial=0.0)), sides))
-    terms[none] = float(sides.max(initial=0.0))
+    terms, reach = np.abs(problem.b), float(np.linalg.norm(extent))
+    largest, may = float(terms.max(initial=0.0)), ROUNDING * terms
+    for first in range(0, len(v), AT_ONCE):
+        rows = slice(first, min(first + AT_ONCE, len(v)))
+        sizes = abs(consecutive(problem.A, rows))
+        terms[rows] += sizes @ np.abs(x)
+        may[rows] += tolerance * terms[rows] + allowed(sizes, x, terms[rows], 0.0, extent)
+        none = first + np.flatnonzero(sizes @ np.ones(len(x)) == 0.0)
+        terms[none], may[none] = largest, ROUNDING * largest
+    may[held] += max(HELD - tolerance, 0.0) * terms[held]
+    may *= SLACK
     start, known = 0, True
     for cone in problem.cones:
         rows = slice(start, start + cone.dimension)
@@ -90,8 +95,7 @@ def refuse_infeasible(
             continue
         y = away / distance
         pull = consecutive(problem.A, rows).T @ y
-        own = float(np.abs(pull) @ np.abs(x)) + abs(float(y @ problem.b[rows]))
-        near_enough = tolerance * min(min(1.0, reach) * sqrt(pull @ pull), own)
+        near_enough = tolerance * min(min(1.0, reach) * sqrt(pull @ pull), float(terms[rows].max()))
         most = SLACK * max(near_enough, (NEAR + cone.rounding) * float(np.abs(y) @ terms[rows]))
         if not distance <= most:
             raise Refuted(

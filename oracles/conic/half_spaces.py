@@ -128,9 +128,8 @@ class HalfSpaces:
         pull = block.turned @ y
         # no more than rounding, relative to v, as multipliers amplify what curved cones are allowed
         tolerance = self._tolerance * min(1.0, extent)
-        own = float(np.abs(pull) @ np.abs(x)) + abs(float(y @ block.b))
         terms = block.terms(x)
-        allowed = min(tolerance * sqrt(pull @ pull), self._tolerance * own)
+        allowed = min(tolerance * sqrt(pull @ pull), self._tolerance * float(terms.max()))
         allowed = max(allowed, FAR * float(np.abs(y) @ terms))
         if distance <= allowed and (len(rows) < self._most or cone.distance(v) <= allowed):
             return

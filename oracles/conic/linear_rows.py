@@ -18,6 +18,7 @@ from oracle_opt.oracles.conic.dual_vector import DualVector
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows
 
 LOOKED_AT = 20  # times as many of the deepest rows are looked at as are wanted
+AT_ONCE = 1 << 12  # rows whose terms are in memory at a time
 ALIKE = 0.999  # cosine of the angle from which on two rows tell nearly the same
 
 
@@ -111,14 +112,20 @@ def too_far(
     """Distances of x from rows that it misses by `depths`, 0 where that is allowed of a row in the unit of its terms.
 
     A row without entries is at an infinite distance: no x changes what it misses, of which what rounding is beside the
-    largest side is let pass, and no more. Others are looked at, by `rows`, where their norms do not tell.
+    largest side is let pass, and no more. Where norms do not tell for any row, terms are looked at, by `rows`.
     """
     distances: Vector = np.divide(depths, units, out=np.full(len(units), inf), where=units > 0.0)
     distances[(units == 0.0) & (depths <= ROUNDING * largest)] = 0.0
     norm, reach = sqrt(x @ x), float(np.linalg.norm(extent))
-    doubtful = (units > 0.0) & (depths <= tolerance * (units * norm + sides) + ROUNDING * (units * reach + sides))
-    near = np.flatnonzero(doubtful)
-    if len(near):
+    steepest, largest = float(units.max(initial=0.0)), float(sides.max(initial=0.0))
+    most = tolerance * (steepest * norm + largest) + ROUNDING * (steepest * reach + largest)
+    doubtful = np.flatnonzero((depths <= most) & (units > 0.0))
+    of_unit, of_side = tolerance * norm + ROUNDING * reach, tolerance + ROUNDING
+    doubtful = doubtful[depths[doubtful] <= of_unit * units[doubtful] + of_side * sides[doubtful]]
+    if len(doubtful) < np.count_nonzero(distances):
+        distances[doubtful] = 0.0  # rows that are missed by more come first
+        return distances
+    for near in np.array_split(doubtful, 1 + len(doubtful) // AT_ONCE):
         may = allowed(abs(rows(near)), x, sides[near], tolerance, extent) + ROUNDING * sides[near]
         distances[near[depths[near] <= may]] = 0.0
     return distances
