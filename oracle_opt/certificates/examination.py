@@ -226,8 +226,10 @@ def same_but_for_names(oracle: Oracle, stored: str) -> bool:
     """Whether words of an identity differ from an oracle's by names of functions and classes at most.
 
     That is so where an oracle is told from others by its domain and by names: these are no identity, and answers are.
+    A name that the user passed is one.
     """
-    if type(oracle).identity not in (Oracle.identity, FunctionOracle.identity):
+    given = isinstance(oracle, FunctionOracle) and oracle.name != getattr(oracle.function, "__qualname__", None)
+    if given or type(oracle).identity not in (Oracle.identity, FunctionOracle.identity):
         return stored == oracle.problem_identity()
     tail = Oracle.identity(oracle).removeprefix(class_name(type(oracle)))
     return stored.endswith(tail) or f"{tail}, function " in stored
